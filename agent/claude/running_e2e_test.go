@@ -79,7 +79,7 @@ func TestRealRunningOnScreen(t *testing.T) {
 		defer api.Close()
 		term := h.Open(api.URL, "--resume", fixture.Session)
 		term.Wait("Done 13.")
-		time.Sleep(2 * time.Second)
+		time.Sleep(16 * time.Second) // before that it may be any session of the directory
 		c := client(t, h)
 		_, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
 		if busy := errors.Is(err, repair.ErrBusy); busy != (version != "1.0.128") {
