@@ -24,8 +24,7 @@ race: # the race detector needs cgo; the program does not. Where goroutines are,
 	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 
 lint:
-	go vet ./... ./testdata
-	go vet -tags e2e,man ./...
+	go vet -tags e2e,man ./... ./testdata
 	go tool -modfile=tools.mod golangci-lint run ./...
 	go test -count=1 -run 'TestLayers|TestNames' .
 
@@ -36,8 +35,9 @@ tidy:
 cross: # types alone: with an empty cache, to compile all takes minutes
 	go run ./internal/crosscheck $(PLATFORMS)
 
-# A line for each fuzz target: its folder and its name.
-FUZZERS = grep -rHo '^func Fuzz[A-Za-z0-9]*' --include='*_test.go' . | sed -E 's,/[^/]*:func , ,'
+# A line for each fuzz target in the folders FUZZ: its folder and its name.
+FUZZ ?= .
+FUZZERS = grep -rHo '^func Fuzz[A-Za-z0-9]*' --include='*_test.go' $(FUZZ) | sed -E 's,/[^/]*:func , ,'
 
 # Without a limit all the time goes into making inputs smaller. Until Go 1.27 a
 # target may fail with nothing but a deadline when its time is over (go.dev/issue/75804).
