@@ -19,6 +19,9 @@
 //  6. Inform the user, repair, and resume if that is enabled and useful.
 //  7. Call the complete callback, whatever happened.
 //
+// A turn that does not end, since a message is dated in the future, has no error: the Watch
+// counts the answers of such a turn, and [Hook.HandleLoop] ends it.
+//
 // [Watch.RecoverUnreported] finds errors in the store that the agent did not report
 // before it ended.
 //

@@ -49,6 +49,7 @@ type update struct {
 	succeeded bool   // a turn succeeded
 	answered  bool   // the model ended it; else the agent may have given it up
 	deleted   bool
+	message   *Info // that was reported
 }
 
 // decode returns the content of a relevant event. An update without a session can be
@@ -89,7 +90,7 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 		return update{session: i.ID, deleted: true}, nil
 	}
 	i.Directory = e.Directory
-	u := update{session: i.SessionID}
+	u := update{session: i.SessionID, message: &i}
 	switch {
 	case i.Role == session.RoleUser:
 		u.prompted, u.prompt = true, i.ID

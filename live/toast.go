@@ -128,6 +128,11 @@ func sendAgainText(entry string) string {
 	return fmt.Sprintf("Send your prompt again. Undo: mend undo %s", entry)
 }
 
+// endlessText is of a turn that would not have ended.
+func endlessText(entry string) string {
+	return fmt.Sprintf("Endless turn stopped. Send your prompt again. Undo: mend undo %s", entry)
+}
+
 func beforeRequestText(entry string) string {
 	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }

@@ -23,6 +23,7 @@ type Watch struct {
 	prompts   boundedMap[string]    // the ids of the newest prompts
 	prompted  boundedMap[struct{}]  // sessions with a prompt that has no answer, not even a failed one
 	seen      boundedMap[struct{}]  // sessions that had events
+	turns     boundedMap[turnState]
 	wake      chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -35,6 +36,7 @@ type queueItem struct {
 	overflow   *Info     // the request was too long for the model
 	overflowed time.Time // when that was reported
 	idle       bool
+	endless    bool // the turn does not end
 	silent     bool // a turn ended without an answer, or with an error that is not known
 	ref        SessionRef
 }
@@ -89,12 +91,20 @@ func (w *Watch) Accept(e Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen.set(u.session, struct{}{})
+	if u.message != nil {
+		turn, _ := w.turns.get(u.session)
+		turn, endless := countRounds(turn, *u.message, time.Now())
+		if w.turns.set(u.session, turn); endless {
+			w.itemLocked(u.session, e.Directory).endless = true
+		}
+	}
 	switch {
 	case u.deleted:
 		w.aborted.remove(u.session)
 		w.prompted.remove(u.session)
 		w.prompts.remove(u.session)
 		w.seen.remove(u.session)
+		w.turns.remove(u.session)
 		w.removeLocked(u.session)
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it
 		w.aborted.remove(u.session)
@@ -227,6 +237,9 @@ func (w *Watch) process(ctx context.Context, item *queueItem) {
 		if ctx.Err() == nil {
 			w.hook.HandleSessionRecovery(ctx, i)
 		}
+	}
+	if item.endless && ctx.Err() == nil && w.hook.HandleLoop(ctx, item.ref) {
+		return
 	}
 	if item.overflow != nil && ctx.Err() == nil {
 		w.hook.HandleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)

@@ -218,6 +218,16 @@ func callServer(t *testing.T, server *opencode.Server, method, path string, body
 	}
 }
 
+// writing is the script of a model that appends a line to a file if the prompt is WRITE.
+func writing(file string) endpoint.Script {
+	return func(n int, r endpoint.Request) endpoint.Content {
+		if last := r.Messages[len(r.Messages)-1].Content; !r.IsTitle() && strings.Contains(last[0].Text, "WRITE") {
+			return endpoint.Content{endpoint.Text("Writing."), endpoint.Bash(r, "A", "echo x >> "+file, "writes")}
+		}
+		return endpoint.Plain(n, r)
+	}
+}
+
 // TestRecordFallback writes the event sequences of live/testdata/fallback: a prompt to
 // claude-fake that fails, an abort where OpenCode would go on, and a prompt to claude-two.
 func TestRecordFallback(t *testing.T) {
@@ -227,20 +237,23 @@ func TestRecordFallback(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		for _, c := range []struct {
 			name    string
+			prompt  string
+			after   string // what the requests that fail contain
 			answer  http.HandlerFunc
 			failure string
 		}{
-			{"429", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`},
-			{"529", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "30"), `"type":"retry"`},
-			{"401", refuseWith(401, "authentication_error", "invalid x-api-key"), `"type":"session.error"`},
+			{"429", "hello there", "", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`},
+			{"429-after-write", "WRITE", "tool_result", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`},
+			{"529", "hello there", "", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "30"), `"type":"retry"`},
+			{"401", "hello there", "", refuseWith(401, "authentication_error", "invalid x-api-key"), `"type":"session.error"`},
 		} {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
-				h, g := fallbackHome(t, version, nil)
+				h, g := fallbackHome(t, version, writing(filepath.Join(t.TempDir(), "out")))
 				r := &fallbackRun{T: t, server: h.Serve(), gate: g}
 				log := followEvents(t, r.server)
 				session := r.newSession()
-				g.set("claude-fake", c.answer)
-				r.send(session, "claude-fake", "hello there")
+				g.setIf("claude-fake", c.after, c.answer)
+				r.send(session, "claude-fake", c.prompt)
 				waitFor(t, "the failure", func() bool { return log.count(c.failure) > 0 })
 				if c.name != "401" {
 					callServer(t, r.server, http.MethodPost, "/session/"+session+"/abort", map[string]any{}, nil)
@@ -429,15 +442,9 @@ func TestLiveFallback(t *testing.T) {
 			t.Run(version+"/"+transport, func(t *testing.T) {
 				t.Parallel()
 				file := filepath.Join(t.TempDir(), "out")
-				script := func(n int, r endpoint.Request) endpoint.Content {
-					if last := r.Messages[len(r.Messages)-1].Content; !r.IsTitle() && strings.Contains(last[0].Text, "WRITE") {
-						return endpoint.Content{endpoint.Text("Writing."), endpoint.Bash(r, "A", "echo x >> "+file, "writes")}
-					}
-					return endpoint.Plain(n, r)
-				}
 				r := runFallback(t, version, transport, `{
 					"fallbackModels": ["anthropic/claude-none", "anthropic/claude-five", "anthropic/claude-two"], "fallbackCooldownSeconds": 0,
-				}`, script)
+				}`, writing(file))
 
 				r.gate.set("claude-fake", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"))
 				session := r.newSession()

@@ -53,6 +53,24 @@ func whyEndless(c *simulation, f fault) string {
 	return fmt.Sprintf("The assistant message is dated in the future (%s) and sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end.", at.Format("2006-01-02 15:04 MST"))
 }
 
+// findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
+// in which the model calls no tool ends, although the model may answer the wrong prompt.
+func findLatePrompt(c *simulation) []fault {
+	if late := c.render(c.settings[own]).Late; late != (session.Ref{}) {
+		return []fault{{Ref: late}}
+	}
+	return nil
+}
+
+func whyLatePrompt(c *simulation, f fault) string {
+	if !c.isMisdated(f) {
+		return "The prompt sorts after every new one. OpenCode works on it instead, and again after each tool call."
+	}
+	m := c.message(f.Ref)
+	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
+	return fmt.Sprintf("The prompt is dated in the future (%s) and sorts after every new one. OpenCode works on it instead, and again after each tool call.", at.Format("2006-01-02 15:04 MST"))
+}
+
 // classOfClock returns the class of a fault that ends a request with an answer: a wrong
 // date has the same effect as a wrong id.
 func classOfClock(c *simulation, f fault) repair.Class {

@@ -413,6 +413,10 @@ var explanations = map[string]repair.Explanation{
 		Fix:     "The row gets the time stored in the message itself.",
 		Loses:   "The former value.",
 	},
+	"late-prompt": {
+		Meaning: "A prompt without an answer sorts after every new prompt, usually because of a date in the future. OpenCode works on that prompt instead of the new one, and begins again after each step that calls a tool, maybe without end.",
+		Example: "A prompt sent while the clock was a day ahead, whose turn failed.",
+	},
 	"unfinished": {
 		Meaning: "A tool call is still marked as running or pending, although OpenCode was stopped. It shows as still running.",
 		Example: `{"state": {"status": "running"}}`,

@@ -100,6 +100,7 @@ var Rules = []Rule{
 	{Code: render.FailureEndless, Class: IDsBeforeWrap, class: classOfClock, why: whyEndless, fixes: fixLateAnswer},
 	{Code: render.FailureScreen, Class: repair.IncompleteRecord, why: whyScreen, fixes: withFacts(completeFixes), noFix: "mend does not know this kind of record, and does not change it."},
 
+	{Code: "late-prompt", Class: IDsBeforeWrap, class: classOfClock, severity: repair.Latent, find: findLatePrompt, why: whyLatePrompt, fixes: fixClock},
 	{Code: "unfinished", Class: repair.ToolResultMissing, severity: repair.Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noFix: whyNoCall},
 	{Code: "no-result", Class: repair.ToolResultMissing, severity: repair.Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noFix: whyNoCall},
 	{Code: "tool-name", Class: repair.InvalidToolCall, severity: repair.Latent, find: findToolNames, why: whyToolName, fixes: fixToolName},

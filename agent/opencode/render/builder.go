@@ -23,6 +23,7 @@ type builder struct {
 	claude     bool        // the model is Claude: call ids are sanitized
 	newPrompt  *message    // nil with NoPrompt
 	unseen     session.Ref // see [Request.Unseen]
+	late       session.Ref // see [Request.Late]
 }
 
 func newBuilder(v *View, set Settings) *builder {
@@ -122,6 +123,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	l := newestOf(kept, r.Profile)
 	if l.answered(r.Profile) {
 		r.fail(Failure{FailureClock, l.answeredReason(), l.assistant.ref})
+	} else if l.user != r.newPrompt {
+		r.late = l.user.ref
 	}
 	if a := l.assistant; a != nil && !r.Profile.newer(r.newPrompt, a) {
 		r.unseen = a.ref

@@ -96,7 +96,7 @@ func (v *View) Render(set Settings) Request {
 	}
 	b.setTarget()
 	messages := b.renderMessages(b.selectMessages(all))
-	return Request{Request: request.Request{Model: b.Model, Turns: v.turns(b, messages).turns}, Failures: b.failures, Unseen: b.unseen, Target: b.target, API: b.api}
+	return Request{Request: request.Request{Model: b.Model, Turns: v.turns(b, messages).turns}, Failures: b.failures, Unseen: b.unseen, Late: b.late, Target: b.target, API: b.api}
 }
 
 // sorted returns the messages, oldest first.

@@ -15,6 +15,9 @@ type Request struct {
 	// the zero Ref. The agent then does not see the answer to this request, and sends more
 	// requests that end with answers, until the provider refuses one.
 	Unseen session.Ref
+	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
+	// agent then works on that prompt, and begins again after each step that calls a tool.
+	Late session.Ref
 	// Target is where the request goes, API the form that it has there.
 	Target Target
 	API    API
