@@ -31,9 +31,6 @@ var (
 // sends all texts that are in the transcript.
 func TestRealGenerated(t *testing.T) {
 	cmd := install(t)
-	if *version != fixture.Versions[0] {
-		t.Skip("generated damage is compared on " + fixture.Versions[0])
-	}
 	healthy := map[string]fixture.Reply{}
 	for seed := *firstSeed; seed < *firstSeed+*generated; seed++ {
 		g := fixture.Generate(uint64(seed))
@@ -53,7 +50,7 @@ func TestRealGenerated(t *testing.T) {
 					rules = append(rules, d.Rule)
 				}
 			}
-			if !before.Answered && len(rules) == 0 && len(before.Blocks) > 0 {
+			if !before.Answered && len(rules) == 0 && len(before.Blocks) > 0 && before.Rule != "R7" { // only the provider can check a signature
 				t.Errorf("before: refused with %s and no finding: %s", before.Rule, before.Output)
 			}
 			if lost := lostTexts(broken, sent, before.Blocks); before.Answered && len(broken.Findings().All()) == 0 && len(lost) > 0 {
@@ -72,7 +69,7 @@ func TestRealGenerated(t *testing.T) {
 			}
 			repaired := expectedCase(h.Read(fixture.Session))
 			after := h.Prompt(fixture.Session, prompt, true)
-			if !after.Answered && len(r.Remaining) == 0 {
+			if !after.Answered && len(r.Remaining) == 0 && after.Rule != "R7" {
 				t.Errorf("after: refused with %s: %s", after.Rule, after.Output)
 			}
 			if before.Answered && before.Rule == "" && gocmp.Equal(before.Blocks, after.Blocks) {

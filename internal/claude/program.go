@@ -278,6 +278,9 @@ func short(b map[string]any) string {
 	if text, ok := b["text"].(string); ok {
 		b["text"] = strings.TrimSpace(text)
 	}
+	if text, ok := b["content"].(string); ok { // the program puts its own texts behind some results
+		b["content"], _, _ = strings.Cut(text, "\n\n"+added[0])
+	}
 	line, err := json.Marshal(b)
 	if err != nil || len(line) > 1000 {
 		return string(bytes.ToValidUTF8(line[:min(len(line), 1000)], nil))

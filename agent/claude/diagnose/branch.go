@@ -15,6 +15,8 @@ import (
 // earlier prompt.
 const marksRewinds = "v2.1.330"
 
+const goesOnAtLatest = "This version of Claude Code goes on at the record with the latest time, so what is added behind it is not sent."
+
 // A branch has the records that follow a record of the conversation and are not in it.
 type branch struct {
 	root *transcript.Record // its first record
@@ -44,7 +46,7 @@ func (c *Case) findBranches() {
 			own = next[up.UUID] // the result of a parallel call has no record behind it
 			up = c.conv.Record(c.conv.Parent(up))
 		}
-		if own == nil || !b.answered() || c.beforeBoundary(b.root) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
+		if own == nil || !c.answered(b) || c.beforeBoundary(b.root) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
 			continue
 		}
 		if beside[own] == nil {
@@ -66,7 +68,7 @@ func (c *Case) findBranches() {
 			d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		} else {
 			f.Severity = repair.Note
-			d.not = &repair.RefusalError{Final: true, Why: "This version of Claude Code goes on at the record with the latest time, so what is added behind it is not sent."}
+			d.not = &repair.RefusalError{Final: true, Why: goesOnAtLatest}
 		}
 		c.report(f, d)
 	}
@@ -199,7 +201,7 @@ func (c *Case) findUnreached() {
 	}
 	n := 0
 	for _, b := range all {
-		if n < maxUnreached && b.answered() && c.canEdit(b.root.UUID) {
+		if n < maxUnreached && c.answered(b) && c.canEdit(b.root.UUID) {
 			n++
 			c.reportUnreached(b)
 		}
@@ -245,17 +247,15 @@ func (c *Case) reportUnreached(b *branch) {
 			return d.(*draft).setParent(b.root.UUID, up)
 		}}}
 	}
+	if !c.conv.Profile.Checkpoint && len(d.fixes) > 0 && !c.gains(c.after(d.fixes[0].Edit)) {
+		f.Severity, d.fixes, d.not = repair.Note, nil, &repair.RefusalError{Final: true, Why: goesOnAtLatest}
+	}
 	c.report(f, d)
 }
 
 // answered reports whether the branch has an answer.
-func (b *branch) answered() bool {
-	for _, r := range b.all {
-		if r.Type == transcript.Assistant && r.Sendable() > 0 {
-			return true
-		}
-	}
-	return false
+func (c *Case) answered(b *branch) bool {
+	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.Type == transcript.Assistant && c.speak(r) })
 }
 
 // concurrent reports whether another process wrote the branch: the transcript would tell if

@@ -45,6 +45,7 @@ type Case struct {
 	base    *base
 	edits   edits
 	lines   []transcript.Line
+	tried   bool   // only what it sends is asked for; see [Case.gains]
 	written []byte // the whole transcript, if lines cannot be appended; else nil
 
 	conv     *transcript.Conversation // as it is
@@ -94,19 +95,26 @@ func lastVersion(lines []transcript.Line) string {
 
 // newCase applies the edits and examines the result.
 func newCase(b *base, e edits) *Case {
-	c := &Case{base: b, edits: e, found: map[string]found{}}
-	c.apply()
-	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version), b.Agent)
-	if leaf := e.leafOf(b); leaf != "" && (c.conv.Leaf == nil || c.conv.Leaf.UUID != leaf) {
-		c.keepLeaf(leaf)
-	}
+	c := loadCase(b, e)
+	c.keepLeaf(e.leafOf(b))
 	c.examine()
 	return c
 }
 
-// keepLeaf appends the leaf again, because the program continues the conversation at the last
-// line.
+// loadCase applies the edits and loads the result.
+func loadCase(b *base, e edits) *Case {
+	c := &Case{base: b, edits: e, found: map[string]found{}}
+	c.apply()
+	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version), b.Agent)
+	return c
+}
+
+// keepLeaf appends the leaf again if it is another one, because the program continues the
+// conversation at the last line.
 func (c *Case) keepLeaf(leaf string) {
+	if leaf == "" || c.conv.Leaf != nil && c.conv.Leaf.UUID == leaf {
+		return
+	}
 	at, ok := c.base.last[leaf]
 	if !ok || c.written != nil {
 		return

@@ -219,3 +219,35 @@ func findings(all []repair.Diagnosis) (lines []string) {
 	}
 	return lines
 }
+
+// What is reported as lost is sent after the repair: where nothing else is broken, the request
+// changes. A record that would not be sent anyway is a note.
+func TestRepairChangesRequest(t *testing.T) {
+	seeds := []uint64{423, 844, 2722, 3342, 3386, 4764}
+	for seed := range storetest.Count(2_000, 200) {
+		seeds = append(seeds, uint64(seed))
+	}
+	for _, seed := range seeds {
+		g := claude.Generate(seed)
+		for _, version := range claude.Versions {
+			testChangesRequest(t, fmt.Sprintf("%d %s on %s", seed, g.Name, version), version, g.Data)
+		}
+	}
+}
+
+func testChangesRequest(t *testing.T, name, version string, data []byte) {
+	c := caseOn(version, data)
+	r, err := repair.Plan(claude.Session, c, repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	isRefusal := func(d repair.Diagnosis) bool {
+		return isBroken(d) && d.Class != diagnose.MissingHistory && d.Rule != "line_unread"
+	}
+	if len(r.Plan.Ops) == 0 || len(r.Unfixable) > 0 || c.Conversation().Hidden || slices.ContainsFunc(r.Fixed, isRefusal) {
+		return
+	}
+	if cmp.Equal(claude.Expected(c), claude.Expected(caseOn(version, after(t, data, r)))) {
+		t.Errorf("%s: the repair of these changes nothing that is sent: %v", name, findings(r.Fixed))
+	}
+}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"mend/agent/claude/transcript"
 	"mend/repair"
@@ -59,15 +60,59 @@ func (c *Case) examine() {
 	if c.findUnreadable() {
 		return
 	}
+	c.findBefore()
+	c.findUnread()
+	c.findBeside()
+	c.findRefusals()
+}
+
+// after returns the edits with those of a fix; without them if the fix cannot be applied.
+func (c *Case) after(edit func(repair.Draft) error) edits {
+	d := &draft{c: c, edits: c.edits.clone()}
+	if _, err := d.Apply(repair.Finding{}, repair.Fix{Edit: edit}); err != nil {
+		return c.edits
+	}
+	return d.edits
+}
+
+// gains reports whether more is sent after the edits, or can be after further repairs.
+func (c *Case) gains(e edits) bool {
+	if c.tried {
+		return true
+	}
+	after := loadCase(c.base, e)
+	if leaf := e.leafOf(c.base); leaf != "" {
+		after.keepLeaf(leaf)
+	} else if c.conv.Leaf != nil { // the transcript as it is stored
+		after.keepLeaf(c.conv.Leaf.UUID)
+	}
+	after.tried = true
+	after.findBefore()
+	after.findBeside()
+	return after.Sent() > c.Sent() || slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
+}
+
+// speak reports whether something of the records is sent if they are in the conversation: of an
+// answer of nothing but thinking 2.1 sends nothing.
+func (c *Case) speak(rs ...*transcript.Record) bool {
+	return slices.ContainsFunc(rs, func(r *transcript.Record) bool {
+		return r.Sendable() > 0 && (!c.conv.Profile.Tolerant || slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() }))
+	})
+}
+
+// findBefore finds what is lost of the history before the conversation, and in it.
+func (c *Case) findBefore() {
 	c.findRepeated()
 	c.findSidechain()
 	c.findCompaction()
 	c.findBreaks()
 	c.findSkipped()
-	c.findUnread()
+}
+
+// findBeside finds what is lost beside the conversation.
+func (c *Case) findBeside() {
 	c.findBranches()
 	c.findUnreached()
-	c.findRefusals()
 }
 
 // Missing returns how many blocks of the transcript do not reach the request, and how many

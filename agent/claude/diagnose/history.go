@@ -29,7 +29,10 @@ const (
 // parent that it should have.
 func (c *Case) findBreaks() {
 	_, all := c.Missing()
-	for _, b := range c.conv.Breaks {
+	for i, b := range c.conv.Breaks {
+		if !slices.ContainsFunc(c.conv.Breaks[i:], func(b transcript.Break) bool { return c.speak(b.Found...) }) {
+			break
+		}
 		f := c.recordFinding(ruleBreak, MissingHistory, b.Record.UUID)
 		n := transcript.Sendable(b.Found)
 		blocks := fmt.Sprintf("%d of %d blocks", n, max(all, n))
@@ -70,7 +73,7 @@ func (c *Case) findSkipped() {
 			skipped = append(skipped, o)
 		}
 		n := transcript.Sendable(skipped)
-		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || n == 0 {
+		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.speak(skipped...) {
 			continue
 		}
 		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
@@ -165,6 +168,17 @@ func (c *Case) findSidechain() {
 	if n == 0 || len(marked) == 0 || !main && c.conv.Profile.AnySide {
 		return
 	}
+	unmark := func(d repair.Draft) error {
+		for _, r := range marked {
+			if err := d.(*draft).setMember(r.UUID, "isSidechain", []byte("false")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !c.gains(c.after(unmark)) {
+		return
+	}
 	f := c.recordFinding(ruleSidechain, MissingHistory, marked[0].UUID)
 	f.Text = fmt.Sprintf("%d blocks do not reach the request", n)
 	why := fmt.Sprintf("%d records of the conversation are marked as a subagent's, and belong to none.", len(marked))
@@ -177,15 +191,6 @@ func (c *Case) findSidechain() {
 	c.report(f, found{why: why, fixes: []repair.Fix{{
 		Text:  fmt.Sprintf("The mark is removed: %d blocks are sent again.", n),
 		Whole: true,
-		Edit: func(d repair.Draft) error {
-			for _, r := range marked {
-				raw, err := jsonedit.Set(d.(*draft).raw(r.UUID), []byte("false"), "isSidechain")
-				if err != nil {
-					return err
-				}
-				d.(*draft).set(r.UUID, raw)
-			}
-			return nil
-		},
+		Edit:  unmark,
 	}}})
 }

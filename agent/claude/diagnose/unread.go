@@ -4,15 +4,53 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"mend/agent/claude/transcript"
 	"mend/repair"
 )
 
+// An unread is a complete record that the program does not read.
+type unread struct {
+	line   int
+	raw    []byte
+	record *transcript.Record
+}
+
 // findUnread reports lines with a record that the program does not read: behind NUL bytes or
 // a byte order mark, behind a torn record, or second on its line. The fix is the record on a
-// line of its own.
+// line of its own. A record that would not be sent either is no loss.
 func (c *Case) findUnread() {
+	all := c.unread()
+	if len(all) == 0 {
+		return
+	}
+	e := c.after(func(d repair.Draft) error {
+		for _, u := range all {
+			d.(*draft).add(u.record.UUID, u.raw, u.line)
+		}
+		return nil
+	})
+	if leaf := loadCase(c.base, e).conv.Leaf; leaf != nil && slices.ContainsFunc(all, func(u unread) bool { return u.record.UUID == leaf.UUID }) {
+		e.leaf = leaf.UUID // the conversation goes on there when it is read
+	}
+	gains := c.gains(e)
+	for _, u := range all {
+		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
+		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
+		x := found{why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of the bytes before it.", u.line+1)}
+		if gains {
+			x.fixes = c.readAgain(u, u.record.UUID == e.leaf)
+		} else {
+			f.Severity = repair.Note
+			x.not = &repair.RefusalError{Final: true, Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}
+		}
+		c.report(f, x)
+	}
+}
+
+// unread returns the records of the conversation that the program does not read.
+func (c *Case) unread() (all []unread) {
 	known := map[string]bool{}
 	boundary := c.lastBoundary()
 	for i := range c.lines {
@@ -26,26 +64,34 @@ func (c *Case) findUnread() {
 				continue
 			}
 			known[r.UUID] = true
-			f := c.recordFinding(ruleUnread, repair.UnreadableRecord, r.UUID)
-			f.Text = fmt.Sprintf("line %d cannot be read", i+1)
-			c.report(f, found{
-				why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of the bytes before it.", i+1),
-				fixes: []repair.Fix{{
-					Text:  "The record is written on a line of its own, so it is read again.",
-					Alike: true,
-					Edit:  func(d repair.Draft) error { d.(*draft).add(r.UUID, raw, i); return nil },
-				}, {
-					Text:  "The record is written on a line of its own in its place, so it is read again.",
-					Whole: true,
-					Edit: func(d repair.Draft) error {
-						d.(*draft).setLine(i, c.base.lines[i].Raw)
-						d.(*draft).add(r.UUID, raw, i)
-						return nil
-					},
-				}},
-			})
+			all = append(all, unread{i, raw, r})
 		}
 	}
+	return all
+}
+
+// readAgain returns the fixes of a record that is not read. end says that the conversation goes on
+// at it.
+func (c *Case) readAgain(u unread, end bool) []repair.Fix {
+	add := func(d *draft) {
+		d.add(u.record.UUID, u.raw, u.line)
+		if end {
+			d.setLeaf(u.record.UUID)
+		}
+	}
+	return []repair.Fix{{
+		Text:  "The record is written on a line of its own, so it is read again.",
+		Alike: true,
+		Edit:  func(d repair.Draft) error { add(d.(*draft)); return nil },
+	}, {
+		Text:  "The record is written on a line of its own in its place, so it is read again.",
+		Whole: true,
+		Edit: func(d repair.Draft) error {
+			d.(*draft).setLine(u.line, c.base.lines[u.line].Raw)
+			add(d.(*draft))
+			return nil
+		},
+	}}
 }
 
 // lastBoundary returns the line of the last compaction, -1 if there is none.

@@ -7,7 +7,7 @@ import "slices"
 func (c *Conversation) relinkPreserved() {
 	last, naming := -1, -1
 	for i, r := range c.order {
-		if !r.IsBoundary() || !c.Owns(r) {
+		if !r.IsBoundary() || !c.Owns(r) && !c.Profile.Regroup {
 			continue
 		}
 		last = i
