@@ -366,6 +366,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if o.otherModel() {
 			return "", fmt.Sprintf("%s, but mend expects a request for %v", said, o.Model)
 		}
+		if asked := []byte("What did we do so far?"); verdict == opencode.Alive && bytes.Contains(real.Calls[0].Raw, asked) && !bytes.Contains(o.Request, asked) {
+			return "alive, compacted before the prompt", "" // of a count of tokens that is set too high
+		}
 		theirs, ours := sent(t, real.Calls[0].Raw, prompt), sent(t, o.Request, render.PromptText)
 		if d := cmp.Diff(theirs, ours); d != "" {
 			return "", fmt.Sprintf("%s, but the request is another (-sent +predicted):\n%.1500s", said, d)
