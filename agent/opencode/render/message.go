@@ -58,8 +58,8 @@ type body struct {
 
 const smallIndex = 8 // the text is at least so many times as large
 
-func bodyOf(v js.Value) body {
-	if v.IndexSize() > len(v.Source())/smallIndex {
+func bodyOf(v js.Value, isLarge bool) body {
+	if isLarge && v.IndexSize() > len(v.Source())/smallIndex {
 		return body{text: v.Source()}
 	}
 	return body{v.Source(), v}
@@ -106,14 +106,15 @@ func (m *message) hasPart(kind string) bool {
 
 func isCompaction(p part) bool { return p.kind == "compaction" }
 
-// message parses a message, or returns the cached one if it is unchanged.
-func (r *Renderer) message(src *record.Message) *message {
+// message parses a message of a session that is large or not, or returns the cached one if it is
+// unchanged.
+func (r *Renderer) message(src *record.Message, isLarge bool) *message {
 	state := stateOf(src)
 	if m := r.messages[src.Ref]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
 		return m
 	}
 	delete(r.messages, src.Ref) // release it before another is read
-	m := readMessage(src)
+	m := readMessage(src, isLarge)
 	m.recordState = state
 	if r.messages == nil {
 		r.messages = map[session.Ref]*message{}
@@ -122,31 +123,18 @@ func (r *Renderer) message(src *record.Message) *message {
 	return m
 }
 
-// partSize is how much a part adds to the size of its message beside its text: of each part
-// there is a block in a request, however short its text.
-const partSize = 128
-
-// size returns the size of the message with its parts.
-func (m *message) size() int {
-	n := m.data.size
-	for i := range m.stored {
-		n += len(m.stored[i].Data) + partSize
-	}
-	return n
-}
-
 // hasParts reports whether the message was parsed with that list of parts.
 func (m *message) hasParts(parts []record.Part) bool {
 	return len(parts) == len(m.stored) && unsafe.SliceData(parts) == unsafe.SliceData(m.stored)
 }
 
-func readMessage(src *record.Message) *message {
+func readMessage(src *record.Message, isLarge bool) *message {
 	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref})
 	}
-	m.body = bodyOf(v)
+	m.body = bodyOf(v, isLarge)
 	m.role, m.finish = known(v.Get("role")), known(v.Get("finish"))
 	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
 	m.timeless, m.created = v.Get("time").Nullish(), math.NaN()
@@ -163,7 +151,7 @@ func readMessage(src *record.Message) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref})
 			continue
 		}
-		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v)}
+		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v, isLarge)}
 		m.parts = append(m.parts, p)
 	}
 	if src.Cols == nil {
