@@ -109,7 +109,7 @@ func (c *Client) RepairIf(ctx context.Context, head session.Head, r repair.Reque
 }
 
 func (c *Client) repair(ctx context.Context, head session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
-	if accept != nil && r.Error == nil { // mostly nothing is broken, which is found out quickly
+	if accept != nil && r.Error == nil && !r.Latent { // mostly nothing is broken, which is found out quickly
 		if found, ok := c.notBroken(ctx, head, r); ok {
 			return "", repair.Result{Remaining: found}, nil
 		}

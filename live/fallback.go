@@ -50,6 +50,10 @@ type fallbackState struct {
 	running []string  // the tool calls that are running
 	worker  string    // the newest message with a tool call
 
+	content bool   // the current answer has some
+	empty   int    // answers in a row without
+	last    string // the newest answer that the model did not end
+
 	failed   []Model // since the user's newest prompt
 	attempts int     // changes since then
 	usedUp   bool    // the user knows that no model is left
@@ -186,7 +190,7 @@ func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 
 // renewed forgets the failures of the turn.
 func (s fallbackState) renewed() fallbackState {
-	s.phase, s.failed, s.attempts, s.usedUp = phaseNone, nil, 0, false
+	s.phase, s.failed, s.attempts, s.usedUp, s.empty = phaseNone, nil, 0, false, 0
 	return s
 }
 
@@ -206,10 +210,36 @@ func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackSta
 		s, actions := p.errored(s, e, i.Error)
 		s.ended = s.phase == phaseEnding
 		return s, actions
+	case i.Finish == finishUnknown:
+		return p.unended(s, e)
 	case i.finished():
 		return s.renewed(), nil
 	}
 	return s, nil
+}
+
+const (
+	finishUnknown = "unknown" // the model gave no reason for its end
+	maxEmpty      = 3         // answers in a row without content
+	emptyAnswers  = "empty answers"
+)
+
+// unended handles an answer that the model did not end: the agent asks it again. If the answers
+// have no content, there is no end of that.
+func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	if e.message.ID == s.last { // each is reported twice
+		return s, nil
+	}
+	s.last = e.message.ID
+	if s.empty++; s.content {
+		s.empty = 0
+	}
+	s.content = false
+	if s.empty < maxEmpty {
+		return s, nil
+	}
+	s.empty = 0
+	return p.fail(s, e, emptyAnswers, time.Time{}, true)
 }
 
 // lostResults handles an error of a message in which a tool ran. The agent leaves such a
@@ -226,10 +256,17 @@ func (s fallbackState) lostResults() (fallbackState, []Action) {
 // failed has ended too: before, the agent loses a prompt.
 func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
 	s.busy, s.running = false, nil
-	if s.phase == phaseEnding && s.ended {
-		return s.resumed(e.at)
+	var actions []Action
+	if s.phase == phaseNone && s.empty > 0 { // the agent gave up without an error
+		s.empty = 0
+		s, actions = p.fail(s, e, emptyAnswers, time.Time{}, false)
+		s.ended = true
 	}
-	return s, nil
+	if s.phase == phaseEnding && s.ended {
+		s, more := s.resumed(e.at)
+		return s, append(actions, more...)
+	}
+	return s, actions
 }
 
 // resumed sends the prompt that continues the turn.
@@ -293,6 +330,9 @@ func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackStat
 // worked handles a change of a part: the model or a tool works.
 func (s fallbackState) worked(e fallbackEvent) fallbackState {
 	s.active = e.at
+	if e.part.MessageID != s.prompt.ID && !strings.HasPrefix(e.part.Type, "step-") {
+		s.content = true
+	}
 	if e.part.Type != typeTool {
 		return s
 	}

@@ -80,9 +80,11 @@ func TestFallbackRecorded(t *testing.T) {
 	p.Codes = append(p.Codes, 401)
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		for kind, want := range map[string][]string{
-			"429": {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two continues the turn."},
-			"529": {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 529. claude-two continues the turn."},
-			"401": {"cool claude-fake 1m0s", "prompt claude-two", "toast: claude-fake failed: 401. claude-two continues the turn."},
+			"429":             {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two continues the turn."},
+			"529":             {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 529. claude-two continues the turn."},
+			"429-after-write": {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two continues the turn."},
+			"empty":           {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn."},
+			"401":             {"cool claude-fake 1m0s", "prompt claude-two", "toast: claude-fake failed: 401. claude-two continues the turn."},
 		} {
 			t.Run(version+"/"+kind, func(t *testing.T) {
 				r := newFallbackRun(p)
@@ -158,6 +160,18 @@ func tool(id, status string) fallbackEvent {
 	return e
 }
 
+// step and text are a part of a message without content, and one with it.
+func step(message string) fallbackEvent {
+	return fallbackEvent{kind: sawActivity, part: Part{ID: "prt_s", MessageID: message, Type: "step-start"}}
+}
+
+func text(message string) fallbackEvent {
+	return fallbackEvent{kind: sawActivity, part: Part{ID: "prt_t", MessageID: message, Type: "text"}}
+}
+
+// as is the event with another message.
+func (e fallbackEvent) as(id string) fallbackEvent { e.message.ID = id; return e }
+
 func question(m Model, named bool) fallbackEvent {
 	return fallbackEvent{kind: sawQuestion, model: m, agent: "build", named: named}
 }
@@ -201,8 +215,26 @@ func TestFallback(t *testing.T) {
 		then   func(*fallbackRun) // more events, which depend on the time
 		want   []string
 	}{
+		{name: "answers without content, for which OpenCode asks again without end (#7133)", events: []fallbackEvent{
+			userPrompt(1, fake), text("msg_1"), nowBusy, step("msg_2"), answer(1, "unknown", ""), answer(1, "unknown", ""), step("msg_3"), answer(1, "unknown", "").as("msg_3"),
+			answer(1, "unknown", "").as("msg_4"), answer(1, nil, "").as("msg_5"), nowIdle,
+		}, want: []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn."}},
+		{name: "one, and the turn is over (#7133)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, step("msg_2"), answer(1, "unknown", ""), nowIdle}, want: []string{
+			cool(fake), "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn.",
+		}},
+		{name: "one with content, and the turn is over", events: []fallbackEvent{userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), nowIdle}},
+		{name: "one, and an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, nil, "").as("msg_3"), nowIdle}},
+		{name: "two, and an answer", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, "unknown", "").as("msg_3"), text("msg_4"), answer(1, "stop", "").as("msg_4"), nowIdle}},
+		{name: "answers with content and no reason for the end", events: []fallbackEvent{
+			userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), text("msg_3"), answer(1, "unknown", "").as("msg_3"), tool("prt_1", "completed"), answer(1, "unknown", "").as("msg_4"), text("msg_5"), answer(1, "unknown", "").as("msg_5"),
+		}},
+		{name: "each prompt begins the time of silence again (#7659)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+			r.step(after(r, time.Minute, userPrompt(3, fake)))
+			r.step(after(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
+			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
+		}, want: []string{cool(fake), "end the turn"}},
 		{name: "no failure", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "stop", ""), nowIdle}},
-		{name: "a retry", events: switched(fake, two), want: oneSwitch},
+		{name: "a retry (#2918, #2681, #2393, #2747, #5435, #3130)", events: switched(fake, two), want: oneSwitch},
 		{name: "a text without a code", events: []fallbackEvent{userPrompt(1, fake), retry("Cannot connect to API")}, want: []string{cool(fake), "end the turn"}},
 		{name: "an error that ended the turn", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle, answer(1, nil, limited), nowIdle}, want: []string{cool(fake), "prompt claude-two", toTwo}},
 		{name: "an error in the message alone", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, nil, limited), nowIdle}, want: []string{cool(fake), "prompt claude-two", toTwo}},
@@ -226,7 +258,7 @@ func TestFallback(t *testing.T) {
 			name: "the limit of changes", policy: func(p *FallbackPolicy) { p.Attempts = 1 }, events: append(switched(fake, two), retry("rate limit")),
 			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
 		},
-		{name: "the policy's abort comes back as an error and is not the user's (#6751, #6637)", events: []fallbackEvent{
+		{name: "the policy's abort comes back as an error and is not the user's (#6751, #6637, #7362)", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, retry("rate limit"), nowIdle, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle, userPrompt(3, two), nowBusy, retry("rate limit"),
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
 		{name: "an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle}},
@@ -242,13 +274,13 @@ func TestFallback(t *testing.T) {
 			want: append(slices.Clone(oneSwitch), cool(two), "end the turn"),
 		},
 		{
-			name: "an entry with a variant is the policy's own change, and no model of that name is asked", policy: func(p *FallbackPolicy) { p.Models = []Model{{two.ProviderID, two.ModelID, "high"}, three} },
+			name: "an entry with a variant is the policy's own change, and no model of that name is asked (#6611)", policy: func(p *FallbackPolicy) { p.Models = []Model{{two.ProviderID, two.ModelID, "high"}, three} },
 			events: append(switched(fake, two), retry("rate limit")),
 			want:   []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two(high) continues the turn.", cool(two), "end the turn"},
 		},
-		{name: "the same model with another variant fails too", policy: func(p *FallbackPolicy) { p.Models = []Model{{fake.ProviderID, fake.ModelID, "low"}, two} }, events: switched(fake, two), want: oneSwitch},
-		{name: "dots and capitals do not make another model", policy: func(p *FallbackPolicy) { p.Models = []Model{{"Anthropic", "Claude.Fake", ""}, two} }, events: switched(fake, two), want: oneSwitch},
-		{name: "models that the agent does not have (#2295)", events: []fallbackEvent{
+		{name: "the same model with another variant fails too (#6611)", policy: func(p *FallbackPolicy) { p.Models = []Model{{fake.ProviderID, fake.ModelID, "low"}, two} }, events: switched(fake, two), want: oneSwitch},
+		{name: "dots and capitals do not make another model (#6668)", policy: func(p *FallbackPolicy) { p.Models = []Model{{"Anthropic", "Claude.Fake", ""}, two} }, events: switched(fake, two), want: oneSwitch},
+		{name: "models that the agent does not have (#2295, #3776, #6573)", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, {kind: sawRetry, text: "rate limit", known: func(m Model) bool { return m == three }}, answer(1, nil, ""), nowIdle,
 		}, want: []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."}},
 		{
@@ -407,7 +439,7 @@ func TestFallbackWatch(t *testing.T) {
 		}, map[string]int{"abort": 0, "prompt": 0, "toast": 0}, ""},
 		{"the abort fails", func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest} }, map[string]int{"abort": 1, "prompt": 0, "toast": 0}, ""},
 		{"the prompt fails", func(f *fakeAgent) { f.errors = map[string]error{"prompt": errTest} }, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "Send your prompt again"},
-		{"it stays busy", func(f *fakeAgent) { f.busy = true }, map[string]int{"abort": 1, "prompt": 0, "toast": 1}, "Send your prompt again"},
+		{"it stays busy (#5784, #5109)", func(f *fakeAgent) { f.busy = true }, map[string]int{"abort": 1, "prompt": 0, "toast": 1}, "Send your prompt again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,12 +35,16 @@ func TestOverflow(t *testing.T) {
 		trims  int
 	}{
 		{"off", Options{}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 0},
-		{"the agent does nothing", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 1},
+		{"the agent does nothing (#96)", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 1},
 		{"the agent compacts", Options{TrimOverflow: true}, []Event{own, idleEvent()}, 0},
 		{"twice", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, idleEvent()}, 0},
-		{"compactions do not help", Options{TrimOverflow: true}, []Event{own, messageEvent(givenUp), messageEvent(summary), own, messageEvent(givenUp), messageEvent(summary), own}, 1},
+		{"compactions do not help (#3127, #3558, opencode #15849)", Options{TrimOverflow: true}, []Event{own, messageEvent(givenUp), messageEvent(summary), own, messageEvent(givenUp), messageEvent(summary), own}, 1},
 		{"a compaction helped in between", Options{TrimOverflow: true}, []Event{own, own, messageEvent(done), own, own}, 0},
 		{"another error", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "file name is too long")}, 0},
+		{"a limit that is no number", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "max_tokens: must be >= 1"), idleEvent()}, 0},
+		{"content that is missing", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "messages.4: all messages must have non-empty content"), idleEvent()}, 0},
+		{"OpenAI's words", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "Your input exceeds the context window of this model. Please adjust your input and try again."), idleEvent()}, 1},
+		{"Copilot's words (#2356)", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "prompt token count of 141422 exceeds the limit of 128000"), idleEvent()}, 1},
 	} {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}}
 		f.entry = "quail"
@@ -55,7 +60,16 @@ func TestOverflow(t *testing.T) {
 		if got := f.count("trim"); got != c.trims {
 			t.Errorf("%s: %d trims, want %d; did %v", c.name, got, c.trims, f.recorded())
 		}
-		if c.trims > 0 && (f.trims[0].Actual != 240_000 || f.trims[0].Window != 200_000 || f.count("abort") != 1 || f.count("prompt") != 0) {
+		if shown := slices.ContainsFunc(f.toasts, func(t Toast) bool { return t.Title == trimTitle }); shown != (c.trims > 0) {
+			t.Errorf("%s: toasts %+v", c.name, f.toasts)
+		}
+		var actual, window int
+		for _, e := range c.events {
+			if u, err := e.decode(); err == nil && e.Type == eventError {
+				actual, window = requestSizes(f.ParseAPIError(u.failure.Error).Text)
+			}
+		}
+		if c.trims > 0 && (f.trims[0].Actual != actual || f.trims[0].Window != window || f.count("abort") != 1 || f.count("prompt") != 0) {
 			t.Errorf("%s: %+v; did %v", c.name, f.trims, f.recorded())
 		}
 	}

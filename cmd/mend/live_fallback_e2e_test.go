@@ -117,6 +117,18 @@ func refuseWith(status int, kind, message string, header ...string) http.Handler
 	}
 }
 
+// answerNothing answers without content and without a known reason for the end.
+func answerNothing(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, e := range [][2]string{
+		{"message_start", `"message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-fake","content":[],"stop_reason":null,"usage":{"input_tokens":0,"output_tokens":0}}`},
+		{"message_delta", `"delta":{"stop_reason":"strange","stop_sequence":null},"usage":{"output_tokens":0}`},
+		{"message_stop", `"index":0`},
+	} {
+		fmt.Fprintf(w, "event: %[1]s\ndata: {\"type\":\"%[1]s\",%[2]s}\n\n", e[0], e[1])
+	}
+}
+
 // fallbackHome returns a home whose provider has the models claude-fake and claude-two to
 // claude-five.
 func fallbackHome(t *testing.T, version string, script endpoint.Script) (*opencode.Home, *modelGate) {
@@ -241,11 +253,13 @@ func TestRecordFallback(t *testing.T) {
 			after   string // what the requests that fail contain
 			answer  http.HandlerFunc
 			failure string
+			times   int // of the failure
 		}{
-			{"429", "hello there", "", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`},
-			{"429-after-write", "WRITE", "tool_result", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`},
-			{"529", "hello there", "", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "30"), `"type":"retry"`},
-			{"401", "hello there", "", refuseWith(401, "authentication_error", "invalid x-api-key"), `"type":"session.error"`},
+			{"429", "hello there", "", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`, 1},
+			{"429-after-write", "WRITE", "tool_result", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`, 1},
+			{"529", "hello there", "", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "30"), `"type":"retry"`, 1},
+			{"401", "hello there", "", refuseWith(401, "authentication_error", "invalid x-api-key"), `"type":"session.error"`, 1},
+			{"empty", "hello there", "", answerNothing, `"type":"message.updated".*"finish":"unknown"`, 6},
 		} {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				h, g := fallbackHome(t, version, writing(filepath.Join(t.TempDir(), "out")))
@@ -254,7 +268,7 @@ func TestRecordFallback(t *testing.T) {
 				session := r.newSession()
 				g.setIf("claude-fake", c.after, c.answer)
 				r.send(session, "claude-fake", c.prompt)
-				waitFor(t, "the failure", func() bool { return log.count(c.failure) > 0 })
+				waitFor(t, "the failure", func() bool { return log.count(c.failure) >= c.times })
 				if c.name != "401" {
 					callServer(t, r.server, http.MethodPost, "/session/"+session+"/abort", map[string]any{}, nil)
 				}
