@@ -189,7 +189,7 @@ func (r *scanReport) add(f mend.Finding) {
 	case r.flags.broken && f.Err == nil && severity != repair.Broken, r.classes != nil && f.Err == nil && severity == 0:
 	case r.asJSON:
 		r.json = append(r.json, findingJSON(f))
-	case r.flags.all || f.Err != nil || severity != 0 && severity <= repair.Latent:
+	case r.flags.all || f.Err != nil || severity != 0 && (severity <= repair.Latent || r.named):
 		r.shown = append(r.shown, f)
 	}
 }
@@ -203,7 +203,7 @@ func (r *scanReport) print(all []session.Head) {
 	})
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {
-			r.printFinding(f, r.flags.all)
+			r.printFinding(f, r.flags.all, r.flags.all || r.named)
 		}
 	} else {
 		r.printTable(all)
@@ -296,9 +296,9 @@ func (a *app) printStore(c *mend.Client) {
 	a.printf("\n")
 }
 
-// printFinding prints a session and its faults. With all it also prints notes, and the setting
-// for which it was diagnosed.
-func (a *app) printFinding(f mend.Finding, all bool) {
+// printFinding prints a session and its faults, with the setting for which it was diagnosed and
+// with notes where these are wanted.
+func (a *app) printFinding(f mend.Finding, setting, notes bool) {
 	defer a.bufferOutput()()
 	word := severityWord(f.Severity())
 	if f.Err != nil {
@@ -311,11 +311,11 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 	if f.Busy {
 		a.printf("    %s\n", warn("busy: the agent is using it"))
 	}
-	if all && f.Err == nil {
+	if setting && f.Err == nil {
 		a.printf("    %s\n", faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
-		if all || d.Severity <= repair.Latent {
+		if notes || d.Severity <= repair.Latent {
 			a.printDiagnosis(d)
 		}
 	}

@@ -24,9 +24,9 @@ type branch struct {
 	leaf *transcript.Record // its last record
 }
 
-// findBranches reports branches with prompts and answers that are not in the request. If two
-// programs wrote them, the conversation gets both; a branch that the user left by going back
-// to an earlier prompt stays as it is.
+// findBranches reports branches with prompts that are not in the request. If two programs wrote
+// them, the conversation gets both; one that the user may have left by going back to an earlier
+// prompt stays as it is.
 func (c *Case) findBranches() {
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" {
 		return
@@ -36,6 +36,7 @@ func (c *Case) findBranches() {
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
+	var left []*branch            // that the user may have left
 	var owns []*transcript.Record // in the order in which they are found
 	beside := map[*transcript.Record][]*branch{}
 	for _, b := range c.branches(path) {
@@ -46,7 +47,13 @@ func (c *Case) findBranches() {
 			own = next[up.UUID] // the result of a parallel call has no record behind it
 			up = c.conv.Record(c.conv.Parent(up))
 		}
-		if own == nil || !c.answered(b) || c.beforeBoundary(b.root) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
+		if c.beforeBoundary(b.root) {
+			continue
+		}
+		if own == nil || !c.answered(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
+			if slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.IsPrompt() && c.speak(r) }) {
+				left = append(left, b)
+			}
 			continue
 		}
 		if beside[own] == nil {
@@ -72,6 +79,29 @@ func (c *Case) findBranches() {
 		}
 		c.report(f, d)
 	}
+	c.noteLeft(left)
+}
+
+// noteLeft notes the prompts beside the conversation that are left alone. Where the transcript says
+// that the user went back, there is nothing to note.
+func (c *Case) noteLeft(left []*branch) {
+	if len(left) == 0 || c.conv.Rewound {
+		return
+	}
+	var all []*transcript.Record
+	for _, b := range left {
+		all = append(all, b.all...)
+	}
+	f := c.recordFinding(ruleBranch, MissingHistory, left[0].root.UUID)
+	blocks := fmt.Sprintf("%d blocks", transcript.Sendable(all))
+	if transcript.Sendable(all) == 1 {
+		blocks = "1 block"
+	}
+	f.Severity, f.Detail, f.Text = repair.Note, "left", blocks+" beside the conversation"
+	c.report(f, found{
+		why: fmt.Sprintf("Beside the conversation there is more: %s that do not reach the model%s.", blocks, promptsIn(all)),
+		not: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
+	})
 }
 
 // path returns the conversation with the notes below its leaf.
