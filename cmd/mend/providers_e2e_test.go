@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,17 +19,18 @@ import (
 	"mend/internal/storetest"
 )
 
+// pageVersion is the version that docs/verified-providers.md is about.
+const pageVersion = "1.18.33"
+
+var providersVersion = flag.String("opencode", pageVersion, "the version of OpenCode that TestProviders asks, one with a database")
+
 // TestProviders applies each damage to a session of each provider. It checks that mend scan
 // reports what the real program and its provider do, that the session goes on after mend
 // repair, or after mend repair --error with the provider's text where only that can know, and
 // that after mend undo the store is identical. A short run takes a fixed sample, -everything
 // also the damages of the other tests. -update writes docs/verified-providers.md.
 func TestProviders(t *testing.T) {
-	exe, err := opencode.Install("1.18.33")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := opencode.ServeProviders(t, exe)
+	p := opencode.ServeProviders(t, *providersVersion)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
 	m := providerMatrix{}
 	for i, setting := range providerSettings() {
@@ -75,7 +77,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 	if err != nil {
 		c.Fatal(err)
 	}
-	ts := &testStore{T: c.T, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
+	ts := &testStore{T: c.T, version: *providersVersion, session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
 	whole := ts.snapshot()
 	damage.Edit(c.T, path, session, k.Apply)
 	damaged := ts.snapshot()
@@ -172,13 +174,9 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 // TestProvidersStore checks that mend scan reports what the real program does with the option
 // store of OpenAI, wherever the settings of a project or of the administrator have it.
 func TestProvidersStore(t *testing.T) {
-	exe, err := opencode.Install("1.18.33")
-	if err != nil {
-		t.Fatal(err)
-	}
 	managed := t.TempDir()
 	t.Setenv("OPENCODE_TEST_MANAGED_CONFIG_DIR", managed)
-	p := opencode.ServeProviders(t, exe, "OPENCODE_TEST_MANAGED_CONFIG_DIR="+managed)
+	p := opencode.ServeProviders(t, pageVersion, "OPENCODE_TEST_MANAGED_CONFIG_DIR="+managed)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome())
 	const (
 		modelOff = `"provider": {"openai": {"models": {"gpt-5-store": {"options": {"store": false}}}}}`
@@ -215,7 +213,7 @@ func TestProvidersStore(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ts := &testStore{T: t, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
+			ts := &testStore{T: t, version: pageVersion, session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
 			real := trial.prompt(ts)
 			if real.Verdict != c.want {
 				t.Errorf("the real program is %s %s, want %s; its reply:\n%.600s", real.Verdict, real.Message(), c.want, real.Output)
@@ -240,7 +238,7 @@ const notRun = "not run"
 
 const providersHead = `# Damages and providers
 
-Each damage in a session of each provider, with the real OpenCode 1.18.33 and strict endpoints on loopback: whether the next prompt is answered
+Each damage in a session of each provider, with the real OpenCode ` + pageVersion + ` and strict endpoints on loopback: whether the next prompt is answered
 (alive), refused (the code of the rule in [providers.md](providers.md)), never sent (dead), or asked again and again (endless), and what ` + "`mend repair`" + ` makes of it. *fixed by
 its error*: only the provider can know, and ` + "`mend repair --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. A dash: the
 damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
@@ -283,10 +281,12 @@ func (m providerMatrix) checkPage(t *testing.T) {
 	}
 	page, differ := m.table(string(was))
 	switch {
-	case *update:
+	case *update && *providersVersion == pageVersion:
 		if err := os.WriteFile(providersPage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	case *providersVersion != pageVersion:
+		t.Logf("other than with %s:\n%s", pageVersion, strings.Join(differ, "\n"))
 	case len(differ) > 0:
 		t.Errorf("%s is not what was found; -update writes it:\n%s", providersPage, strings.Join(differ, "\n"))
 	}

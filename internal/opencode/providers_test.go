@@ -14,7 +14,7 @@ import (
 // Each kind of damage has the fate that the table says, with each provider. A short run takes
 // every sixteenth.
 func TestRealProviders(t *testing.T) {
-	p := ServeProviders(t, install(t, "1.18.33"))
+	p := ServeProviders(t, "1.18.33")
 	for i, settings := range damage.ProviderColumns {
 		for _, setting := range settings {
 			t.Run(setting, func(t *testing.T) {
@@ -75,7 +75,7 @@ func sameRecord(a, b damage.Record) bool {
 // An interrupted turn goes on, and a prompt for tools leads to their results.
 func TestRealProvidersTurns(t *testing.T) {
 	for _, version := range []string{"1.18.33"} {
-		p := ServeProviders(t, install(t, version))
+		p := ServeProviders(t, version)
 		for _, settings := range damage.ProviderColumns {
 			for _, setting := range settings {
 				for name, session := range map[string]string{"base": p.Store.Base[setting], "killed": p.Store.Killed[setting]} {
