@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -71,6 +72,27 @@ func TestOverflow(t *testing.T) {
 		}
 		if c.trims > 0 && (f.trims[0].Actual != actual || f.trims[0].Window != window || f.count("abort") != 1 || f.count("prompt") != 0) {
 			t.Errorf("%s: %+v; did %v", c.name, f.trims, f.recorded())
+		}
+	}
+}
+
+// TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 does nothing
+// about a request that is too long, 1.18.33 compacts the session again and again. Each is
+// trimmed once; the newer one not before its third error.
+func TestOverflowRecorded(t *testing.T) {
+	for version, want := range map[string]int{"1.1.53": 1, "1.18.33": 3} {
+		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
+		w := NewWatch(f.hook(Options{TrimOverflow: true}))
+		failed := map[string]bool{} // the prompts whose requests were too long
+		for _, e := range recordedLines[Event](t, filepath.Join("testdata", "overflow_"+version+".jsonl")) {
+			if w.Accept(e); e.Type == eventError && f.count("trim") == 0 {
+				newest, _ := w.prompts.get("ses_1")
+				failed[newest] = true
+			}
+			drain(t, w)
+		}
+		if len(failed) != want || f.count("trim") != 1 || f.count("abort") != 1 {
+			t.Errorf("%s: %d errors, want %d; did %v", version, len(failed), want, f.recorded())
 		}
 	}
 }

@@ -14,12 +14,12 @@ import (
 func TestToastLength(t *testing.T) {
 	texts := []string{
 		repairedText("qevajo", true, false), repairedText("qevajo", false, true), alreadyRepairedText("qevajo"),
-		endedText(3, "qevajo"), sendAgainText("qevajo"), beforeRequestText("qevajo"), limitText(3), failedText(errors.New("locked")),
+		endedText(3, "qevajo"), sendAgainText("qevajo"), endlessText("qevajo"), beforeRequestText("qevajo"), limitText(3), failedText(errors.New("locked")),
 		failedText(errors.New("planning for ses_1: the agent is using this session, and a great deal more that nobody has time to read")),
 		requestRepairedText("ses_1"), trimmedText(12, "qevajo"), nothingTrimmedText,
 		unexplainedText(repair.APIError{}), unexplainedText(repair.APIError{Rule: "R7", Class: repair.ThinkingSignature}),
 	}
-	for _, why := range []string{"429", "quota used up", "silent for 2m0s"} {
+	for _, why := range []string{"429", "quota used up", "silent for 2m0s", emptyAnswers} {
 		texts = append(texts, switchedText(fake, why, two), usedUpText(fake, why, true), lostResultsText(why), avoidedText(fake, two), notContinuedText(two))
 	}
 	for _, n := range notices {

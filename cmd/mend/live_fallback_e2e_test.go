@@ -200,7 +200,7 @@ func (l *eventLog) count(pattern string) int {
 	return n
 }
 
-var recordTo = flag.String("record", "", "the folder into which TestRecordFallback writes event sequences")
+var recordTo = flag.String("record", "", "the folder into which tests write event sequences")
 
 // callServer sends a request to a server and decodes the answer.
 func callServer(t *testing.T, server *opencode.Server, method, path string, body, into any) {
@@ -279,11 +279,20 @@ func TestRecordFallback(t *testing.T) {
 				if got := r.prompt(session, "claude-two", "[go on]"); !slices.Equal(got, []string{"claude-two"}) {
 					t.Fatalf("models %q", got)
 				}
-				if err := os.WriteFile(filepath.Join(*recordTo, version+"-"+c.name+".jsonl"), log.slim(t), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				log.record(t, version+"-"+c.name)
 			})
 		}
+	}
+}
+
+// record writes the events so far into the folder that -record names.
+func (l *eventLog) record(t *testing.T, name string) {
+	t.Helper()
+	if *recordTo == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*recordTo, name+".jsonl"), l.slim(t), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 )
 
 // TestLiveOverflow refuses requests as too long until the session is trimmed. OpenCode
-// 1.1.53 does nothing about that. The next prompt is answered.
+// 1.1.53 does nothing about that. The next prompt is answered. With -record the events are written
+// to live/testdata, as TestLiveCompactions and TestLiveLoop write theirs.
 func TestLiveOverflow(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", 8000)
@@ -29,6 +30,7 @@ func TestLiveOverflow(t *testing.T) {
 			installPlugin(t, h)
 			configure(t, h, `{"trimOverflow": true}`)
 			server := h.Serve()
+			events := followEvents(t, server)
 			g.set(func(body string) string {
 				if countRepaired(h) == 0 || strings.Count(body, long) > 1 {
 					return "prompt is too long: 240000 tokens > 200000 maximum"
@@ -37,6 +39,7 @@ func TestLiveOverflow(t *testing.T) {
 			})
 			server.Prompt(session, "one more")
 			waitFor(t, "the trim", func() bool { return countRepaired(h) == 1 })
+			events.record(t, "overflow_"+version)
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 				t.Errorf("after the trim the prompt = %s; reply:\n%.500s\nlog:\n%s", r.Verdict, r.Output, readHookLogs(h))
 			}
@@ -78,6 +81,9 @@ func TestLiveCompactions(t *testing.T) {
 				"agent": "build", "parts": []any{map[string]any{"type": "text", "text": "look"}},
 			}, nil)
 			waitFor(t, "the trim", func() bool { return r.toasts.contains("Cleared 1 old tool output") })
+			if transport == "watch" {
+				events.record(t, "overflow_1.18.33")
+			}
 			if n := events.count(`"type":"session.error".*ContextOverflowError`); n != 3 {
 				t.Errorf("%d errors, want 3", n)
 			}

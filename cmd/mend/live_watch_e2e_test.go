@@ -305,10 +305,8 @@ func TestLiveLoop(t *testing.T) {
 				server.NameModel = true
 				server.Prompt(session, "say Hello") // it ends when the turn is aborted
 				waitFor(t, "the repair", func() bool { return toasts.contains("Endless turn stopped. Send your prompt again.") })
-				if *recordTo != "" && transport == "watch" {
-					if err := os.WriteFile(filepath.Join(*recordTo, "loop_"+version+".jsonl"), log.slim(t), 0o644); err != nil {
-						t.Fatal(err)
-					}
+				if transport == "watch" {
+					log.record(t, "loop_"+version)
 				}
 				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 					t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
