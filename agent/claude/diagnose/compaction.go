@@ -82,8 +82,8 @@ func (c *Case) lastAnswer(before *transcript.Record) (ids []string) {
 	return ids
 }
 
-// speaks reports whether something of the records with these ids is sent.
-func (c *Case) speaks(ids []string) bool {
+// isSent reports whether something of the records with these ids is sent.
+func (c *Case) isSent(ids []string) bool {
 	return slices.ContainsFunc(ids, func(id string) bool { return c.speak(c.conv.Record(id)) })
 }
 
@@ -103,7 +103,7 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 	before := c.conv.LastBefore(summary)
 	ids := c.lastAnswer(summary)
 	line, ok := c.base.last[summary.UUID]
-	if before == nil || before.Time > summary.Time || !c.speaks(ids) || summary.Parent == "" || !ok || !c.canEdit(summary.Parent) || !c.canEdit(summary.UUID) {
+	if before == nil || before.Time > summary.Time || !c.isSent(ids) || summary.Parent == "" || !ok || !c.canEdit(summary.Parent) || !c.canEdit(summary.UUID) {
 		return
 	}
 	f := c.recordFinding(ruleBoundary, MissingHistory, summary.UUID)
@@ -146,7 +146,7 @@ func boundaryBefore(summary *transcript.Record, leaf string, ids []string) ([]by
 }
 
 func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why, does string) {
-	if !c.speaks(ids) {
+	if !c.isSent(ids) {
 		return
 	}
 	f := c.recordFinding(rulePreserved, MissingHistory, b.UUID)
