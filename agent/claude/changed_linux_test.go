@@ -1,0 +1,179 @@
+package claude_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"mend"
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+// Changes of a transcript that another program may make at any time.
+var changes = []struct {
+	name string
+	make func(t *testing.T, file string)
+}{
+	{"grown", func(t *testing.T, file string) { appendTo(t, file, `{"type":"mode","mode":"normal"}`+"\n") }},
+	{"grown, torn", func(t *testing.T, file string) { appendTo(t, file, `{"type":"mo`) }},
+	{"shrunk", func(t *testing.T, file string) { check(t, os.Truncate(file, 20_000)) }},
+	{"emptied", func(t *testing.T, file string) { check(t, os.Truncate(file, 0)) }},
+	{"replaced", func(t *testing.T, file string) {
+		check(t, os.Remove(file))
+		check(t, os.WriteFile(file, []byte("{}\n"), 0o600))
+	}},
+	{"removed", func(t *testing.T, file string) { check(t, os.Remove(file)) }},
+	{"a link", func(t *testing.T, file string) {
+		check(t, os.Rename(file, elsewhere(file)))
+		check(t, os.Symlink(elsewhere(file), file))
+	}},
+	{"a hard link", func(t *testing.T, file string) { check(t, os.Link(file, elsewhere(file))) }},
+	{"a link to nowhere", func(t *testing.T, file string) {
+		check(t, os.Remove(file))
+		check(t, os.Symlink(elsewhere(file), file))
+	}},
+	{"a FIFO", func(t *testing.T, file string) { check(t, os.Remove(file)); check(t, syscall.Mkfifo(file, 0o600)) }},
+	{"a folder", func(t *testing.T, file string) { check(t, os.Remove(file)); check(t, os.Mkdir(file, 0o700)) }},
+	{"in a linked folder", func(t *testing.T, file string) {
+		dir := filepath.Dir(file)
+		check(t, os.Rename(dir, elsewhere(dir)))
+		check(t, os.Symlink(elsewhere(dir), dir))
+	}},
+}
+
+// elsewhere returns a path outside the store.
+func elsewhere(file string) string {
+	for filepath.Base(filepath.Dir(file)) != ".claude" {
+		file = filepath.Dir(file)
+	}
+	return filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere")
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendTo(t *testing.T, file, text string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+	check(t, err)
+	_, err = f.WriteString(text)
+	check(t, errors.Join(err, f.Close()))
+}
+
+// stateOf returns what is at a path and at the place outside the store: the content of a file, the
+// target of a link, or the kind of anything else.
+func stateOf(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, top := range []string{filepath.Join(root, "projects"), filepath.Join(filepath.Dir(root), "elsewhere")} {
+		check(t, filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case e.Type() == fs.ModeSymlink:
+				all[path], err = os.Readlink(path)
+			case e.Type().IsRegular():
+				var data []byte
+				data, err = os.ReadFile(path)
+				all[path] = string(data)
+			default:
+				all[path] = e.Type().String()
+			}
+			return err
+		}))
+	}
+	return all
+}
+
+// applied applies a plan, and reports whether it was committed. It must come back at once.
+func applied(t *testing.T, c *mend.Client, p change.Plan) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	e, err := c.Apply(ctx, p)
+	if ctx.Err() != nil {
+		t.Fatalf("Apply blocks: %v", err)
+	}
+	return err == nil && e.State == change.Committed
+}
+
+// A transcript that changes between the plan and its apply is as it was then, or has the lines of
+// the plan behind it. The same holds between a repair and its undo, which takes out its own lines.
+func TestChangedMeanwhile(t *testing.T) {
+	for _, x := range changes {
+		for _, damage := range []string{"parent unknown", "one uuid twice"} { // appends; writes the transcript again
+			t.Run("apply "+x.name+", "+damage, func(t *testing.T) {
+				s := newTestStore(t, damage)
+				c := s.client()
+				heads, err := c.Sessions(t.Context())
+				check(t, err)
+				r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
+				check(t, err)
+				x.make(t, s.file)
+				s.unchanged(t, c, r.Plan, nil)
+			})
+			t.Run("undo "+x.name+", "+damage, func(t *testing.T) {
+				s := newTestStore(t, damage)
+				c := s.client()
+				heads, err := c.Sessions(t.Context())
+				check(t, err)
+				r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
+				check(t, err)
+				e, err := c.Apply(t.Context(), r.Plan)
+				check(t, err)
+				repaired, err := os.ReadFile(s.file)
+				check(t, err)
+				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID})
+				check(t, err)
+				x.make(t, s.file)
+				s.unchanged(t, c, p, repaired)
+			})
+		}
+	}
+}
+
+// unchanged applies a plan to a store that has changed since. If it is not committed, every byte is as
+// it was; if it is, what was added to the transcript is still in it. repaired is the transcript
+// before the change if the plan is an undo.
+func (s testStore) unchanged(t *testing.T, c *mend.Client, p change.Plan, repaired []byte) {
+	t.Helper()
+	was := stateOf(t, s.root)
+	if !applied(t, c, p) {
+		now := stateOf(t, s.root)
+		for path, data := range was {
+			if now[path] != data {
+				t.Errorf("%s changed: %.60q, want %.60q", path, now[path], data)
+			}
+		}
+		return
+	}
+	if info, err := os.Lstat(s.file); err != nil || !info.Mode().IsRegular() {
+		t.Fatalf("committed to %v, %v", info, err)
+	}
+	now, err := os.ReadFile(s.file)
+	check(t, err)
+	switch old := []byte(was[s.file]); {
+	case repaired == nil && p.Ops[0].Ref.Kind == session.KindSession: // it writes the transcript again
+		if want := append(bytes.Clone(p.Ops[0].Post.Data), bytes.TrimPrefix(old, s.data)...); !bytes.Equal(now, want) {
+			t.Errorf("the repair is committed: %d bytes, want those of the plan and what was added", len(now))
+		}
+	case repaired == nil && !bytes.HasPrefix(now, old):
+		t.Errorf("the repair is committed, and what was there is not before it")
+	case repaired != nil && !bytes.Equal(now, append(bytes.Clone(s.data), bytes.TrimPrefix(old, repaired)...)):
+		t.Errorf("the undo is committed: %d bytes, want those before the repair and what was added", len(now))
+	}
+}
