@@ -120,8 +120,11 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 			return err
 		},
 	}}
-	if c.written != nil && !c.edits.recode {
+	switch {
+	case c.written != nil && !c.edits.recode:
 		d.fixes = nil // one rewritten transcript at a time
+	case !c.gains(c.after(d.fixes[0].Edit)):
+		return
 	}
 	c.report(f, d)
 }
@@ -158,5 +161,8 @@ func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why,
 			return d.(*draft).setMember(b.UUID, "compactMetadata", metadata(summary.UUID, ids))
 		},
 	}}
+	if !c.gains(c.after(d.fixes[0].Edit)) {
+		return
+	}
 	c.report(f, d)
 }
