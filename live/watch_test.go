@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,31 @@ func TestWatch(t *testing.T) {
 		}
 		if got := f.count("messages"); c.reads >= 0 && got != c.reads {
 			t.Errorf("%s: %d reads, want %d", c.name, got, c.reads)
+		}
+	}
+}
+
+// TestRecoveryRecorded passes the events of the real OpenCode to the watch: the provider refuses a
+// request because of stored data, and the error is reported several times. One repair follows.
+func TestRecoveryRecorded(t *testing.T) {
+	for _, version := range []string{"1.1.53", "1.18.33"} {
+		events := recordedLines[Event](t, filepath.Join("testdata", "recovery_"+version+".jsonl"))
+		f := &fakeAgent{messages: []Message{prompt("msg_1", "one more")}, entry: "quail"}
+		failures := 0
+		for _, e := range events {
+			if u, err := e.decode(); relevant(e.Type) && err == nil && u.failure != nil {
+				if failures++; u.failure.ID != "" {
+					f.messages = append(f.messages[:1], Message{Info: *u.failure})
+				}
+			}
+		}
+		w := NewWatch(f.hook(Options{}))
+		for _, e := range events {
+			w.Accept(e)
+		}
+		drain(t, w)
+		if failures < 2 || f.count("repair") != 1 || f.count("abort") != 1 || f.count("prompt") != 0 {
+			t.Errorf("%s: %d reports; did %v", version, failures, f.recorded())
 		}
 	}
 }

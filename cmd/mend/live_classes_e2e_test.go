@@ -92,7 +92,7 @@ func TestLiveServer(t *testing.T) {
 				h, session, g := home(t, version, !c.thinkingDisabled)
 				damageSession(t, h, session, c.damage)
 				server := h.Serve()
-				seen := followToasts(t, server)
+				seen, events := followToasts(t, server), followEvents(t, server)
 				e := startLiveClient(t, h, server, live.Options{AutoResume: c.autoResume})
 				g.set(c.refuse)
 				before := storedMessages(t, e, session)
@@ -102,6 +102,9 @@ func TestLiveServer(t *testing.T) {
 				}
 				waitFor(t, "the end of the recovery", func() bool { return len(e.callbacks()) == e.wantCallbacks(c) })
 				waitFor(t, "the toast", func() bool { return seen.contains(c.toast) })
+				if c.name == "empty content" {
+					events.record(t, "recovery_"+version)
+				}
 				if c.explainOnly {
 					g.set(nil)
 					e.checkUnchanged(t, session, before)
