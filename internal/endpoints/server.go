@@ -193,15 +193,15 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // an error: the client has disconnected
 }
 
-// Check returns what a provider that has issued nothing refuses of a request to a setting and
-// a model: the codes of all rules, each once.
-func Check(setting, model string, body []byte) ([]string, error) {
+// Check returns what a provider that has issued what is known refuses of a request to a setting
+// and a model: the codes of all rules, each once.
+func Check(setting, model string, body []byte, known Known) ([]string, error) {
 	paths := map[string]string{"openai": "responses", "gemini": "models/" + model + ":streamGenerateContent", "bedrock": "model/" + model + "/converse-stream"}
 	path, ok := paths[setting]
 	if !ok {
 		path = "chat/completions"
 	}
-	c, err := settings[setting].parse(&Server{known: Known{}.clone()}, setting, path, body)
+	c, err := settings[setting].parse(&Server{known: known, account: FirstAccount}, setting, path, body)
 	if err != nil {
 		return nil, err
 	}

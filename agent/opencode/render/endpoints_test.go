@@ -2,7 +2,6 @@ package render_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -18,12 +17,12 @@ import (
 // onlyProviderKnows are the rules that need what the provider issued.
 var onlyProviderKnows = []string{"O3", "O8", "O10", "G8", "B9"}
 
-// endpointTargets are the targets by the settings of package endpoints, with a model of each.
-// gemini25 is gemini with a model before Gemini 3.
-var endpointTargets = map[string]struct{ provider, model string }{
-	"openai": {"openai", "gpt-5-fake"}, "chat": {"local", "fake-model"}, "kimi": {"moonshotai", "kimi-k3-fake"},
-	"openrouter": {"openrouter", "fake/model"}, "copilot": {"my-copilot", "gpt-4-fake"},
-	"gemini": {"google", "gemini-3-pro-fake"}, "gemini25": {"google", "gemini-2.5-pro-fake"}, "bedrock": {"amazon-bedrock", "anthropic.claude-fake"},
+// endpointTargets are the settings of package endpoints, with a model of each. Those of the same
+// setting differ in what the model is sent.
+var endpointTargets = []struct{ setting, provider, model string }{
+	{"openai", "openai", "gpt-5-fake"}, {"openai", "openai", "gpt-5-store"}, {"openai", "my-copilot", "gpt-5-fake"},
+	{"chat", "local", "fake-model"}, {"kimi", "moonshotai", "kimi-k3-fake"}, {"openrouter", "openrouter", "fake/model"}, {"copilot", "my-copilot", "gpt-4-fake"},
+	{"gemini", "google", "gemini-3-pro-fake"}, {"gemini", "google", "gemini-2.5-pro-fake"}, {"bedrock", "amazon-bedrock", "anthropic.claude-fake"},
 }
 
 // For a damaged session the rules of every provider agree with its strict endpoint.
@@ -37,11 +36,11 @@ func damagedProviders(t *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(t, "rounds") {
 		s = s.Clone()
 		damageSession(t, s)
-		for setting, target := range endpointTargets {
+		for _, target := range endpointTargets {
 			q := render.Render(s, render.Settings{
 				Profile: render.ProfileFor("1.18.33"), Target: targetOf, Model: request.Model{ProviderID: target.provider, ModelID: target.model},
 			})
-			compareWithEndpoints(t, strings.TrimSuffix(setting, "25"), target.model, q)
+			compareWithEndpoints(t, target.setting, target.model, q)
 		}
 	}
 }
@@ -51,17 +50,22 @@ func damagedProviders(t *rapid.T) {
 func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model string, q render.Request) {
 	p := diagnose.ProviderOf(q)
 	body := p.JSON(q.Request)
-	want, err := endpoints.Check(setting, model, body)
+	want, err := endpoints.Check(setting, model, body, endpoints.Known{})
 	if err != nil {
 		t.Errorf("%s: %v: %s", setting, err, body)
 		return
 	}
+	linked := false
+	provider.EachImage(q.Turns, func(_, _, _ int, b *request.Block) { linked = linked || b.URL != "" })
 	var got []string
 	for _, v := range provider.Check(p, q.Request, true) {
 		got = append(got, v.Rule)
 	}
 	for _, rules := range []*[]string{&got, &want} {
 		*rules = slices.DeleteFunc(*rules, func(code string) bool { return slices.Contains(onlyProviderKnows, code) })
+		if linked && setting == "bedrock" { // OpenCode downloads it, and mend does not know what it gets
+			*rules = slices.DeleteFunc(*rules, func(code string) bool { return code == "B10" })
+		}
 		slices.Sort(*rules)
 		*rules = slices.Compact(*rules)
 		if slices.Contains(*rules, "C3") { // the same id in one step: V4 too, for the endpoint

@@ -3,6 +3,7 @@ package render_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,7 @@ func drawPrompt(t *rapid.T) []fields {
 		{"type": "text", "text": ""},
 		{"type": "text", "text": "a file's content", "synthetic": true},
 		{"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="},
+		{"type": "file", "mime": "image/png", "url": "https://example.com/x.png"},
 		{"type": "file", "mime": "text/plain", "filename": "x", "url": "file:///x"},
 		{"type": "agent", "name": "x"},
 		{"type": "novelty", "x": 1},
@@ -182,6 +184,9 @@ var (
 		{`"step-start"`, []string{"type"}},
 		{`{}`, []string{"metadata"}},
 		{`{"anthropic":{"redactedData":"x"}}`, []string{"metadata"}},
+		{`{"openai":{"itemId":"msg_1"},"copilot":{"itemId":"msg_1"}}`, []string{"metadata"}},
+		{`{"openai":{"itemId":"rs_1","reasoningEncryptedContent":"x"},"copilot":{"itemId":"rs_1","reasoningEncryptedContent":null}}`, []string{"metadata"}},
+		{`{"openai":{"itemId":"rs_` + strings.Repeat("1", 70) + `"}}`, []string{"metadata"}},
 		{`"toolu_1"`, []string{"callID"}},
 		{`"a:b"`, []string{"callID"}},
 		{`""`, []string{"callID"}},
