@@ -12,6 +12,7 @@ import (
 	"mend/jsonedit"
 	"mend/repair"
 	"mend/request"
+	"mend/session"
 )
 
 // captureOf returns the captured session of a case.
@@ -129,6 +130,25 @@ func TestErrorOfUnknownProvider(t *testing.T) {
 	}
 	if len(plan.Plan.Ops) != 1 {
 		t.Errorf("Plan has %d ops, want 1; %v", len(plan.Plan.Ops), plan.Unfixable)
+	}
+}
+
+// With a ChatGPT login the system prompt is not among the items of an error's place.
+func TestItemNumbers(t *testing.T) {
+	s := captureOf(t, "openai none")
+	first := s.Messages[0].Parts[0].Ref
+	for _, c := range []struct {
+		instructions bool
+		index        int
+		want         session.Ref
+	}{{false, 0, session.Ref{}}, {false, 1, first}, {true, 0, first}} {
+		env := Environment{Target: func(request.Model) render.Target {
+			return render.Target{Package: "@ai-sdk/openai", Instructions: c.instructions}
+		}}
+		e := ParseAPIError(fmt.Appendf(nil, "Invalid 'input[%d].content[0].image_url'. Expected a base64-encoded data URL, but got empty base64-encoded bytes.", c.index))
+		if got, _ := New(s, repair.Request{Error: &e}, env).(*simulation).blockAndTurn(e); got != c.want {
+			t.Errorf("instructions %t: input[%d] is of %v, want %v", c.instructions, c.index, got, c.want)
+		}
 	}
 }
 
