@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"mend/agent/opencode/record"
@@ -15,7 +13,6 @@ import (
 	"mend/internal/storetest"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
-	"mend/request"
 	"mend/session"
 )
 
@@ -52,7 +49,7 @@ func TestDamaged(t *testing.T) {
 			for _, p := range render.Profiles() {
 				set := render.Settings{Profile: p, NoPrompt: standing}
 				q, fresh := of.Render(set), render.Render(s, set)
-				if !cmp.Equal(q, fresh, cmpopts.IgnoreFields(request.Block{}, "Media"), cmpopts.EquateEmpty()) {
+				if !equalRequests(q, fresh) {
 					t.Fatalf("%s: the Renderer makes\n%s\nRender makes\n%s", p.Version, anthropic.JSON(q.Request), anthropic.JSON(fresh.Request))
 				}
 				checkRequest(t, s, q)
