@@ -203,7 +203,7 @@ func (r *scanReport) print(all []session.Head) {
 	})
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {
-			r.printFinding(f, r.flags.all, r.flags.all || r.named)
+			r.printFinding(f, r.flags.all || r.named)
 		}
 	} else {
 		r.printTable(all)
@@ -296,9 +296,9 @@ func (a *app) printStore(c *mend.Client) {
 	a.printf("\n")
 }
 
-// printFinding prints a session and its faults, with the setting for which it was diagnosed and
-// with notes where these are wanted.
-func (a *app) printFinding(f mend.Finding, setting, notes bool) {
+// printFinding prints a session and its faults; with all, also notes and the setting for which
+// it was diagnosed.
+func (a *app) printFinding(f mend.Finding, all bool) {
 	defer a.bufferOutput()()
 	word := severityWord(f.Severity())
 	if f.Err != nil {
@@ -311,11 +311,11 @@ func (a *app) printFinding(f mend.Finding, setting, notes bool) {
 	if f.Busy {
 		a.printf("    %s\n", warn("busy: the agent is using it"))
 	}
-	if setting && f.Err == nil {
+	if all && f.Err == nil {
 		a.printf("    %s\n", faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
-		if notes || d.Severity <= repair.Latent {
+		if all || d.Severity <= repair.Latent {
 			a.printDiagnosis(d)
 		}
 	}

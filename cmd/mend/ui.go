@@ -258,7 +258,7 @@ func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err 
 			return err
 		}
 		if d.Findings, err = b.printed(func(a *app) error {
-			a.printFinding(f, true, true)
+			a.printFinding(f, true)
 			return nil
 		}); err != nil {
 			return err
@@ -475,7 +475,7 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, 
 			return err
 		}
 		lines, err = b.printed(func(a *app) error {
-			a.printFinding(f, true, true)
+			a.printFinding(f, true)
 			var shown []string
 			for _, d := range f.Diagnoses {
 				for _, t := range findTopics(a.topics(), d.Rule) {
