@@ -61,7 +61,7 @@ var errorKinds = []provider.ErrorKind{
 			{"reasoning_content", "must be passed back"}, // DeepSeek
 			{"reasoning_content", "missing"},             // Moonshot
 		},
-		Explanation: "The provider requires the reasoning of every assistant message, and messages of another model have none. Reasoning cannot be created. Switch thinking off for this model, or continue with the model that wrote the session.",
+		Explanation: "The provider requires the reasoning of every assistant message, and messages of another model have none. Reasoning cannot be created. Where OpenCode does not know that this model thinks, it helps to add \"interleaved\": {\"field\": \"reasoning_content\"} to the model in opencode.json. Otherwise switch thinking off for this model, or continue with the model that wrote the session.",
 	},
 	{
 		Rank: 120,
