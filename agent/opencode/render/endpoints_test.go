@@ -20,9 +20,16 @@ var onlyProviderKnows = []string{"O3", "O8", "O10", "G8", "B9"}
 // endpointTargets are the settings of package endpoints, with a model of each. Those of the same
 // setting differ in what the model is sent.
 var endpointTargets = []struct{ setting, provider, model string }{
-	{"openai", "openai", "gpt-5-fake"}, {"openai", "openai", "gpt-5-store"}, {"openai", "my-copilot", "gpt-5-fake"},
-	{"chat", "local", "fake-model"}, {"kimi", "moonshotai", "kimi-k3-fake"}, {"openrouter", "openrouter", "fake/model"}, {"copilot", "my-copilot", "gpt-4-fake"},
-	{"gemini", "google", "gemini-3-pro-fake"}, {"gemini", "google", "gemini-2.5-pro-fake"}, {"bedrock", "amazon-bedrock", "anthropic.claude-fake"},
+	{"openai", "openai", "gpt-5-fake"},
+	{"openai", "openai", "gpt-5-store"},
+	{"openai", "my-copilot", "gpt-5-fake"},
+	{"chat", "local", "fake-model"},
+	{"kimi", "moonshotai", "kimi-k3-fake"},
+	{"openrouter", "openrouter", "fake/model"},
+	{"copilot", "my-copilot", "gpt-4-fake"},
+	{"gemini", "google", "gemini-3-pro-fake"},
+	{"gemini", "google", "gemini-2.5-pro-fake"},
+	{"bedrock", "amazon-bedrock", "anthropic.claude-fake"},
 }
 
 // For a damaged session the rules of every provider agree with its strict endpoint.
