@@ -15,7 +15,7 @@ import (
 
 // unchecked are the rules that only the provider can check, or that no request of the agent
 // violates.
-var unchecked = map[string]bool{"O8": true, "O10": true, "O14": true, "V3": true, "G8": true, "B9": true}
+var unchecked = map[string]bool{"O8": true, "O10": true, "O14": true, "G8": true, "B9": true}
 
 // docs/providers.md has the rules of every provider, in their order, with what each says.
 func TestRulesAreDocumented(t *testing.T) {

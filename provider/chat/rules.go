@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 
 	"mend/provider"
 	"mend/request"
@@ -51,6 +52,7 @@ func (p Provider) Rules() []provider.Rule {
 		{Code: "C9", Find: longText, Text: "a text has at most 10485760 characters", Source: "the limit of OpenAI's Responses API", Confidence: "C"},
 		{Code: "V1", Find: p.emptyAnswer, Text: "an answer has a text or calls", Source: "anomalyco/opencode#37887", Confidence: "A", Vendors: []string{Moonshot, DeepSeek}},
 		{Code: "V2", Find: argumentsNotObject, Text: "the arguments of a call are a JSON object", Source: "HKUDS/nanobot#2469", Confidence: "A", Vendors: []string{Qwen}},
+		{Code: "V3", Find: p.missingReasoning, Text: "reasoning comes back with each call", Source: "pi-mono#4178", Confidence: "A", Vendors: []string{Moonshot, DeepSeek}},
 		{Code: "V4", Find: repeatedID, Text: "the id of a call is unique in the whole request", Source: "pi-mono#6796", Confidence: "A", Vendors: []string{DeepSeek}},
 	}
 	return rules
@@ -213,6 +215,16 @@ func (p Provider) emptyAnswer(q request.Request, _ bool) []request.Violation {
 	return emptyViolations(q, func(n int) string {
 		return fmt.Sprintf("Invalid request: the message at position %d with role 'assistant' must not be empty", n)
 	})
+}
+
+// missingReasoning is V3. Whether a model without a field for it thinks is not known.
+func (p Provider) missingReasoning(q request.Request, _ bool) (found []request.Violation) {
+	answers(q.Turns, func(n int, t request.Turn) {
+		if c := calls(t); p.Field && len(c) > 0 && !slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking) {
+			found = append(found, provider.Violate(n, 0, fmt.Sprintf("thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", n), c[0]))
+		}
+	})
+	return found
 }
 
 // brokenImage is C8.

@@ -116,7 +116,8 @@ func (q *QuickCheck) Healthy(s *record.Session) bool {
 }
 
 // isKnown reports whether the normal form is all that the provider of the model requires.
-// Bedrock also requires something of outputs, and OpenAI of metadata if it stores items.
+// Bedrock also requires something of outputs, OpenAI of metadata if it stores items, and a model
+// with a field for reasoning, in old versions of the agent, reasoning with each call.
 // Reasoning has a signature for those who check it.
 func (q *QuickCheck) isKnown(asked modelID) bool {
 	m := request.Model{ProviderID: asked.provider, ModelID: asked.model}
@@ -127,7 +128,9 @@ func (q *QuickCheck) isKnown(asked modelID) bool {
 	switch t := target(m); t.API(m) {
 	case render.Anthropic:
 		return !slices.ContainsFunc(q.seen, func(m messageSummary) bool { return m.bare })
-	case render.Chat, render.OpenRouter, render.Copilot, render.Gemini:
+	case render.Chat:
+		return t.Field == ""
+	case render.OpenRouter, render.Copilot, render.Gemini:
 		return true
 	case render.OpenAI:
 		return !t.Store

@@ -73,6 +73,7 @@ var Rules = []Rule{
 	{Code: "C9", Class: repair.OutputTooLong, why: whyTooLong, fixes: fixTooLong, noFix: whyLongText},
 	{Code: "V1", Class: repair.EmptyContentMessage, why: whyVendor("The assistant message has neither text nor a tool call"), fixes: fixEmptyTurn},
 	{Code: "V2", Class: repair.InvalidToolCall, why: whyVendor("The input of the tool call is not an object"), fixes: fixInput},
+	{Code: "V3", Class: repair.ThinkingBlockOrder, why: whyVendor("The tool call would be sent without reasoning"), fixes: fixMissingReasoning},
 	{Code: "V4", Class: repair.InvalidToolCall, why: whyVendor("An earlier tool call has the same id"), fixes: fixCallID},
 
 	{Code: "G2", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},

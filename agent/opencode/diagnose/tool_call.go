@@ -50,6 +50,29 @@ func fixCallID(c *simulation, f fault) []fix {
 	return fixes
 }
 
+// fixMissingReasoning returns the fix of a call without reasoning: versions before 1.14 send none
+// that is empty.
+func fixMissingReasoning(c *simulation, f fault) []fix {
+	return []fix{{
+		text: fmt.Sprintf("Reasoning %q is added before the call.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			m, err := d.message(f.Ref)
+			if err != nil {
+				return err
+			}
+			i := d.partIndex(m, f.Ref)
+			if i < 1 {
+				return errors.New("the call is the first part")
+			}
+			id, err := idAfter(m, m.Parts[i-1].ID)
+			if err == nil {
+				m.Insert(d.s.NewReasoning(m, id, c.texts.placeholder))
+			}
+			return err
+		},
+	}}
+}
+
 // fixSharedID returns the fixes of an id that several calls of a step have. Calls of other
 // messages may have it too, and single vendors refuse that: so the first one gives every such
 // call an id of its own.

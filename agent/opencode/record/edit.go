@@ -112,6 +112,13 @@ func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")}})
 }
 
+// NewReasoning returns a new reasoning part, otherwise like [Session.NewTextPart].
+func (s *Session) NewReasoning(m *Message, id, text string) Part {
+	return s.newPart(m, id, []jsonedit.Member{
+		textMember("type", TypeReasoning), textMember("text", text), {Name: "time", Raw: fmt.Appendf(nil, `{"start":%d,"end":%[1]d}`, m.Created)},
+	})
+}
+
 // NewStepStart returns a new step-start part, otherwise like [Session.NewTextPart].
 func (s *Session) NewStepStart(m *Message, id string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeStepStart)})

@@ -34,6 +34,9 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 		return nil
 	}
 	done := finalMessage{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}
+	if r.target.Field != "" && !r.has(emptyReasoning) && !slices.ContainsFunc(done.blocks, hasReasoning) {
+		done.blocks = slices.DeleteFunc(done.blocks, func(b *request.Block) bool { return b.Type == request.Thinking })
+	}
 	if m.role == session.RoleAssistant && r.addsReasoning(m) {
 		done.blocks = append(done.blocks, &request.Block{Type: request.Thinking, Unsigned: true, Source: m.source})
 	}
@@ -43,8 +46,10 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 // addsReasoning reports whether the agent adds empty reasoning to an assistant message that has
 // none. It does so for models that have a field for reasoning, and for those of DeepSeek.
 func (r *builder) addsReasoning(m draftMessage) bool {
-	if !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") && r.target.Field == "" {
+	if !r.has(emptyReasoning) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") && r.target.Field == "" {
 		return false
 	}
 	return !slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.Type == request.Thinking })
 }
+
+func hasReasoning(b *request.Block) bool { return b.Type == request.Thinking && b.Text != "" }

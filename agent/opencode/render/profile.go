@@ -71,6 +71,9 @@ type Profile struct {
 	// SDKCleanUp: the packages for other providers than Anthropic send neither reasoning that
 	// the provider did not encrypt nor messages without content.
 	SDKCleanUp bool
+	// EmptyReasoning: models with a field for reasoning get it with each assistant message, empty
+	// if there is none.
+	EmptyReasoning bool
 	// KeepThinking: thinking without text is sent if it is signed or redacted.
 	KeepThinking bool
 	// Calls is where the tool calls of a turn go.
@@ -167,6 +170,7 @@ const (
 	callsLast
 	callsLastToNext
 	sdkCleanUp
+	emptyReasoning
 )
 
 // traits returns the traits of the profile.
@@ -190,6 +194,7 @@ func (p *Profile) traits() (all trait) {
 		{callsLast, p.Calls == CallsLast},
 		{callsLastToNext, p.Calls == CallsLastToNext},
 		{sdkCleanUp, p.SDKCleanUp},
+		{emptyReasoning, p.EmptyReasoning},
 	} {
 		if t.has {
 			all |= t.trait

@@ -44,7 +44,7 @@ func Profiles() []Profile {
 	v11434 := v1220
 	v11434.Version, v11434.Answered, v11434.Tail = "1.14.34", AnsweredByIDDone, TailInPlace
 	v11434.Partial, v11434.SkipFiles, v11434.WebOnly, v11434.ProviderTools = true, true, true, true
-	v11434.Foreign, v11434.Calls, v11434.SDKCleanUp = ForeignText, CallsLast, true
+	v11434.Foreign, v11434.Calls, v11434.SDKCleanUp, v11434.EmptyReasoning = ForeignText, CallsLast, true, true
 
 	v11441 := v11434
 	v11441.Version, v11441.Tail, v11441.SpaceForEmpty = "1.14.41", TailAfterSummary, true
