@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
+.PHONY: e2e-claude e2e-providers-old build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -74,6 +74,9 @@ e2e-claude:
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/opencode
 	go test -tags e2e -count=1 -timeout 180m -v -run TestProviders ./cmd/mend -everything -update
+
+e2e-providers-old: # the damages of damage.ProviderTable with the real OpenCode 1.2.27; docs/providers.md has what differs
+	go test -tags e2e -count=1 -timeout 60m -v -run 'TestProviders$$' ./cmd/mend -opencode 1.2.27
 
 # The verdict of mend and of the real program on N generated stores of each version, from case FIRST on.
 # "go test" holds back what a test says meanwhile, so the test is built and run.

@@ -68,9 +68,11 @@ func (g recordContext) completedPart(data []byte) ([]byte, schema.Changes, error
 // badlySigned reports whether thinking has a signature that is not a text. Without it
 // the thinking would be unsigned, and mend cannot make another.
 func badlySigned(data []byte) bool {
-	for _, name := range []string{"signature", "redactedData"} {
-		if raw, ok := jsonedit.Get(data, "metadata", "anthropic", name); ok && raw[0] != '"' {
-			return true
+	for _, key := range []string{"anthropic", "bedrock"} {
+		for _, name := range []string{"signature", "redactedData"} {
+			if raw, ok := jsonedit.Get(data, "metadata", key, name); ok && raw[0] != '"' {
+				return true
+			}
 		}
 	}
 	return false

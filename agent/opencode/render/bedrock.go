@@ -37,7 +37,7 @@ func (a *assistantDraft) markBedrockReasoning(p part, b *request.Block) (sent bo
 	own := a.ownMetadata(p)
 	for _, name := range [...]string{"signature", "redactedContent", "redactedData"} {
 		v := own.Get(name)
-		if v.Nullish() {
+		if !v.Exists() || v.Nullish() && a.has(sdkCleanUp) {
 			continue
 		}
 		text, ok := v.Text()
@@ -54,14 +54,14 @@ func (a *assistantDraft) markBedrockReasoning(p part, b *request.Block) (sent bo
 	return false
 }
 
-// bedrockMessages returns the message without texts of blanks, which are sent only beside
+// bedrockMessages returns the message without texts of blanks, which newer versions send beside
 // reasoning; none if nothing is left.
 func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 	reasons := slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.IsThinking() && !b.unsent })
 	done := finalMessage{role: m.role, source: m.source}
 	for _, b := range m.blocks {
-		blank := b.Type == request.Text && m.role == session.RoleAssistant && js.Trim(b.Text) == "" && !reasons
-		if b.unsent || blank && r.has(sdkCleanUp) {
+		blank := b.Type == request.Text && m.role == session.RoleAssistant && js.Trim(b.Text) == ""
+		if b.unsent || blank && !(reasons && r.has(sdkCleanUp)) {
 			continue
 		}
 		done.endsWithText = b.Type == request.Text
