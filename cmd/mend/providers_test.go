@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"mend/internal/damage"
+	"mend/internal/endpoints"
 	"mend/internal/opencode"
 	"mend/internal/storetest"
 )
@@ -113,5 +117,43 @@ func TestProvidersPage(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestMissingReasoning repairs by a vendor's error what OpenCode's settings do not show: that the
+// model behind a chat-compatible API thinks, and needs reasoning with each call.
+func TestMissingReasoning(t *testing.T) {
+	store := opencode.UnpackProviders(t)
+	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1", "http://127.0.0.1:1"))
+	dir, session := storetest.FastDir(t), store.Base["chat"]
+	path, err := store.Write(dir, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := damage.ProviderTable[slices.IndexFunc(damage.ProviderTable, func(k damage.ProviderKind) bool { return k.Name == "reasoning of a call deleted" })]
+	damage.Edit(t, path, session, k.Apply)
+	damage.SQL(t, path)("update session set directory = ?", t.TempDir())
+	ts := &testStore{T: t, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
+	refused := func() bool {
+		var answer struct{ Request json.RawMessage }
+		ts.runJSON(&answer, "scan", session, "--request")
+		rules, err := endpoints.Check("kimi", "fake-model", answer.Request, store.Known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(rules, "V3")
+	}
+	whole := ts.snapshot()
+	if !refused() {
+		t.Fatal("the request has reasoning with each call before the repair")
+	}
+	if code, out := ts.mend("repair", session, "--yes", "--error", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"); code != exitDone {
+		t.Errorf("mend repair: exit code %d:\n%s", code, out)
+	}
+	if refused() {
+		t.Error("the request still has a call without reasoning")
+	}
+	if code, out := ts.mend("undo", "--session", session); code != exitDone || !gocmp.Equal(whole, ts.snapshot()) {
+		t.Errorf("mend undo: exit code %d, the store is not what it was:\n%s", code, out)
 	}
 }

@@ -61,7 +61,8 @@ var errorKinds = []provider.ErrorKind{
 			{"reasoning_content", "must be passed back"}, // DeepSeek
 			{"reasoning_content", "missing"},             // Moonshot
 		},
-		Explanation: "The provider requires the reasoning of every assistant message, and messages of another model have none. Reasoning cannot be created. Where OpenCode does not know that this model thinks, it helps to add \"interleaved\": {\"field\": \"reasoning_content\"} to the model in opencode.json. Otherwise switch thinking off for this model, or continue with the model that wrote the session.",
+		Class:       request.ThinkingBlockOrder,
+		Explanation: "The provider requires reasoning with every tool call. mend can add a placeholder. Where OpenCode does not know that this model thinks, it helps to add \"interleaved\": {\"field\": \"reasoning_content\"} to the model in opencode.json.",
 	},
 	{
 		Rank: 120,

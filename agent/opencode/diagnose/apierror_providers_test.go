@@ -53,8 +53,8 @@ var providerErrors = []struct {
 	{"V1", "Invalid request: the message at position 29 with role 'assistant' must not be empty", repair.EmptyContentMessage, 29, -1, nil, nil},
 	{"V1", "Invalid assistant message: content or tool_calls must be set", repair.EmptyContentMessage, -1, -1, nil, nil},
 	{"V2", `<400> InternalError.Algo.InvalidParameter: The "function.arguments" parameter of the code model must be in JSON format.`, repair.InvalidToolCall, -1, -1, nil, nil},
-	{"V3", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 5", "", 5, -1, nil, nil},
-	{"V3", "The reasoning_content in the thinking mode must be passed back to the API.", "", -1, -1, nil, nil},
+	{"V3", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 5", repair.ThinkingBlockOrder, 5, -1, nil, nil},
+	{"V3", "The reasoning_content in the thinking mode must be passed back to the API.", repair.ThinkingBlockOrder, -1, -1, nil, nil},
 	{"V4", "Duplicate value for 'tool_call_id' of call_X in message[9]", repair.InvalidToolCall, 9, -1, []string{"call_X"}, nil},
 
 	{"G0", "* GenerateContentRequest.contents: contents is not specified", repair.EmptyContentMessage, -1, -1, nil, nil},

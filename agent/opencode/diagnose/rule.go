@@ -123,6 +123,7 @@ var Rules = []Rule{
 	{Code: "R8", Class: repair.ThinkingBlockModified, Asked: true, severity: repair.Latent, find: findSent, why: always("This thinking block was altered after the provider signed it, and cannot be restored."), fixes: fixThinking},
 	{Code: "encrypted", Class: repair.EncryptedReasoning, Asked: true, severity: repair.Latent, find: findEncrypted, why: always("The encrypted reasoning was created under another account or key, and only that one can use it."), fixes: fixEncrypted},
 	{Code: "item", Class: repair.ItemID, Asked: true, severity: repair.Latent, find: findItems, why: always("The provider does not have the item with this id."), fixes: fixItemIDs},
+	{Code: "reasoning", Class: repair.ThinkingBlockOrder, Asked: true, severity: repair.Latent, find: findMissingReasoning, why: always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."), fixes: fixMissingReasoning},
 	{Code: "image", Class: repair.InvalidFile, Asked: true, severity: repair.Latent, find: findSentFiles, why: whyFile, fixes: fixFile},
 	{Code: "unavailable", Class: repair.UnavailableTool, Asked: true, severity: repair.Latent, find: findUnavailable, why: whyUnfinished, fixes: fixUnfinished},
 }

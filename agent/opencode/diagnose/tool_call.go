@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
+	"mend/request"
 	"mend/session"
 )
 
@@ -50,8 +52,24 @@ func fixCallID(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// fixMissingReasoning returns the fix of a call without reasoning: versions before 1.14 send none
-// that is empty.
+// findMissingReasoning finds the first call of each step that is sent through chat completions
+// without reasoning.
+func findMissingReasoning(c *simulation) (fs []fault) {
+	r := c.render(c.settings[own])
+	if r.API != render.Chat {
+		return nil
+	}
+	for _, t := range r.Turns {
+		i := slices.IndexFunc(t.Blocks, func(b *request.Block) bool { return b.Type == request.ToolUse && b.Source != nil })
+		if i >= 0 && !slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking) {
+			fs = append(fs, fault{Ref: *t.Blocks[i].Source})
+		}
+	}
+	return fs
+}
+
+// fixMissingReasoning returns the fix of a call without reasoning: if it is empty, OpenCode
+// does not send it, or not in each version.
 func fixMissingReasoning(c *simulation, f fault) []fix {
 	return []fix{{
 		text: fmt.Sprintf("Reasoning %q is added before the call.", c.texts.placeholder),
