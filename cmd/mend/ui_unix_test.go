@@ -45,6 +45,7 @@ func TestUI(t *testing.T) {
 			s.waitShown("Undo repair qevajo")
 			s.press("y")
 			s.waitShown("Restored as goqare")
+			s.waitShown("▲ R11")
 			if !equalSnapshots(damaged, ts.snapshot()) {
 				t.Error("the store is not as it was before the repair")
 			}
@@ -52,6 +53,7 @@ func TestUI(t *testing.T) {
 			s.waitShown("Redo repair qevajo")
 			s.press("y")
 			s.waitShown("Applied again as")
+			s.waitShown("healthy") // Esc would cancel the reading
 			s.press("\x1b")
 			s.waitShown("0 broken")
 			s.press("l")
