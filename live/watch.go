@@ -100,12 +100,7 @@ func (w *Watch) Accept(e Event) {
 	}
 	switch {
 	case u.deleted:
-		w.aborted.remove(u.session)
-		w.prompted.remove(u.session)
-		w.prompts.remove(u.session)
-		w.seen.remove(u.session)
-		w.turns.remove(u.session)
-		w.removeLocked(u.session)
+		w.forgetLocked(u.session)
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it
 		w.aborted.remove(u.session)
 		if last, ok := w.prompts.get(u.session); !ok || last != u.prompt { // else it is reported again, with a summary
@@ -136,11 +131,7 @@ func (w *Watch) Accept(e Event) {
 	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
 		w.prompted.remove(u.session)
 		item := w.itemLocked(u.session, e.Directory)
-		if len(item.failures) < 2 {
-			item.failures = append(item.failures, *u.failure)
-		} else {
-			item.failures[1] = *u.failure
-		}
+		item.failures = append(item.failures[:min(len(item.failures), 1)], *u.failure)
 	case u.idle && !w.consumeAbortLocked(u.session):
 		item := w.itemLocked(u.session, e.Directory)
 		item.idle = true
@@ -149,6 +140,16 @@ func (w *Watch) Accept(e Event) {
 			w.prompted.remove(u.session)
 		}
 	}
+}
+
+// forgetLocked drops what is known of a session that was deleted.
+func (w *Watch) forgetLocked(session string) {
+	w.aborted.remove(session)
+	w.prompted.remove(session)
+	w.prompts.remove(session)
+	w.seen.remove(session)
+	w.turns.remove(session)
+	w.removeLocked(session)
 }
 
 // consumeAbortLocked reports whether the user aborted the turn of a session that is

@@ -91,12 +91,12 @@ func (s *ProviderStore) Write(dir, session string) (path string, err error) {
 
 // moveTo copies the rows into the empty database of another version, with the columns that it
 // has. That is then the store.
-func (s *ProviderStore) moveTo(empty, version string) error {
+func (s *ProviderStore) moveTo(empty, version string) (err error) {
 	db, err := sqlite3.Open(empty)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := db.Exec("pragma foreign_keys = off; attach " + sqlite3.Quote(s.path) + " as newer"); err != nil {
 		return err
 	}
