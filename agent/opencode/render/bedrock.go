@@ -61,7 +61,7 @@ func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 	done := finalMessage{role: m.role, source: m.source}
 	for _, b := range m.blocks {
 		blank := b.Type == request.Text && m.role == session.RoleAssistant && js.Trim(b.Text) == ""
-		if b.unsent || blank && !(reasons && r.has(sdkCleanUp)) {
+		if b.unsent || blank && (!reasons || !r.has(sdkCleanUp)) {
 			continue
 		}
 		done.endsWithText = b.Type == request.Text
