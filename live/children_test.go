@@ -60,7 +60,7 @@ func childSteps(t *testing.T, action, steps string) string {
 // TestWatchChildren checks when a subagent counts as stuck, and what is done then.
 func TestWatchChildren(t *testing.T) {
 	for _, c := range []struct{ name, action, steps, want string }{
-		{"silent", StuckNotify, "0 delta; 119 tick; 120 tick", "120 toast child"}, // issues 4528 and 5971: dead tasks that nobody notices
+		{"silent", StuckNotify, "0 delta; 119 tick; 120 tick", "120 toast child"}, // issues 4528 and 5971: the user was never told that a subagent had stopped
 		{"not silent", StuckNotify, "0 delta; 100 delta; 120 tick; 219 tick", ""},
 		{"a running tool", StuckNotify, "0 tool running; 9999 tick", ""},
 		{"a tool that waits for its input", StuckNotify, "0 tool pending; 120 tick", "120 toast child"},

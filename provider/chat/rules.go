@@ -12,7 +12,7 @@ import (
 // Provider is an API for chat completions: OpenAI's own, or one of the many that copy it.
 type Provider struct {
 	Flavor Flavor
-	// Field: reasoning is sent in a member of its own, even if there is none.
+	// Field: the model has a member of its own for reasoning, in which empty reasoning is sent too.
 	Field bool
 }
 

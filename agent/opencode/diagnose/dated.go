@@ -27,30 +27,34 @@ func (c *simulation) isInFuture(m *record.Message) bool {
 }
 
 // isMisdated reports whether the fault is about a message that is dated in the future.
-func (c *simulation) isMisdated(f fault) bool {
+func (c *simulation) isMisdated(f fault) bool { return c.futureDate(f) != "" }
+
+// futureDate returns the date of the message that the fault is about, "" if it is not in the future.
+func (c *simulation) futureDate(f fault) string {
 	m := c.message(f.Ref)
-	return m != nil && c.isInFuture(m)
+	if m == nil || !c.isInFuture(m) {
+		return ""
+	}
+	return time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC().Format("2006-01-02 15:04 MST")
 }
 
 func whyEndsWithAnswer(c *simulation, f fault) string {
 	if of := c.original(c.message(f.Ref)); of != nil {
 		return fmt.Sprintf("The record %s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, of.Ref.Message)
 	}
-	if !c.isMisdated(f) {
+	at := c.futureDate(f)
+	if at == "" {
 		return "The request ends with an assistant message."
 	}
-	m := c.message(f.Ref)
-	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
-	return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at.Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at)
 }
 
 func whyEndless(c *simulation, f fault) string {
-	if !c.isMisdated(f) {
+	at := c.futureDate(f)
+	if at == "" {
 		return "The assistant message sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end."
 	}
-	m := c.message(f.Ref)
-	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
-	return fmt.Sprintf("The assistant message is dated in the future (%s) and sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end.", at.Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("The assistant message is dated in the future (%s) and sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end.", at)
 }
 
 // findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
@@ -63,12 +67,11 @@ func findLatePrompt(c *simulation) []fault {
 }
 
 func whyLatePrompt(c *simulation, f fault) string {
-	if !c.isMisdated(f) {
+	at := c.futureDate(f)
+	if at == "" {
 		return "The prompt sorts after every new one. OpenCode works on it instead, and again after each tool call."
 	}
-	m := c.message(f.Ref)
-	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
-	return fmt.Sprintf("The prompt is dated in the future (%s) and sorts after every new one. OpenCode works on it instead, and again after each tool call.", at.Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("The prompt is dated in the future (%s) and sorts after every new one. OpenCode works on it instead, and again after each tool call.", at)
 }
 
 // classOfClock returns the class of a fault that ends a request with an answer: a wrong
