@@ -111,29 +111,31 @@ func applied(t *testing.T, c *mend.Client, p change.Plan) bool {
 	return err == nil && e.State == change.Committed
 }
 
+// planned returns a damaged store with the plan of its repair.
+func planned(t *testing.T, damage string) (testStore, *mend.Client, change.Plan) {
+	t.Helper()
+	s := newTestStore(t, damage)
+	c := s.client()
+	heads, err := c.Sessions(t.Context())
+	check(t, err)
+	r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
+	check(t, err)
+	return s, c, r.Plan
+}
+
 // A transcript that changes between the plan and its apply is as it was then, or has the lines of
 // the plan behind it. The same holds between a repair and its undo, which takes out its own lines.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
 		for _, damage := range []string{"parent unknown", "one uuid twice"} { // appends; writes the transcript again
 			t.Run("apply "+x.name+", "+damage, func(t *testing.T) {
-				s := newTestStore(t, damage)
-				c := s.client()
-				heads, err := c.Sessions(t.Context())
-				check(t, err)
-				r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
-				check(t, err)
+				s, c, plan := planned(t, damage)
 				x.make(t, s.file)
-				s.unchanged(t, c, r.Plan, nil)
+				s.unchanged(t, c, plan, nil)
 			})
 			t.Run("undo "+x.name+", "+damage, func(t *testing.T) {
-				s := newTestStore(t, damage)
-				c := s.client()
-				heads, err := c.Sessions(t.Context())
-				check(t, err)
-				r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
-				check(t, err)
-				e, err := c.Apply(t.Context(), r.Plan)
+				s, c, plan := planned(t, damage)
+				e, err := c.Apply(t.Context(), plan)
 				check(t, err)
 				repaired, err := os.ReadFile(s.file)
 				check(t, err)
