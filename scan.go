@@ -127,7 +127,7 @@ func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.He
 		return examined{Finding: Finding{Session: head, Err: err}}
 	}
 	r := scancache.Result{From: e.From.UnixMilli(), Until: e.Until.UnixMilli(), Idle: e.Idle, Settings: settings, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
-	if e.Lasts && scancache.Distinct(e.Stamp, began) {
+	if e.Lasts && e.Stamp.Distinct(began) {
 		r.Stamp = e.Stamp.Sum
 	}
 	return examined{Finding{Session: head, Busy: e.Busy, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}, r}

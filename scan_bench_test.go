@@ -17,6 +17,7 @@ import (
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/internal/bigstore"
+	"mend/internal/dbtest"
 	"mend/repair"
 	"mend/session"
 )
@@ -70,7 +71,8 @@ func benchmarkScanOf(b *testing.B, a agent.Agent, store string) {
 }
 
 // BenchmarkPreflight measures what a running agent waits for before each request: the
-// check of one healthy session, in a store with others. The CPU time is that of all threads.
+// check of one healthy session that has changed since the last check, in a store with others.
+// The CPU time is that of all threads.
 func BenchmarkPreflight(b *testing.B) {
 	sizes := []int{200, 2000}
 	for _, kind := range []struct {
@@ -94,20 +96,41 @@ func BenchmarkPreflight(b *testing.B) {
 		for n, size := range sizes {
 			b.Run(fmt.Sprintf("%s/%d messages", kind.name, size), func(b *testing.B) {
 				var times []time.Duration
-				before := cpuTime(b)
+				var cpu float64
 				for b.Loop() {
-					began := time.Now()
+					b.StopTimer()
+					changeLast(b, filepath.Join(dir, "opencode"), heads[n].ID)
+					before, began := cpuTime(b), time.Now()
+					b.StartTimer()
 					if entry, _, err := c.RepairIf(b.Context(), session.Head{ID: heads[n].ID}, repair.Request{Force: true}, accept); entry != "" || err != nil {
 						b.Fatal(entry, err)
 					}
 					times = append(times, time.Since(began))
+					cpu += cpuTime(b) - before
 				}
 				slices.Sort(times)
-				b.ReportMetric((cpuTime(b)-before)*1000/float64(b.N), "cpu-ms/op")
+				b.ReportMetric(cpu*1000/float64(b.N), "cpu-ms/op")
 				b.ReportMetric(times[len(times)/2].Seconds()*1000, "median-ms")
 				b.ReportMetric(times[len(times)*99/100].Seconds()*1000, "p99-ms")
 			})
 		}
+	}
+}
+
+// changeLast makes the last message of a session one that changed now.
+func changeLast(b *testing.B, store, id string) {
+	b.Helper()
+	db := filepath.Join(store, "opencode.db")
+	if _, err := os.Stat(db); err == nil {
+		dbtest.Alter(b, db, fmt.Sprintf("UPDATE message SET time_updated = %d WHERE id = (SELECT max(id) FROM message WHERE session_id = '%s')", time.Now().UnixMilli(), id))
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(store, "storage", "message", id, "*"))
+	if err == nil {
+		err = os.Chtimes(files[len(files)-1], time.Time{}, time.Now())
+	}
+	if err != nil {
+		b.Fatal(err)
 	}
 }
 

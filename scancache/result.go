@@ -35,15 +35,6 @@ func (r *Result) sameState(o *Result) bool {
 	return r.Stamp == o.Stamp && r.From == o.From && r.Until == o.Until && r.Settings == o.Settings && r.Provider == o.Provider
 }
 
-// clockStep is the coarsest step of the clock of a file system, rounded up.
-const clockStep = 2 * time.Second
-
-// Distinct reports whether every change after t gives records another stamp than s,
-// which is so if the newest record is older than one step of the file system's clock.
-func Distinct(s session.Stamp, t time.Time) bool {
-	return s.Sum != ([sha256.Size]byte{}) && s.Newest.Before(t.Add(-clockStep))
-}
-
 // sessionKey identifies a session. In a tree two projects may have a session of the
 // same id.
 func sessionKey(s session.Head) string {

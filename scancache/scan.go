@@ -88,7 +88,7 @@ func (s *Scan) List(ctx context.Context) ([]session.Head, error) {
 	}
 	all, err := s.store.List(ctx)
 	stray := slices.ContainsFunc(all, func(h session.Head) bool { return len(h.Stray) > 0 })
-	if err == nil && !stray && Distinct(state, now) {
+	if err == nil && !stray && state.Distinct(now) {
 		s.state, s.sessions = state.Sum, slices.Clone(all)
 	}
 	return all, err

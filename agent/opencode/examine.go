@@ -3,6 +3,7 @@ package opencode
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
@@ -31,10 +32,16 @@ func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Opti
 	if o.Provider == diagnose.AllProviders {
 		return agent.Examination{}
 	}
-	bare, stamp := s.ScanRecords(ctx, head, q.Message)
+	var m record.Memory
+	earlier, again := s.checked.take(head.Ref)
+	if again {
+		m = q.Memory(earlier, o.Now)
+	}
+	bare, stamp := s.ScanRecords(ctx, head, m, q.Message)
 	if bare == nil || !q.Healthy(bare) || bare.CheckDepth() != nil {
 		return agent.Examination{}
 	}
+	s.checked.put(head.Ref, q.Checked())
 	found, ok := diagnose.FindFolder(bare, o, diagnose.Environment{Folder: s.folder})
 	if !ok {
 		return agent.Examination{}
@@ -89,4 +96,41 @@ func hasUnknownParent(s *record.Session) bool {
 		ids[s.Messages[i].ID] = true
 	}
 	return slices.ContainsFunc(s.Messages, func(m record.Message) bool { return m.Parent != "" && !ids[m.Parent] })
+}
+
+// checkedSessions are the messages that were found healthy in the last sessions examined:
+// before each prompt the same session is examined, of which only the end has changed. A
+// session is remembered when it is examined again.
+type checkedSessions struct {
+	mu   sync.Mutex
+	last []checkedSession // the latest first
+}
+
+type checkedSession struct {
+	ref      session.Ref
+	messages diagnose.CheckedMessages
+}
+
+// mostChecked is how many sessions are remembered. One of 2,000 messages takes 1 MB.
+const mostChecked = 4
+
+// take returns the messages of a session, and whether it was examined before.
+func (c *checkedSessions) take(ref session.Ref) (diagnose.CheckedMessages, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.last {
+		if s.ref == ref {
+			return s.messages, true
+		}
+	}
+	return nil, false
+}
+
+// put makes a session the latest.
+func (c *checkedSessions) put(ref session.Ref, messages diagnose.CheckedMessages) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = slices.DeleteFunc(c.last, func(s checkedSession) bool { return s.ref == ref })
+	c.last = slices.Insert(c.last, 0, checkedSession{ref, messages})
+	c.last = c.last[:min(len(c.last), mostChecked)]
 }

@@ -31,8 +31,9 @@ type records interface {
 	// ScanRecords reads a session of List as Load does, without building it: it passes
 	// each message with its parts to visit, which must not keep them. It returns the
 	// session without its messages, and the stamp. It returns nil if visit returned
-	// false, or if something may be wrong with a record.
-	ScanRecords(ctx context.Context, head session.Head, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp)
+	// false, or if something may be wrong with a record. It does not read the messages that
+	// m knows.
+	ScanRecords(ctx context.Context, head session.Head, m record.Memory, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp)
 	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	State(ctx context.Context) (session.Stamp, error)
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
@@ -48,6 +49,7 @@ type store struct {
 	warn   func(string)
 	models *models
 	usage
+	checked checkedSessions
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/dbtest"
 	"mend/session"
@@ -61,7 +62,7 @@ func BenchmarkScan(b *testing.B) {
 // BenchmarkScanRecords goes through every session of a large store without building it.
 func BenchmarkScanRecords(b *testing.B) {
 	eachSession(b, 100_000, func(s *Store, h session.Head) (parts int) {
-		s.ScanRecords(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
+		s.ScanRecords(b.Context(), h, record.Memory{}, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
 			for range of {
 				parts++
 			}

@@ -22,7 +22,7 @@ import (
 func scanned(t testing.TB, s *Store, id string) (*record.Session, session.Stamp) {
 	t.Helper()
 	var messages []record.Message
-	bare, stamp := s.ScanRecords(t.Context(), session.Head{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
+	bare, stamp := s.ScanRecords(t.Context(), session.Head{ID: id}, record.Memory{}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
 		m := record.NewMessage(sqlstore.CopyRecord(*r, nil))
 		for p := range parts {
 			m.Parts = append(m.Parts, record.NewPart(sqlstore.CopyRecord(*p, nil)))
@@ -103,7 +103,7 @@ func TestScanRecordsStops(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.2.27")
 	s := open(t, path, Options{})
 	looks := 0
-	shown, _ := s.ScanRecords(t.Context(), session.Head{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
+	shown, _ := s.ScanRecords(t.Context(), session.Head{ID: id}, record.Memory{}, func(*session.Record, iter.Seq[*session.Record]) bool {
 		looks++
 		return looks < 2
 	})

@@ -36,9 +36,57 @@ type QuickCheck struct {
 	// Target returns where the requests of a model go; see [Environment].
 	Target func(m request.Model) render.Target
 
-	mu    sync.Mutex
-	seen  []messageSummary
-	asked modelID // the model of the next prompt, of a healthy session
+	mu     sync.Mutex
+	seen   []messageSummary
+	stamps map[string][32]byte // of messages seen
+	asked  modelID             // the model of the next prompt, of a healthy session
+}
+
+// CheckedMessages are what a QuickCheck found of the messages of a healthy session, by their
+// ids. A message that still has its stamp needs not be read for the next check.
+type CheckedMessages map[string]checkedMessage
+
+type checkedMessage struct {
+	stamp [32]byte
+	messageSummary
+}
+
+// Memory returns the memory of a check that begins now, of a session in which an earlier check
+// found these messages.
+func (q *QuickCheck) Memory(earlier CheckedMessages, now time.Time) record.Memory {
+	q.stamps = map[string][32]byte{}
+	m := record.Memory{Learn: func(message string, stamp session.Stamp) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if stamp.Distinct(now) {
+			q.stamps[message] = stamp.Sum
+		}
+	}}
+	if len(earlier) == 0 {
+		return m
+	}
+	m.Known = func(message string, stamp [32]byte) bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		was, ok := earlier[message]
+		if ok = ok && was.stamp == stamp; ok {
+			q.seen = append(q.seen, was.messageSummary)
+			q.stamps[message] = stamp
+		}
+		return ok
+	}
+	return m
+}
+
+// Checked returns the messages of a healthy session whose stamps were learned.
+func (q *QuickCheck) Checked() CheckedMessages {
+	checked := CheckedMessages{}
+	for i := range q.seen {
+		if stamp, ok := q.stamps[q.seen[i].id]; ok {
+			checked[q.seen[i].id] = checkedMessage{stamp, q.seen[i]}
+		}
+	}
+	return checked
 }
 
 // A messageSummary is what a QuickCheck keeps of a message.

@@ -33,7 +33,7 @@ func scanned(t *testing.T, s *Store, most int) (records map[string]string, bare 
 		records[r.Ref.Kind.String()+" "+r.Ref.String()] = what
 		return true
 	}
-	bare, stamp = s.ScanRecords(t.Context(), session.Head{ID: "ses_1"}, func(m *session.Record, parts iter.Seq[*session.Record]) bool {
+	bare, stamp = s.ScanRecords(t.Context(), session.Head{ID: "ses_1"}, record.Memory{}, func(m *session.Record, parts iter.Seq[*session.Record]) bool {
 		if !note(m) {
 			return false
 		}

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
 	"mend/session"
 )
@@ -30,7 +31,7 @@ func main() {
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for head := range next {
-				if s, _ := st.ScanRecords(context.Background(), head, take); s == nil {
+				if s, _ := st.ScanRecords(context.Background(), head, record.Memory{}, take); s == nil {
 					log.Fatalf("session %s cannot be scanned", head.ID)
 				}
 			}
