@@ -450,6 +450,10 @@ func (m *model) applied(msg appliedMsg) tea.Cmd {
 		m.ask(msg.next)
 	}
 	s, ok := m.selected()
+	examine := func() tea.Msg { // also if Esc ends what is read for the screen
+		found, err := m.backend.Examine(m.ctx, s)
+		return examinedMsg{found, err}
+	}
 	switch {
 	case m.closing:
 		return tea.Quit
@@ -457,15 +461,12 @@ func (m *model) applied(msg appliedMsg) tea.Cmd {
 		return tea.Batch(m.read("reading the journal", m.loadJournal()), m.scan())
 	case m.at == atJournal:
 		return m.read("reading the journal", m.loadJournal())
-	case m.at == atDetail:
-		return m.read("reading the session", m.loadDetail(s))
 	case !ok:
 		return nil
+	case m.at == atDetail:
+		return tea.Batch(m.read("reading the session", m.loadDetail(s)), examine)
 	}
-	return m.read("reading the session", func(ctx context.Context) tea.Msg {
-		found, err := m.backend.Examine(ctx, s)
-		return examinedMsg{found, err}
-	})
+	return examine
 }
 
 // read starts work and keeps the message of the work before it.

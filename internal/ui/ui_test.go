@@ -318,6 +318,22 @@ func TestWorkInBackground(t *testing.T) {
 	}
 }
 
+// TestEscAfterChange checks that the list shows what became of a session, also if Esc ends the
+// reading after the change.
+func TestEscAfterChange(t *testing.T) {
+	b := &fakeBackend{sessions: fakeSessions(2)} // the first one in the list is broken
+	d := newDriver(t, b, 80, 24)
+	d.press("enter", "r")
+	_, write := d.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
+	b.sessions[1].Severity = "healthy"
+	_, read := d.m.Update(write())
+	d.m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	d.press("esc")
+	if d.run(read); d.m.at != atSessions || !strings.Contains(d.screen(), "0 broken") {
+		t.Errorf("after a repair and Esc:\n%s", d.screen())
+	}
+}
+
 // TestResize checks every size of a terminal.
 func TestResize(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
