@@ -60,18 +60,18 @@ func childSteps(t *testing.T, action, steps string) string {
 // TestWatchChildren checks when a subagent counts as stuck, and what is done then.
 func TestWatchChildren(t *testing.T) {
 	for _, c := range []struct{ name, action, steps, want string }{
-		{"silent", StuckNotify, "0 delta; 119 tick; 120 tick", "120 toast child"}, // issues 4528 and 5971: the user was never told that a subagent had stopped
+		{"silent", StuckNotify, "0 delta; 119 tick; 120 tick", "120 toast child"}, // #4528, #5971: the user was never told that a subagent had stopped
 		{"not silent", StuckNotify, "0 delta; 100 delta; 120 tick; 219 tick", ""},
 		{"a running tool", StuckNotify, "0 tool running; 9999 tick", ""},
 		{"a tool that waits for its input", StuckNotify, "0 tool pending; 120 tick", "120 toast child"},
 		{"a tool has ended", StuckNotify, "0 tool running; 300 tool completed; 400 tick; 420 tick", "420 toast child"},
 		{"the provider said when", StuckNotify, "0 retry; 300 tick; 419 tick; 420 tick", "420 toast child"},
 		{"cool-down", StuckNotify, "0 delta; 120 tick; 130 tick; 419 tick; 420 tick", "120 toast child, 420 toast child"},
-		{"it has ended", StuckNotify, "0 delta; 1 idle; 120 tick", ""}, // issue 5240: finished subagents are not woken
+		{"it has ended", StuckNotify, "0 delta; 1 idle; 120 tick", ""}, // #5240: finished subagents are not woken
 		{"its title is set when it has ended", StuckNotify, "0 delta; 1 idle; 2 updated; 122 tick", ""},
 		{"the parent has ended", StuckNotify, "0 delta; 1 parent; 120 tick", ""},
 		{"another session has ended", StuckNotify, "0 delta; 1 other; 120 tick", "120 toast child"},
-		{"abort", StuckAbort, "0 delta; 120 tick", "120 abort child, 120 toast child"}, // issue 1769: users want it ended, not a note
+		{"abort", StuckAbort, "0 delta; 120 tick", "120 abort child, 120 toast child"}, // #1769: users want it ended, not a note
 		{"retry", StuckRetry, "0 delta; 120 tick", "120 abort child, 120 toast child, 120 prompt parent"},
 		{
 			"retry, at most twice", StuckRetry, "0 delta; 120 tick; 121 idle; 130 again 2; 250 tick; 251 again 3; 371 tick",

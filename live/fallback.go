@@ -568,10 +568,10 @@ var codeTexts = sync.OnceValue(func() []codeText {
 	return []codeText{
 		{429, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|cool(ing)?[ -]?down`)},
 		{529, regexp.MustCompile(`(?i)overloaded`)},
-		{503, regexp.MustCompile(`(?i)service (is )?(temporarily )?unavailable|temporarily unavailable`)},
+		{503, regexp.MustCompile(`(?i)service (is )?(temporarily )?unavailable|temporarily unavailable|request queue is full`)},
 		{502, regexp.MustCompile(`(?i)bad gateway`)},
 		{504, regexp.MustCompile(`(?i)gateway time-?out`)},
-		{500, regexp.MustCompile(`(?i)internal[ _]server[ _]error`)},
+		{500, regexp.MustCompile(`(?i)internal[ _]server[ _]error|\bserver_error\b|error occurred while processing your request`)},
 	}
 })
 
@@ -602,7 +602,7 @@ func sameCodes(code int) []int {
 var quotaText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)quota.?exceeded|exceeded.{0,40}quota|usage quota|subscription.?(quota|limit)|insufficient.?(quota|balance|funds?|credits?)|` +
 		`billing.?(hard.?)?limit|exhausted your capacity|resource.?exhausted|out of credits?|credits? exhausted|payment.?required|usage.?(limit|exceeded)|` +
-		`credit balance.{0,20}too low|limit exhausted|request queue is full|` +
+		`credit balance.{0,20}too low|limit exhausted|` +
 		`使用上限|达到.*限制|额度.*不足|余额.*不足|已耗尽`)
 })
 

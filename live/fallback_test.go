@@ -258,7 +258,7 @@ func TestFallback(t *testing.T) {
 			name: "the limit of changes", policy: func(p *FallbackPolicy) { p.Attempts = 1 }, events: append(switched(fake, two), retry("rate limit")),
 			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
 		},
-		{name: "the policy's abort comes back as an error and is not the user's (#6751, #6637, #7362)", events: []fallbackEvent{
+		{name: "the policy's abort comes back as an error and is not the user's (#4006, #6751, #6637, #7362)", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, retry("rate limit"), nowIdle, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle, userPrompt(3, two), nowBusy, retry("rate limit"),
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
 		{name: "an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle}},
@@ -288,6 +288,11 @@ func TestFallback(t *testing.T) {
 			events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...),
 			want:   []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."},
 		},
+		{
+			name: "an agent whose chain is empty (#2941)", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]Model{"build": {}} },
+			events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")},
+			want:   []string{cool(fake), "toast: claude-fake failed: 429. No other model is available. OpenCode tries it again."},
+		},
 		{name: "a number in the text is no code", events: []fallbackEvent{userPrompt(1, fake), failure(fiveHund), answer(1, nil, fiveHund), nowIdle}},
 		{name: "a code that is not listed", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"invalid x-api-key","statusCode":401}}`)}},
 		{name: "a code that is not listed, that can be sent again", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":500,"isRetryable":true}}`)}},
@@ -295,6 +300,12 @@ func TestFallback(t *testing.T) {
 		{name: "a request that is too long", events: []fallbackEvent{userPrompt(1, fake), failure(overflowed)}},
 		{name: "an answer that speaks of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
 		{name: "free usage, in the status (#6636)", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), retry("Free usage exceeded")}, want: []string{cool(fake), "end the turn"}},
+		{name: "a full queue, in the status (#6636)", events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("Streaming response failed: [503] The request queue is full.")}, ended(1)...), want: []string{
+			cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 503. claude-two continues the turn.",
+		}},
+		{name: "a server's error in a stream (#3799)", events: []fallbackEvent{
+			userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"{\"type\":\"error\",\"error\":{\"type\":\"server_error\",\"message\":\"An error occurred while processing your request.\"}}"}}`),
+		}, want: []string{cool(fake)}},
 		{name: "free usage, in the error", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Free usage exceeded","statusCode":402}}`)}, want: []string{cool(fake)}},
 		{name: "a used-up balance", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Your credit balance is too low to access the API","statusCode":400}}`)}, want: []string{cool(fake)}},
 		{name: "an unknown model", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"Model not found: anthropic/claude-fake."}}`)}, want: []string{cool(fake)}},
@@ -312,7 +323,7 @@ func TestFallback(t *testing.T) {
 		{name: "the step after it is", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
 		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
-		{name: "silence (#4528)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+		{name: "silence, also of a main session (#4528, #6534)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
 			r.step(after(r, time.Minute, fallbackEvent{kind: sawActivity}))
 			r.step(after(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
 			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
@@ -387,8 +398,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// The prompt that continues a turn keeps what the user chose (#2621), with the variant of
-// the chain if that names one.
+// The prompt that continues a turn keeps what the user chose (#2621), with the variant of the
+// chain if that names one, and is not shown as the user's (#4085).
 func TestContinuation(t *testing.T) {
 	for _, variant := range []string{"", "low"} {
 		next := Model{ProviderID: "openai", ModelID: "gpt-5", Variant: variant}

@@ -37,12 +37,16 @@ func TestRecoverySteps(t *testing.T) {
 		{name: "thinking that is disabled", text: disabledText, repaired: true, want: append([]string{"messages"}, steps...)},
 		{name: "empty content", text: emptyText, repaired: true, want: append([]string{"messages"}, steps...)},
 		{name: "an unknown tool", text: toolText, repaired: true, want: append([]string{"messages"}, steps...)},
-		{name: "without an id", text: emptyText, noID: true, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "without an id (#2046, #2895)", text: emptyText, noID: true, repaired: true, want: append([]string{"messages"}, steps...)},
 		{
-			name: "resumed", text: orderText, opt: Options{AutoResume: true}, repaired: true,
+			name: "resumed, by one prompt (#390)", text: orderText, opt: Options{AutoResume: true}, repaired: true,
 			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "onComplete ses_1"},
 		},
 		{name: "resumed only after thinking", text: resultText, opt: Options{AutoResume: true}, repaired: true, want: append([]string{"messages"}, steps...)},
+		{
+			name: "an answer at the end that can be repaired (#3756, #3917)", text: prefillText, repaired: true,
+			want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "toast", "onComplete ses_1"},
+		},
 		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
 		{name: "another error", text: otherText, want: nil},
 		{name: "a disabled class", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
@@ -62,7 +66,7 @@ func TestRecoverySteps(t *testing.T) {
 			want: append([]string{"messages"}, steps...),
 		},
 		{
-			name: "the agent sends no parts", text: emptyText, repaired: true,
+			name: "the agent sends no parts (#483)", text: emptyText, repaired: true,
 			prep: func(f *fakeAgent) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
 			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "repair", "toast", "onComplete ses_1"},
 		},
@@ -172,7 +176,7 @@ func TestLimit(t *testing.T) {
 }
 
 // TestNoLoop checks the limit for a session whose turns always fail, although every
-// recovery succeeds.
+// recovery succeeds (#1803).
 func TestNoLoop(t *testing.T) {
 	f, _ := failedSession(orderText)
 	h := f.hook(Options{AutoResume: true})
@@ -208,7 +212,8 @@ func TestConcurrentReports(t *testing.T) {
 	}
 }
 
-// TestCallbacks checks that both callbacks are called, whatever fails between them.
+// TestCallbacks checks that both callbacks are called, whatever fails between them: a program that
+// sends prompts by itself holds still between them (#29).
 func TestCallbacks(t *testing.T) {
 	for _, verb := range []string{"abort", "messages", "toast", "repair", "read", "none"} {
 		f, info := failedSession(emptyText)

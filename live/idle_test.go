@@ -38,6 +38,9 @@ func TestIdle(t *testing.T) {
 		{"a newer prompt", func(f *fakeAgent) { f.messages = append(f.messages, prompt("msg_3", "")) }, Options{}, "messages", false},
 		{"another role at the end", func(f *fakeAgent) { f.messages = append(f.messages, Message{Info: Info{ID: "msg_3", Role: "system"}}) }, Options{}, steps, true},
 		{"no messages at all", func(f *fakeAgent) { f.messages = nil }, Options{}, "messages", false},
+		{"calls that have a result, or failed (#4469)", func(f *fakeAgent) {
+			f.messages[1].Parts = []Part{toolCall("prt_1", "completed"), toolCall("prt_2", "error")}
+		}, Options{}, "messages", false},
 		{"all finished", func(f *fakeAgent) { f.messages[1].Parts = f.messages[1].Parts[:1] }, Options{}, "messages", false},
 		{"a reason to stop", func(f *fakeAgent) { f.messages[1].Info.Finish = "stop" }, Options{}, "messages", false},
 		{"it stopped", func(f *fakeAgent) { f.messages[1].Info.Finish = true }, Options{}, "messages", false},
@@ -45,7 +48,7 @@ func TestIdle(t *testing.T) {
 		{"a time as text", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = "", "now" }, Options{}, "messages", false},
 		{"an error", func(f *fakeAgent) { f.messages[1].Info.Error = errorJSON(otherText) }, Options{}, "messages", false},
 		{"disabled", func(*fakeAgent) {}, Options{KeepInterrupted: true}, "messages", false},
-		{"busy", func(f *fakeAgent) { f.busy = true }, Options{}, "messages, busy", false},
+		{"a call that still runs, as in a subagent (#3996, #4032, #4542)", func(f *fakeAgent) { f.busy = true }, Options{}, "messages, busy", false},
 		{"busy unknown", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, Options{}, "messages, busy", false},
 		{"no messages", func(f *fakeAgent) { f.errors = map[string]error{"messages": errTest} }, Options{}, "messages", false},
 		{"nothing to repair", func(f *fakeAgent) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
@@ -58,6 +61,10 @@ func TestIdle(t *testing.T) {
 		}
 		if got := strings.Join(f.recorded(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
+		}
+		// The agent does not continue by itself, so the user is told (#4123).
+		if c.repaired && (len(f.toasts) != 1 || !strings.Contains(f.toasts[0].Message, "Send a prompt")) {
+			t.Errorf("%s: toasts %+v", c.name, f.toasts)
 		}
 	}
 }

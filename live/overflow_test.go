@@ -35,11 +35,11 @@ func TestOverflow(t *testing.T) {
 		events []Event
 		trims  int
 	}{
-		{"off", Options{}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 0},
+		{"off (#3899)", Options{}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 0},
 		{"the agent does nothing (#96)", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 1},
 		{"the agent compacts", Options{TrimOverflow: true}, []Event{own, idleEvent()}, 0},
 		{"twice", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, idleEvent()}, 0},
-		{"compactions do not help (#3127, #3558, opencode #15849)", Options{TrimOverflow: true}, []Event{own, messageEvent(givenUp), messageEvent(summary), own, messageEvent(givenUp), messageEvent(summary), own}, 1},
+		{"compactions do not help (#3127, #3558, opencode #4845, #15481, #15849)", Options{TrimOverflow: true}, []Event{own, messageEvent(givenUp), messageEvent(summary), own, messageEvent(givenUp), messageEvent(summary), own}, 1},
 		{"a compaction helped in between", Options{TrimOverflow: true}, []Event{own, own, messageEvent(done), own, own}, 0},
 		{"another error", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "file name is too long")}, 0},
 		{"a limit that is no number", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "max_tokens: must be >= 1"), idleEvent()}, 0},
@@ -97,15 +97,22 @@ func TestOverflowRecorded(t *testing.T) {
 	}
 }
 
-// TestOverflowResumed checks that a trimmed turn is continued, but not for ever.
+// TestOverflowResumed checks that a trimmed turn is continued, but not for ever, and by the agent
+// that the user chose, never by a default one (#3313).
 func TestOverflowResumed(t *testing.T) {
 	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
+	f.messages[0].Info.Agent = "Planner (strict)"
 	h := f.hook(Options{TrimOverflow: true, AutoResume: true})
 	for range 10 {
 		h.HandleOverflow(t.Context(), SessionRef{ID: "ses_1"}, json.RawMessage(`"`+tooLong+`"`), time.Now())
 	}
 	if got := f.count("prompt"); got != DefaultAttempts {
 		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	}
+	for _, p := range f.prompts {
+		if p.Agent != "Planner (strict)" {
+			t.Errorf("agent %q, want that of the prompt", p.Agent)
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ func TestUnanswered(t *testing.T) {
 	}{
 		{"no answer", []Event{asked, idleEvent()}, false, 1},
 		{"idle twice", []Event{asked, idleEvent(), idleEvent()}, false, 1},
-		{"an unknown error", []Event{asked, errorEvent(otherText), idleEvent()}, false, 1},
+		{"an unknown error (#742)", []Event{asked, errorEvent(otherText), idleEvent()}, false, 1},
 		{"answered", []Event{asked, messageEvent(done), idleEvent()}, false, 0},
 		{"the prompt is reported again after the answer", []Event{asked, messageEvent(done), asked, idleEvent()}, false, 0},
 		{"aborted", []Event{asked, event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}), idleEvent()}, false, 0},

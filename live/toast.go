@@ -96,9 +96,10 @@ func alreadyRepairedText(entry string) string {
 	return "Session already repaired. Send your prompt again. Undo: mend undo " + entry
 }
 
-// endedText is of calls that hung in an idle session, where no prompt was lost.
+// endedText is of calls that hung in an idle session, where no prompt was lost. The agent does
+// not continue the turn by itself.
 func endedText(calls int, entry string) string {
-	return fmt.Sprintf("Interrupted tool calls marked as failed: %d. Undo: mend undo %s", calls, entry)
+	return fmt.Sprintf("Interrupted tool calls ended: %d. Send a prompt to continue. Undo: mend undo %s", calls, entry)
 }
 
 func unexplainedText(e repair.APIError) string {

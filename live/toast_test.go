@@ -34,8 +34,13 @@ func TestToastLength(t *testing.T) {
 
 // TestToastNextStep checks that a repair says how the user goes on.
 func TestToastNextStep(t *testing.T) {
-	if text := repairedText("qevajo", false, false); !strings.Contains(text, "Send your prompt again") || !strings.Contains(text, "mend undo qevajo") {
-		t.Errorf("repairedText = %q", text)
+	for _, text := range []string{
+		repairedText("qevajo", false, false), repairedText("qevajo", true, false), alreadyRepairedText("qevajo"), endedText(3, "qevajo"),
+		sendAgainText("qevajo"), endlessText("qevajo"), trimmedText(12, "qevajo"),
+	} {
+		if !strings.Contains(text, "Send your prompt again.") && !strings.Contains(text, "Send a prompt to continue.") || !strings.Contains(text, "mend undo qevajo") {
+			t.Errorf("the toast %q does not say how to go on", text)
+		}
 	}
 	if text := repairedText("qevajo", false, true); strings.Contains(text, "prompt again") {
 		t.Errorf("repairedText of a turn that continues = %q", text)

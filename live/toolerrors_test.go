@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-// TestExplainToolErrors checks which calls of the real programs get an instruction.
+// TestExplainToolErrors checks which calls of the real programs get an instruction. The calls
+// failed, so OpenCode called no hook for them (opencode #27900, #48085): 21 to 23 and 29 guess
+// what the file has (opencode #30781, #30863, #4718, #15515).
 func TestExplainToolErrors(t *testing.T) {
 	for version, want := range map[string]string{
 		"1.1.53":  "call_21 read, call_22 nothing, call_23 widen, call_26 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",
@@ -27,7 +29,7 @@ func TestExplainToolErrors(t *testing.T) {
 }
 
 // TestNoInstruction checks that outputs which only quote the words of such errors get none.
-// Upstream's hooks looked for the words anywhere (issues 4028 and 4029).
+// Upstream's hooks looked for the words anywhere (#4028, #4029).
 func TestNoInstruction(t *testing.T) {
 	const missing, malformed = "Could not find oldString in the file.", "The arguments provided to the tool are invalid: Invalid input for tool bash: JSON parsing failed: Text: x"
 	for _, c := range []FailedCall{

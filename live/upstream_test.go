@@ -53,7 +53,7 @@ func TestUpstream(t *testing.T) {
 			}
 			wantTimes(t, f, map[string]int{"toast": 1, "onAbort": 0, "abort": 0, "messages": 0, "prompt": 0, "repair": 0, "onComplete": 1})
 		},
-		"HND-08 TRM-05 idle with interrupted tools, twice": func(t *testing.T) {
+		"HND-08 TRM-05 idle with interrupted tools, twice (#6605, #6607)": func(t *testing.T) {
 			f := interruptedSession()
 			h := f.hook(Options{})
 			if first, second := h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}), h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); !first || second {
@@ -100,7 +100,7 @@ func TestUpstream(t *testing.T) {
 			drain(t, w)
 			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
 		},
-		"TRM-01 TRM-04 TRM-07 ids of calls": func(t *testing.T) {
+		"TRM-01 TRM-04 TRM-07 ids of calls (#2679, #2726)": func(t *testing.T) {
 			// Upstream needs an id that the provider made, since it answers the call in a
 			// prompt. mend repairs the stored call, whatever its ids.
 			f := interruptedSession()
@@ -129,7 +129,7 @@ func TestUpstream(t *testing.T) {
 			}
 			wantTimes(t, f, map[string]int{"prompt": 1})
 		},
-		"UNT-02 an unknown tool": func(t *testing.T) {
+		"UNT-02 an unknown tool (#1803)": func(t *testing.T) {
 			f, info := failedSession("No such tool: bash")
 			f.messages[1].Parts = []Part{toolCall("prt_2", "running")}
 			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
@@ -160,7 +160,7 @@ func TestUpstream(t *testing.T) {
 				}
 			}
 		},
-		"RSM-03 RSM-04 TRM-08 the prompt of a resumed turn": func(t *testing.T) {
+		"RSM-03 RSM-04 TRM-08 the prompt of a resumed turn (#4085)": func(t *testing.T) {
 			f, info := failedSession(disabledText)
 			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("not recovered")

@@ -73,7 +73,7 @@ func TestWatch(t *testing.T) {
 		{"idle by status", []Event{status("idle")}, true, 1, 1},
 		{"busy", []Event{status("busy")}, true, 0, 0},
 		{"idle many times", []Event{idleEvent(), status("idle"), idleEvent()}, true, 1, 1},
-		{"idle after the user's abort", []Event{aborted, idleEvent()}, true, 0, 0},
+		{"idle after the user's abort (#2984, #3065)", []Event{aborted, idleEvent()}, true, 0, 0},
 		{"idle after an aborted answer", []Event{messageEvent(abortedAnswer), status("idle")}, true, 0, 0},
 		{"idle twice after one abort", []Event{aborted, idleEvent(), idleEvent()}, true, 1, 1},
 		{"idle after an abort and a prompt", []Event{aborted, messageEvent(prompt("msg_3", "")), idleEvent()}, true, 1, 1},

@@ -83,7 +83,7 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 func TestGuardWrites(t *testing.T) {
 	for _, c := range []struct{ name, steps, refused string }{
 		{"a new file", "write a", ""},
-		{"never read", "change a; write a", "write a"}, // issue 121: the refusal says how to write
+		{"never read", "change a; write a", "write a"}, // #121: the refusal says how to write
 		{"read", "change a; read a; write a", ""},
 		{"refused, read, written", "change a; write a; read a; write a 1-1", "write a"},
 		{"another file was read", "change a; change b; read b; write a", "write a"},
@@ -96,10 +96,10 @@ func TestGuardWrites(t *testing.T) {
 		{"edit takes none", "change a; read a; edit a; write a", ""},
 		{"a change between read and edit", "change a; read a; change a; edit a; write a", "write a"},
 		{"a failed edit takes none", "change a; read a; edit! a; write a", ""},
-		{"written by this session", "write a; write a 1-1; edit a; write a 2-2", ""}, // issue 1576: a plan that cannot be written again
+		{"written by this session", "write a; write a 1-1; edit a; write a 2-2", ""}, // #1576: a plan that cannot be written again
 		{"written without reading, then again", "change a; write a overwrite; write a", ""},
-		{"one read is enough for several writes", "change a; read a; write a; write a 1-1", ""},       // issue 1871: read, edit, compact, again
-		{"an edit failed, the write would destroy the file", "change a; edit! a; write a", "write a"}, // issue 3685
+		{"one read is enough for several writes", "change a; read a; write a; write a 1-1", ""},       // #1871: read, edit, compact, again
+		{"an edit failed, the write would destroy the file", "change a; edit! a; write a", "write a"}, // #3685
 		{"a read that fails", "change a; read! a; write a", "write a"},
 		{"a write that fails takes none", "change a; read a; write! a; write a", ""},
 		{"a refused write gives none", "change a; write a; write a 1-1", "write a, write a 1-1"},
