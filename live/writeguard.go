@@ -251,7 +251,8 @@ func (g *WriteGuard) Accept(e Event) {
 	}
 }
 
-// Check returns the refusal of a call that must not run, or nothing. The call has not begun.
+// Check returns the refusal of a call that must not run, or nothing. The call has not begun: the
+// agent waits, so the file is as the session knows it or not.
 func (g *WriteGuard) Check(ctx context.Context, c ToolCall, directory string) []Action {
 	if session.ValidateID(c.Session) != nil {
 		return nil

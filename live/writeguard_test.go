@@ -316,6 +316,15 @@ func TestWriteGuard(t *testing.T) {
 			t.Errorf("after the read: a write to %q is refused", path)
 		}
 	}
+	edit := g.call(toolEdit, "link")
+	if refused := g.guard.Check(t.Context(), edit, g.dir); len(refused) > 0 {
+		t.Errorf("an edit is refused: %v", refused)
+	}
+	g.write("a.txt", time.Now())
+	edit.Time = time.Now().UnixMilli() + 1
+	if g.report(eventToolAfter, edit); g.refuses("a.txt") {
+		t.Error("a write after an edit of a file that was read is refused")
+	}
 	if err := os.WriteFile(filepath.Join(g.dir, "a.txt"), []byte("two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

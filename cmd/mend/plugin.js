@@ -363,13 +363,14 @@ class Hook {
     question.resolve(reply)
   }
 
-  // before reports a call of a file tool, and returns why it must not run, or undefined.
+  // before reports a call of a file tool, and returns why it must not run, or undefined. Before
+  // a write and an edit it waits: mend must see the file as it is before the tool changes it.
   async before({ tool, sessionID, callID }, args) {
     const hook = "tool.execute.before"
     if (!this.waits[hook] || !FILE_TOOLS.has(tool)) return undefined
     const call = { tool, sessionID, callID, time: Date.now(), args: slimArgs(args) }
-    if (tool === "write") return (await this.ask({ hook, session: sessionID, call }))?.refuse
-    this.report(hook, call)
+    if (tool === "read") return this.report(hook, call)
+    return (await this.ask({ hook, session: sessionID, call }))?.refuse
   }
 
   // after reports that a call of a file tool succeeded.

@@ -330,15 +330,26 @@ test("a mend that is late or dies refuses no write", async (t) => {
   assert.deepEqual(await dying, { value: undefined })
 })
 
+test("an edit waits until mend has seen the file", async (t) => {
+  const p = await hookedPlugin(t)
+  let began = false
+  const before = p["tool.execute.before"](call("edit"), { args: { filePath: "/a", oldString: "x" } }).then(() => (began = true))
+  await new Promise(setImmediate)
+  assert.equal(began, false)
+  const { id, call: sent } = asked()[0]
+  assert.deepEqual([sent.tool, sent.args], ["edit", { filePath: "/a" }])
+  hooks[0].says({ type: "reply", id })
+  await before
+})
+
 test("calls of file tools are reported, and not waited for", async (t) => {
   const p = await hookedPlugin(t)
   for (const tool of ["read", "edit", "bash"]) {
-    await p["tool.execute.before"](call(tool), { args: { filePath: "/a", oldString: "x", offset: 3 } })
+    if (tool !== "edit") await p["tool.execute.before"](call(tool), { args: { filePath: "/a", oldString: "x", offset: 3 } })
     await p["tool.execute.after"](call(tool), { output: "1: x", metadata: { truncated: false } })
   }
   assert.deepEqual(told("tool.execute.before").map((e) => [e.directory, e.properties.tool, e.properties.args]), [
     ["/p", "read", { filePath: "/a", offset: 3 }],
-    ["/p", "edit", { filePath: "/a", offset: 3 }],
   ])
   assert.deepEqual(told("tool.execute.after").map((e) => [e.properties.tool, e.properties.output, e.properties.truncated]), [
     ["read", "1: x", false],
