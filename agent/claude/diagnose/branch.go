@@ -244,13 +244,19 @@ func (c *Case) beginsCycle(r *transcript.Record) bool {
 	return up != nil && c.conv.Place(up) >= c.conv.Place(r) && c.conv.InCycle(r)
 }
 
-// beforeBoundary reports whether a record is before the last compaction.
+// beforeBoundary reports whether a record is before the last compaction. One that follows a record
+// behind it is not, whatever its time is.
 func (c *Case) beforeBoundary(r *transcript.Record) bool {
 	b := c.conv.Boundary
 	if first := c.conv.Chain; b == nil && len(first) > 0 && first[0].Summary {
 		b = first[0] // versions before 2.1 need no more
 	}
-	return b != nil && (c.conv.Place(r) < c.conv.Place(b) || r.Timed && b.Timed && r.Time < b.Time)
+	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
+		return b != nil
+	}
+	up := c.conv.Record(r.Parent)
+	follows := up != nil && c.conv.Has(up) && !slices.Contains(c.conv.Preserved, up.UUID)
+	return r.Timed && b.Timed && r.Time < b.Time && !follows
 }
 
 func (c *Case) reportUnreached(b *branch) {

@@ -220,6 +220,18 @@ func findings(all []repair.Diagnosis) (lines []string) {
 	return lines
 }
 
+// A branch behind a compaction is reported, also if the compaction was stored again and has a later
+// time now.
+func TestBranchBehindCompaction(t *testing.T) {
+	for _, seed := range []uint64{5156, 5225} {
+		g := claude.Generate(seed)
+		found := findings(repair.Diagnose(newCase(g.Data)))
+		if !slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, "branch_left_out broken") && strings.Contains(f, `"a fork"`) }) {
+			t.Errorf("%d %s: found %q, want the branch with the prompt «a fork»", seed, g.Name, found)
+		}
+	}
+}
+
 // What is reported as lost is sent after the repair: where nothing else is broken, the request
 // changes. A record that would not be sent anyway is a note.
 func TestRepairChangesRequest(t *testing.T) {
