@@ -26,9 +26,10 @@ func (a *app) scanVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "List broken sessions, and why they are broken",
-		Long: `List every session in which something is wrong, worst first. With session names, show
-each finding in them; -v does so for all. A session is named by its id, by its title or
-a part of it, by . (newest of this folder) or by @ (newest of all).
+		Long: `List every session in which something is wrong, by agent: those of this folder first, then
+the others, and of both the worst first. With session names, show each finding in them; -v
+does so for all. A session is named by its id, by its title or a part of it, by . (newest
+of this folder) or by @ (newest of all).
 
   broken  unusable now: the provider refuses it, or the agent crashes on it
   latent  works now, but would fail with another version or with thinking switched;
@@ -194,13 +195,17 @@ func (r *scanReport) add(f mend.Finding) {
 	}
 }
 
-// print prints the findings, the worst first, the totals and the next command. all are all
-// sessions of the store.
+// print prints the findings, those of this folder first, of both the worst first, the totals and
+// the next command. all are all sessions of the store.
 func (r *scanReport) print(all []session.Head) {
 	defer r.bufferOutput()()
 	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
 		return cmp.Or(cmp.Compare(badness(a), badness(b)), cmp.Compare(b.Session.Updated, a.Session.Updated))
 	})
+	if !r.named && len(r.shown) > 1 {
+		here := mend.Here(all, workingFolder())
+		firstIf(r.shown, func(f mend.Finding) bool { return here(f.Session) })
+	}
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {
 			r.printFinding(f, r.flags.all || r.named)
@@ -225,6 +230,9 @@ func badness(f mend.Finding) int {
 
 // printTable prints one line for each session.
 func (r *scanReport) printTable(all []session.Head) {
+	if len(r.shown) == 0 {
+		return
+	}
 	short := r.shortIDs(all)
 	rows := make([][]string, len(r.shown))
 	for i, f := range r.shown {
@@ -236,9 +244,7 @@ func (r *scanReport) printTable(all []session.Head) {
 		rows[i] = append([]string{word, bold(short[f.Session.ID]), what}, cells...)
 	}
 	r.printRows(rows, "")
-	if len(rows) > 0 {
-		r.printf("\n")
-	}
+	r.printf("\n")
 }
 
 // whatIsWrong returns the class of the worst finding, or in a narrow terminal its rule, and how

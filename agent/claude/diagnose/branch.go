@@ -93,13 +93,13 @@ func (c *Case) noteLeft(left []*branch) {
 		all = append(all, b.all...)
 	}
 	f := c.recordFinding(ruleBranch, MissingHistory, left[0].root.UUID)
-	blocks := fmt.Sprintf("%d blocks", transcript.Sendable(all))
+	blocks, do := fmt.Sprintf("%d blocks", transcript.Sendable(all)), "do"
 	if transcript.Sendable(all) == 1 {
-		blocks = "1 block"
+		blocks, do = "1 block", "does"
 	}
 	f.Severity, f.Detail, f.Text = repair.Note, "left", blocks+" beside the conversation"
 	c.report(f, found{
-		why: fmt.Sprintf("Beside the conversation there is more: %s that do not reach the model%s.", blocks, promptsIn(all)),
+		why: fmt.Sprintf("Beside the conversation there is more: %s that %s not reach the model%s.", blocks, do, promptsIn(all)),
 		not: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
 	})
 }
