@@ -144,7 +144,7 @@ func (c *Client) Store() change.StoreID {
 // of them are dated in the future, the machine's clock is probably wrong: the client notes
 // that once, and from then on no message counts as dated in the future.
 func (c *Client) Sessions(ctx context.Context) ([]session.Head, error) {
-	list := c.store.List
+	list := scanStore{c.store}.List
 	if c.lists != nil {
 		list = c.lists.List
 	}
@@ -156,7 +156,6 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Head, error) {
 	if c.listed.update(heads, ahead > 0) && c.opt.Note != nil {
 		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with --force.", ahead, len(heads)))
 	}
-	slices.SortStableFunc(heads, func(a, b session.Head) int { return int(b.Updated - a.Updated) })
 	return heads, nil
 }
 

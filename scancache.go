@@ -1,9 +1,11 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"mend/agent"
@@ -66,6 +68,13 @@ func (c *Client) scanSettings() string {
 // A scanStore is a store as a scan sees it. If the store has no stamps or no orphans,
 // those are zero or none, and every scan reads every session.
 type scanStore struct{ agent.Store }
+
+// List returns the sessions, the newest first.
+func (s scanStore) List(ctx context.Context) ([]session.Head, error) {
+	heads, err := s.Store.List(ctx)
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return cmp.Compare(b.Updated, a.Updated) })
+	return heads, err
+}
 
 func (s scanStore) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	if st, ok := s.Store.(agent.Scanner); ok {

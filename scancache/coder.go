@@ -11,6 +11,7 @@ import (
 type coder struct {
 	reading bool
 	data    []byte // what was written, or what is still to be read
+	text    string // all that is read, of which the texts are parts
 	damaged bool   // what was read is no such value
 }
 
@@ -46,7 +47,8 @@ func codeText[T ~string](c *coder, v *T) {
 	case n < 0 || n > len(c.data):
 		c.fail()
 	default:
-		*v, c.data = T(c.data[:n]), c.data[n:]
+		at := len(c.text) - len(c.data)
+		*v, c.data = T(c.text[at:at+n]), c.data[n:]
 	}
 }
 

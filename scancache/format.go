@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"maps"
 	"slices"
-	"strings"
 
 	"mend/repair"
 	"mend/session"
@@ -26,11 +25,11 @@ type contents struct {
 	sessions []session.Head // without their stray entries
 	orphans  []session.Ref
 
-	results map[string]Result // by sessionKey
+	results map[sessionKey]*Result
 }
 
 // format is what a file begins with. Its number is raised with every change of the format.
-const format = "mend scan 3\n"
+const format = "mend scan 4\n"
 
 var errDamaged = errors.New("the cache is damaged")
 
@@ -72,7 +71,7 @@ func decode(data []byte) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, r := &contents{}, coder{reading: true, data: first}
+	c, r := &contents{}, coder{reading: true, data: first, text: string(first)}
 	if r.contents(c); r.damaged || len(r.data) > 0 {
 		return nil, errDamaged
 	}
@@ -89,12 +88,12 @@ func decode(data []byte) (*contents, error) {
 // forget drops what is known of a session and of the store as a whole.
 func (c *contents) forget(id string) {
 	c.summary, c.state, c.sessions, c.orphans = nil, [sha256.Size]byte{}, nil, nil
-	maps.DeleteFunc(c.results, func(key string, _ Result) bool { return strings.HasSuffix(key, "/"+id) })
+	maps.DeleteFunc(c.results, func(key sessionKey, _ *Result) bool { return key.id == id })
 }
 
-// A keyedResult is a result with its sessionKey.
+// A keyedResult is a result with the session that it is of.
 type keyedResult struct {
-	key string
+	key sessionKey
 	Result
 }
 
@@ -114,14 +113,14 @@ func (c *coder) contents(v *contents) {
 	codeList(c, &v.orphans, 5, c.ref)
 
 	var results []keyedResult
-	for _, key := range slices.Sorted(maps.Keys(v.results)) {
-		results = append(results, keyedResult{key, v.results[key]})
+	for _, key := range slices.SortedFunc(maps.Keys(v.results), sessionKey.compare) {
+		results = append(results, keyedResult{key, *v.results[key]})
 	}
 	codeList(c, &results, sha256.Size, c.result)
 	if c.reading {
-		v.results = make(map[string]Result, len(results))
-		for _, r := range results {
-			v.results[r.key] = r.Result
+		v.results = make(map[sessionKey]*Result, len(results))
+		for i := range results {
+			v.results[results[i].key] = &results[i].Result
 		}
 	}
 }
@@ -150,7 +149,7 @@ func (c *coder) ref(v *session.Ref) {
 }
 
 func (c *coder) result(v *keyedResult) {
-	codeText(c, &v.key)
+	c.texts(&v.key.folder, &v.key.project, &v.key.id)
 	c.sum(&v.Stamp)
 	codeInt(c, &v.From)
 	codeInt(c, &v.Until)

@@ -60,7 +60,7 @@ func exampleContents(t *testing.T) *contents {
 		summary:  &Summary{Sessions: 2, Broken: 1, Worst: []SummarySession{{"ses_1", "a", "/d", 7}}},
 		sessions: []session.Head{{ID: "ses_1", Project: "p", Directory: "/d", Title: "a", Version: "1", Created: -1, Updated: 1 << 40}, {ID: "ses_2", Ref: session.Ref{Kind: session.KindSession, Project: "p", Session: "ses_2"}}},
 		orphans:  []session.Ref{filled[session.Ref](t)},
-		results:  map[string]Result{"/p/ses_1": filled[Result](t)},
+		results:  map[sessionKey]*Result{{project: "p", id: "ses_1"}: new(filled[Result](t))},
 	}
 }
 
@@ -132,9 +132,9 @@ func TestDecodeRefuses(t *testing.T) {
 // A forgotten session has no result, and what is known of the whole store is void.
 func TestForgetBlock(t *testing.T) {
 	c := exampleContents(t)
-	c.results["/p/ses_11"] = Result{Stamp: [32]byte{1}}
+	c.results[sessionKey{project: "p", id: "ses_11"}] = &Result{Stamp: [32]byte{1}}
 	got, err := decode(appendBlock(encode(c), []byte("ses_1")))
-	want := &contents{build: c.build, settings: c.settings, results: map[string]Result{"/p/ses_11": {Stamp: [32]byte{1}}}}
+	want := &contents{build: c.build, settings: c.settings, results: map[sessionKey]*Result{{project: "p", id: "ses_11"}: {Stamp: [32]byte{1}}}}
 	if diff := cmp.Diff(want, got, compareContents); err != nil || diff != "" {
 		t.Errorf("decode = %v (-want +got):\n%s", err, diff)
 	}
@@ -158,7 +158,7 @@ func FuzzDecode(f *testing.F) {
 // BenchmarkDecode reads the cache of a store of 10,000 sessions, a tenth of them with
 // three diagnoses.
 func BenchmarkDecode(b *testing.B) {
-	c := &contents{state: [32]byte{1}, results: map[string]Result{}}
+	c := &contents{state: [32]byte{1}, results: map[sessionKey]*Result{}}
 	for i := range 10_000 {
 		s := session.Head{ID: fmt.Sprintf("ses_%020d", i), Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27"}
 		r := Result{Stamp: [32]byte{byte(i)}, From: 1_790_000_000_000, Until: 1_855_000_000_000}
@@ -167,7 +167,7 @@ func BenchmarkDecode(b *testing.B) {
 			r.Diagnoses = []repair.Diagnosis{d, d, d}
 		}
 		c.sessions = append(c.sessions, s)
-		c.results[sessionKey(s)] = r
+		c.results[keyOf(&s)] = &r
 	}
 	data := encode(c)
 	b.SetBytes(int64(len(data)))

@@ -1,6 +1,7 @@
 package scancache
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"time"
 
@@ -35,8 +36,12 @@ func (r *Result) sameState(o *Result) bool {
 	return r.Stamp == o.Stamp && r.From == o.From && r.Until == o.Until && r.Settings == o.Settings && r.Provider == o.Provider
 }
 
-// sessionKey identifies a session. In a tree two projects may have a session of the
+// A sessionKey identifies a session. In a tree two projects may have a session of the
 // same id.
-func sessionKey(s session.Head) string {
-	return s.Ref.Project + "/" + s.Project + "/" + s.ID
+type sessionKey struct{ folder, project, id string }
+
+func (k sessionKey) compare(o sessionKey) int {
+	return cmp.Or(cmp.Compare(k.folder, o.folder), cmp.Compare(k.project, o.project), cmp.Compare(k.id, o.id))
 }
+
+func keyOf(s *session.Head) sessionKey { return sessionKey{s.Ref.Project, s.Project, s.ID} }

@@ -47,7 +47,7 @@ type Scan struct {
 	sessions []session.Head // as listed
 
 	settings string
-	results  map[string]Result
+	results  map[sessionKey]*Result
 	changed  bool // a result is not in the file
 
 	orphans *orphanList // nil if they were not listed yet
@@ -99,7 +99,7 @@ func (s *Scan) Start(ctx context.Context, settings string) {
 	if s.stored == nil {
 		s.stored = s.load()
 	}
-	s.settings, s.results, s.changed = settings, make(map[string]Result, len(s.stored.results)), false
+	s.settings, s.results, s.changed = settings, make(map[sessionKey]*Result, len(s.stored.results)), false
 	if s.stored.settings != settings {
 		s.stored.results = nil
 	}
@@ -114,7 +114,7 @@ func (s *Scan) Current() bool { return s.current }
 
 // Lookup returns the result of an earlier scan, if it is valid at time now.
 func (s *Scan) Lookup(ctx context.Context, head session.Head, now time.Time) (Result, bool) {
-	r, ok := s.stored.results[sessionKey(head)]
+	r, ok := s.stored.results[keyOf(&head)]
 	if !ok {
 		return Result{}, false
 	}
@@ -123,7 +123,7 @@ func (s *Scan) Lookup(ctx context.Context, head session.Head, now time.Time) (Re
 			return Result{}, false
 		}
 	}
-	return r, r.validAt(now) && (!r.Idle || !s.held())
+	return *r, r.validAt(now) && (!r.Idle || !s.held())
 }
 
 // Add notes the result of a session, to be kept unless its stamp is the zero stamp.
@@ -131,10 +131,12 @@ func (s *Scan) Add(head session.Head, r Result) {
 	if r.Stamp == ([sha256.Size]byte{}) {
 		return
 	}
-	key := sessionKey(head)
-	s.results[key] = r
+	key := keyOf(&head)
 	known, ok := s.stored.results[key]
-	s.changed = s.changed || !ok || !r.sameState(&known)
+	if !ok || !r.sameState(known) {
+		known, s.changed = new(r), true
+	}
+	s.results[key] = known
 }
 
 // FindOrphans lists the orphans for the next call of Orphans. On an error it does
@@ -180,7 +182,7 @@ func (s *Scan) Save(ctx context.Context, complete bool, summary *Summary) {
 		next.summary = stored.summary
 	}
 	if !complete && stored.settings == s.settings {
-		next.results = map[string]Result{}
+		next.results = map[sessionKey]*Result{}
 		maps.Copy(next.results, stored.results)
 		maps.Copy(next.results, s.results)
 	}

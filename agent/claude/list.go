@@ -59,7 +59,7 @@ func (f file) path() string {
 }
 
 // eachFile calls yield for each transcript of a session, with its folder open.
-func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file) error) error {
+func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *safedir.Dir, f file) error) error {
 	root, err := s.lines.OpenRoot()
 	if err != nil {
 		return err
@@ -70,16 +70,15 @@ func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file)
 		return err
 	}
 	defer all.Close()
-	folders, err := all.Names(nil)
+	folders, err := all.Names(b)
 	if err != nil {
 		return err
 	}
-	folders = slices.Sorted(slices.Values(folders))
-	for _, folder := range folders {
+	for _, folder := range slices.Sorted(slices.Values(folders)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.eachIn(all, folder, yield); err != nil {
+		if err := s.eachIn(all, b, folder, yield); err != nil {
 			return err
 		}
 	}
@@ -88,17 +87,16 @@ func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file)
 
 // openSorted opens a folder and returns its names in order. It returns no folder if there is
 // none, or none that can be read; a link and a folder that cannot be read are noted.
-func (s *store) openSorted(all *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
+func (s *store) openSorted(all *safedir.Dir, b *safedir.Buffer, folder string) (*safedir.Dir, []string, error) {
 	d, err := all.Sub(folder)
 	var names []string
 	if err == nil {
-		if names, err = d.Names(nil); err != nil {
+		if names, err = d.Names(b); err != nil {
 			d.Close()
 		}
 	}
 	if err == nil {
-		slices.Sort(names)
-		return d, names, nil
+		return d, slices.Sorted(slices.Values(names)), nil
 	}
 	why, unreadable := safedir.ReadFailure(err)
 	var strange *safedir.NotFolderError
@@ -123,8 +121,8 @@ func (s *store) note(format, path string, args ...any) {
 	}
 }
 
-func (s *store) eachIn(all *safedir.Dir, folder string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.openSorted(all, folder)
+func (s *store) eachIn(all *safedir.Dir, b *safedir.Buffer, folder string, yield func(d *safedir.Dir, f file) error) error {
+	d, names, err := s.openSorted(all, b, folder)
 	if d == nil || err != nil {
 		return err
 	}
@@ -140,7 +138,7 @@ func (s *store) eachIn(all *safedir.Dir, folder string, yield func(d *safedir.Di
 		if _, ok := slices.BinarySearch(names, id); !ok {
 			continue
 		}
-		if err := s.eachSubagent(d, folder, id, yield); err != nil {
+		if err := s.eachSubagent(d, b, folder, id, yield); err != nil {
 			return err
 		}
 	}
@@ -148,8 +146,8 @@ func (s *store) eachIn(all *safedir.Dir, folder string, yield func(d *safedir.Di
 }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
-func (s *store) eachSubagent(all *safedir.Dir, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.openSorted(all, owner+"/"+subagents)
+func (s *store) eachSubagent(all *safedir.Dir, b *safedir.Buffer, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
+	d, names, err := s.openSorted(all, b, owner+"/"+subagents)
 	if d == nil || err != nil {
 		return err
 	}
@@ -179,7 +177,7 @@ func yieldFile(d *safedir.Dir, f file, yield func(d *safedir.Dir, f file) error)
 // List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []session.Head, err error) {
 	var b safedir.Buffer
-	err = s.eachFile(ctx, func(d *safedir.Dir, f file) error {
+	err = s.eachFile(ctx, &b, func(d *safedir.Dir, f file) error {
 		h, err := readHead(d, &b, f)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed since the folder was listed
@@ -377,10 +375,12 @@ func appendEntry(b []byte, e safedir.Entry) []byte {
 // State implements [agent.Scanner].
 func (s *store) State(ctx context.Context) (session.Stamp, error) {
 	sum, newest := sha256.New(), int64(0)
-	var b []byte
-	err := s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
-		b = append(append(append(append(b[:0], f.folder...), '/'), f.id...), 0)
-		sum.Write(appendEntry(b, f.entry))
+	var b safedir.Buffer
+	var line []byte
+	err := s.eachFile(ctx, &b, func(_ *safedir.Dir, f file) error {
+		line = append(append(append(append(line[:0], f.folder...), '/'), f.id...), 0)
+		line = appendEntry(line, f.entry)
+		sum.Write(line)
 		newest = max(newest, f.entry.Mtime, f.entry.Ctime)
 		return nil
 	})

@@ -39,16 +39,19 @@ func (f *sessionFilter) after() (time.Time, error) {
 	return time.Now().Add(-d), err
 }
 
-// apply returns the sessions that the filter leaves: those of this folder first.
+// apply returns the sessions that the filter leaves: those of this folder first. It may change the
+// order of heads.
 func (f *sessionFilter) apply(heads []session.Head) ([]session.Head, error) {
 	after, err := f.after()
 	if err != nil {
 		return nil, err
 	}
 	here := mend.Here(heads, workingFolder())
-	heads = slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
-		return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
-	})
+	if !f.all() {
+		heads = slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
+			return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
+		})
+	}
 	firstIf(heads, here)
 	return heads, nil
 }

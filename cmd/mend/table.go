@@ -214,14 +214,15 @@ func hereFirst(heads []session.Head) {
 
 // firstIf moves the items that are first to the front. The order is otherwise unchanged.
 func firstIf[T any](all []T, first func(T) bool) {
-	others, n := make([]T, 0, len(all)), 0
-	for _, item := range all {
-		if !first(item) {
-			others = append(others, item)
-			continue
+	var front []T
+	end := len(all)
+	for i, item := range slices.Backward(all) {
+		if first(item) {
+			front = append(front, item)
+		} else if end--; end != i {
+			all[end] = item
 		}
-		all[n] = item
-		n++
 	}
-	copy(all[n:], others)
+	slices.Reverse(front)
+	copy(all, front)
 }

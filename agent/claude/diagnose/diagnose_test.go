@@ -226,7 +226,9 @@ func TestBranchBehindCompaction(t *testing.T) {
 	for _, seed := range []uint64{5156, 5225} {
 		g := claude.Generate(seed)
 		found := findings(repair.Diagnose(newCase(g.Data)))
-		if !slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, "branch_left_out broken") && strings.Contains(f, `"a fork"`) }) {
+		if !slices.ContainsFunc(found, func(f string) bool {
+			return strings.HasPrefix(f, "branch_left_out broken") && strings.Contains(f, `"a fork"`)
+		}) {
 			t.Errorf("%d %s: found %q, want the branch with the prompt «a fork»", seed, g.Name, found)
 		}
 	}
