@@ -210,20 +210,18 @@ func changeFile(t *testing.T, dir string, part session.Record, to func([]byte) [
 	return func() { write(data) }
 }
 
-// changeRow changes the row of a part as the agent does, with the time of the change; it is
-// removed if to returns nil.
+// changeRow changes the data of a part, and keeps its times; the row is removed if to returns
+// nil.
 func changeRow(t *testing.T, dir string, part session.Record, to func([]byte) []byte) (undo func()) {
 	t.Helper()
 	path := filepath.Join(dir, "opencode", "opencode.db")
-	created, _ := part.Col("time_created")
-	at, _ := created.Int()
+	dbtest.Alter(t, path, "CREATE TABLE IF NOT EXISTS former AS SELECT * FROM part")
 	write := func(data []byte) {
-		statements := []string{fmt.Sprintf("DELETE FROM part WHERE id = '%s'", part.Ref.Part)}
-		if data != nil {
-			statements = append(statements, fmt.Sprintf("INSERT INTO part(id, message_id, session_id, time_created, time_updated, data) VALUES ('%s', '%s', '%s', %d, %d, CAST(x'%x' AS TEXT))",
-				part.Ref.Part, part.Ref.Message, part.Ref.Session, at, time.Now().UnixMilli(), data))
+		change := fmt.Sprintf("UPDATE part SET data = CAST(x'%x' AS TEXT) WHERE id = '%s'", data, part.Ref.Part)
+		if data == nil {
+			change = fmt.Sprintf("DELETE FROM part WHERE id = '%s'", part.Ref.Part)
 		}
-		dbtest.Alter(t, path, statements...)
+		dbtest.Alter(t, path, fmt.Sprintf("INSERT OR IGNORE INTO part SELECT * FROM former WHERE id = '%s'", part.Ref.Part), change)
 	}
 	write(to(bytes.Clone(part.Data)))
 	return func() { write(part.Data) }

@@ -3,6 +3,8 @@ package database
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"hash/maphash"
 	"iter"
 
 	"github.com/ncruces/go-sqlite3"
@@ -15,7 +17,7 @@ import (
 // ScanRecords reads the rows of a session as [Store.Load] does and calls visit for each
 // message with its parts, both in the order of their ids. It builds no session, and
 // a record is valid only until the next one is requested. visit is not called for the messages
-// that m knows; then all other data is read row by row.
+// that m knows by the bytes of their rows.
 //
 // It returns the session without its messages, and the stamp of the rows that it read. It
 // returns nil as soon as visit returns false, if the order of messages by time is another
@@ -31,6 +33,7 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Mem
 			return sqlstore.ErrStop // visit has seen rows that may have changed since
 		}
 		scan = &recordScan{c: c, session: record.Session{Head: session.Head{ID: head.ID}}, visit: visit, memory: m, hasher: c.hasher.reset()}
+		scan.sum.SetSeed(sumSeed)
 		err := scan.run()
 		stamp = scan.hasher.stamp()
 		return err
@@ -41,16 +44,19 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Mem
 	return &scan.session, stamp
 }
 
+// sumSeed makes sums of one process comparable.
+var sumSeed = maphash.MakeSeed()
+
 // A recordScan reads the messages and the parts of a session side by side.
 type recordScan struct {
 	c        *conn
 	session  record.Session
 	visit    func(*session.Record, iter.Seq[*session.Record]) bool
 	memory   record.Memory
+	sum      maphash.Hash // of the records of a message
 	hasher   *stampHasher
 	ownParts int64 // number of parts with the session's id
 
-	row        func(*sqlstore.Table, *sqlite3.Stmt, *sqlstore.RowBuffer, *stampHasher) session.Record
 	parts      *sqlite3.Stmt
 	part       session.Record // the next part; no message has had it yet
 	hasPart    bool           // part is valid
@@ -89,69 +95,95 @@ func stopOr(err error) error {
 }
 
 func (scan *recordScan) scanMessages() error {
-	messages, parts := scan.c.Table(session.KindMessage), scan.c.Table(session.KindPart)
-	selectMessages, selectParts := messages.SelectSized, parts.SelectSized
-	if scan.row = rowWithinLimit; scan.memory.Known != nil {
-		selectMessages, selectParts, scan.row = messages.SelectSizes, parts.SelectSizes, rowSizes
-	}
 	var err error
-	if scan.parts, err = scan.c.Prepare(selectParts); err != nil {
+	if scan.parts, err = scan.c.Prepare(scan.c.Table(session.KindPart).SelectSized); err != nil {
 		return err
 	}
 	defer func() { _ = scan.parts.Reset() }() // it repeats the last error
 	if err := sqlstore.Text(scan.session.ID).Bind(scan.parts, 1); err != nil {
 		return err
 	}
-	info := scan.hasher.newest
-	scan.hasher.newest = 0 // that of the messages so far
 	scan.nextPart()
+	t := scan.c.Table(session.KindMessage)
 	var b sqlstore.RowBuffer
-	err = scan.c.Query(selectMessages, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
-		start, partStart := len(scan.hasher.data[session.KindMessage]), scan.partStart
-		r := scan.row(messages, st, &b, scan.hasher)
+	err = scan.c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
+		r := rowWithinLimit(t, st, &b, scan.hasher)
 		id, ok := validID(&r)
 		if !ok {
 			return sqlstore.ErrStop
 		}
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: scan.session.ID, Message: id}
-		stamp := func() session.Stamp { return scan.hasher.stampOf(start, partStart, scan.partStart) }
-		if !scan.message(&r, stamp) {
+		if !scan.message(&r) {
 			return stopOr(scan.err)
-		}
-		if scan.memory.Learn != nil {
-			scan.memory.Learn(id, stamp())
 		}
 		return scan.err
 	})
 	if err == nil && scan.hasPart { // of a message that was passed already
 		err = sqlstore.ErrStop
 	}
-	scan.hasher.newest = max(scan.hasher.newest, info)
 	return cmp.Or(scan.err, err)
 }
 
 // message shows a message and its parts, unless they are known.
-func (scan *recordScan) message(r *session.Record, stamp func() session.Stamp) bool {
+func (scan *recordScan) message(r *session.Record) bool {
 	parts := scan.partsOf(r.Ref.Message)
-	if scan.memory.Known == nil {
+	if scan.memory.Learn == nil {
 		return scan.visit(r, parts)
 	}
+	scan.sum.Reset()
+	scan.addToSum(r)
+	summed := func(yield func(*session.Record) bool) {
+		for p := range parts {
+			if scan.addToSum(p); !yield(p) {
+				return
+			}
+		}
+	}
+	if scan.memory.Known == nil {
+		return scan.visit(r, summed) && scan.learn(r.Ref.Message)
+	}
 	var refs []session.Ref
-	for p := range parts {
+	for p := range summed {
 		refs = append(refs, p.Ref)
 	}
-	if scan.hasher.unknown || scan.err != nil {
+	if scan.err != nil || scan.hasher.unknown {
 		return false
 	}
-	return scan.memory.Known(r.Ref.Message, stamp().Sum) || scan.readRow(r.Ref, func(r *session.Record) bool {
-		return scan.visit(r, func(yield func(*session.Record) bool) {
-			for _, ref := range refs {
-				if !scan.readRow(ref, yield) {
-					return
-				}
+	again := func(yield func(*session.Record) bool) {
+		for _, ref := range refs {
+			if !scan.readRow(ref, yield) {
+				return
 			}
-		})
-	})
+		}
+	}
+	visit := func(r *session.Record) bool { return scan.visit(r, again) }
+	return scan.memory.Known(r.Ref.Message, scan.stamp().Sum) || scan.readRow(r.Ref, visit) && scan.learn(r.Ref.Message)
+}
+
+// addToSum adds every byte of a record to the sum of its message.
+func (scan *recordScan) addToSum(r *session.Record) {
+	add := func(class session.Class, data []byte) {
+		maphash.WriteComparable(&scan.sum, class)
+		maphash.WriteComparable(&scan.sum, len(data))
+		_, _ = scan.sum.Write(data) // never fails
+	}
+	for _, c := range r.Cols {
+		add(c.Class, c.Bytes)
+	}
+	add(r.Class, r.Data)
+}
+
+// stamp returns the stamp of the message whose records were added to the sum. It follows from
+// all bytes, so the time of their change does not matter.
+func (scan *recordScan) stamp() session.Stamp {
+	s := session.Stamp{Sum: [32]byte{31: 1}} // not the zero stamp
+	binary.LittleEndian.PutUint64(s.Sum[:], scan.sum.Sum64())
+	return s
+}
+
+func (scan *recordScan) learn(message string) bool {
+	scan.memory.Learn(message, scan.stamp())
+	return true
 }
 
 // readRow calls use with a record, and returns its result.
@@ -190,12 +222,11 @@ func (scan *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 
 // nextPart reads the next part.
 func (scan *recordScan) nextPart() {
-	scan.partStart = len(scan.hasher.data[session.KindPart])
 	if scan.hasPart = scan.parts.Step(); !scan.hasPart {
 		scan.err = scan.parts.Err()
 		return
 	}
-	scan.part = scan.row(scan.c.Table(session.KindPart), scan.parts, &scan.partBuffer, scan.hasher)
+	scan.part = rowWithinLimit(scan.c.Table(session.KindPart), scan.parts, &scan.partBuffer, scan.hasher)
 	if belongsTo(&scan.part, scan.session.ID) {
 		scan.ownParts++
 	}

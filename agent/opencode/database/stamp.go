@@ -60,7 +60,11 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 	for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
 		t := c.Table(kind)
 		err := c.Query(t.SelectSizes, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
-			rowSizes(t, st, &b, h)
+			r, class := t.Row(st, &b), classNames[0]
+			if t.DataIndex >= 0 {
+				class = string(r.Data)
+			}
+			h.addRow(kind, &r, class, st.ColumnInt64(len(t.Cols)))
 			return nil
 		})
 		if err != nil {
@@ -154,30 +158,6 @@ func (h *stampHasher) stamp() session.Stamp {
 var classNames = [...]string{
 	0: "text", session.ClassNull: "null", session.ClassInteger: "integer", session.ClassReal: "real",
 	session.ClassText: "text", session.ClassBlob: "blob",
-}
-
-// stampOf returns the stamp of the message that is the last one so far, whose bytes begin at
-// message, with the parts from first to end. Its time is that of the newest so far.
-func (h *stampHasher) stampOf(message, first, end int) session.Stamp {
-	if h.unknown {
-		return session.Stamp{}
-	}
-	sum := sha256.New()
-	sum.Write(h.data[session.KindMessage][message:])
-	sum.Write(h.data[session.KindPart][first:end])
-	return session.Stamp{Sum: [32]byte(sum.Sum(nil)), Newest: time.UnixMilli(h.newest)}
-}
-
-// rowSizes returns a row of the result of SelectSizes, and adds it to h.
-func rowSizes(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, h *stampHasher) session.Record {
-	r, class := t.Row(st, b), classNames[0]
-	if t.DataIndex >= 0 {
-		class = string(r.Data)
-	}
-	size := st.ColumnInt64(len(t.Cols))
-	h.addRow(t.Kind, &r, class, size)
-	h.unknown = h.unknown || size > t.Limit
-	return r
 }
 
 // rowWithinLimit returns a row of the result of SelectSized, and adds it to h.

@@ -6,7 +6,7 @@ import "mend/session"
 // does not read those that have not changed. In the zero Memory nothing is kept. Its
 // functions are called by several goroutines.
 type Memory struct {
-	// Known reports whether that is known of a message which had this stamp, with its parts.
+	// Known reports whether a message that has this stamp, with its parts, need not be read.
 	// It is nil if nothing is known of any message.
 	Known func(message string, stamp [32]byte) bool
 	// Learn is called with each message that was read, and its stamp.
