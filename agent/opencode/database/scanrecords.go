@@ -146,7 +146,7 @@ func (scan *recordScan) message(r *session.Record) bool {
 	for p := range summed {
 		refs = append(refs, p.Ref)
 	}
-	if scan.err != nil || scan.hasher.unknown {
+	if scan.err != nil {
 		return false
 	}
 	again := func(yield func(*session.Record) bool) {
@@ -160,8 +160,12 @@ func (scan *recordScan) message(r *session.Record) bool {
 	return scan.memory.Known(r.Ref.Message, scan.stamp().Sum) || scan.readRow(r.Ref, visit) && scan.learn(r.Ref.Message)
 }
 
-// addToSum adds every byte of a record to the sum of its message.
+// addToSum adds every byte of a record to the sum of its message. It stops the scan if the
+// record is too large to be read.
 func (scan *recordScan) addToSum(r *session.Record) {
+	if r.Defect != nil {
+		scan.err = sqlstore.ErrStop
+	}
 	add := func(class session.Class, data []byte) {
 		maphash.WriteComparable(&scan.sum, class)
 		maphash.WriteComparable(&scan.sum, len(data))
