@@ -142,6 +142,9 @@ func (c *Client) notBroken(ctx context.Context, head session.Head, r repair.Requ
 	if err != nil {
 		return nil, false
 	}
+	if st, ok := c.store.(agent.Scanner); ok {
+		st.Settings() // they may have changed since the last session
+	}
 	e, err := c.diagnose(ctx, head, c.withOptions(r).Options)
 	ok = err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 	return e.Diagnoses, ok

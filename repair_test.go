@@ -1,7 +1,9 @@
 package mend_test
 
 import (
+	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -176,5 +178,50 @@ func TestRepairWaits(t *testing.T) {
 	}
 	if err := <-healed; err != nil {
 		t.Errorf("Repair = %v behind another mend", err)
+	}
+}
+
+// A client that lives long judges a session by the settings that the agent has now, and by the
+// list of models.
+func TestRepairAfterSettingsChange(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("XDG_CACHE_HOME", home)
+	settings, list := filepath.Join(home, "opencode", "opencode.json"), filepath.Join(home, "opencode", "models.json")
+	write := func(path, text string) {
+		t.Helper()
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, change := range []struct{ path, chat, anthropic string }{
+		{settings, `{"provider": {"anthropic": {"npm": "@ai-sdk/openai-compatible", "models": {"claude-fake": {}}}}}`, `{}`},
+		{list, `{"anthropic": {"npm": "@ai-sdk/openai-compatible", "models": {"claude-fake": {}}}}`, `{"anthropic": {"npm": "@ai-sdk/anthropic", "models": {"claude-fake": {}}}}`},
+	} {
+		c, _, session := blank(t)
+		head, err := c.Session(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		repairIf := func() string {
+			t.Helper()
+			id, _, err := c.RepairIf(t.Context(), head, repair.Request{Force: true}, func(context.Context, repair.Result) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		write(change.path, change.chat)
+		if id := repairIf(); id != "" {
+			t.Errorf("%s: a blank answer was repaired for a provider that accepts it", change.path)
+		}
+		write(change.path, change.anthropic)
+		if id := repairIf(); id == "" {
+			t.Errorf("%s: the session was not repaired for the provider of the new settings", change.path)
+		}
 	}
 }

@@ -83,7 +83,8 @@ type Scanner interface {
 	// Examine diagnoses a session of List.
 	Examine(ctx context.Context, head session.Head, o repair.Options) (Examination, error)
 	// Settings identifies what every diagnosis depends on besides the records, the options
-	// and the build of mend. It is called once before a scan.
+	// and the build of mend. Examine uses those that it saw last: it is called before a
+	// scan, and before a session is examined alone.
 	Settings() string
 	// HeadSettings identifies what the diagnosis of a session of List depends on besides
 	// that; "" for nothing.

@@ -42,10 +42,11 @@ type models struct {
 
 	project bool // settings of projects are read
 
-	mu     sync.Mutex
-	listed *knownList              // the list, once it is read
-	in     map[string]*knownModels // by directory
-	states map[string]string       // by directory; see [models.state]
+	mu        sync.Mutex
+	listed    *knownList              // the list, once it is read
+	listState string                  // of the file of the list, at the last reset
+	in        map[string]*knownModels // by directory
+	states    map[string]string       // by directory; see [models.state]
 }
 
 // A knownList is the list of models, by provider.
@@ -481,12 +482,15 @@ func vendorOf(id string, addresses ...string) string {
 	return ""
 }
 
-// reset forgets what was read. It returns a text that tells whether the files that hold
-// everywhere are what they were.
+// reset forgets what was read, except a list that has not changed: it has some megabytes. It
+// returns a text that tells whether the files that hold everywhere are what they were.
 func (m *models) reset() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.in, m.states, m.listed = nil, nil, nil
+	m.in, m.states = nil, nil
+	if list := stateOf([]string{m.list}); list != m.listState {
+		m.listed, m.listState = nil, list
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t", m.text, m.hasChatGPT()))
 	return stateOf(slices.Concat([]string{m.list, m.auth}, m.global, m.above, m.managed)) + fmt.Sprintf(" %x", sum[:4])
 }
