@@ -17,11 +17,13 @@ const (
 	logServing   = "serving"  // of a hook, when it starts
 	logWatching  = "watching" // of a watch, when it starts
 	logEnded     = "ended"
-	logLeftAlone = "left alone"             // also with a colon and the reason
-	logFailed    = "recovering the session" // with the error
+	logUnchecked = "not checked before requests" // of a hook, with the version of the agent
+	logLeftAlone = "left alone"                  // also with a colon and the reason, or before a request
+	logFailed    = "recovering the session"      // with the error
+	logRepaired  = "repaired"                    // also with more
 )
 
-var logRead = []string{logServing, logWatching, logEnded, logLeftAlone, logFailed}
+var logRead = []string{logServing, logWatching, logEnded, logUnchecked, logLeftAlone, logFailed, logRepaired}
 
 // logField matches a field of a line of hook.log.
 var logField = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S*)`)
@@ -87,7 +89,23 @@ func runsVerb(pid int32, verb string) bool {
 	return err == nil && len(args) > 1 && slices.Contains(args[1:], verb)
 }
 
-// A givenUpJSON is an error that no repair answered.
+// uncheckedVersion returns the version of the agent that the newest hook serves, if mend was
+// not verified with it; else "".
+func uncheckedVersion(entries []map[string]string) string {
+	version := ""
+	for _, e := range entries {
+		switch e["msg"] {
+		case logServing:
+			version = ""
+		case logUnchecked:
+			version = e["version"]
+		}
+	}
+	return version
+}
+
+// A givenUpJSON is an error that no repair answered, or a broken session that was not repaired
+// before a request.
 type givenUpJSON struct {
 	Time    string `json:"time"`
 	Session string `json:"session"`
@@ -97,8 +115,9 @@ type givenUpJSON struct {
 // maxGivenUp is how many of them status shows.
 const maxGivenUp = 3
 
-// givenUp returns the newest errors that no repair answered, the newest first, each session
-// once.
+// givenUp returns the newest errors that no repair answered, and the newest broken sessions that
+// were not repaired before a request, the newest first, each session once. Sessions that were
+// repaired later are not among them.
 func givenUp(entries []map[string]string) []givenUpJSON {
 	all := []givenUpJSON{}
 	seen := map[string]bool{}
@@ -106,9 +125,12 @@ func givenUp(entries []map[string]string) []givenUpJSON {
 		e := entries[i]
 		why := e["why"]
 		switch {
+		case strings.HasPrefix(e["msg"], logRepaired):
+			seen[e["session"]] = true
+			continue
 		case e["msg"] == logFailed:
 			why = e["error"]
-		case e["msg"] != logLeftAlone && !strings.HasPrefix(e["msg"], logLeftAlone+":"):
+		case !strings.HasPrefix(e["msg"], logLeftAlone):
 			continue
 		case why == "":
 			why = strings.TrimPrefix(e["msg"], logLeftAlone+": ")

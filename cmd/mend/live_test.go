@@ -193,10 +193,12 @@ func TestHookQuestion(t *testing.T) {
 		busy    bool
 		calls   string
 		repairs int
+
+		unchecked string // the version that "mend status" shows
 	}{
-		{"a newer version", nil, "99.0.0", false, "", 0},
-		{"busy", nil, "1.1.53", true, "busy toast", 0},
-		{"idle", nil, "1.1.53", false, "busy begin publish toast publish toast", 1},
+		{"a newer version", nil, "99.0.0", false, "", 0, "99.0.0"},
+		{"busy", nil, "1.1.53", true, "busy toast", 0, ""},
+		{"idle", nil, "1.1.53", false, "busy begin publish toast publish toast", 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := startMend(t, store, append([]string{"hook", "--set", "lookBackHours=0"}, c.set...)...)
@@ -243,6 +245,13 @@ func TestHookQuestion(t *testing.T) {
 			es, err := r.opt.Log(journal.Query{})
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
+			}
+			log := readHookLog(r.opt.Journal)
+			if got := uncheckedVersion(log); got != c.unchecked {
+				t.Errorf("unchecked version %q, want %q", got, c.unchecked)
+			}
+			if left := givenUp(log); (len(left) == 1 && left[0].Session == session) != c.busy {
+				t.Errorf("left alone %+v", left)
 			}
 		})
 	}

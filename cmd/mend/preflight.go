@@ -37,7 +37,7 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watc
 	if err := pipe.Ready(ctx, wait, hooks, activity, w.HasFallback()); err != nil {
 		h.log.Warn("offering to answer questions", "error", err)
 	}
-	var announced sync.Once
+	var announced, unchecked sync.Once
 	return func(ctx context.Context, q live.Question) (r live.Reply, err error) {
 		switch {
 		case q.Hook == live.HookTool && guard != nil && q.Call != nil:
@@ -59,7 +59,10 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watc
 			return r, errPreflightOff
 		}
 		r.Repair, err = h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
-		if q.Session.ID != "" && !errors.Is(err, live.ErrUnverified) {
+		switch {
+		case errors.Is(err, live.ErrUnverified):
+			unchecked.Do(func() { h.log.Warn(logUnchecked, "version", q.Version) })
+		case q.Session.ID != "":
 			announced.Do(func() { h.announcePreflight(ctx, pipe) })
 		}
 		return r, err

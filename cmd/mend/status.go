@@ -35,11 +35,12 @@ type statusJSON struct {
 	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
 	Live       recoveryCounts `json:"recoveries"`
 	Plugins    []pluginJSON   `json:"plugins"`
-	Hooks      int            `json:"hooks"`    // that are running
-	Watches    int            `json:"watches"`  // that are running
-	Service    serviceJSON    `json:"service"`  // of mend watch
-	GivenUp    []givenUpJSON  `json:"givenUp"`  // the newest errors that no repair answered
-	Settings   []string       `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
+	Hooks      int            `json:"hooks"`     // that are running
+	Watches    int            `json:"watches"`   // that are running
+	Service    serviceJSON    `json:"service"`   // of mend watch
+	Unchecked  string         `json:"unchecked"` // the version of the agent in use, if sessions are repaired only after an error because of it
+	GivenUp    []givenUpJSON  `json:"givenUp"`   // the newest sessions that were left as they were, and why
+	Settings   []string       `json:"settings"`  // what to know of the settings: aliases, or why they cannot be read
 	Next       string         `json:"next"`
 	NextWhy    string         `json:"nextWhy"` // what it does
 }
@@ -102,6 +103,7 @@ func (a *app) status() error {
 	s.Plugins = a.pluginStates()
 	entries := readHookLog(journalDir)
 	s.Hooks, s.Watches, s.GivenUp = running(entries, logServing, "hook"), running(entries, logWatching, "watch"), givenUp(entries)
+	s.Unchecked = uncheckedVersion(entries)
 	s.Service = a.serviceState()
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
@@ -194,12 +196,19 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 	if text := s.Live.String(); text != "" {
 		liveRow += "\n" + text
 	}
+	if s.Unchecked != "" {
+		liveRow += "\nafter errors only: mend was not verified with version " + escape(s.Unchecked)
+	}
 	rows = append(rows, textRow{"Live repair", liveRow})
+	var left []string
 	if text := s.Live.givenUp(); text != "" {
-		for _, g := range s.GivenUp {
-			text += fmt.Sprintf("\n%s: %s", g.Session, oneLine(g.Why, 300))
-		}
-		rows = append(rows, textRow{"Given up", text})
+		left = append(left, text)
+	}
+	for _, g := range s.GivenUp {
+		left = append(left, fmt.Sprintf("%s: %s", escape(g.Session), oneLine(g.Why, 300)))
+	}
+	if len(left) > 0 {
+		rows = append(rows, textRow{"Given up", strings.Join(left, "\n")})
 	}
 	for _, note := range s.Settings {
 		rows = append(rows, textRow{"Settings", escape(note)})
