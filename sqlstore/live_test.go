@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -232,5 +233,38 @@ func TestRollbackJournal(t *testing.T) {
 	}
 	if dbtest.Dump(t, path) != was {
 		t.Error("rows changed")
+	}
+}
+
+// TestBesideShortAgents reads while another program opens the database, writes, and closes it again and
+// again: each time the -wal and the -shm are made and removed.
+func TestBesideShortAgents(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	stop, done := make(chan struct{}), make(chan error)
+	go func() {
+		var err error
+		for n := 0; err == nil; n++ {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+			var c *sqlite3.Conn
+			if c, err = sqlite3.Open(path); err == nil {
+				_ = c.BusyTimeout(5 * time.Second)
+				err = errors.Join(c.Exec(fmt.Sprintf("UPDATE session SET title = 'number %d'", n)), c.Close())
+			}
+		}
+		done <- err
+	}()
+	for n := range 200 {
+		if _, err := read(t.Context(), open(t, path, sqlstore.Options{}), id); err != nil && !errors.Is(err, sqlstore.ErrBusy) {
+			t.Errorf("read %d: %v", n, err)
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Errorf("the other program: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -52,28 +53,41 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	case flags&(vfs.OPEN_MAIN_DB|vfs.OPEN_WAL) == 0:
 		return nil, 0, sqlite3.CANTOPEN
 	}
-	f, err := openPlain(name.String())
-	if errors.Is(err, fs.ErrNotExist) && flags&vfs.OPEN_WAL != 0 {
-		return &readFile{}, readonly, nil
-	}
-	return &readFile{f: f}, readonly, err
+	r := &readFile{path: name.String(), maybe: flags&vfs.OPEN_WAL != 0}
+	return r, readonly, r.open()
 }
 
-// A readFile is a file that can only be read and whose locks do nothing. Without a file it
-// is empty.
+// A readFile is a file that can only be read and whose locks do nothing. A -wal that does not exist is
+// empty until another program creates it, which may be between two reads. None removes it then: that does
+// only the last connection that closes, and the lock of this one on the database shows that it is open.
 //
 // Sequential reads use a read-ahead buffer: rows that were written together are mostly
 // next to each other, and a system call per page takes longer than the page
 // (BenchmarkScan).
 type readFile struct {
-	f           *os.File
-	ahead       []byte // content of the file from aheadOffset on
+	path        string
+	maybe       bool     // the file may be missing
+	f           *os.File // nil if the file is missing
+	ahead       []byte   // content of the file from aheadOffset on
 	aheadOffset int64
 	nextOffset  int64 // end of the last read
 }
 
 // aheadSize is the size of the read-ahead buffer.
 const aheadSize = 64 << 10
+
+// open opens the file if it exists.
+func (r *readFile) open() error {
+	if r.f != nil {
+		return nil
+	}
+	f, err := openPlain(r.path)
+	if r.maybe && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	r.f = f
+	return err
+}
 
 func (r *readFile) Close() error {
 	if r.f == nil {
@@ -83,8 +97,8 @@ func (r *readFile) Close() error {
 }
 
 func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
-	if r.f == nil {
-		return 0, io.EOF
+	if err := r.open(); err != nil || r.f == nil {
+		return 0, cmp.Or(err, io.EOF)
 	}
 	inOrder := off == r.nextOffset
 	r.nextOffset = off + int64(len(p))
@@ -106,8 +120,8 @@ func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (r *readFile) Size() (int64, error) {
-	if r.f == nil {
-		return 0, nil
+	if err := r.open(); err != nil || r.f == nil {
+		return 0, err
 	}
 	info, err := r.f.Stat()
 	if err != nil {
