@@ -29,13 +29,9 @@ func TestLiveHookMemory(t *testing.T) {
 	if testing.Short() {
 		recoveries = min(recoveries, 100)
 	}
-	exe := filepath.Join(t.TempDir(), "mend") // the copy that the stories run holds all tests
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building mend: %v\n%s", err, out)
-	}
 	store, session := blankTextStore(t)
 	state := t.TempDir()
-	cmd := exec.Command(exe, "hook", "--store", store)
+	cmd := exec.Command("mend", "hook", "--store", store)
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -21,8 +21,7 @@ const NobodyUID = 65534
 // true in the child. If uid is not 0 and the tests run as root, the child runs as that user.
 func RunInChild(t *testing.T, uid int) bool {
 	t.Helper()
-	const key = "MEND_TEST_CHILD"
-	if os.Getenv(key) == t.Name() {
+	if os.Getenv(childKey) == t.Name() {
 		return true
 	}
 	program := os.Args[0]
@@ -33,7 +32,7 @@ func RunInChild(t *testing.T, uid int) bool {
 		CopyProgram(t, os.Args[0], program)
 	}
 	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v", "-test.short="+strconv.FormatBool(testing.Short()))
-	cmd.Env = append(os.Environ(), key+"="+t.Name())
+	cmd.Env = append(os.Environ(), childKey+"="+t.Name())
 	cmd.Dir, cmd.SysProcAttr = "/", attr
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
