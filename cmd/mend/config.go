@@ -23,9 +23,11 @@ func (a *app) configVerb() *cobra.Command {
 		Long: `Show each setting with its meaning, the value in use, where that value comes from,
 the default and the environment variable. With keys, show only those.
 
-A later source overrides an earlier one: the default, the file (a JSON object in
-which comments are allowed), the environment, and --set KEY=VALUE of the commands
-that have it.`,
+A later source overrides an earlier one: the default, the file, the environment, and
+--set KEY=VALUE of the commands that have it. The file is a JSON object in which comments
+are allowed; the first line of the answer has its path. For example:
+
+  {"autoResume": true, "notificationSeconds": 20}`,
 		Example: `  mend config
   mend config autoResume
   mend watch --set autoResume=true   for one run`,

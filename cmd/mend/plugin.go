@@ -67,6 +67,17 @@ Without a subcommand this shows where the plugin is installed.`,
 		}
 		return a.installPlugin(path, hooks, dryRun)
 	})
+	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
+loads it at its next start.
+
+Before each prompt the plugin repairs a broken session, so that you do not see an error. It
+does so only if that loses nothing that can be read. What only the provider can judge is
+repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
+"mend undo"). "mend config" lists the settings, "mend status" shows what the plugin did,
+"mend plugin uninstall" removes it.`
+	install.Example = `  mend plugin install
+  mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
+  mend plugin install --agent claude`
 	install.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
 	install.Flags().StringVar(&hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
 	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))

@@ -52,10 +52,10 @@ Neither you nor the model see them until "mend undo" restores them.`,
 	}
 	f.add(cmd, "trim even if the agent is using the session")
 	fl := cmd.Flags()
-	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", "the size of the next request: tokens, or `SIZE`% of the model's context window")
-	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, "keep the newest `N` prompts and their answers unchanged")
+	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", fmt.Sprintf("the size of the next request: tokens, or `SIZE`%% of the model's context window (default: %d%%)", repair.DefaultPercent))
+	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, fmt.Sprintf("keep the newest `N` prompts and their answers unchanged (default: %d)", repair.DefaultKeepTurns))
 	fl.BoolVar(&r.Hard, "hard", false, "if tool outputs are not enough, move large files and texts into the journal")
-	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs are kept")
+	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs are kept (default: "+strings.Join(repair.ProtectedTools(), ", ")+")")
 	return cmd
 }
 

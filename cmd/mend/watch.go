@@ -39,7 +39,9 @@ store that the server reads, also after an upgrade of OpenCode. It uses no proxy
 follows no redirect.
 
 The password comes from $OPENCODE_SERVER_PASSWORD. Press Ctrl-C to end it.
-"mend watch install" runs it whenever you are logged in.`,
+"mend watch install" runs it whenever you are logged in.
+
+The plugin ("mend plugin install") needs no server, and repairs a session before the error.`,
 		Example: `  mend watch                       follow the servers that run here
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
 		Args: noArgs,
