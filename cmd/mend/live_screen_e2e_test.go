@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,21 @@ import (
 	"mend/internal/opencode"
 	"mend/testdata"
 )
+
+// screensPage has the screens of TestLiveScreen, which writes it with -update.
+const (
+	screensPage = "../../docs/screens.md"
+	screensHead = `# Screens of OpenCode while mend repairs
+
+What the TUI of the real OpenCode 1.18.33 shows, with the plugin, after a session was damaged between two prompts. Each
+heading is a kind of damage of [verified.md](verified.md). Without mend the second prompt shows an error. A test types
+the prompts and writes this page:
+
+    go test -tags e2e ./cmd/mend -run TestLiveScreen -update
+`
+)
+
+var trailingBlanks = regexp.MustCompile(`(?m)[ \t]+$`)
 
 // TestLiveScreen damages a session between two prompts that are typed into the TUI. The user
 // sees the answer, and no error.
@@ -31,29 +48,42 @@ func TestLiveScreen(t *testing.T) {
 	configure(t, h, `{"preflightMs": 20000}`) // on a busy machine
 	s := h.Open("--session", session)
 	waitFor(t, "the session on the screen", func() bool { return strings.Contains(s.Shown(), "Hello 7.") })
-	prompt := func(name string) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last screen:\n%s", s.Shown())
+		}
+	})
+	prompt := func(name, note string) (shown string) {
 		t.Helper()
 		before := len(api.Calls())
 		s.Type("say hello")
 		waitFor(t, "the answer after "+name, func() bool {
-			return slices.ContainsFunc(api.Calls()[before:], func(c endpoint.Call) bool {
-				return !c.Request.IsTitle() && len(c.Answer) > 0 && strings.Contains(s.Shown(), c.Answer[len(c.Answer)-1].Text)
+			shown = s.Shown()
+			return strings.Contains(shown, note) && slices.ContainsFunc(api.Calls()[before:], func(c endpoint.Call) bool {
+				return !c.Request.IsTitle() && len(c.Answer) > 0 && strings.Contains(shown, c.Answer[len(c.Answer)-1].Text)
 			})
 		})
-		shown := s.Shown()
 		t.Logf("%s:\n%s", name, shown)
 		for _, bad := range []string{"messages:", "messages.", "Error", "must contain", "JSON"} {
 			if strings.Contains(shown, bad) {
 				t.Errorf("%s: the screen shows %q:\n%s", name, bad, shown)
 			}
 		}
+		return shown
 	}
-	prompt("no damage")
-	for _, name := range []string{"blank answer", "reasoning last", "part of no bytes", "empty callID", "killed in a call without reasoning"} {
+	prompt("no damage", "")
+	var screens string
+	for n, name := range []string{"blank answer", "reasoning last", "part of no bytes", "empty callID", "completed without output"} {
 		damageSession(t, h, session, name)
-		prompt(name)
+		shown := prompt(name, "Repaired before sending.")
+		screens += "\n## " + name + "\n\n```text\n" + strings.TrimRight(trailingBlanks.ReplaceAllString(strings.ReplaceAll(shown, h.Project(), "~/project"), ""), "\n") + "\n```\n"
+		if got := countRepaired(h); got != n+1 {
+			t.Errorf("%s: %d repairs, want %d; log:\n%s", name, got, n+1, readHookLogs(h))
+		}
 	}
-	if n := countRepaired(h); n < 3 {
-		t.Errorf("%d repairs; log:\n%s", n, readHookLogs(h))
+	if *update && !t.Failed() {
+		if err := os.WriteFile(screensPage, []byte(screensHead+screens), 0o644); err != nil {
+			t.Error(err)
+		}
 	}
 }
