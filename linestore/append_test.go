@@ -3,7 +3,9 @@ package linestore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +197,62 @@ func TestAgentAppendsAtEveryStep(t *testing.T) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// Two programs write at each call of an undo, one of them through a descriptor from before the
+// exchange. Each line is in the transcript once, or in the kept files.
+func TestTwoAgentsAtEveryStep(t *testing.T) {
+	storetest.NeedWrites(t)
+	root, _ := rootEnding(t, endings["whole"])
+	st := storetest.Apply(t, mustOpen(t, root, linestore.Options{}), appendOps(t, root))
+	held, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	var lines []string
+	s := mustOpen(t, root, linestore.Options{Step: func(call string) error {
+		if strings.HasPrefix(call, "remove ") { // what is written into a removed file is lost
+			return nil
+		}
+		n := len(lines)
+		lines = append(lines, fmt.Sprintf(`{"id":"held-%d"}`, n), fmt.Sprintf(`{"id":"opened-%d"}`, n))
+		_, err := held.WriteString(lines[n] + "\n")
+		agentAppends(t, root, lines[n+1])
+		return err
+	}})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(st.Ops)})
+	if err == nil {
+		_, err = s.Commit(t.Context(), staged)
+	}
+	if err == nil {
+		err = s.Discard(t.Context(), staged)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := content(t, root)
+	for _, line := range lines {
+		if n := strings.Count(all, line+"\n"); n > 1 {
+			t.Errorf("%s is in the transcript %d times", line, n)
+		}
+	}
+	kept, err := filepath.Glob(filepath.Join(root, ".mend", "kept", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range kept {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(data)
+	}
+	for _, line := range lines {
+		if !strings.Contains(all, line+"\n") {
+			t.Errorf("%s is lost", line)
 		}
 	}
 }

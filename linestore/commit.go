@@ -1,6 +1,7 @@
 package linestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -244,41 +245,50 @@ func (tx *transaction) overwrite(d *safedir.Dir, name string) error {
 }
 
 // finishExchange carries over what was appended to the old transcript, which is the staged
-// file now, until nothing more comes, and makes the exchange durable.
+// file now, until nothing more comes or after maxRounds, and makes the exchange durable.
 func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 	if err := tx.barrier(path.Dir(tx.path), d.Path); err != nil {
 		return err
 	}
 	c, _ := parseCopyName(name)
-	for {
+	carried := 0
+	for range maxRounds {
 		out, err := d.Read(nil, name, session.MaxText)
 		if err != nil {
 			return err
 		}
-		if v, tail := c.classify(out.Data); v != oldVersion || len(tail) == 0 {
+		v, tail := c.classify(out.Data)
+		if v != oldVersion || len(tail) <= carried {
 			return nil
-		} else if more, err := tx.carryOver(c, tail, out.Mtime); err != nil || !more {
+		}
+		if more, err := tx.carryOver(c, tail, carried, out.Mtime); err != nil || !more {
 			return err
 		}
+		carried = len(tail)
 	}
+	return nil
 }
 
+// maxRounds is how often finishExchange looks for more. A program that writes faster than the
+// disk would keep it busy for ever; what comes later is kept by Discard.
+const maxRounds = 8
+
 // carryOver appends to the transcript what of tail is not in it yet, and reports whether it
-// appended anything.
-func (tx *transaction) carryOver(c copyName, tail []byte, mtime int64) (bool, error) {
+// appended anything. The first carried bytes of tail were appended by an earlier call.
+func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int64) (bool, error) {
 	e, err := tx.readTarget()
 	if err != nil {
 		return false, err
 	}
 	v, has := c.classify(e.Data)
-	if v != newVersion || contains(has, tail) {
+	if v != newVersion || carried == 0 && contains(has, tail) {
 		return false, nil
 	}
-	missing := tail
-	if len(has) > 0 && len(has) < len(tail) && string(tail[:len(has)]) == string(has) {
+	missing := tail[carried:]
+	if carried == 0 && len(has) > 0 && bytes.HasPrefix(tail, has) {
 		missing = tail[len(has):] // a crash cut this here
-	} else if !endsLine(e.Data) && tail[0] != '\n' {
-		missing = append([]byte{'\n'}, tail...)
+	} else if !endsLine(e.Data) && missing[0] != '\n' && (carried == 0 || !bytes.HasSuffix(has, tail[:carried])) {
+		missing = append([]byte{'\n'}, missing...)
 	}
 	f, err := tx.dir.OpenAppend(tx.name)
 	if err != nil {
