@@ -25,6 +25,7 @@ type Stray struct {
 	Message string // the message among whose parts it is, "" if it is not among parts
 	Why     string
 	Hidden  bool // a folder that cannot be read, so records of the session may be missing
+	Link    bool // a link in the place of a folder: the agent follows it, mend does not
 	Unseen  bool // the agent ignores it
 	Row     bool // a row by which the agent cannot list any session
 }

@@ -462,6 +462,10 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "A file or folder of the session cannot be opened, so its contents are unknown.",
 		Fix:     "Nothing is changed. Make it readable, then scan again.",
 	},
+	"linked": {
+		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its contents are unknown.",
+		Fix:     "Nothing is changed. Put the folder itself in the place of the link, then scan again.",
+	},
 	"thinking": {
 		Meaning: "The session contains thinking. It is a fault only if the model does not support thinking, so mend looks for it only when asked.",
 	},

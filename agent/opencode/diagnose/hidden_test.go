@@ -9,14 +9,18 @@ import (
 	"mend/session"
 )
 
-// A folder that may not be read hides what it holds: the session is not healthy.
+// A folder that may not be read, or is a link, hides what it holds: the session is not healthy.
 func TestHiddenFolder(t *testing.T) {
 	s := &record.Session{Head: session.Head{ID: "ses_1", Stray: []session.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Hidden: true}}}}
 	ds := diagnosed(s, Options{})
 	if len(ds) != 1 || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
 		t.Errorf("Diagnose = %+v, want one that is broken and has no fix", ds)
 	}
-	s.Stray[0].Hidden = false
+	s.Stray[0].Hidden, s.Stray[0].Link = false, true
+	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Latent || ds[0].Rule != "linked" || ds[0].Fix != "" {
+		t.Errorf("Diagnose of a link in the place of a folder = %+v, want one that is latent and has no fix", ds)
+	}
+	s.Stray[0].Link = false
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Note {
 		t.Errorf("Diagnose of something that is no record = %+v, want a note", ds)
 	}

@@ -124,8 +124,13 @@ func sqlToGiveID(p *record.Part) string {
 }
 
 func findStrays(c *simulation) []fault {
-	return c.findStrays(func(s session.Stray) bool { return !s.Hidden && !c.breaksList(s) })
+	return c.findStrays(func(s session.Stray) bool { return !s.Hidden && !c.isLinked(s) && !c.breaksList(s) })
 }
+
+func findLinks(c *simulation) []fault { return c.findStrays(c.isLinked) }
+
+// isLinked reports whether OpenCode reads records behind a link, which mend does not follow.
+func (c *simulation) isLinked(s session.Stray) bool { return s.Link && !c.env.Foreign }
 
 func findHidden(c *simulation) []fault {
 	return c.findStrays(func(s session.Stray) bool { return s.Hidden })
@@ -176,6 +181,9 @@ func whyStray(_ *simulation, f fault) string {
 	}
 	if f.Code == "hidden" {
 		return fmt.Sprintf("The contents here are unknown: %s.", f.Text)
+	}
+	if f.Code == "linked" {
+		return fmt.Sprintf("OpenCode follows this link and mend does not, so the contents are unknown: %s.", f.Text)
 	}
 	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Text, "an unknown place"))
 }

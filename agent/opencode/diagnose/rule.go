@@ -117,6 +117,7 @@ var Rules = []Rule{
 	{Code: "stray", Class: repair.UnreadableRecord, find: findStrays, why: whyStray, noFix: "Not changed. Look at it, and move it out of the store if nothing needs it."},
 	{Code: "listed", Class: repair.UnreadableRecord, severity: repair.Broken, find: findListed, why: whyStray, noFix: "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses."},
 	{Code: "hidden", Class: repair.UnreadableRecord, severity: repair.Broken, find: findHidden, why: whyStray, noFix: "mend could not look inside. Make it readable, then scan again."},
+	{Code: "linked", Class: repair.UnreadableRecord, severity: repair.Latent, find: findLinks, why: whyStray, noFix: "mend follows no link in a store. Put the folder itself in the place of the link, then scan again."},
 
 	{Code: "thinking", Class: repair.ThinkingDisabledViolation, Asked: true, severity: repair.Latent, find: findThinking, why: whyThinking, fixes: fixThinkingOff},
 	{Code: "R7", Class: repair.ThinkingSignature, Asked: true, severity: repair.Latent, find: findSent, why: always("The provider rejects the signature of this thinking block, and a signature cannot be created."), fixes: fixThinking},

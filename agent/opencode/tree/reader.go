@@ -150,6 +150,7 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir
 	if errors.As(err, &strange) {
 		if !strange.Mode.IsRegular() {
 			tr.addStray(strange.Path, message, "it is "+ownfile.KindName(strange.Mode)+", not a folder")
+			tr.stray[len(tr.stray)-1].Link = strange.Mode.Type() == fs.ModeSymlink
 		}
 	} else if why, ok := safedir.ReadFailure(err); ok {
 		tr.addHidden(path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
