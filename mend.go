@@ -197,11 +197,11 @@ func (c *Client) repairOptions() repair.Options {
 }
 
 // withOptions returns the request with the options of the client, except that it keeps a
-// version of its own.
+// version of its own, and the model.
 func (c *Client) withOptions(r repair.Request) repair.Request {
-	version := r.Version
+	version, model := r.Version, r.Model
 	r.Options = c.repairOptions()
-	r.Version = cmp.Or(version, r.Version)
+	r.Version, r.Model = cmp.Or(version, r.Version), model
 	return r
 }
 

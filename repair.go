@@ -81,7 +81,7 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 
 // Repair plans the repair of one session for a running agent and applies it. It returns the id of the
 // journal entry, "" if there was nothing to repair. Of r.Options it uses Version
-// alone. It sets r.All if the same error was repaired before, as
+// and Model alone. It sets r.All if the same error was repaired before, as
 // [Client.ProposeRepair] does. If another program interferes, it retries, and
 // returns the error of the last try. Its errors are those of
 // [Client.ProposeRepair] and [Client.Apply].

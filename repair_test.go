@@ -16,6 +16,7 @@ import (
 	"mend/internal/damage"
 	"mend/journal"
 	"mend/repair"
+	"mend/request"
 	"mend/session"
 	"mend/testdata"
 )
@@ -222,6 +223,52 @@ func TestRepairAfterSettingsChange(t *testing.T) {
 		write(change.path, change.anthropic)
 		if id := repairIf(); id == "" {
 			t.Errorf("%s: the session was not repaired for the provider of the new settings", change.path)
+		}
+	}
+}
+
+// A session is judged by the provider of the model that the next prompt names.
+func TestRepairForModel(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("XDG_CACHE_HOME", home)
+	chat := request.Model{ProviderID: "mine", ModelID: "model"}
+	for name, c := range map[string]struct {
+		damage string
+		model  request.Model
+		want   bool
+	}{
+		"the session's own":                     {"blank answer", request.Model{ProviderID: "anthropic", ModelID: "claude-fake"}, true},
+		"none":                                  {"blank answer", request.Model{}, true},
+		"one that accepts it":                   {"blank answer", chat, false},
+		"none, of a session that is healthy":    {"bad tool name", request.Model{}, false},
+		"one that refuses what the own accepts": {"bad tool name", chat, true},
+		"of a session that is healthy":          {"", chat, false},
+	} {
+		dir := t.TempDir()
+		session, err := testdata.Unpack(testdata.OpenCode11833, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := filepath.Join(dir, "opencode", "opencode.db")
+		for _, k := range damage.Table {
+			if k.Name == c.damage {
+				damage.Edit(t, db, session, k.Apply)
+			}
+		}
+		client, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: db, Journal: filepath.Join(dir, "journal"), Cache: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := repair.Request{Force: true}
+		req.Model = c.model
+		head, err := client.Session(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, result, err := client.RepairIf(t.Context(), head, req, func(context.Context, repair.Result) error { return nil })
+		if err != nil || (id != "") != c.want {
+			t.Errorf("%s: repair %q of %v, %v, want one: %v", name, id, result.Fixed, err, c.want)
 		}
 	}
 }

@@ -144,6 +144,9 @@ func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, for
 	if q.Version != "" {
 		req.Version = q.Version
 	}
+	if q.Named && q.Model != nil { // which may be of another provider than the session
+		req.Model.ProviderID, req.Model.ModelID = q.Model.ProviderID, q.Model.ModelID
+	}
 	entry, result, err := h.store.RepairIf(ctx, head, req, accept)
 	log := h.opt.Log.With("session", q.Session.ID, "preflight", true)
 	if err != nil {

@@ -82,6 +82,23 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// TestPreflightModel checks that the session is judged for the model that the prompt names.
+func TestPreflightModel(t *testing.T) {
+	for named, want := range map[bool]string{true: "gpt-5", false: ""} {
+		f := &fakeAgent{entry: "quail"}
+		q := Question{
+			Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Model: &Model{"openai", "gpt-5", ""}, Named: named,
+			Begin: func(context.Context) (bool, error) { return true, nil },
+		}
+		if _, err := f.hook(Options{}).Preflight(t.Context(), q); err != nil {
+			t.Error(err)
+		}
+		if got := f.requests[0].Model.ModelID; got != want {
+			t.Errorf("named %t: model %q, want %q", named, got, want)
+		}
+	}
+}
+
 // TestPreflightStored checks that at the start of an agent only the recent sessions of its
 // directory are repaired, and none that is busy.
 func TestPreflightStored(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mend/request"
 	"mend/session"
 )
 
@@ -44,6 +45,10 @@ type Options struct {
 
 	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
 	Thinking *bool  // whether the model is asked to think; nil for what the session shows
+
+	// Model is the model of the next prompt; the zero Model means the one that the agent
+	// selects for a prompt that names none.
+	Model request.Model
 
 	// Provider is the name of the API that is asked, as the agent names it; "" for what the
 	// agent will ask, and all to judge by the other ones too.

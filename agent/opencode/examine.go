@@ -38,7 +38,7 @@ func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Opti
 		m = q.Memory(earlier, o.Now)
 	}
 	bare, stamp := s.ScanRecords(ctx, head, m, q.Message)
-	if bare == nil || !q.Healthy(bare) || bare.CheckDepth() != nil {
+	if bare == nil || !q.Healthy(bare) || !q.Decides(o.Model) || bare.CheckDepth() != nil {
 		return agent.Examination{}
 	}
 	s.checked.put(head.Ref, q.Checked())

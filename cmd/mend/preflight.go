@@ -54,7 +54,9 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watc
 		case q.Hook != live.HookPrompt:
 			return r, errHookOff
 		}
-		r.Model = w.Model(q)
+		if r.Model = w.Model(q); r.Model != nil {
+			q.Model, q.Named = r.Model, true
+		}
 		if off {
 			return r, errPreflightOff
 		}

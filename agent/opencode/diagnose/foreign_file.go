@@ -148,7 +148,7 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 // the files that keep accepts, or for all if keep is nil.
 func (c *simulation) violationsWith(use setting, keep func(*record.File) bool) []request.Violation {
 	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
-	r := is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing, Target: c.env.Target})
+	r := is.Render(render.Settings{Profile: use.profile, Model: c.request.Model, Now: c.now, Missing: c.env.Missing, Target: c.env.Target})
 	return is.Check(ProviderOf(r), r, use.thinking)
 }
 

@@ -187,6 +187,12 @@ func (q *QuickCheck) isKnown(asked modelID) bool {
 	}
 }
 
+// Decides reports whether a healthy session is healthy for the model of [repair.Options]: what
+// another model wrote is sent in another form.
+func (q *QuickCheck) Decides(m request.Model) bool {
+	return m == (request.Model{}) || m == request.Model{ProviderID: q.asked.provider, ModelID: q.asked.model}
+}
+
 // Asked returns the model of the next prompt in a healthy session, and where that goes.
 func (q *QuickCheck) Asked() (request.Model, render.Target) {
 	m := request.Model{ProviderID: q.asked.provider, ModelID: q.asked.model}

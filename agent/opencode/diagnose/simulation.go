@@ -101,7 +101,7 @@ type Diagnosis struct {
 // no requests if the quick check finds the session healthy.
 func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 	q := newQuickCheck(s, o.Typed(), e.Target)
-	if o.Provider != AllProviders && q != nil {
+	if o.Provider != AllProviders && q != nil && q.Decides(o.Model) {
 		if found, ok := FindFolder(s, o, e); ok {
 			m, t := q.Asked()
 			return Diagnosis{found, m, t}
@@ -235,6 +235,7 @@ func (c *simulation) render(set setting) render.Request {
 		}
 	}
 	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
+	s.Model = c.request.Model
 	if set.other != "" {
 		s.Model, s.Target = set.otherModel(), set.otherTarget
 	}
