@@ -3,12 +3,18 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"mend"
 	"mend/internal/damage"
 	"mend/internal/endpoint"
+	"mend/internal/endpoints"
 	"mend/internal/opencode"
 	"mend/session"
 )
@@ -145,3 +151,59 @@ func storedRecords(t *testing.T, h *opencode.Home, id string) map[string]string 
 
 // countRepaired returns the number of repairs in the log of the hooks.
 func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h), "msg=repaired ") }
+
+// TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which
+// refuses the name of a tool that Anthropic accepts. With mend the prompt is answered.
+func TestLivePreflightSwitch(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"1.18.33", "1.1.53"} {
+		if !*everything && version != "1.18.33" {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			h, session, _ := home(t, version, false)
+			other := endpoints.New(endpoints.Known{})
+			t.Cleanup(other.Close)
+			settings := fmt.Sprintf(`{"provider": {"local": {
+				"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "x"},
+				"models": {"fake-model": {"tool_call": true, "limit": {"context": 200000, "output": 8192}}},
+			}}}`, other.URL+"/chat/v1")
+			if err := os.WriteFile(filepath.Join(h.Project(), "opencode.jsonc"), []byte(settings), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			installPlugin(t, h)
+			damageSession(t, h, session, "bad tool name")
+			configure(t, h, `{"preflightMs": 20000}`) // on a busy machine
+			server := h.Serve()
+			prompt := func() []endpoints.Violation {
+				t.Helper()
+				before := len(other.Calls())
+				callServer(t, server, http.MethodPost, "/session/"+session+"/message", map[string]any{
+					"agent": "build", "model": map[string]any{"providerID": "local", "modelID": "fake-model"},
+					"parts": []any{map[string]any{"type": "text", "text": "go on"}},
+				}, nil)
+				for _, c := range slices.Backward(other.Calls()[before:]) {
+					if !c.Title {
+						return c.Violations
+					}
+				}
+				t.Fatalf("no request; log:\n%s", readHookLogs(h))
+				return nil
+			}
+			if got := prompt(); len(got) != 0 {
+				t.Errorf("the request breaks %v; log:\n%s", got, readHookLogs(h))
+			}
+			_, state := pluginHome(h)
+			if n := countRepairs(t, h, state); n != 1 {
+				t.Errorf("%d repairs, want 1; log:\n%s", n, readHookLogs(h))
+			}
+			if code, out := runMend(t, h.DataDir(), filepath.Join(state, "mend"), "undo", "--session", session); code != exitDone {
+				t.Fatalf("undo: %d %s", code, out)
+			}
+			if got := prompt(); len(got) == 0 { // what was undone is not repaired again
+				t.Error("the provider accepts the damage")
+			}
+		})
+	}
+}
