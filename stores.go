@@ -33,11 +33,10 @@ func (o Options) Stores() []Located {
 	return all
 }
 
-// open opens the store that is named, or else the first one that an agent finds. If a store
-// that is named is none of any agent, the error is that of the first agent which knows more
-// than that.
+// open opens the named store, or else the first one that an agent finds. If no agent can open it, the
+// error is that of the first agent which recognizes the store, or else of the first agent.
 func (o Options) open() (agent.Store, error) {
-	errs := []error{ErrNoStore}
+	var errs []error
 	for _, a := range o.Agents {
 		at := Located{Path: o.Store, Layout: o.Layout}
 		if o.Store == "" {
@@ -54,10 +53,11 @@ func (o Options) open() (agent.Store, error) {
 		}
 		errs = append(errs, err)
 	}
-	if i := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) }); i >= 0 {
-		return nil, errs[i]
+	if len(errs) == 0 {
+		return nil, ErrNoStore
 	}
-	return nil, errs[min(1, len(errs)-1)]
+	recognized := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) })
+	return nil, errs[max(recognized, 0)]
 }
 
 // LegacyTree returns the path of the store from which the agent made this one, "" if

@@ -58,7 +58,7 @@ func (s *store) processes(maxAge time.Duration) snapshot {
 	s.snapshots.mu.Lock()
 	defer s.snapshots.mu.Unlock()
 	if age := time.Since(s.snapshots.last.at); age > maxAge || age < 0 || s.snapshots.last.at.IsZero() {
-		n := snapshot{at: time.Now(), registered: slices.DeleteFunc(s.notes(), func(p registeredProcess) bool { return !p.lives() })}
+		n := snapshot{at: time.Now(), registered: slices.DeleteFunc(s.readRegistered(), func(p registeredProcess) bool { return !p.lives() })}
 		known := map[int]bool{}
 		for _, p := range n.registered {
 			known[p.PID] = true
@@ -156,11 +156,12 @@ func (s *store) lastWrite(head session.Head) (last time.Time) {
 	return last
 }
 
-// largestNote is the size in bytes of the largest file of a process that is read.
-const largestNote = 1 << 20
+// largestProcessFile is the size in bytes of the largest file in [sessionsDir] that is read.
+const largestProcessFile = 1 << 20
 
-// notes reads the files of processes. A file that cannot be read is of none.
-func (s *store) notes() (all []registeredProcess) {
+// readRegistered reads the files in [sessionsDir], also of processes that have ended. It leaves out files
+// that cannot be read.
+func (s *store) readRegistered() (all []registeredProcess) {
 	root, err := s.lines.OpenRoot()
 	if err != nil {
 		return nil
@@ -180,7 +181,7 @@ func (s *store) notes() (all []registeredProcess) {
 		if err != nil || !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		e, err := d.Read(nil, name, largestNote)
+		e, err := d.Read(nil, name, largestProcessFile)
 		var p registeredProcess
 		if err != nil || !e.IsFile() || json.Unmarshal(e.Data, &p) != nil || p.PID != pid {
 			continue

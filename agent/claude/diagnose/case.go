@@ -25,8 +25,8 @@ type Source struct {
 // Texts are what a repair writes in place of missing content.
 type Texts struct{ Placeholder string }
 
-// placeholder is the text in place of missing content.
-const placeholder = "[user interrupted]"
+// defaultPlaceholder is the text in place of missing content if the settings name none.
+const defaultPlaceholder = "[user interrupted]"
 
 // A base is a transcript as it is stored.
 type base struct {

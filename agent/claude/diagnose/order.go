@@ -32,12 +32,13 @@ func (c *Case) findThinkingLast(q request.Request) {
 	}
 	for _, id := range ids {
 		rs := answers[id]
-		last := rs[len(rs)-1].Blocks()
-		spoken := slices.ContainsFunc(rs, func(r *transcript.Record) bool { return !thinks(r) })
-		if !last[len(last)-1].IsThinking() || !ends[c.ref(rs[len(rs)-1])] || !spoken || slices.ContainsFunc(rs, func(r *transcript.Record) bool { return len(r.Blocks()) != 1 || !c.canEdit(r.UUID) }) {
+		last := rs[len(rs)-1]
+		onlyThinking := !slices.ContainsFunc(rs, func(r *transcript.Record) bool { return !thinks(r) })
+		immovable := slices.ContainsFunc(rs, func(r *transcript.Record) bool { return len(r.Blocks()) != 1 || !c.canEdit(r.UUID) })
+		if blocks := last.Blocks(); !blocks[len(blocks)-1].IsThinking() || !ends[c.ref(last)] || onlyThinking || immovable {
 			continue
 		}
-		f := c.recordFinding("R10", repair.ThinkingBlockOrder, rs[len(rs)-1].UUID)
+		f := c.recordFinding("R10", repair.ThinkingBlockOrder, last.UUID)
 		f.Text = "The final block in an assistant message cannot be `thinking`."
 		c.report(f, found{why: "The answer ends with thinking, and the provider refuses that.", fixes: []repair.Fix{{
 			Text: "The thinking moves before the text. It is not changed.", Whole: true,
@@ -153,15 +154,15 @@ func (c *Case) findFirstPrompt(q request.Request) {
 	first := c.linked.Chain[0]
 	f := c.recordFinding("R16", repair.FirstPromptMissing, first.UUID)
 	f.Text = `messages: first message must use the "user" role`
-	d := found{why: "The conversation begins with an answer, and the provider refuses that: its first prompt is lost."}
+	start := found{why: "The conversation begins with an answer, and the provider refuses that: its first prompt is lost."}
 	uuid := newID([]byte("prompt before " + first.UUID))
 	line := c.base.last[first.UUID]
 	if first.IsBoundary() || !c.canEdit(first.UUID) {
-		d.not = &repair.RefusalError{Why: "The record has no line of its own."}
-		c.report(f, d)
+		start.not = &repair.RefusalError{Why: "The record has no line of its own."}
+		c.report(f, start)
 		return
 	}
-	d.fixes = []repair.Fix{{
+	start.fixes = []repair.Fix{{
 		Text: "A prompt that says so is put before it.", Whole: true,
 		Edit: func(d repair.Draft) error {
 			raw, err := promptBefore(first, uuid)
@@ -172,7 +173,7 @@ func (c *Case) findFirstPrompt(q request.Request) {
 			return d.(*draft).setParent(first.UUID, uuid)
 		},
 	}}
-	c.report(f, d)
+	c.report(f, start)
 }
 
 // promptBefore returns a prompt with the fields of a record that every record has.

@@ -127,8 +127,8 @@ var (
 // maxToolName is the length of the longest name of a tool that the provider takes.
 const maxToolName = 128
 
-// kinds are the other types of blocks that the provider takes.
-var kinds = []string{
+// otherBlockTypes are the types of blocks that the provider takes, beside those of [transcript.BlockFields].
+var otherBlockTypes = []string{
 	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
 	"text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "container_upload", "search_result", "tool_reference",
 	"tool_search_tool_result", "advisor_tool_result", "fallback", "compaction",
@@ -156,11 +156,12 @@ func (c *Case) findContentRefusals(blocks []sentBlock) {
 
 type reporter func(rule string, class repair.Class, says, why string, fixes ...repair.Fix)
 
-func (c *Case) text() string {
+// placeholder returns the text in place of missing content.
+func (c *Case) placeholder() string {
 	if t := c.base.Texts.Placeholder; strings.TrimSpace(t) != "" {
 		return t
 	}
-	return placeholder
+	return defaultPlaceholder
 }
 
 // checkText is R5 and R11.
@@ -172,7 +173,7 @@ func (c *Case) checkText(b sentBlock, at reporter) {
 			rule, says = "R5", empty
 		}
 		at(rule, repair.EmptyContentMessage, says, "The text of this message is empty, and the provider refuses that.",
-			replaceText(b, c.text(), fmt.Sprintf("The text becomes %q.", c.text())))
+			replaceText(b, c.placeholder(), fmt.Sprintf("The text becomes %q.", c.placeholder())))
 	}
 	for i, in := range b.Content {
 		if in.Type == request.Text && transcript.IsBlank(in.Text) {
@@ -290,7 +291,7 @@ func (c *Case) checkShape(b sentBlock, at reporter) {
 	kind := b.stored.Kind
 	allowed, known := transcript.BlockFields[kind]
 	if !known {
-		if !slices.Contains(kinds, kind) {
+		if !slices.Contains(otherBlockTypes, kind) {
 			text := fmt.Sprintf("[a block of the type %q]", kind)
 			if s, ok := jsonedit.Text(b.stored.Raw); ok && !transcript.IsBlank(s) {
 				text = s

@@ -53,25 +53,30 @@ func (c *conn) findOrphans() (refs []session.Ref, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if some, err := c.Has(`SELECT 1 FROM "session" LIMIT 1`); err != nil || !some && len(refs) > 0 {
-		return nil, hiddenError(err)
+	switch some, err := c.Has(`SELECT 1 FROM "session" LIMIT 1`); {
+	case err != nil:
+		return nil, err
+	case !some && len(refs) > 0:
+		return nil, fmt.Errorf("%w: no session has a row", session.ErrHidden)
 	}
-	owned, err := c.Strings(missingMessages)
-	for _, message := range append(lost, owned...) {
+	missing, err := c.Strings(missingMessages)
+	if err != nil {
+		return nil, err
+	}
+	for _, message := range append(lost, missing...) {
+		parts, err := c.partsOf(message, owners[message])
 		if err != nil {
 			return nil, err
 		}
-		var parts []session.Ref
-		parts, err = c.partsOf(message, owners[message])
 		refs = append(refs, parts...)
 	}
-	return refs, err
+	return refs, nil
 }
 
-// partsOf returns the parts of a message, with the given session or else their own.
-func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
+// partsOf returns the parts of a message. Their session is owner, or else the one in their row.
+func (c *conn) partsOf(message, owner string) (refs []session.Ref, err error) {
 	err = c.Query(messageParts, []sqlstore.Value{sqlstore.Text(message)}, func(st *sqlite3.Stmt) error {
-		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(of, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
+		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(owner, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
 		if session.ValidateID(ref.Session) != nil {
 			ref.Session = session.Unknown
 		}
@@ -81,13 +86,6 @@ func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
 		return nil
 	})
 	return refs, err
-}
-
-func hiddenError(err error) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: no session has a row", session.ErrHidden)
 }
 
 // isText reports whether the first n columns hold text.

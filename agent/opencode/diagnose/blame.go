@@ -90,7 +90,8 @@ func isChat(a render.API) bool {
 	return a == render.Chat || a == render.OpenRouter || a == render.Copilot
 }
 
-func takesThinking(e repair.APIError) bool {
+// isAboutThinking reports whether the fix of such an error removes thinking.
+func isAboutThinking(e repair.APIError) bool {
 	return e.Class == repair.ThinkingDisabledViolation || e.Class == repair.ThinkingSignature || e.Class == repair.ThinkingBlockModified
 }
 
@@ -105,7 +106,7 @@ func takesThinking(e repair.APIError) bool {
 func (c *simulation) Locate(e repair.APIError, faults []repair.Finding) (in func(session.Ref) bool, only bool) {
 	// Thinking is removed from the located message only: that of all others is signed and
 	// would be lost for nothing.
-	return c.locate(e, faults), takesThinking(e)
+	return c.locate(e, faults), isAboutThinking(e)
 }
 
 // locate returns the first result of [simulation.Locate].
@@ -136,7 +137,7 @@ func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref)
 			return at
 		}
 	}
-	if takesThinking(e) && (e.Index >= 0 || e.Class != repair.ThinkingDisabledViolation) {
+	if isAboutThinking(e) && (e.Index >= 0 || e.Class != repair.ThinkingDisabledViolation) {
 		return among(c.newestOf(faults))
 	}
 	return nil
