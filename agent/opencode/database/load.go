@@ -192,20 +192,20 @@ func (c *conn) loadProject(s *record.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil
 	}
-	of, _ := s.Info.Col("project_id")
+	project, _ := s.Info.Col("project_id")
 	if c.HasTable("project") {
 		t := c.Table(session.KindProject)
 		found := false
-		err := c.Query(t.SelectRow, []sqlstore.Value{sqlstore.ColValue(of)}, func(st *sqlite3.Stmt) error {
+		err := c.Query(t.SelectRow, []sqlstore.Value{sqlstore.ColValue(project)}, func(st *sqlite3.Stmt) error {
 			found, s.ProjectRow = true, t.CopyRow(st)
-			s.ProjectRow.Ref = session.Ref{Kind: session.KindProject, Project: string(of.Bytes)}
+			s.ProjectRow.Ref = session.Ref{Kind: session.KindProject, Project: string(project.Bytes)}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		if !found {
-			return c.findProject(s, of)
+			return c.findProject(s, project)
 		}
 		if s.ProjectRow.Ref.Validate() != nil { // no ref can name it
 			s.ProjectRow = session.Record{}
@@ -227,11 +227,11 @@ func (c *conn) loadProject(s *record.Session) error {
 // innermost, and of these the one used last. The project global has every directory. When
 // it starts, the agent itself creates the global project, and that of a repository, whose
 // id is the hash of a commit.
-func (c *conn) findProject(s *record.Session, of session.Col) error {
+func (c *conn) findProject(s *record.Session, project session.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
 		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
-	err := c.Query(home, []sqlstore.Value{sqlstore.Text(s.Directory), sqlstore.ColValue(of)}, func(st *sqlite3.Stmt) error {
+	err := c.Query(home, []sqlstore.Value{sqlstore.Text(s.Directory), sqlstore.ColValue(project)}, func(st *sqlite3.Stmt) error {
 		s.Home = st.ColumnText(0)
 		return nil
 	})
@@ -247,11 +247,11 @@ func (c *conn) findProject(s *record.Session, of session.Col) error {
 
 // loadWorkspace checks whether the session's workspace exists.
 func (c *conn) loadWorkspace(s *record.Session) error {
-	of, has := s.Info.Col("workspace_id")
-	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.HasTable("workspace") {
+	workspace, has := s.Info.Col("workspace_id")
+	if !has || workspace.Class == session.ClassNull || len(workspace.Bytes) == 0 || !c.HasTable("workspace") {
 		return nil
 	}
-	found, err := c.Has(`SELECT 1 FROM workspace WHERE id = ?1`, sqlstore.ColValue(of))
+	found, err := c.Has(`SELECT 1 FROM workspace WHERE id = ?1`, sqlstore.ColValue(workspace))
 	s.WorkspaceMissing = !found
 	return err
 }
