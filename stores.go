@@ -2,6 +2,7 @@ package mend
 
 import (
 	"errors"
+	"io/fs"
 	"slices"
 
 	"mend/agent"
@@ -34,7 +35,8 @@ func (o Options) Stores() []Located {
 }
 
 // open opens the named store, or else the first one that an agent finds. If no agent can open it, the
-// error is that of the first agent which recognizes the store, or else of the first agent.
+// error is that of the first agent which recognizes the store, or else of the first agent which may
+// not read one, or else of the first agent.
 func (o Options) open() (agent.Store, error) {
 	var errs []error
 	for _, a := range o.Agents {
@@ -56,8 +58,15 @@ func (o Options) open() (agent.Store, error) {
 	if len(errs) == 0 {
 		return nil, ErrNoStore
 	}
-	recognized := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) })
-	return nil, errs[max(recognized, 0)]
+	for _, tells := range []func(error) bool{
+		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) },
+		func(err error) bool { return errors.Is(err, fs.ErrPermission) },
+	} {
+		if i := slices.IndexFunc(errs, tells); i >= 0 {
+			return nil, errs[i]
+		}
+	}
+	return nil, errs[0]
 }
 
 // LegacyTree returns the path of the store from which the agent made this one, "" if

@@ -62,15 +62,21 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 		}
 		root = filepath.Join(home, ".claude")
 	}
-	if !hasProjects(root) {
+	if ok, err := hasProjects(root); err != nil {
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
+	} else if !ok {
 		return nil, fmt.Errorf("%w: looked in Claude Code's folder, %s", agent.ErrNoStore, root)
 	}
 	return []agent.Located{{Path: root, Layout: Transcripts}}, nil
 }
 
-func hasProjects(root string) bool {
+// hasProjects reports whether the folder has projects. It returns an error if that cannot be known.
+func hasProjects(root string) (bool, error) {
 	info, err := os.Lstat(filepath.Join(root, projects))
-	return err == nil && info.IsDir()
+	if errors.Is(err, fs.ErrPermission) {
+		return false, err
+	}
+	return err == nil && info.IsDir(), nil
 }
 
 // Open implements [agent.Agent]. A path may lead to the root, or to anything below its
@@ -100,8 +106,12 @@ func findRoot(path string) (string, error) {
 		return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	}
 	for dir := path; ; dir = filepath.Dir(dir) {
-		if hasProjects(dir) && (dir == path || withinProjects(dir, path)) {
+		ok, err := hasProjects(dir)
+		if ok && (dir == path || withinProjects(dir, path)) {
 			return dir, nil
+		}
+		if err != nil && dir == path {
+			return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 		}
 		if filepath.Dir(dir) == dir {
 			return "", fmt.Errorf("%w: %s is no folder of Claude Code: it has no projects", agent.ErrNoStore, path)

@@ -3,6 +3,7 @@ package opencode
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,6 +60,9 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 		return found, nil
 	case errHome != nil && os.Getenv("XDG_DATA_HOME") == "":
 		return nil, fmt.Errorf("%w: the location of OpenCode's data is unknown: %w", agent.ErrNoStore, errHome)
+	}
+	if _, err := os.Stat(filepath.Join(database.DataDir(os.Getenv, home), "storage")); errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	}
 	return nil, fmt.Errorf("%w: looked in OpenCode's data folder and in the current folder", agent.ErrNoStore)
 }

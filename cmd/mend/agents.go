@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,8 +49,12 @@ func (a *app) agentOptions() []mend.Options {
 		return []mend.Options{a.opt}
 	}
 	var all []mend.Options
+	var unreadable []*fs.PathError
 	for _, ag := range a.opt.Agents {
-		if found, err := ag.Find(a.opt.Layout); err == nil && len(found) > 0 {
+		found, err := ag.Find(a.opt.Layout)
+		if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
+			unreadable = append(unreadable, denied)
+		} else if err == nil && len(found) > 0 {
 			o := a.opt
 			o.Agents = []agent.Agent{ag}
 			all = append(all, o)
@@ -56,6 +62,9 @@ func (a *app) agentOptions() []mend.Options {
 	}
 	if len(all) == 0 {
 		return []mend.Options{a.opt}
+	}
+	for _, denied := range unreadable {
+		a.printNote(fmt.Sprintf("sessions in %s are not examined: %v", filepath.Dir(denied.Path), denied.Err))
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"syscall"
@@ -191,6 +192,9 @@ var hints = []struct {
 	err  error
 	text string
 }{
+	{fs.ErrPermission, "run mend as the user who owns it, or change its owner or mode"},
+	{syscall.EROFS, "make its file system writable"},
+	{syscall.ENOSPC, "free some space there, then run the command again"},
 	{mend.ErrNoStore, "name one with --store PATH"},
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
 	{mend.ErrInUse, "end that process. With --force mend appends the old lines again, and the process reads them after /resume"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -120,9 +121,28 @@ func TestCase08Unreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	sb.mustExit(exitUnusable, "scan")
+	if err := os.Chmod(sb.store, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	a = sb.mustExit(exitUnusable, "undo", "--session", sb.session)
+	sb.wantOutput(a, "permission denied")
+	sb.wantOutput(a, "run mend as the user who owns it")
 	if err := os.Chmod(sb.store, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	for agent, folder := range map[string]string{"opencode": filepath.Dir(sb.store), "claude": filepath.Join(sb.dir, ".claude")} {
+		if err := errors.Join(os.MkdirAll(folder, 0o755), os.Chmod(folder, 0)); err != nil {
+			t.Fatal(err)
+		}
+		a := sb.mustExit(exitUnusable, "scan", "--agent", agent)
+		sb.wantOutput(a, "permission denied")
+		sb.wantOutput(a, "run mend as the user who owns it")
+		sb.wantOutput(sb.mustExit(exitDone, "status"), "permission denied")
+		if err := os.Chmod(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sb.mustExit(exitDone, "undo", "--session", sb.session)
 }
 
 // TestCase09Names has a store in a folder whose name is not UTF-8, and such file names in it.

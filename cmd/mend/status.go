@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,6 +63,9 @@ func (a *app) status() error {
 	for _, o := range a.agentOptions() {
 		c, err := mend.Open(o)
 		if errors.Is(err, mend.ErrNoStore) {
+			if errors.Is(err, fs.ErrPermission) {
+				a.printNote(err.Error())
+			}
 			continue
 		}
 		if err != nil {

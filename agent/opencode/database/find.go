@@ -25,7 +25,7 @@ const (
 // 1.2.27 ignores it).
 func Find(env func(string) string, home string) []string {
 	var names []string
-	dir, named := dataDir(env, home), env("OPENCODE_DB")
+	dir, named := DataDir(env, home), env("OPENCODE_DB")
 	if filepath.IsAbs(named) {
 		names = append(names, named)
 	}
@@ -45,10 +45,10 @@ func Find(env func(string) string, home string) []string {
 	return found
 }
 
-// dataDir returns OpenCode's data folder, "" if neither the variable nor the home folder
+// DataDir returns OpenCode's data folder, "" if neither the variable nor the home folder
 // is known. Like OpenCode it accepts a relative XDG_DATA_HOME, and treats an empty one as
 // unset.
-func dataDir(env func(string) string, home string) string {
+func DataDir(env func(string) string, home string) string {
 	base := env("XDG_DATA_HOME")
 	if base == "" && home == "" {
 		return ""
