@@ -114,7 +114,10 @@ func (w *jsonWalker) value(field string, free bool, depth int) error {
 	return nil
 }
 
-// composite copies an object or an array.
+// maxMembers is how many members or elements of one value are shown.
+const maxMembers = 200
+
+// composite copies an object or an array. Of a long one it counts the rest.
 func (w *jsonWalker) composite(field string, free bool, depth int) error {
 	open, err := w.in.ReadToken()
 	if err != nil {
@@ -122,16 +125,24 @@ func (w *jsonWalker) composite(field string, free bool, depth int) error {
 	}
 	isObject := open.Kind() == '{'
 	w.out.WriteString(open.String())
-	first := true
-	for ; w.in.PeekKind() != '}' && w.in.PeekKind() != ']'; first = false {
+	shown := 0
+	for ; w.in.PeekKind() != '}' && w.in.PeekKind() != ']'; shown++ {
 		if w.in.PeekKind() == 0 {
 			_, err := w.in.ReadToken()
 			return err
 		}
-		if !first {
+		if shown > 0 {
 			w.out.WriteByte(',')
 		}
 		w.newline(depth + 1)
+		if shown == maxMembers {
+			left, err := w.skipRest(isObject)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&w.out, "‹%d more›", left)
+			break
+		}
 		name, inside := field, free
 		if isObject {
 			token, err := w.in.ReadToken()
@@ -151,11 +162,24 @@ func (w *jsonWalker) composite(field string, free bool, depth int) error {
 	if err != nil {
 		return err
 	}
-	if !first {
+	if shown > 0 {
 		w.newline(depth)
 	}
 	w.out.WriteString(end.String())
 	return nil
+}
+
+// skipRest reads the rest of an object or an array, and returns how many members or elements it has.
+func (w *jsonWalker) skipRest(isObject bool) (left int, err error) {
+	for ; err == nil && w.in.PeekKind() != '}' && w.in.PeekKind() != ']'; left++ {
+		if isObject {
+			err = w.in.SkipValue() // the name
+		}
+		if err == nil {
+			err = w.in.SkipValue()
+		}
+	}
+	return left, err
 }
 
 // maxIndent bounds the white space of a deep text.

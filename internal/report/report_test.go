@@ -72,6 +72,20 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestLongJSON: of a long value only the first members are shown, and what follows it is shown.
+func TestLongJSON(t *testing.T) {
+	object := "{" + strings.Repeat(`"a":[1],`, 5000) + `"a":1}`
+	for _, row := range []struct{ in, want string }{
+		{`{"metadata":` + object + `,"role":"user"}`, "‹4801 more›\n  },\n  \"role\": \"user\""},
+		{`{"metadata":[` + strings.Repeat("{},", 999) + `{}],"role":"user"}`, "‹800 more›\n  ],\n  \"role\": \"user\""},
+		{`{"metadata":[` + strings.Repeat("{},", 999) + `{`, "not valid JSON from byte 3011 on"},
+	} {
+		if got := newRedactor(false).json([]byte(row.in), 0); !strings.Contains(got, row.want) || len(got) > 20_000 {
+			t.Errorf("json(%.20q …) has %d bytes and ends with %q, want %q", row.in, len(got), got[max(0, len(got)-80):], row.want)
+		}
+	}
+}
+
 // TestWrite checks the limits of a page, and that nothing is taken for markup.
 func TestWrite(t *testing.T) {
 	const markup = "\x1b]52;c;x\a\u202e\u009b\r</pre><script>alert(1)</script>"
