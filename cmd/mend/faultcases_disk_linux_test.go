@@ -53,7 +53,9 @@ func TestCase11ReadOnly(t *testing.T) {
 		}
 		sb.mustExit(exitProblems, "scan")
 		sb.mustExit(exitDone, "repair", sb.session, "--dry-run")
-		sb.wantOutput(sb.mustExit(exitUnusable, "repair", sb.session), "read-only")
+		a := sb.mustExit(exitUnusable, "repair", sb.session)
+		sb.wantOutput(a, "read-only")
+		sb.wantOutput(a, "make its file system writable")
 		if got := sb.rawFiles(); !maps.Equal(got, before) {
 			t.Error("the store changed")
 		}
@@ -98,6 +100,7 @@ func TestCase13FullAtStaging(t *testing.T) {
 		free := fillDisk(t, data)
 		a := sb.mustExit(exitUnusable, "repair", sb.session)
 		sb.wantOutput(a, "no space left")
+		sb.wantOutput(a, "free some space there")
 		if version == damage.Versions[0] {
 			sb.wantOutput(a, "the change needs up to")
 			sb.wantOutput(sb.mustExit(exitDone, "log"), "No repairs yet")
@@ -132,6 +135,7 @@ func TestCase14FullJournal(t *testing.T) {
 				if a.code != exitUsage { // undo of what was not repaired
 					refused++
 					sb.wantOutput(a, "no space left")
+		sb.wantOutput(a, "free some space there")
 				}
 			}
 			free()
@@ -165,6 +169,7 @@ func TestCase15FullInRecovery(t *testing.T) {
 		frees := []func(){fillDisk(t, data), fillDisk(t, state)}
 		if a := sb.mend("recover"); a.code != exitDone {
 			sb.wantOutput(a, "no space left")
+		sb.wantOutput(a, "free some space there")
 		}
 		for _, free := range frees {
 			free()
