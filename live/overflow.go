@@ -62,7 +62,7 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 		}
 	}
 	request := repair.TrimRequest{
-		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), Force: true,
+		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), Force: true, TooLong: true,
 	}
 	request.Actual, request.Window = requestSizes(e.Text)
 	entry, t, err := h.store.Trim(ctx, s.ID, request)

@@ -16,6 +16,7 @@ type TrimRequest struct {
 	Percent   int      // of the context window of the model; with 0 the request gets as small as can be
 	Actual    int      // the size of the request as the provider measured it, to correct the estimate; 0 if unknown
 	Window    int      // the context window of the model; 0: as the agent knows it
+	TooLong   bool     // the provider refused the request as too long, so the estimate is at least the window
 	KeepTurns int      // the newest prompts and their answers that stay whole
 	Protected []string // names of tools whose outputs stay
 	Hard      bool     // if the outputs are not enough, also take out large files and texts

@@ -50,6 +50,8 @@ func (c *simulation) trim(r repair.TrimRequest) (after *simulation, t repair.Tri
 		t.Goal = cmp.Or(t.Window, repair.DefaultWindow) * r.Percent / 100
 		if r.Actual > 0 { // the estimate is in other units, and without the system prompt and the tools
 			t.Goal = int(int64(t.Goal) * int64(t.Before) / int64(r.Actual))
+		} else if r.TooLong {
+			t.Goal = min(t.Goal, t.Before*r.Percent/100)
 		}
 	}
 	t.After = t.Before

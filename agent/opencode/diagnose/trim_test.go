@@ -44,6 +44,8 @@ func TestTrim(t *testing.T) {
 		{"protected tools", repair.TrimRequest{KeepTurns: 2, Protected: []string{"task", "read"}}, "bash 3000, bash 1000"},
 		{"a goal", repair.TrimRequest{Goal: 11_500}, "read 2000 copy, read 5000"},
 		{"a part of the window", repair.TrimRequest{Percent: 50}, "read 2000 copy, read 5000"},
+		{"small by the estimate", repair.TrimRequest{Percent: 100}, ""},
+		{"small by the estimate, and the provider refuses it", repair.TrimRequest{Percent: 85, TooLong: true}, "read 2000 copy, read 5000"},
 		{"small already", repair.TrimRequest{Goal: 100_000}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
