@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,13 +60,22 @@ func Named(heads []session.Head, name, dir string) (session.Head, error) {
 		func(h session.Head) bool { return strings.HasPrefix(h.ID, name) },
 		func(h session.Head) bool { return strings.Contains(strings.ToLower(h.Title), lower) },
 	} {
-		switch found := slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool { return !fits(h) }); len(found) {
-		case 0:
-		case 1:
-			return found[0], nil
-		default:
-			return session.Head{}, &AmbiguousNameError{name, found}
+		found := slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool { return !fits(h) })
+		if len(found) == 0 {
+			continue
 		}
+		if h, ok := withSubagents(found); ok {
+			return h, nil
+		}
+		return session.Head{}, &AmbiguousNameError{name, found}
 	}
 	return session.Head{}, fmt.Errorf("%w: %q", ErrNoSession, name)
+}
+
+// withSubagents returns the session that all others are subagents of: their ids are its id, a dot,
+// and more.
+func withSubagents(found []session.Head) (session.Head, bool) {
+	main := slices.MinFunc(found, func(a, b session.Head) int { return cmp.Compare(len(a.ID), len(b.ID)) })
+	others := slices.DeleteFunc(slices.Clone(found), func(h session.Head) bool { return strings.HasPrefix(h.ID, main.ID+".") })
+	return main, len(others) == 1
 }

@@ -15,15 +15,23 @@ func TestNamed(t *testing.T) {
 		{ID: "ses_b1", Title: "ÄRGER im Büro", Directory: "/home/u/app"},
 		{ID: "ses_b", Title: "ses_c", Directory: "/"},
 		{ID: "ses_a1", Title: "100% coverage"},
+		{ID: "7c1e-1.agent-1", Title: "subagent: one"},
+		{ID: "7c1e-1", Title: "A session with subagents"},
+		{ID: "7c1e-1.agent-2", Title: "subagent: two"},
+		{ID: "9d-1.agent-1", Title: "subagent: of one session"},
+		{ID: "9d-2.agent-1", Title: "subagent: of another"},
 	}
 	for _, c := range []struct {
 		name, dir, want string // want: an id, "none", or "several"
 	}{
 		{"ses_c3", "/", "ses_c3"},
 		{"ses_a", "/", "ses_a1"},
-		{"ses_b", "/", "ses_b"},          // an id that others start with
-		{"ses_c", "/", "ses_b"},          // a whole title before the start of an id
-		{"ses_", "/", "several"},         // the start of all ids
+		{"ses_b", "/", "ses_b"},  // an id that others start with
+		{"ses_c", "/", "ses_b"},  // a whole title before the start of an id
+		{"ses_", "/", "several"}, // the start of all ids
+		{"7c", "/", "7c1e-1"},    // and not its subagents
+		{"7c1e-1.agent", "/", "several"},
+		{"9d", "/", "several"},
 		{"büro", "/", "ses_b1"},          // in any case
 		{"DARK", "/", "several"},         // in two titles
 		{"add dark mode", "/", "ses_c3"}, // a whole title before a part of one
