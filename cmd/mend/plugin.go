@@ -380,6 +380,12 @@ func (a *app) pluginStatus() error {
 	if _, err := pluginPath(false); err != nil {
 		return err
 	}
+	return a.printPlugins(a.installedStates())
+}
+
+// installedStates returns the states of the plugin, and those of the hooks of Claude Code that are
+// installed.
+func (a *app) installedStates() []pluginJSON {
 	all := a.pluginStates()
 	if slices.ContainsFunc(a.opt.Agents, func(ag agent.Agent) bool { return ag.Name() == claude.Agent{}.Name() }) {
 		for _, p := range a.claudeStates() {
@@ -388,7 +394,7 @@ func (a *app) pluginStatus() error {
 			}
 		}
 	}
-	return a.printPlugins(all)
+	return all
 }
 
 func (a *app) printPlugins(all []pluginJSON) error {

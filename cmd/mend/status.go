@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/agent/claude"
 	"mend/change"
 	"mend/journal"
 	"mend/session"
@@ -104,7 +106,7 @@ func (a *app) status() error {
 	if err != nil {
 		return fmt.Errorf("reading the counters of recoveries: %w", err)
 	}
-	s.Plugins = a.pluginStates()
+	s.Plugins = a.installedStates()
 	entries := readHookLog(journalDir)
 	s.Hooks, s.Watches, s.GivenUp = running(entries, logServing, "hook"), running(entries, logWatching, "watch"), givenUp(entries)
 	s.Unchecked = uncheckedVersion(entries)
@@ -172,15 +174,24 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend repair", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.Latent > 0:
 		return "mend repair --latent", "also fix what would fail with another version or setting (asks first)"
-	case !hasPlugin(s.Plugins) && s.Watches == 0 && s.Service.State != serviceInstalled:
+	case onlyTranscripts(s.Stores) && !hasPlugin(s.Plugins, claude.Agent{}.Name()):
+		return "mend plugin install --agent claude", "let Claude Code say when a resumed session lost its past"
+	case !onlyTranscripts(s.Stores) && !hasPlugin(s.Plugins, "") && s.Watches == 0 && s.Service.State != serviceInstalled:
 		return "mend plugin install", "let OpenCode repair sessions as they break"
 	}
 	return "mend scan", "check again"
 }
 
-// hasPlugin reports whether a plugin of mend is installed.
-func hasPlugin(all []pluginJSON) bool {
-	return slices.ContainsFunc(all, func(p pluginJSON) bool { return p.State == pluginCurrent || p.State == pluginOther })
+// hasPlugin reports whether mend's plugin or, for Claude Code, its hook is installed.
+func hasPlugin(all []pluginJSON, agent string) bool {
+	return slices.ContainsFunc(all, func(p pluginJSON) bool {
+		return p.Agent == agent && (p.State == pluginCurrent || p.State == pluginOther)
+	})
+}
+
+// onlyTranscripts reports whether all stores are of Claude Code.
+func onlyTranscripts(all []storeJSON) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.Layout != claude.Transcripts })
 }
 
 func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.Entry) {
@@ -203,7 +214,12 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 	if s.Unchecked != "" {
 		liveRow += "\nafter errors only: mend was not verified with version " + escape(s.Unchecked)
 	}
-	rows = append(rows, textRow{"Live repair", liveRow})
+	if liveRow != pluginOff || !onlyTranscripts(s.Stores) {
+		rows = append(rows, textRow{"Live repair", liveRow})
+	}
+	if text := claudeText(s.Plugins); text != "" || onlyTranscripts(s.Stores) {
+		rows = append(rows, textRow{"Claude Code", cmp.Or(text, "the hook is not installed")})
+	}
 	var left []string
 	if text := s.Live.givenUp(); text != "" {
 		left = append(left, text)
@@ -309,10 +325,33 @@ func scanText(l *mend.Summary) string {
 	return text + " (checked " + age(time.Since(l.Time)) + ")"
 }
 
+// claudeText says what the hook does in the settings of Claude Code; "" if there is none.
+func claudeText(all []pluginJSON) string {
+	for _, p := range all {
+		switch {
+		case p.Agent == "":
+		case p.State == pluginCurrent && p.Repair:
+			return "the hook is installed: it repairs damaged sessions"
+		case p.State == pluginCurrent:
+			return "the hook is installed: it reports damaged sessions"
+		case p.State == pluginOther:
+			return "the hook starts another program (mend plugin install --agent claude updates it)"
+		case p.State == pluginUnreadable:
+			return "mend plugin status shows a problem"
+		}
+	}
+	return ""
+}
+
+const pluginOff = "off: the plugin is not installed"
+
 // liveText says what repairs sessions as they break.
 func liveText(s statusJSON) string {
 	var parts []string
 	for _, p := range s.Plugins {
+		if p.Agent != "" {
+			continue
+		}
 		switch p.State {
 		case pluginCurrent:
 			parts = append(parts, "the plugin is installed")
@@ -328,7 +367,7 @@ func liveText(s statusJSON) string {
 	switch {
 	case s.Hooks > 0:
 		parts = append(parts, count(s.Hooks, "hook")+" running")
-	case hasPlugin(s.Plugins):
+	case hasPlugin(s.Plugins, ""):
 		parts = append(parts, "no hook is running now")
 	}
 	switch s.Service.State {
@@ -341,7 +380,7 @@ func liveText(s statusJSON) string {
 		parts = append(parts, count(s.Watches, "mend watch")+" running")
 	}
 	if len(parts) == 0 {
-		return "off: the plugin is not installed"
+		return pluginOff
 	}
 	return strings.Join(parts, "; ")
 }
