@@ -5,6 +5,7 @@ import (
 	_ "embed" // the transcript
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -81,6 +82,11 @@ func (t *Transcript) changed(uuid string, change func(r map[string]any)) []byte 
 func (t *Transcript) remove(uuid string) {
 	i := t.at(uuid)
 	t.Lines = append(t.Lines[:i:i], t.Lines[i+1:]...)
+}
+
+// insert puts a line before a record.
+func (t *Transcript) insert(before string, line []byte) {
+	t.Lines = slices.Insert(slices.Clone(t.Lines), t.at(before), line)
 }
 
 func (t *Transcript) appendLine(line []byte) { t.Lines = append(t.Lines, line) }
@@ -207,6 +213,20 @@ func sidechain(uuids ...string) func(*Transcript) {
 
 func image(bytes int) map[string]any {
 	return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": strings.Repeat("A", bytes)}}
+}
+
+// texts is a list of blocks of text.
+func texts(all ...string) (list []any) {
+	for _, text := range all {
+		list = append(list, map[string]any{"type": "text", "text": text})
+	}
+	return list
+}
+
+// media puts an image or a document into a prompt.
+func media(kind, mediaType string, data any) func(*Transcript) {
+	source := map[string]any{"type": "base64", "media_type": mediaType, "data": data}
+	return content(prompt3, []any{map[string]any{"type": kind, "source": source}, map[string]any{"type": "text", "text": "see"}})
 }
 
 const tooLarge = 5<<20 + 4
@@ -358,6 +378,8 @@ var Damages = []Damage{
 	{Name: "call in a record of the user", Apply: func(t *Transcript) { t.edit(call4, func(r map[string]any) { r["type"] = "user" }) }},
 	{Name: "image data a number", Apply: content(prompt3, []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": 7}}, map[string]any{"type": "text", "text": "see"}})},
 	{Name: "large image in an early prompt", Apply: content(prompt3, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}})},
+	{Name: "document data a number", Apply: media("document", "application/pdf", 7)},
+	{Name: "two large images in early prompts", Apply: all(media("image", "image/png", strings.Repeat("A", tooLarge)), content(prompt4, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}}))},
 	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{image(tooLarge)} })},
 
 	// What Claude Code lives with.
@@ -438,6 +460,65 @@ var Damages = []Damage{
 			r["uuid"], r["timestamp"] = unknownID, "2026-11-22T16:00:00.000Z"
 		}))
 	}},
+	{Name: "an early record has the latest time", Apply: func(t *Transcript) {
+		t.edit(answer3, func(r map[string]any) { r["timestamp"] = "2026-11-22T16:00:00.000Z" })
+	}},
+	{Name: "result without call", Apply: func(t *Transcript) {
+		parent(result4, t.uuid(text4))(t)
+		t.remove(call4)
+	}},
+	{Name: "result twice", Apply: func(t *Transcript) {
+		again := t.changed(result4, func(r map[string]any) { r["uuid"], r["parentUuid"] = unknownID, t.uuid(result4) })
+		parent(think4b, unknownID)(t)
+		t.insert(think4b, again)
+	}},
+	{Name: "result before its call", Apply: func(t *Transcript) {
+		result, call := t.at(result4), t.at(call4)
+		parent(result4, t.uuid(text4))(t)
+		parent(call4, t.uuid(result4))(t)
+		parent(think4b, t.uuid(call4))(t)
+		t.Lines[result], t.Lines[call] = t.Lines[call], t.Lines[result]
+	}},
+	{Name: "prompt between call and result", Apply: func(t *Transcript) {
+		between := t.changed(prompt3, func(r map[string]any) {
+			r["uuid"], r["parentUuid"], r["timestamp"] = unknownID, t.uuid(call4), "2026-11-22T14:59:26.500Z"
+		})
+		parent(result4, unknownID)(t)
+		t.insert(result4, between)
+	}},
+	{Name: "answer of thinking only", Apply: func(t *Transcript) {
+		parent(prompt4, t.uuid(think3))(t)
+		t.remove(answer3)
+	}},
+	{Name: "last answer of thinking only", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(text4)] }},
+	{Name: "a subagent's records at the end", Apply: func(t *Transcript) {
+		prompt := t.changed(prompt3, func(r map[string]any) {
+			r["uuid"], r["parentUuid"], r["isSidechain"], r["timestamp"] = unknownID, nil, true, "2026-11-22T16:00:00.000Z"
+		})
+		t.appendLine(prompt)
+		t.appendLine(t.changed(answer3, func(r map[string]any) {
+			r["uuid"], r["parentUuid"], r["isSidechain"], r["timestamp"] = "00000000-0000-4000-8000-000000000001", unknownID, true, "2026-11-22T16:00:01.000Z"
+			r["message"].(map[string]any)["id"] = "msg_01subagent"
+		}))
+	}},
+	{Name: "empty text in a list", Apply: content(prompt3, texts(""))},
+	{Name: "blank text in a list", Apply: content(prompt3, texts(" \n"))},
+	{Name: "empty texts in a list", Apply: content(prompt3, texts("", ""))},
+	{Name: "empty text beside another", Apply: content(prompt3, texts("", "see"))},
+	{Name: "empty text in the first prompt", Apply: content(prompt1, texts(""))},
+	{Name: "empty text in two prompts", Apply: all(content(prompt3, texts("")), content(prompt4, texts("")))},
+	{Name: "prompt of an empty text before another", Apply: func(t *Transcript) {
+		t.insert(prompt3, t.changed(prompt3, func(r map[string]any) {
+			r["uuid"], r["message"].(map[string]any)["content"] = unknownID, texts("")
+		}))
+		parent(prompt3, unknownID)(t)
+	}},
+	{Name: "blank text in an answer", Apply: block(answer3, func(b map[string]any) { b["text"] = " \n" })},
+	{Name: "image that is none", Apply: media("image", "image/png", "bm90IGFuIGltYWdl")},
+	{Name: "image that is none, in a result", Apply: block(result4, func(b map[string]any) {
+		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": "bm90IGFuIGltYWdl"}}}
+	})},
+	{Name: "image of another type", Apply: media("image", "image/jpeg", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")},
 	{Name: "a record again", Apply: func(t *Transcript) {
 		t.appendLine(t.changed(answer3, func(r map[string]any) {
 			r["message"].(map[string]any)["content"] = []any{map[string]any{"type": "text", "text": "again"}}

@@ -104,6 +104,7 @@ func (c *Case) speak(rs ...*transcript.Record) bool {
 func (c *Case) findBefore() {
 	c.findRepeated()
 	c.findSidechain()
+	c.findSubagentLast()
 	c.findCompaction()
 	c.findBreaks()
 	c.findSkipped()
@@ -111,6 +112,9 @@ func (c *Case) findBefore() {
 
 // findBeside finds what is lost beside the conversation.
 func (c *Case) findBeside() {
+	if c.besideSubagent() != nil {
+		return
+	}
 	c.findBranches()
 	c.findUnreached()
 }

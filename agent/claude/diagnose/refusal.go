@@ -249,25 +249,42 @@ func (c *Case) checkMedia(b sentBlock, at reporter) {
 	if b.stored != nil && b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		at("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
 	}
-	if why := mediaProblem(b.Block); why != "" {
-		at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, replaceText(b, lostFile(b.Block, notSendable), "The image becomes a line of text."))
+	if p := c.problemOf(b.Block); p.rule != "" {
+		at(p.rule, repair.InvalidFile, p.says, p.why, replaceText(b, lostFile(b.Block, notSendable), "The image becomes a line of text."))
 	}
 	for i, in := range b.Content {
-		if why := mediaProblem(in); why != "" {
-			at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
+		if p := c.problemOf(in); p.rule != "" {
+			at(p.rule, repair.InvalidFile, p.says, p.why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
 				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, notSendable)) })
 			}))
 		}
 	}
 }
 
-// mediaProblem returns why the image makes prompts fail, "" if it does not.
-func mediaProblem(b *request.Block) string {
-	if b.Type != request.Image || len(b.Data) <= anthropic.LargestImage {
-		return ""
+// An imageProblem is why an image makes prompts fail.
+type imageProblem struct{ rule, says, why string }
+
+// problemOf returns the problem of an image, without a rule if there is none.
+func (c *Case) problemOf(b *request.Block) imageProblem {
+	switch {
+	case b.Type != request.Image:
+		return imageProblem{}
+	case len(b.Data) > anthropic.LargestImage:
+		return imageProblem{"R15", "image exceeds 5 MB maximum", "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."}
+	case c.linked.Profile.Tolerant:
+		return imageProblem{}
 	}
-	return "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."
+	alone := request.Request{Turns: []request.Turn{{Role: "user", Blocks: []*request.Block{b}}}}
+	for _, v := range provider.Check(anthropic.Provider{}, alone, false) {
+		if slices.Contains(imageRules, v.Rule) {
+			return imageProblem{v.Rule, v.Message, "The provider refuses this image; version 2.1 of Claude Code leaves it out by itself."}
+		}
+	}
+	return imageProblem{}
 }
+
+// imageRules are the rules of images that version 2.1 gets over.
+var imageRules = []string{"R18", "R19", "R20", "R21"}
 
 const notSendable = "it could not be sent"
 
@@ -385,10 +402,10 @@ func members(object []byte) iter.Seq2[string, string] {
 // findRest reports what else the provider refuses. Of that, versions from 2.1 get over what is
 // wrong with thinking and media by themselves.
 func (c *Case) findRest(q request.Request) {
-	searched := []string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16"}
+	searched := []string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16", "R18", "R19", "R20"}
 	why := "This version of Claude Code sends the message as it is stored, and the provider refuses it; version 2.1 leaves it out by itself."
 	if c.linked.Profile.Tolerant {
-		searched = append(searched, "R9", "R18", "R19", "R20", "R21")
+		searched = append(searched, "R9", "R21")
 		why = "Claude Code sends the message as it is stored, and the provider refuses it."
 	}
 	for _, f := range c.findings.All() {

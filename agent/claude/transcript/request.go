@@ -161,14 +161,28 @@ func (b *builder) leaveOut() {
 	b.pairCalls()
 }
 
-// dropBlank leaves out empty and blank texts of lists.
+// dropBlank leaves out empty and blank texts of lists. A prompt of which nothing is left gets a text if it
+// is between two answers.
 func (b *builder) dropBlank() {
+	var emptied *message // behind an answer
+	afterAnswer := false
 	for _, m := range b.messages {
+		stored, isAnswer := len(m.blocks), m.role == session.RoleAssistant
 		if !m.text {
 			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
 				return x.Type == request.Text && strings.TrimSpace(x.Text) == ""
 			})
 		}
+		if len(m.blocks) == 0 {
+			if stored > 0 && !isAnswer && afterAnswer && emptied == nil {
+				emptied = m
+			}
+			continue
+		}
+		if isAnswer && emptied != nil {
+			b.fill(emptied, noPrompt)
+		}
+		emptied, afterAnswer = nil, isAnswer
 	}
 	b.dropEmpty()
 }
