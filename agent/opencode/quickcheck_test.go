@@ -408,8 +408,12 @@ func TestExamineAgainAfterChange(t *testing.T) {
 
 	c = newRememberedSession(t, testdata.OpenCode11833)
 	for _, o := range []repair.Options{
-		{Now: time.Now().AddDate(-1, 0, 0)}, {Now: time.Now().AddDate(1, 0, 0)}, {WrongClock: true},
-		{Version: "1.1.53"}, {Provider: "openai"}, {Provider: "all"},
+		{Now: time.Now().AddDate(-1, 0, 0)},
+		{Now: time.Now().AddDate(1, 0, 0)},
+		{WrongClock: true},
+		{Version: "1.1.53"},
+		{Provider: "openai"},
+		{Provider: "all"},
 	} {
 		c.compare(fmt.Sprintf("%+v", o), o)
 	}

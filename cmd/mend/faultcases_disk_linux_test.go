@@ -135,7 +135,7 @@ func TestCase14FullJournal(t *testing.T) {
 				if a.code != exitUsage { // undo of what was not repaired
 					refused++
 					sb.wantOutput(a, "no space left")
-		sb.wantOutput(a, "free some space there")
+					sb.wantOutput(a, "free some space there")
 				}
 			}
 			free()
@@ -169,7 +169,7 @@ func TestCase15FullInRecovery(t *testing.T) {
 		frees := []func(){fillDisk(t, data), fillDisk(t, state)}
 		if a := sb.mend("recover"); a.code != exitDone {
 			sb.wantOutput(a, "no space left")
-		sb.wantOutput(a, "free some space there")
+			sb.wantOutput(a, "free some space there")
 		}
 		for _, free := range frees {
 			free()

@@ -61,7 +61,6 @@ type recordScan struct {
 	part       session.Record // the next part; no message has had it yet
 	hasPart    bool           // part is valid
 	partBuffer sqlstore.RowBuffer
-	partStart  int   // where it begins among what the hasher has of parts
 	err        error // of reading parts
 }
 
