@@ -232,7 +232,7 @@ func TestRepairForModel(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
 	t.Setenv("XDG_CACHE_HOME", home)
-	chat := request.Model{ProviderID: "mine", ModelID: "model"}
+	chat, xai := request.Model{ProviderID: "mine", ModelID: "model"}, request.Model{ProviderID: "xai", ModelID: "grok"}
 	for name, c := range map[string]struct {
 		damage string
 		model  request.Model
@@ -244,6 +244,7 @@ func TestRepairForModel(t *testing.T) {
 		"none, of a session that is healthy":    {"bad tool name", request.Model{}, false},
 		"one that refuses what the own accepts": {"bad tool name", chat, true},
 		"of a session that is healthy":          {"", chat, false},
+		"one whose rules are not known":         {"bad tool name", xai, true},
 	} {
 		dir := t.TempDir()
 		session, err := testdata.Unpack(testdata.OpenCode11833, dir)
@@ -269,6 +270,9 @@ func TestRepairForModel(t *testing.T) {
 		id, result, err := client.RepairIf(t.Context(), head, req, func(context.Context, repair.Result) error { return nil })
 		if err != nil || (id != "") != c.want {
 			t.Errorf("%s: repair %q of %v, %v, want one: %v", name, id, result.Fixed, err, c.want)
+		}
+		if known := result.UnknownProvider == ""; known != (c.model != xai) {
+			t.Errorf("%s: unknown provider %q", name, result.UnknownProvider)
 		}
 	}
 }

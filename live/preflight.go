@@ -58,6 +58,7 @@ var (
 	errStill      = errors.New("the session would be broken all the same")
 	errUndone     = errors.New("the last repair of this session was undone")
 	errClock      = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
+	errProvider   = errors.New("mend does not know the rules of this provider")
 	errTooLong    = errors.New("the edits of the request are too long")
 	errWorking    = errors.New("the agent is working in the session")
 )
@@ -67,8 +68,9 @@ var (
 // entry, "" if the store was not changed.
 //
 // The user is not asked, so it repairs only if the agent's version is one that mend was
-// verified with, the agent is idle in the session, the repair leaves nothing broken and
-// loses nothing that can be read, and the last repair of the session was not undone.
+// verified with, the rules of the provider are known (unless the agent itself cannot read
+// the record), the agent is idle in the session, the repair leaves nothing broken and loses
+// nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.
 func (h *Hook) Preflight(ctx context.Context, q Question) (entry string, err error) {
 	idle := func(ctx context.Context) error {
@@ -215,11 +217,17 @@ func size(edits []repair.RequestEdit) (n int) {
 	return n
 }
 
-// checkWhole returns an error if something stays broken after a plan.
+// checkWhole returns an error if something stays broken after a plan, or if nobody knows that the provider
+// accepts the result.
 func checkWhole(r repair.Result, planned bool) error {
 	for _, d := range r.Remaining {
 		if planned && d.Severity == repair.Broken {
 			return fmt.Errorf("%w: %s", errStill, d.Why)
+		}
+	}
+	for _, d := range r.Fixed {
+		if r.UnknownProvider != "" && d.Class != repair.UnreadableRecord && d.Class != repair.IncompleteRecord {
+			return fmt.Errorf("%w: %s", errProvider, r.UnknownProvider)
 		}
 	}
 	return nil

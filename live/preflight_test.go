@@ -29,6 +29,10 @@ func TestPreflight(t *testing.T) {
 		{"broken", func(*fakeAgent, *Question) {}, true, nil},
 		{"healthy", func(f *fakeAgent, _ *Question) { f.entry = "" }, false, nil},
 		{"a version that is not verified", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, false, ErrUnverified},
+		{"a provider that is not known", func(f *fakeAgent, _ *Question) { f.result.UnknownProvider = "@ai-sdk/xai" }, false, errProvider},
+		{"a provider that is not known, and a record that the agent cannot read", func(f *fakeAgent, _ *Question) {
+			f.result.UnknownProvider, f.result.Fixed[0].Class = "@ai-sdk/xai", repair.UnreadableRecord
+		}, true, nil},
 		{"busy", func(f *fakeAgent, _ *Question) { f.busy = true }, false, errWorking},
 		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
 		{"undone", func(f *fakeAgent, _ *Question) { f.undone = true }, false, errUndone},

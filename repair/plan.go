@@ -30,14 +30,15 @@ type Request struct {
 
 // A Result is a plan and what it does.
 type Result struct {
-	Plan      change.Plan // without ops if there is nothing to fix, or nothing that can be
-	After     Case        // the session as the plan leaves it
-	Fixed     []Diagnosis // removed by the plan
-	Remaining []Diagnosis // what is wrong with After, asked for or not
-	Unfixable []Diagnosis // requested, but without a fix that holds; also in Remaining
-	Suspects  []Diagnosis // remaining findings of the kind of the error, of which only the provider can know whether they are its cause
-	All       bool        // Request.All, for an error
-	Proof     []Proof     // what After shows in every setting; nil if the case is no [Prover]
+	Plan            change.Plan // without ops if there is nothing to fix, or nothing that can be
+	After           Case        // the session as the plan leaves it
+	Fixed           []Diagnosis // removed by the plan
+	Remaining       []Diagnosis // what is wrong with After, asked for or not
+	Unfixable       []Diagnosis // requested, but without a fix that holds; also in Remaining
+	Suspects        []Diagnosis // remaining findings of the kind of the error, of which only the provider can know whether they are its cause
+	All             bool        // Request.All, for an error
+	Proof           []Proof     // what After shows in every setting; nil if the case is no [Prover]
+	UnknownProvider string      // see [Prover]
 	// SentBefore and SentAfter are the stored blocks of the next request without and with the
 	// plan; 0 if the case is no [Counter].
 	SentBefore, SentAfter int
@@ -71,7 +72,7 @@ func Plan(id string, c Case, req Request) (Result, error) {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
 	}
 	if p, ok := t.c.(Prover); ok {
-		r.Proof = p.Prove()
+		r.Proof, r.UnknownProvider = p.Prove(), p.UnknownProvider()
 	}
 	if c, ok := t.c.(Releaser); ok {
 		c.Release()

@@ -5,6 +5,9 @@ type Prover interface {
 	// Prove simulates the session for the versions of the agent that the simulation was
 	// compared with, with thinking on and off.
 	Prove() []Proof
+	// UnknownProvider names the provider of the next request if its rules are not known, so that
+	// those of a similar one were applied; "" if they are known.
+	UnknownProvider() string
 }
 
 // A Proof is what the simulation of one setting shows.

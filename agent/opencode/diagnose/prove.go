@@ -25,6 +25,15 @@ func (c *simulation) Prove() (all []repair.Proof) {
 	return all
 }
 
+// UnknownProvider implements [repair.Prover].
+func (c *simulation) UnknownProvider() string {
+	q := c.render(c.settings[own])
+	if q.Target.IsKnown(q.Model) {
+		return ""
+	}
+	return q.Target.Package
+}
+
 // brokenRules returns the codes of the rules that the session breaks in the setting, each
 // once.
 func (c *simulation) brokenRules(set setting) []string {

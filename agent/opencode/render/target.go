@@ -84,6 +84,13 @@ func (t Target) API(m request.Model) API {
 	return Chat
 }
 
+// IsKnown reports whether the rules of the API through which the model is asked are known. Those of a
+// package that is not known are taken to be those of [Chat].
+func (t Target) IsKnown(m request.Model) bool {
+	_, known := packages[t.Package]
+	return known || t.Package == Compatible || t.API(m) != Chat
+}
+
 // modelID returns the id by which the API knows the model.
 func (t Target) modelID(m request.Model) string {
 	if t.ModelID != "" {
