@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"mend/agent/claude/diagnose"
+	"mend/agent/claude/transcript"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/request"
@@ -41,6 +42,8 @@ func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 	switch {
 	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)):
 		return nil // it is sent inside a text of the program
+	case r != nil && r.Type == transcript.Attachment:
+		return nil // it is sent as a text of the system
 	case r != nil && b.IsThinking() && r.Model != model && r.Model != "" && c.Conversation().Profile.Tolerant:
 		return nil
 	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
