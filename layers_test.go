@@ -64,7 +64,7 @@ var layers = map[string][]string{
 	"mend/internal/endpoint/picture":   {},
 	"mend/internal/faulttest":          {},
 	"mend/internal/faulttest/filtered": {"mend/internal/faulttest"},
-	"mend/internal/claude":             {"mend/internal/endpoint", "mend/internal/npm", "mend/agent/claude/diagnose", "mend/jsonedit", "mend/provider/anthropic", "mend/request"},
+	"mend/internal/claude":             {"mend/internal/endpoint", "mend/internal/npm", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/jsonedit", "mend/provider/anthropic", "mend/request"},
 	"mend/internal/damage":             {},
 	"mend/internal/mutation":           {},
 	"mend/internal/endpoints":          {"mend/internal/endpoint/picture"},
