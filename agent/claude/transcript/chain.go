@@ -23,7 +23,7 @@ type Cause uint8
 
 // The causes.
 const (
-	UnknownParent Cause = iota // the parent is not in the file, or not in the chain
+	UnknownParent Cause = iota // the parent is not in the file, or before a compaction
 	NoParent                   // null, missing or of a wrong type
 	ParentCycle                // the parent is the record itself, or comes behind it
 )
@@ -385,12 +385,15 @@ func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
 	switch {
 	case c.parent[r.UUID] == "":
 		b.Why = NoParent
-	case c.records[c.parent[r.UUID]] != nil:
+	case c.sees(c.parent[r.UUID]):
 		b.Why = ParentCycle
 		return b, c.InCycle(r)
 	}
 	return b, true
 }
+
+// sees reports whether the program has a record with that id: not those before a compaction.
+func (c *breakWalk) sees(uuid string) bool { return c.records[uuid] != nil && !c.dropped[uuid] }
 
 // InCycle reports whether the parents of a record lead back to it.
 func (c *Conversation) InCycle(r *Record) bool {
@@ -419,7 +422,7 @@ func (c *breakWalk) findRoots() {
 	for _, o := range c.order {
 		var path []string
 		id := o.UUID
-		for c.roots[id] == "" && c.records[c.parent[id]] != nil {
+		for c.roots[id] == "" && c.sees(c.parent[id]) {
 			path = append(path, id)
 			c.roots[id] = id // so that a cycle ends
 			id = c.parent[id]
@@ -457,7 +460,11 @@ func (c *breakWalk) goesOnWith(r *Record) *Record {
 	if before(&open.sent) == nil {
 		return nil
 	}
-	return before(&open.all)
+	last := before(&open.all)
+	if n := len(c.Preserved); n > 0 && last.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
+		return c.records[c.Preserved[n-1]] // they are sent behind that record, wherever they are in the file
+	}
+	return last
 }
 
 // beside returns the records that regroup will put beside those that were found.
