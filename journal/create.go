@@ -110,15 +110,11 @@ func (j *Journal) dropTemp() error {
 //
 // It does not use bolt.Compact, which checks no checksum, knows no context, and does not
 // return the error of a full disk.
-func (j *Journal) compact(ctx context.Context, freed *Freed) error {
+func (j *Journal) compact(ctx context.Context) error {
 	if err := j.snap.CheckStructure(buckets); err != nil {
 		return err
 	}
-	before, err := j.file.Stat()
-	if err != nil {
-		return err
-	}
-	err = j.makeTemp(func(db *bolt.DB) error { return j.copyTo(ctx, db) })
+	err := j.makeTemp(func(db *bolt.DB) error { return j.copyTo(ctx, db) })
 	if err == nil {
 		err = j.compareTemp()
 	}
@@ -142,11 +138,7 @@ func (j *Journal) compact(ctx context.Context, freed *Freed) error {
 		}
 		return fmt.Errorf("putting the new file in place: %w", errors.Join(err, closeErr))
 	}
-	after, err := j.file.Stat()
-	if err == nil {
-		freed.Shrunk = before.Size() - after.Size()
-	}
-	return err
+	return nil
 }
 
 // copyTo copies every key except markCompact, and sets markNew.

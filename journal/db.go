@@ -70,7 +70,7 @@ func (j *Journal) openBolt() error {
 		}
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
-		return &LockedError{Path: j.path(fileName)}
+		return &LockedError{}
 	}
 	return err
 }

@@ -33,8 +33,7 @@ var (
 
 // A LockedError says that another process has locked the journal.
 type LockedError struct {
-	PID  int    // of that process; 0 if it is not known, as for readers
-	Path string // of the lock file
+	PID int // of that process; 0 if it is not known, as for readers
 }
 
 func (e *LockedError) Error() string {

@@ -17,7 +17,6 @@ type Freed struct {
 	Entries int   // whose images were removed
 	Images  int   // images, lists and texts that no other entry needs
 	Bytes   int64 // of these, compressed
-	Shrunk  int64 // by how much the file became smaller; 0 if it was not compacted
 	// SharedWith has the ids of other entries that need some of the same images, such as
 	// the undo of a repair. Those images were not removed.
 	SharedWith []string
@@ -62,7 +61,7 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 	if err != nil || free <= j.opts.compactAbove || free <= j.snap.Size()/2 {
 		return freed, err
 	}
-	return freed, j.compact(ctx, &freed)
+	return freed, j.compact(ctx)
 }
 
 // entriesOlderThan returns the entries that were begun before limit, as GC counts.
@@ -150,7 +149,7 @@ func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, er
 			return freed, err
 		}
 	}
-	return freed, j.compact(ctx, &freed)
+	return freed, j.compact(ctx)
 }
 
 // prepareErasing finishes earlier work and checks every page: removing keys moves pages

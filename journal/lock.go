@@ -23,7 +23,7 @@ func acquireLock(path string, o Options) (*ownfile.Lock, error) {
 	l, err := ownfile.Acquire(path, flags, o.ReadOnly, o.Timeout)
 	switch {
 	case errors.Is(err, ownfile.ErrLocked):
-		return nil, &LockedError{PID: lockHolder(path), Path: path}
+		return nil, &LockedError{PID: lockHolder(path)}
 	case err != nil:
 		return nil, fmt.Errorf("locking it: %w", err)
 	}

@@ -48,7 +48,7 @@ func (j *Journal) cleanUp() error {
 	if _, ok, err := j.mark(markCompact); err != nil || !ok {
 		return err
 	}
-	return j.compact(ctx, new(Freed))
+	return j.compact(ctx)
 }
 
 // cleanUpStaging removes the blobs of an entry that has no begin event.

@@ -41,8 +41,7 @@ type childEvent struct {
 	ended   bool // the session is idle, or deleted
 	active  bool // the event shows that the agent works in it: some come when it has ended
 	until   int64
-	call    string // a tool call with its tool and its state
-	tool    string
+	call    string // a tool call with its state
 	status  string
 	doing   string // what it did, in a few words; "" if that says nothing
 }
@@ -285,7 +284,7 @@ func (e *Event) childEvent() (c childEvent, ok bool) {
 	case p.Status.Type == "retry":
 		c.until, c.doing = int64(p.Status.Next), "a retry"
 	case p.Part.Type == typeTool:
-		c.call, c.tool, c.status = p.Part.CallID, p.Part.Tool, p.Part.Status
+		c.call, c.status = p.Part.CallID, p.Part.Status
 		c.doing = fmt.Sprintf("%.30s %s", p.Part.Tool, p.Part.Status)
 	case p.Part.Type == "reasoning":
 		c.doing = "thinking"

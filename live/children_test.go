@@ -33,7 +33,7 @@ func childSteps(t *testing.T, action, steps string) string {
 			e = childEvent{at: e.at}
 		case "delta":
 		case "tool":
-			e.call, e.tool, e.status, e.doing = "c1", "bash", status, "bash "+status
+			e.call, e.status, e.doing = "c1", status, "bash "+status
 		case "retry":
 			e.until = e.at + 300_000
 		case "updated":

@@ -35,7 +35,6 @@ func (p *FallbackPolicy) enabled() bool { return len(p.Models) > 0 || len(p.Agen
 // A fallbackState is what the policy knows of one session.
 type fallbackState struct {
 	prompt Info  // the newest prompt
-	own    bool  // it was sent by the policy
 	picked Model // the model that the user asked for last
 	asked  bool  // the agent asks for the model before each prompt, so that picked is exact
 
@@ -177,9 +176,9 @@ func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 		return s
 	}
 	s.active = e.at
-	own := s.phase == phaseSent && e.message.Model != nil && e.message.Model.key() == s.next.key()
-	s.prompt, s.own, s.phase = e.message, own, phaseNone
-	if own {
+	ownPrompt := s.phase == phaseSent && e.message.Model != nil && e.message.Model.key() == s.next.key()
+	s.prompt, s.phase = e.message, phaseNone
+	if ownPrompt {
 		return s
 	}
 	if m := e.message.Model; m != nil && !s.asked {

@@ -94,7 +94,6 @@ var ErrNotCompacted = errors.New("the session has no finished compaction")
 type TooLargeError struct {
 	Tokens int // of the request
 	Limit  int // that it may have, see [MaxPercent]
-	Window int // the context window; 0 if unknown, then DefaultWindow was assumed
 }
 
 func (e *TooLargeError) Error() string {

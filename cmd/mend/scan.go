@@ -104,7 +104,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		if i > 0 {
 			a.printf("\n")
 		}
-		r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0, several: len(clients) > 1}
+		r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0}
 		if err := r.scan(cmd.Context(), c.Cached(), names); err != nil {
 			return err
 		}
@@ -166,7 +166,6 @@ type scanReport struct {
 	flags   scanFlags
 	classes []repair.Class // only findings of these; nil for all
 	named   bool           // the user named the sessions
-	several bool           // there are several agents
 
 	summary mend.Summary
 	shown   []mend.Finding

@@ -449,7 +449,6 @@ func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
 	for i, e := range es {
 		list[i] = ui.Entry{
 			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), causeText(e), count(len(e.Ops), "record"))),
-			CanUndo: e.State == change.Committed && e.UndoneBy == "" && !e.Forgotten, CanRedo: e.UndoneBy != "",
 		}
 	}
 	return list, err

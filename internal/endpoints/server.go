@@ -70,7 +70,6 @@ func (c ToolCall) input() string {
 
 // A Call is a request and what became of it.
 type Call struct {
-	Setting    string
 	Title      bool // it asks for a title
 	Body       []byte
 	Violations []Violation // none: it was answered
@@ -125,7 +124,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client has disconnected
 	}
 	c, err := api.parse(s, setting, path, body)
-	call := Call{Setting: setting, Body: body}
+	call := Call{Body: body}
 	if err != nil {
 		call.Violations = []Violation{{"json", err.Error()}}
 	} else {

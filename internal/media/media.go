@@ -7,7 +7,6 @@ package media
 
 import (
 	"bytes"
-	"fmt"
 	"sync"
 )
 
@@ -50,26 +49,6 @@ type Info struct {
 // Image reports whether the data is a PNG, JPEG, GIF or WebP without a fault.
 func (i Info) Image() bool {
 	return i.Fault == 0 && (i.Type == PNG || i.Type == JPEG || i.Type == GIF || i.Type == WebP)
-}
-
-// Problem says in a few words why the data is no image that can be decoded, "" if it is
-// one.
-func (i Info) Problem() string {
-	switch {
-	case i.Image():
-		return ""
-	case i.Fault == Empty:
-		return "it has no bytes"
-	case i.Fault == NotBase64:
-		return "its data is not base64"
-	case i.Fault == Unknown:
-		return "its bytes are no image"
-	case i.Fault == Damaged:
-		return fmt.Sprintf("its %s data is damaged", i.Type)
-	case i.Fault == Truncated:
-		return fmt.Sprintf("its %s data is cut off", i.Type)
-	}
-	return "it is " + i.Type
 }
 
 // Matches reports whether a declared media type is that of the content.

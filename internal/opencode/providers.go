@@ -177,12 +177,11 @@ func freshAnswer(n int, r endpoint.Request) endpoint.Content {
 	return answer
 }
 
-// callsSince returns the requests after the first of each endpoint, those to Anthropic with
-// the setting "anthropic".
+// callsSince returns the requests after the first of each endpoint.
 func (p *ProviderRunner) callsSince(n, anthropic int) []endpoints.Call {
 	calls := p.API.Calls()[n:]
 	for _, c := range p.anthropic.Calls()[anthropic:] {
-		call := endpoints.Call{Setting: "anthropic", Title: c.Request.IsTitle(), Body: c.Raw}
+		call := endpoints.Call{Title: c.Request.IsTitle(), Body: c.Raw}
 		if c.Rule != "" {
 			call.Violations = []endpoints.Violation{{Rule: c.Rule, Message: c.Message}}
 		}

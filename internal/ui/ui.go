@@ -39,8 +39,7 @@ type Detail struct {
 
 // An Entry is a line of the journal.
 type Entry struct {
-	ID, Text         string
-	CanUndo, CanRedo bool
+	ID, Text string
 }
 
 // A Change is one that the user is asked about.

@@ -188,7 +188,7 @@ func (d *driver) check() {
 
 // TestScreens compares screens with golden files, on several terminals.
 func TestScreens(t *testing.T) {
-	entries := []Entry{{"qevajo", "2026-01-02 15:04  committed  repair, 1 record", true, false}, {"bakoqu", "2026-01-01 15:04  undone  repair, 3 records", false, true}}
+	entries := []Entry{{"qevajo", "2026-01-02 15:04  committed  repair, 1 record"}, {"bakoqu", "2026-01-01 15:04  undone  repair, 3 records"}}
 	for _, c := range []struct {
 		name          string
 		sessions      int

@@ -59,7 +59,6 @@ var recordFields = []recordField{
 	{"uuid", func(r *Record, v jsonedit.Value) { r.UUID, _ = v.Text() }, plain, captureUUID},
 	{"timestamp", (*Record).setTime, plain, captureTime},
 	{"cwd", func(r *Record, v jsonedit.Value) { r.CWD, _ = v.Text() }, nil, 0},
-	{"sessionId", func(r *Record, v jsonedit.Value) { r.SessionID, _ = v.Text() }, nil, 0},
 	{"version", func(r *Record, v jsonedit.Value) { r.Version, _ = v.Text() }, plain, captureVersion},
 }
 

@@ -36,7 +36,6 @@ type Record struct {
 	Timestamp  string
 	Time       int64 // of Timestamp, in milliseconds since 1970
 	Timed      bool  // Timestamp is a date
-	SessionID  string
 	Version    string
 	CWD        string
 

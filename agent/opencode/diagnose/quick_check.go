@@ -243,9 +243,6 @@ func (q *QuickCheck) Thinks() bool {
 	})
 }
 
-// quickCheck reports whether the session passes a quick check.
-func quickCheck(s *record.Session, now time.Time) bool { return newQuickCheck(s, now, nil) != nil }
-
 // newQuickCheck returns the quick check of a session, nil if it does not pass.
 func newQuickCheck(s *record.Session, now time.Time, target func(request.Model) render.Target) *QuickCheck {
 	q := &QuickCheck{Now: now, Target: target}

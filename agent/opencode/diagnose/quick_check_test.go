@@ -3,6 +3,7 @@ package diagnose
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -15,6 +16,9 @@ import (
 func findings(s *record.Session) []fault {
 	return simulationOf(s, Options{Now: fixtureTime}, false).Findings().All()
 }
+
+// quickCheck reports whether the session passes a quick check.
+func quickCheck(s *record.Session, now time.Time) bool { return newQuickCheck(s, now, nil) != nil }
 
 func TestPlain(t *testing.T) {
 	rows := []struct {

@@ -54,7 +54,7 @@ func uncompact(c *simulation, r repair.UncompactRequest) (u repair.Uncompacted, 
 		u.After, u.Outputs = t.After, t.Outputs
 	}
 	if u.After > limit {
-		return u, &repair.TooLargeError{Tokens: u.After, Limit: limit, Window: u.Window}
+		return u, &repair.TooLargeError{Tokens: u.After, Limit: limit}
 	}
 	if err := repair.CheckHarm(c, after); err != nil {
 		return u, err
