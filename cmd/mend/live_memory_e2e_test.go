@@ -32,7 +32,7 @@ func TestLiveHookMemory(t *testing.T) {
 	store, session := blankTextStore(t)
 	state := t.TempDir()
 	cmd := exec.Command("mend", "hook", "--store", store)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
+	cmd.Env = append(os.Environ(), "GOGC=", "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ type cmdResult struct {
 func (sb sandbox) command(name string, args ...string) (*exec.Cmd, *cmdResult) {
 	var a cmdResult
 	cmd := exec.CommandContext(sb.Context(), name, args...)
-	cmd.Env = append(os.Environ(), "NO_COLOR=1", "HOME="+sb.dir)
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "HOME="+sb.dir, "GOGC=")
 	for _, name := range []string{"data", "state", "cache", "config"} {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("XDG_%s_HOME=%s", strings.ToUpper(name), filepath.Join(sb.dir, name)))
 	}
