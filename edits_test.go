@@ -11,6 +11,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/damage"
+	"mend/internal/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -30,7 +31,7 @@ func TestProposeEdits(t *testing.T) {
 		{"", true}, // healthy: no edits
 	} {
 		for _, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode11833} {
-			dir := t.TempDir()
+			dir := storetest.FastDir(t)
 			id, err := testdata.Unpack(archive, dir)
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/bigstore"
+	"mend/internal/storetest"
 	"mend/repair"
 )
 
@@ -17,7 +18,7 @@ import (
 // and how many bytes the session has.
 func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size int64) {
 	tb.Helper()
-	dir := tb.TempDir()
+	dir := storetest.FastDir(tb)
 	g, err := bigstore.GrowthTree(dir, shape, n)
 	if err != nil {
 		tb.Fatal(err)

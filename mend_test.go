@@ -36,7 +36,7 @@ type bench struct {
 
 func newBench(t testing.TB) bench {
 	t.Helper()
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	return benchIn(t, dir)
 }
 

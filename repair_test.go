@@ -14,6 +14,7 @@ import (
 	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/damage"
+	"mend/internal/storetest"
 	"mend/journal"
 	"mend/repair"
 	"mend/request"
@@ -24,7 +25,7 @@ import (
 // blank is a store whose session has a blank answer.
 func blank(t *testing.T) (*mend.Client, mend.Options, string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/damage"
+	"mend/internal/storetest"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"
@@ -88,7 +89,7 @@ type scanFixture struct {
 
 func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 	t.Helper()
-	b := &scanFixture{t: t, dir: t.TempDir(), clock: time.Hour}
+	b := &scanFixture{t: t, dir: storetest.FastDir(t), clock: time.Hour}
 	var err error
 	if b.id, err = testdata.Unpack(fixture, b.dir); err != nil {
 		t.Fatal(err)

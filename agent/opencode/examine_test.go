@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mend/agent"
+	"mend/internal/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -28,7 +29,7 @@ func (s heldStore) Held(context.Context) (time.Time, error) {
 
 // An examination of an unfinished session lasts while no process has the store open.
 func TestExaminationOfUnfinishedSession(t *testing.T) {
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	if _, err := testdata.Unpack(testdata.OpenCode1153, dir); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/internal/endpoint"
+	"mend/internal/storetest"
 	"mend/jsonedit"
 	"mend/repair"
 	"mend/session"
@@ -21,7 +22,7 @@ import (
 // answers, healthy.
 func fixture(t *testing.T) *record.Session {
 	t.Helper()
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
 	if err != nil {
 		t.Fatal(err)

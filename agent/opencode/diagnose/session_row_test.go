@@ -28,7 +28,7 @@ type rowStore struct {
 
 func newRowStore(t *testing.T, archive []byte) rowStore {
 	t.Helper()
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(archive, dir)
 	if err != nil {
 		t.Fatal(err)
