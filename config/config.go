@@ -237,13 +237,10 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// Setting returns the setting with that key. The error names the nearest key.
-func (c *Config) Setting(key string) (Setting, error) {
-	if _, err := c.find(key); err != nil {
-		return Setting{}, err
-	}
-	all := c.Settings()
-	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })], nil
+// CheckKey returns an error if no setting has that key. It names the nearest one.
+func (c *Config) CheckKey(key string) error {
+	_, err := c.find(key)
+	return err
 }
 
 // value returns the value of the field.

@@ -317,13 +317,9 @@ func plainASCII(name []byte) bool {
 }
 
 // EachElement calls f for the text of each element of a JSON list, until f returns
-// false. It reports whether f returned true for all of them and data is a list with
-// nothing but white space around it. It may call f before it sees that data is no list.
-func EachElement(data []byte, f func(value []byte) bool) bool {
-	i := skipWhite(data, 0)
-	if i >= len(data) || data[i] != '[' {
-		return false
+// false. It may call f before it sees that data is no list.
+func EachElement(data []byte, f func(value []byte) bool) {
+	if i := skipWhite(data, 0); i < len(data) && data[i] == '[' {
+		skipList(data, i, 1, f)
 	}
-	end := skipList(data, i, 1, f)
-	return end >= 0 && skipWhite(data, end) == len(data)
 }

@@ -24,15 +24,15 @@ type Agent interface {
 	Prompt(ctx context.Context, s SessionRef, p Prompt) error
 }
 
-// A Publisher is an [Agent] that can pass events to its other plugins.
-type Publisher interface {
+// A publisher is an [Agent] that can pass events to its other plugins.
+type publisher interface {
 	Publish(ctx context.Context, directory, event string) error
 }
 
-// The events that a [Publisher] gets, each followed by a space and the id of the session.
+// The events that a [publisher] gets, each followed by a space and the id of the session.
 const (
-	RecoveryStarted  = "mend.recovery.started"
-	RecoveryFinished = "mend.recovery.finished"
+	recoveryStarted  = "mend.recovery.started"
+	recoveryFinished = "mend.recovery.finished"
 )
 
 // A SessionRef names a session. Directory is the directory that the session belongs

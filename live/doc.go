@@ -20,7 +20,7 @@
 //  7. Call the complete callback, whatever happened.
 //
 // A turn that does not end, since a message is dated in the future, has no error: the Watch
-// counts the answers of such a turn, and [Hook.HandleLoop] ends it.
+// counts the answers of such a turn, and [Hook.handleLoop] ends it.
 //
 // [Watch.RecoverUnreported] finds errors in the store that the agent did not report
 // before it ended.

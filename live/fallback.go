@@ -278,8 +278,8 @@ func (s fallbackState) resumed(now time.Time) (fallbackState, []Action) {
 	}
 }
 
-// ContinueText is the prompt that asks another model to continue a turn.
-const ContinueText = "[the model of this turn failed - another model continues it; results of tools above are valid, do not repeat those calls]"
+// continueText is the prompt that asks another model to continue a turn.
+const continueText = "[the model of this turn failed - another model continues it; results of tools above are valid, do not repeat those calls]"
 
 // continuation returns the prompt that continues the turn: with the choices of the prompt
 // that has no answer, which the agent sends too.
@@ -292,7 +292,7 @@ func (s fallbackState) continuation() Prompt {
 		variant = cmp.Or(variant, i.Model.Variant)
 	}
 	return Prompt{
-		Parts: []PromptPart{{Type: typeText, Text: ContinueText, Synthetic: true}},
+		Parts: []PromptPart{{Type: typeText, Text: continueText, Synthetic: true}},
 		Agent: i.Agent, Model: &model, Variant: cmp.Or(s.next.Variant, variant),
 		Tools: i.Tools, System: i.System, Format: i.Format,
 	}
@@ -400,7 +400,7 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 // choose returns the first model of the chain that has not failed in this turn, is not
 // cooling down, and exists.
 func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) (Model, bool) {
-	if s.attempts >= cmp.Or(p.Attempts, DefaultFallbackAttempts) {
+	if s.attempts >= cmp.Or(p.Attempts, defaultFallbackAttempts) {
 		return Model{}, false
 	}
 	i := slices.IndexFunc(p.chain(agent), func(m Model) bool {
@@ -413,8 +413,8 @@ func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) 
 	return p.chain(agent)[i], true
 }
 
-// DefaultFallbackAttempts is the default of [FallbackPolicy.Attempts].
-const DefaultFallbackAttempts = 3
+// defaultFallbackAttempts is the default of [FallbackPolicy.Attempts].
+const defaultFallbackAttempts = 3
 
 // chain returns the models to continue with for an agent.
 func (p *FallbackPolicy) chain(agent string) []Model {

@@ -407,7 +407,7 @@ func TestContinuation(t *testing.T) {
 			ID: "msg_1", Agent: "plan", Model: &fake, Variant: "high", Tools: map[string]bool{"bash": false}, System: "Be brief.", Format: json.RawMessage(`{"type":"text"}`),
 		}}
 		want := Prompt{
-			Parts: []PromptPart{{Type: "text", Text: ContinueText, Synthetic: true}}, Agent: "plan", Model: &Model{ProviderID: "openai", ModelID: "gpt-5"},
+			Parts: []PromptPart{{Type: "text", Text: continueText, Synthetic: true}}, Agent: "plan", Model: &Model{ProviderID: "openai", ModelID: "gpt-5"},
 			Variant: map[string]string{"": "high", "low": "low"}[variant], Tools: map[string]bool{"bash": false}, System: "Be brief.", Format: json.RawMessage(`{"type":"text"}`),
 		}
 		if diff := cmp.Diff(want, s.continuation()); diff != "" {
@@ -478,14 +478,14 @@ func TestFallbackWatch(t *testing.T) {
 	}
 }
 
-// A modelAgent has two models, and a session that another one waits for.
-type modelAgent struct{ *fakeAgent }
+// A twoModelAgent has two models, and a session that another one waits for.
+type twoModelAgent struct{ *fakeAgent }
 
-func (m modelAgent) Models(context.Context, string) ([]Model, error) {
+func (m twoModelAgent) Models(context.Context, string) ([]Model, error) {
 	return []Model{fake, three}, m.record("models")
 }
 
-func (m modelAgent) Parent(context.Context, SessionRef) (string, error) {
+func (m twoModelAgent) Parent(context.Context, SessionRef) (string, error) {
 	return m.stored[0].Info.ParentID, m.record("parent")
 }
 
@@ -504,7 +504,7 @@ func TestFallbackLearns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakeAgent{errors: c.errors, stored: []Message{{Info: Info{ParentID: c.parent}}}}
-				w := NewWatch(New(modelAgent{f}, f, Options{Fallback: testPolicy()}))
+				w := NewWatch(New(twoModelAgent{f}, f, Options{Fallback: testPolicy()}))
 				done := make(chan struct{})
 				go func() { w.Run(t.Context()); close(done) }()
 				for _, e := range recordedEvents(t, "1.18.33-429") {
@@ -560,13 +560,13 @@ func TestPublish(t *testing.T) {
 		}, "abort", false},
 		{"interrupted tools", func(t *testing.T) *fakeAgent {
 			f := interruptedSession()
-			hook(f, Options{}).HandleIdle(t.Context(), ref)
+			hook(f, Options{}).handleIdle(t.Context(), ref)
 			return f
 		}, "repair", false},
 		{"before a request", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
 			q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if _, err := hook(f, Options{}).Preflight(t.Context(), q); err != nil {
+			if _, err := hook(f, Options{}).preflightNamed(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 			return f
@@ -574,19 +574,19 @@ func TestPublish(t *testing.T) {
 		{"at the start", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail", updated: time.Now().UnixMilli()}
 			q := Question{Session: SessionRef{Directory: "/p"}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if err := hook(f, Options{}).PreflightStored(t.Context(), time.Time{}, q); err != nil {
+			if err := hook(f, Options{}).preflightStored(t.Context(), time.Time{}, q); err != nil {
 				t.Fatal(err)
 			}
 			return f
 		}, "", true},
 		{"a turn without an answer", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			hook(f, Options{}).HandleUnanswered(t.Context(), ref)
+			hook(f, Options{}).handleUnanswered(t.Context(), ref)
 			return f
 		}, "toast", false},
 		{"a request that is too long", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			hook(f, Options{}).HandleOverflow(t.Context(), ref, json.RawMessage(`"`+tooLong+`"`), time.Now())
+			hook(f, Options{}).handleOverflow(t.Context(), ref, json.RawMessage(`"`+tooLong+`"`), time.Now())
 			return f
 		}, "trim", false},
 		{"a change of the model", func(t *testing.T) (f *fakeAgent) {

@@ -13,9 +13,9 @@ import (
 	"mend/session"
 )
 
-// A ModelAgent is an [Agent] that says which models it has and which sessions other
+// A modelAgent is an [Agent] that says which models it has and which sessions other
 // sessions wait for. Without it a policy uses every model of its settings.
-type ModelAgent interface {
+type modelAgent interface {
 	// Models returns the models that the agent can use.
 	Models(ctx context.Context, directory string) ([]Model, error)
 	// Parent returns the id of the session that waits for this one, or "".
@@ -346,7 +346,7 @@ const modelsAge = 5 * time.Minute
 
 // learn asks the agent what the policy needs to handle a failure.
 func (f *fallback) learn(ctx context.Context, s fallbackSession) {
-	agent, ok := f.hook.agent.(ModelAgent)
+	agent, ok := f.hook.agent.(modelAgent)
 	if !ok {
 		return
 	}
@@ -358,7 +358,7 @@ func (f *fallback) learn(ctx context.Context, s fallbackSession) {
 	}
 }
 
-func (f *fallback) learnParent(ctx context.Context, agent ModelAgent, ref SessionRef) {
+func (f *fallback) learnParent(ctx context.Context, agent modelAgent, ref SessionRef) {
 	ctx, cancel := context.WithTimeout(ctx, f.hook.opt.Timeout)
 	defer cancel()
 	parent, err := agent.Parent(ctx, ref)
@@ -373,7 +373,7 @@ func (f *fallback) learnParent(ctx context.Context, agent ModelAgent, ref Sessio
 	f.sessions.set(ref.ID, s)
 }
 
-func (f *fallback) learnModels(ctx context.Context, agent ModelAgent, directory string) {
+func (f *fallback) learnModels(ctx context.Context, agent modelAgent, directory string) {
 	ctx, cancel := context.WithTimeout(ctx, f.hook.opt.Timeout)
 	defer cancel()
 	models, err := agent.Models(ctx, directory)

@@ -59,8 +59,8 @@ const (
 // error has it.
 const Interrupted repair.Class = "interrupted_tool"
 
-// DefaultAttempts is the default of [Options.MaxAttempts].
-const DefaultAttempts = 3
+// defaultAttempts is the default of [Options.MaxAttempts].
+const defaultAttempts = 3
 
 const defaultTimeout = 5 * time.Second
 
@@ -84,7 +84,7 @@ type Hook struct {
 // New returns a Hook for the sessions of a. r must repair the store that a uses.
 func New(a Agent, r Repairer, o Options) *Hook {
 	if o.MaxAttempts == 0 {
-		o.MaxAttempts = DefaultAttempts
+		o.MaxAttempts = defaultAttempts
 	}
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -135,7 +135,7 @@ func (h *Hook) notify(callback *func(string), sessionID string) {
 // publish is set. The function that it returns tells them that the recovery has ended.
 func (h *Hook) begin(ctx context.Context, s SessionRef, publish bool) (end func()) {
 	tell := func(event string) {
-		p, ok := h.agent.(Publisher)
+		p, ok := h.agent.(publisher)
 		if !ok || !publish {
 			return
 		}
@@ -146,9 +146,9 @@ func (h *Hook) begin(ctx context.Context, s SessionRef, publish bool) (end func(
 		}
 	}
 	h.notify(&h.onAbort, s.ID)
-	tell(RecoveryStarted)
+	tell(recoveryStarted)
 	return func() {
-		tell(RecoveryFinished)
+		tell(recoveryFinished)
 		h.notify(&h.onComplete, s.ID)
 	}
 }
@@ -161,7 +161,7 @@ func (h *Hook) IsRecoverableError(e []byte) bool {
 
 func (h *Hook) handles(c repair.Class) bool {
 	if c == repair.ContextTooLong {
-		return false // see [Hook.HandleOverflow]
+		return false // see [Hook.handleOverflow]
 	}
 	if _, ok := notices[c]; !ok {
 		return false

@@ -168,7 +168,7 @@ func TestLimit(t *testing.T) {
 	done := assistantMessage("msg_5")
 	done.Info.Finish = "stop"
 	f.messages = []Message{prompt("msg_4", ""), done}
-	h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
+	h.handleIdle(t.Context(), SessionRef{ID: "ses_1"})
 	f.messages = []Message{prompt("msg_6", ""), failedMessage("msg_7", emptyText)}
 	if !h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
 		t.Error("no recovery after a turn that succeeded")
@@ -184,13 +184,13 @@ func TestNoLoop(t *testing.T) {
 		last := failedMessage(fmt.Sprintf("msg_%d", n+2), orderText)
 		f.messages = []Message{prompt("msg_1", ""), last}
 		h.HandleSessionRecovery(t.Context(), last.Info)
-		h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
+		h.handleIdle(t.Context(), SessionRef{ID: "ses_1"})
 	}
-	if got := f.count("repair"); got != DefaultAttempts {
-		t.Errorf("%d repairs, want %d", got, DefaultAttempts)
+	if got := f.count("repair"); got != defaultAttempts {
+		t.Errorf("%d repairs, want %d", got, defaultAttempts)
 	}
-	if got := f.count("prompt"); got != DefaultAttempts {
-		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	if got := f.count("prompt"); got != defaultAttempts {
+		t.Errorf("%d prompts, want %d", got, defaultAttempts)
 	}
 }
 

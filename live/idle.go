@@ -11,10 +11,10 @@ import (
 // interruptedText is the result of a call that has none when its session is idle.
 const interruptedText = "Tool execution was interrupted before producing a result."
 
-// HandleIdle handles a session that the agent reported as idle. It gives a result to
+// handleIdle handles a session that the agent reported as idle. It gives a result to
 // each tool call of the last assistant message that has none, and reports whether it
 // repaired the store. If the last turn succeeded, it resets the number of attempts.
-func (h *Hook) HandleIdle(ctx context.Context, s SessionRef) bool {
+func (h *Hook) handleIdle(ctx context.Context, s SessionRef) bool {
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return false

@@ -48,9 +48,9 @@ func countRounds(s turnState, m Info, now time.Time) (turnState, bool) {
 	return s, n > 0 && s.rounds%maxRounds == 0 && n&(n-1) == 0 // after 3, 6, 12, … rounds
 }
 
-// HandleLoop handles a session whose turn does not end, and reports whether it repaired the
+// handleLoop handles a session whose turn does not end, and reports whether it repaired the
 // store. If messages are dated in the future, the turn is aborted and they are put in order.
-func (h *Hook) HandleLoop(ctx context.Context, s SessionRef) bool {
+func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
 	if !h.handles(repair.AssistantPrefillUnsupported) {
 		return false
 	}

@@ -106,7 +106,7 @@ func TestHandleLoop(t *testing.T) {
 		{"the repair fails", &fakeAgent{entry: "quail", errors: map[string]error{"repair": errTest}}, []string{"repair"}},
 	} {
 		f := c.agent
-		repaired := f.hook(Options{}).HandleLoop(t.Context(), SessionRef{ID: "ses_1"})
+		repaired := f.hook(Options{}).handleLoop(t.Context(), SessionRef{ID: "ses_1"})
 		if got := f.recorded(); !slices.Equal(got, c.want) || repaired != slices.Contains(c.want, "toast") {
 			t.Errorf("%s: repaired %t, did %v, want %v", c.name, repaired, got, c.want)
 		}

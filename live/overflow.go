@@ -19,35 +19,35 @@ const maxCompactions = 3
 // compactsItself reports whether the agent answers the error with a compaction.
 func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "ContextOverflowError" }
 
-// HandleOverflow handles a session whose request was too long for the model, and reports
-// whether it trimmed the session. The current turn is aborted. Outputs of tools are marked,
-// so that the agent no longer sends them; nothing is removed. Those of the last turns are
-// marked only if the agent's own compactions did not help, and there are no others. With
-// AutoResume it then sends the prompt that continues the turn.
+// handleOverflow handles a session whose request was too long for the model. The current
+// turn is aborted. Outputs of tools are marked, so that the agent no longer sends them;
+// nothing is removed. Those of the last turns are marked only if the agent's own compactions
+// did not help, and there are no others. With AutoResume it then sends the prompt that
+// continues the turn.
 //
 // since is when the error was reported: nothing is done if another process has changed the
 // session since then.
-func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMessage, since time.Time) bool {
+func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMessage, since time.Time) {
 	e, compacts := h.store.ParseAPIError(raw), compactsItself(raw)
 	release, err := h.acquire(ctx)
 	if err != nil {
-		return false
+		return
 	}
 	defer release()
 	log := h.opt.Log.With("session", s.ID, "class", e.Class)
 	if err := h.checkUnanswered(ctx, s); err != nil {
 		log.Warn("a request that is too long is only reported", "why", err)
-		return false
+		return
 	}
 	done, _ := h.opt.Claim("")
 	defer done(false)
 	if entry, err := h.store.LastChange(ctx, s.ID, since); entry != "" || err != nil {
 		log.Debug("handled by another process", "repair", entry, "error", err)
-		return false
+		return
 	}
 	if !h.dedupe.attempt(s.ID) {
 		log.Warn("left alone: the limit is reached", "attempts", h.opt.MaxAttempts)
-		return false
+		return
 	}
 	h.count(Detected, e.Class)
 	defer h.begin(ctx, s, true)()
@@ -58,7 +58,7 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 			break
 		}
 		if h.wait(ctx, delay) != nil {
-			return false
+			return
 		}
 	}
 	request := repair.TrimRequest{
@@ -76,12 +76,12 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 		h.count(Failed, e.Class)
 		log.Error("trimming", "error", err)
 		h.toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, resultTime})
-		return false
+		return
 	case entry == "":
 		h.count(Refused, e.Class)
 		log.Info("left alone: nothing can be trimmed")
 		h.toast(ctx, s.Directory, Toast{trimTitle, nothingTrimmedText, VariantWarning, resultTime})
-		return false
+		return
 	}
 	h.count(Repaired, e.Class)
 	log.Info("repaired", "repair", entry, "outputs", len(t.Outputs), "before", t.Before, "after", t.After, "error", e.Text)
@@ -91,10 +91,9 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 		if err == nil {
 			r.sendResume(ctx, ms)
 		}
-		return true // the prompt counts as an attempt, so that it cannot loop
+		return // the prompt counts as an attempt, so that it cannot loop
 	}
 	h.dedupe.progress(s.ID)
-	return true
 }
 
 const (

@@ -104,10 +104,10 @@ func TestOverflowResumed(t *testing.T) {
 	f.messages[0].Info.Agent = "Planner (strict)"
 	h := f.hook(Options{TrimOverflow: true, AutoResume: true})
 	for range 10 {
-		h.HandleOverflow(t.Context(), SessionRef{ID: "ses_1"}, json.RawMessage(`"`+tooLong+`"`), time.Now())
+		h.handleOverflow(t.Context(), SessionRef{ID: "ses_1"}, json.RawMessage(`"`+tooLong+`"`), time.Now())
 	}
-	if got := f.count("prompt"); got != DefaultAttempts {
-		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	if got := f.count("prompt"); got != defaultAttempts {
+		t.Errorf("%d prompts, want %d", got, defaultAttempts)
 	}
 	for _, p := range f.prompts {
 		if p.Agent != "Planner (strict)" {
@@ -129,8 +129,8 @@ func TestOverflowGivenUp(t *testing.T) {
 		w.Accept(messageEvent(givenUp))
 		drain(t, w)
 	}
-	if got := f.count("prompt"); got != DefaultAttempts {
-		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	if got := f.count("prompt"); got != defaultAttempts {
+		t.Errorf("%d prompts, want %d", got, defaultAttempts)
 	}
 }
 

@@ -302,7 +302,7 @@ func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
 	return p.call(ctx, line{Method: "prompt", Session: s.ID, Body: prompt}, nil)
 }
 
-// Publish implements [Publisher].
+// Publish implements [publisher].
 func (p *Pipe) Publish(ctx context.Context, _, event string) error {
 	return p.call(ctx, line{Method: "publish", Body: published(event)}, nil)
 }
@@ -313,13 +313,13 @@ func published(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }
 
-// Models implements [ModelAgent].
+// Models implements [modelAgent].
 func (p *Pipe) Models(ctx context.Context, _ string) (all []Model, err error) {
 	err = p.call(ctx, line{Method: "models"}, &all)
 	return all, err
 }
 
-// Parent implements [ModelAgent].
+// Parent implements [modelAgent].
 func (p *Pipe) Parent(ctx context.Context, s SessionRef) (id string, err error) {
 	err = p.call(ctx, line{Method: "parent", Session: s.ID}, &id)
 	return id, err

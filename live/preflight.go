@@ -63,16 +63,16 @@ var (
 	errWorking    = errors.New("the agent is working in the session")
 )
 
-// Preflight repairs a session before the agent makes a request for it, if the request
-// would be refused, or if the agent could not make it. It returns the id of the journal
-// entry, "" if the store was not changed.
+// preflightNamed repairs the session that a question names, before the agent makes a request
+// for it, if the request would be refused, or if the agent could not make it. It returns the
+// id of the journal entry, "" if the store was not changed.
 //
 // The user is not asked, so it repairs only if the agent's version is one that mend was
 // verified with, the rules of the provider are known (unless the agent itself cannot read
 // the record), the agent is idle in the session, the repair leaves nothing broken and loses
 // nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.
-func (h *Hook) Preflight(ctx context.Context, q Question) (entry string, err error) {
+func (h *Hook) preflightNamed(ctx context.Context, q Question) (entry string, err error) {
 	idle := func(ctx context.Context) error {
 		if h.busy(ctx, q.Session) {
 			return errWorking
@@ -82,11 +82,11 @@ func (h *Hook) Preflight(ctx context.Context, q Question) (entry string, err err
 	return h.preflight(ctx, session.Head{ID: q.Session.ID}, q, true, idle)
 }
 
-// PreflightStored is [Hook.Preflight] for the sessions of a directory that were updated
+// preflightStored is [Hook.preflightNamed] for the sessions of a directory that were updated
 // since then, newest first, before the agent handles its first prompt. An agent that
 // starts cannot say whether it is idle; a session that another process may be working in
 // is left as it is.
-func (h *Hook) PreflightStored(ctx context.Context, since time.Time, q Question) error {
+func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question) error {
 	end := time.Now().Add(q.Deadline)
 	heads, err := h.storedSessions(ctx)
 	if err != nil {
@@ -295,10 +295,10 @@ func losesOnlyUnreadable(c repair.Class) bool {
 // of its directory if it names none, and shows what was repaired.
 func (h *Hook) AnswerQuestion(ctx context.Context, since time.Time, q Question) (entry string, err error) {
 	if q.Session.ID == "" {
-		return "", h.PreflightStored(ctx, since, q)
+		return "", h.preflightStored(ctx, since, q)
 	}
 	if err := session.ValidateID(q.Session.ID); err != nil {
 		return "", err
 	}
-	return h.Preflight(ctx, q)
+	return h.preflightNamed(ctx, q)
 }

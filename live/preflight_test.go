@@ -71,7 +71,7 @@ func TestPreflight(t *testing.T) {
 			f.result.Fixed = append([]repair.Diagnosis(nil), lossless.Fixed...)
 			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			c.change(f, &q)
-			entry, err := f.hook(Options{Log: logTo(t)}).Preflight(t.Context(), q)
+			entry, err := f.hook(Options{Log: logTo(t)}).preflightNamed(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
 			}
@@ -94,7 +94,7 @@ func TestPreflightModel(t *testing.T) {
 			Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Model: &Model{"openai", "gpt-5", ""}, Named: named,
 			Begin: func(context.Context) (bool, error) { return true, nil },
 		}
-		if _, err := f.hook(Options{}).Preflight(t.Context(), q); err != nil {
+		if _, err := f.hook(Options{}).preflightNamed(t.Context(), q); err != nil {
 			t.Error(err)
 		}
 		if got := f.requests[0].Model.ModelID; got != want {

@@ -44,8 +44,8 @@ type Server struct {
 	maxEvent                     int
 }
 
-// DefaultUser is the user name if only a password is given.
-const DefaultUser = "opencode"
+// defaultUser is the user name if only a password is given.
+const defaultUser = "opencode"
 
 // serverTimeout limits connecting, the TLS handshake and the wait for a response, each
 // separately. It also limits a whole call whose context has no deadline.
@@ -61,7 +61,7 @@ func NewServer(address, user, password string, log *slog.Logger) (*Server, error
 		return nil, fmt.Errorf("address %q: want an address such as http://127.0.0.1:4096", redactAddress(u, address))
 	}
 	s := &Server{
-		url: u, user: cmp.Or(user, DefaultUser), password: password, log: log,
+		url: u, user: cmp.Or(user, defaultUser), password: password, log: log,
 		maxSilence: time.Minute, minWait: 250 * time.Millisecond, maxWait: 5 * time.Second, maxEvent: maxEvent,
 	}
 	if p, ok := u.User.Password(); ok {
@@ -180,12 +180,12 @@ func (s *Server) Prompt(ctx context.Context, p SessionRef, prompt Prompt) error 
 	return s.callSession(ctx, http.MethodPost, p, "prompt_async", directoryQuery(p.Directory), prompt, nil)
 }
 
-// Publish implements [Publisher].
+// Publish implements [publisher].
 func (s *Server) Publish(ctx context.Context, dir, event string) error {
 	return s.call(ctx, http.MethodPost, "/tui/publish", directoryQuery(dir), published(event), nil)
 }
 
-// Models implements [ModelAgent].
+// Models implements [modelAgent].
 func (s *Server) Models(ctx context.Context, dir string) ([]Model, error) {
 	var answer struct {
 		Providers []struct {
@@ -203,7 +203,7 @@ func (s *Server) Models(ctx context.Context, dir string) ([]Model, error) {
 	return all, err
 }
 
-// Parent implements [ModelAgent].
+// Parent implements [modelAgent].
 func (s *Server) Parent(ctx context.Context, p SessionRef) (string, error) {
 	var answer struct {
 		ParentID string `json:"parentID"`

@@ -44,7 +44,7 @@ func TestCheckStore(t *testing.T) {
 				i.Error = errorJSON(modifiedText)
 				return h.HandleSessionRecovery(t.Context(), i)
 			},
-			"idle": func(h *Hook, i Info) bool { return h.HandleIdle(t.Context(), SessionRef{ID: i.SessionID}) },
+			"idle": func(h *Hook, i Info) bool { return h.handleIdle(t.Context(), SessionRef{ID: i.SessionID}) },
 		} {
 			f, info := failedSession(emptyText)
 			if name == "idle" {

@@ -8,16 +8,16 @@ import (
 	"mend/session"
 )
 
-// HandleUnanswered handles a session whose turn ended without an answer, or with an error
-// that is not known, and reports whether it repaired the store. An agent that cannot read
-// a stored record ends the turn like that. All that is broken in the store is repaired.
-func (h *Hook) HandleUnanswered(ctx context.Context, s SessionRef) bool {
+// handleUnanswered handles a session whose turn ended without an answer, or with an error
+// that is not known. An agent that cannot read a stored record ends the turn like that. All
+// that is broken in the store is repaired.
+func (h *Hook) handleUnanswered(ctx context.Context, s SessionRef) {
 	release, err := h.acquire(ctx)
 	if err != nil {
-		return false
+		return
 	}
 	defer release()
-	return h.repairBroken(ctx, s)
+	h.repairBroken(ctx, s)
 }
 
 // repairBroken repairs all that is broken in the store of a session whose turn failed, for

@@ -56,8 +56,8 @@ func TestUpstream(t *testing.T) {
 		"HND-08 TRM-05 idle with interrupted tools, twice (#6605, #6607)": func(t *testing.T) {
 			f := interruptedSession()
 			h := f.hook(Options{})
-			if first, second := h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}), h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); !first || second {
-				t.Errorf("HandleIdle = %t, %t, want true, false", first, second)
+			if first, second := h.handleIdle(t.Context(), SessionRef{ID: "ses_1"}), h.handleIdle(t.Context(), SessionRef{ID: "ses_1"}); !first || second {
+				t.Errorf("handleIdle = %t, %t, want true, false", first, second)
 			}
 			if got := f.requests[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
 				t.Errorf("text %q", got)
@@ -68,7 +68,7 @@ func TestUpstream(t *testing.T) {
 		"HND-10 idle after a newer prompt": func(t *testing.T) {
 			f := interruptedSession()
 			f.messages = append(f.messages, prompt("msg_3", ""))
-			if f.hook(Options{}).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
+			if f.hook(Options{}).handleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"repair": 0})
@@ -107,7 +107,7 @@ func TestUpstream(t *testing.T) {
 			p := toolCall("prt_missing_call", "running")
 			p.CallID = "prt_not_a_tool_use_id"
 			f.messages[1].Parts = []Part{p}
-			if !f.hook(Options{}).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
+			if !f.hook(Options{}).handleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
 				t.Error("not recovered")
 			}
 		},

@@ -239,17 +239,17 @@ func (w *Watch) process(ctx context.Context, item *queueItem) {
 			w.hook.HandleSessionRecovery(ctx, i)
 		}
 	}
-	if item.endless && ctx.Err() == nil && w.hook.HandleLoop(ctx, item.ref) {
+	if item.endless && ctx.Err() == nil && w.hook.handleLoop(ctx, item.ref) {
 		return
 	}
 	if item.overflow != nil && ctx.Err() == nil {
-		w.hook.HandleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)
+		w.hook.handleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)
 		return
 	}
-	if item.idle && ctx.Err() == nil && w.hook.HandleIdle(ctx, item.ref) {
+	if item.idle && ctx.Err() == nil && w.hook.handleIdle(ctx, item.ref) {
 		return
 	}
 	if item.silent && ctx.Err() == nil {
-		w.hook.HandleUnanswered(ctx, item.ref)
+		w.hook.handleUnanswered(ctx, item.ref)
 	}
 }

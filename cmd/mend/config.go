@@ -87,7 +87,7 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 	}
 	all := c.Settings()
 	for _, key := range keys {
-		if _, err := c.Setting(key); err != nil {
+		if err := c.CheckKey(key); err != nil {
 			return &usageError{err, configHint}
 		}
 	}

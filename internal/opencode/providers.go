@@ -220,11 +220,11 @@ func (r ProviderResult) Message() string {
 // Try replaces the server's store by the one session of the database in the data directory
 // dir, and sends one more prompt in it. The session gets a new id.
 func (p *ProviderRunner) Try(dir, session string) (ProviderResult, error) {
-	return p.TryPrompt(dir, session, "one more")
+	return p.tryPrompt(dir, session, "one more")
 }
 
-// TryPrompt is like Try, with another prompt.
-func (p *ProviderRunner) TryPrompt(dir, session, prompt string) (ProviderResult, error) {
+// tryPrompt is like Try, with another prompt.
+func (p *ProviderRunner) tryPrompt(dir, session, prompt string) (ProviderResult, error) {
 	p.tries++
 	id := fmt.Sprintf("%s%04d", session[:len(session)-4], p.tries)
 	db, err := sqlite3.Open(filepath.Join(p.home.DataDir(), "opencode.db"))

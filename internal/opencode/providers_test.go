@@ -84,7 +84,7 @@ func TestRealProvidersTurns(t *testing.T) {
 						if _, err := p.Store.Write(dir, session); err != nil {
 							t.Fatal(err)
 						}
-						r, err := p.TryPrompt(dir, session, "please TOOLS")
+						r, err := p.tryPrompt(dir, session, "please TOOLS")
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -119,9 +119,9 @@ func (c *Case) findBeside() {
 	c.findUnreached()
 }
 
-// Missing returns how many blocks of the transcript do not reach the request, and how many
+// missing returns how many blocks of the transcript do not reach the request, and how many
 // should.
-func (c *Case) Missing() (missing, all int) {
+func (c *Case) missing() (missing, all int) {
 	for _, b := range c.conv.Breaks {
 		missing += transcript.Sendable(b.Found)
 	}

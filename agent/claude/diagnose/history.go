@@ -29,7 +29,7 @@ const (
 // findBreaks reports each break of the chain. The fix is the record once more, with the
 // parent that it should have.
 func (c *Case) findBreaks() {
-	_, all := c.Missing()
+	_, all := c.missing()
 	for i, b := range c.conv.Breaks {
 		if !slices.ContainsFunc(c.conv.Breaks[i:], func(b transcript.Break) bool { return c.speak(b.Found...) }) {
 			break

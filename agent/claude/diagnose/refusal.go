@@ -194,12 +194,12 @@ func (c *Case) checkCall(b sentBlock, at reporter) {
 		at("R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
 	}
 	if !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{") {
-		to, loses := []byte("{}"), ""
+		to := []byte("{}")
 		if s := strings.TrimSpace(string(b.Input)); s != "" && s != "null" {
 			to = []byte(`{"value":` + s + `}`)
 		}
 		at("R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
-			editBlock(b, "The input becomes an object.", loses, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, to, "input") }))
+			editBlock(b, "The input becomes an object.", "", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, to, "input") }))
 	}
 	if len(b.ToolName) > maxToolName || !idPattern.MatchString(b.ToolName) {
 		name := notInID.ReplaceAllString(b.ToolName, "_")

@@ -11,7 +11,7 @@ func (c *Conversation) relinkPreserved() {
 			continue
 		}
 		last = i
-		if r.Preserves() {
+		if r.preserves() {
 			naming = i
 		}
 	}

@@ -68,9 +68,9 @@ type Block struct {
 	typed bool
 }
 
-// HasType reports whether the block is an object with a string for its type. Others are not
+// hasType reports whether the block is an object with a string for its type. Others are not
 // sent.
-func (b *Block) HasType() bool { return b.typed }
+func (b *Block) hasType() bool { return b.typed }
 
 // The types of records in the chain.
 const (
@@ -151,7 +151,7 @@ func (r *Record) setMessage(v jsonedit.Value) {
 	}
 }
 
-// HasContent reports whether the content is a string or a list.
+// hasContent reports whether the content is a string or a list.
 func (r *Record) HasContent() bool {
 	return len(r.content) > 0 && (r.content[0] == '"' || r.content[0] == '[')
 }
@@ -314,8 +314,8 @@ func (r *Record) HasMetadata() bool {
 	return jsonedit.Parse(r.Raw).Get("compactMetadata").Kind() == '{'
 }
 
-// Preserves reports whether the record names what a compaction preserves.
-func (r *Record) Preserves() bool {
+// preserves reports whether the record names what a compaction preserves.
+func (r *Record) preserves() bool {
 	_, _, ok := r.preserved()
 	_, _, _, segment := r.preservedSegment()
 	return ok || segment

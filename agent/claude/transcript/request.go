@@ -73,7 +73,7 @@ func (b *builder) addRecord(r *Record) {
 	}
 	m.records = append(m.records, r)
 	for _, block := range r.Blocks() {
-		if !block.HasType() && !r.IsString() && b.c.Profile.Tolerant {
+		if !block.hasType() && !r.IsString() && b.c.Profile.Tolerant {
 			continue
 		}
 		sent := block.Block

@@ -50,10 +50,10 @@ func (p *Part) IsBlankText() bool {
 	return p.Type == TypeText && !p.Ignored && !p.Malformed() && js.Blank(p.Text)
 }
 
-// HasContent reports whether a message with only this part is not empty: a text that is
+// hasContent reports whether a message with only this part is not empty: a text that is
 // not blank, a tool call or a tool result. Thinking, step markers and other types are no
 // content.
-func (p *Part) HasContent() bool {
+func (p *Part) hasContent() bool {
 	switch p.Type {
 	case TypeText:
 		return !js.Blank(p.Text)
@@ -65,5 +65,5 @@ func (p *Part) HasContent() bool {
 
 // Sent reports whether the part has content that is sent to the model.
 func (p *Part) Sent() bool {
-	return p.HasContent() && !p.Ignored
+	return p.hasContent() && !p.Ignored
 }

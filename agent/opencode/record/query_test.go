@@ -54,7 +54,7 @@ func TestHasContent(t *testing.T) {
 	for kind := range kinds {
 		want := slices.Contains([]string{"text", "tool", "use", "result"}, kind)
 		m := talk("assistant " + kind).Messages[0]
-		if got := m.Parts[0].HasContent(); got != want {
+		if got := m.Parts[0].hasContent(); got != want {
 			t.Errorf("HasContent of %s = %v, want %v", kind, got, want)
 		}
 	}

@@ -198,11 +198,11 @@ func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
 // if it is valid, or else a value that means the same.
 func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
 	if t.Exact || t.Words != nil {
-		return raw, t.Is(raw)
+		return raw, t.valid(raw)
 	}
 	switch t.Kind {
 	case Name, Path, ID:
-		return raw, t.Is(raw)
+		return raw, t.valid(raw)
 	case String:
 		return keepText(raw)
 	case Number:
@@ -235,8 +235,8 @@ func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
 	}
 }
 
-// Is reports whether raw, which is JSON, is a valid value of the type.
-func (t *Type) Is(raw []byte) bool {
+// valid reports whether raw, which is JSON, is a valid value of the type.
+func (t *Type) valid(raw []byte) bool {
 	v := js.Parse(raw)
 	if v.Kind() == 0 || t.Check(v) != "" {
 		return false

@@ -124,12 +124,12 @@ var (
 )
 
 // IsPermissionRule reports whether the text is a rule of a session's permissions.
-func IsPermissionRule(raw []byte) bool { return rule.Is(raw) }
+func IsPermissionRule(raw []byte) bool { return rule.valid(raw) }
 
 // convertRevert keeps a revert only if its ids are valid, because half a revert means
 // something else. Its details may be removed.
 func convertRevert(c *Completion, raw []byte) ([]byte, bool) {
-	if !revert.Is(raw) {
+	if !revert.valid(raw) {
 		return nil, false
 	}
 	return c.Value(raw, &revertDetails)

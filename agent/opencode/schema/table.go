@@ -29,9 +29,9 @@ const (
 // LostResult is the error of a call whose result is lost.
 const LostResult = "[The stored record of this call was damaged; its result is lost]"
 
-// NoOutput is the output of a completed call whose record has none: some providers refuse
+// noOutput is the output of a completed call whose record has none: some providers refuse
 // an empty output.
-const NoOutput = "[no output recorded]"
+const noOutput = "[no output recorded]"
 
 // ProviderExecuted is the member of a call's metadata that marks a call that the provider
 // ran itself. It is the only member that is not an object. Versions before 1.14 crash on
@@ -199,7 +199,7 @@ var state = Type{
 		"pending": {need("raw", text).or(`""`)},
 		"running": {may("title", text), may("metadata", object), need("time", fields(need("start", count).from(Start))).or("{}")},
 		"completed": {
-			need("output", text).or(`"` + NoOutput + `"`), need("title", text).or(`""`), need("metadata", object).or("{}"),
+			need("output", text).or(`"` + noOutput + `"`), need("title", text).or(`""`), need("metadata", object).or("{}"),
 			done(may("compacted", count)), may("attachments", list(attachment)).capture(CaptureFiles),
 		},
 		"error": {need("error", text).or(`"` + LostResult + `"`), may("metadata", object), done()},
