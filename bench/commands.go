@@ -36,7 +36,7 @@ func (l *lab) table(parts, rounds int) (*table, error) {
 	return t, nil
 }
 
-// mend is a command line of it on a store.
+// mend returns a command line of mend on a store.
 func (b *bench) mend(s store, args ...string) []string {
 	return append([]string{b.path("mend"), "--store", s.data}, args...)
 }
@@ -70,15 +70,15 @@ func (b *bench) trees(parts int) error {
 	b.all[readCold] = command{args: []string{b.path("readall"), tree.storage(), "32"}, before: b.dropCaches, most: 3, last: true}
 	b.all[scanCold] = command{args: scan, before: b.dropCaches, most: 3, last: true}
 	if os.Geteuid() != 0 {
-		b.all[readCold].lacks, b.all[scanCold].lacks = why, why
+		b.all[readCold].missing, b.all[scanCold].missing = why, why
 	}
 	return b.warm(againTree, changedTree)
 }
 
-// transcripts are sessions of Claude Code, one for each ten parts of the other stores.
+// transcripts adds commands on sessions of Claude Code, one for each ten parts of the other stores.
 func (b *bench) transcripts(parts int) error {
 	dir := b.path(fmt.Sprintf("transcripts-%d", parts/10))
-	if err := b.once(dir, b.path("make"), "transcripts", fmt.Sprint(parts/10)); err != nil {
+	if err := b.makeOnce(dir, b.path("make"), "transcripts", fmt.Sprint(parts/10)); err != nil {
 		return err
 	}
 	root := filepath.Join(dir, ".claude")
@@ -90,7 +90,7 @@ func (b *bench) transcripts(parts int) error {
 	b.all[againTranscripts] = command{args: scan, cache: b.path("cache-transcripts")}
 
 	dir = b.path("broken-transcripts-100")
-	if err := b.once(dir, b.path("make"), "broken-transcripts", "100"); err != nil {
+	if err := b.makeOnce(dir, b.path("make"), "broken-transcripts", "100"); err != nil {
 		return err
 	}
 	id, err := os.ReadFile(filepath.Join(dir, "session"))
@@ -132,7 +132,7 @@ func (b *bench) dropCaches() error {
 	return err
 }
 
-// onePart is a part of the first session of a tree that has any. It lists no more
+// onePart returns a part of the first session of a tree that has any. It lists no more
 // folders than it needs, so that this process stays small.
 func onePart(storage string) (string, error) {
 	sessions, err := os.ReadDir(filepath.Join(storage, "message"))
@@ -164,7 +164,7 @@ func (b *bench) databases(parts int) error {
 	return b.warm(againDB)
 }
 
-// varied is about sessions as people have them.
+// varied adds commands on sessions as people have them.
 func (b *bench) varied(parts int) error {
 	tree, err := b.store("varied-tree", parts, 0)
 	if err != nil {
@@ -184,7 +184,7 @@ func (b *bench) varied(parts int) error {
 	return nil
 }
 
-// firstFinding is about a store in which a call of the newest session never ended:
+// firstFinding adds a command on a store in which a call of the newest session never ended:
 // that session is the first.
 func (b *bench) firstFinding(parts int) error {
 	tree, err := b.store("tree", 3*parts, 1)
@@ -210,7 +210,7 @@ func (b *bench) journals(int) error {
 	return nil
 }
 
-// small is about a store of one session in which one call never ended. The journal
+// small adds commands on a store of one session in which one call never ended. The journal
 // is used for all of its repairs, so that most find room in it.
 func (b *bench) small(int) error {
 	tree, err := b.store("tree", 100, 1)
@@ -219,7 +219,7 @@ func (b *bench) small(int) error {
 	}
 	tree, reset := b.copyOf(tree, "copy-small")
 	state := b.path("state-small")
-	if err := errors.Join(b.throwAway(state), reset()); err != nil {
+	if err := errors.Join(b.discard(state), reset()); err != nil {
 		return err
 	}
 	fix := command{args: b.mend(tree, "repair", tree.session, "--latent", "--force", "--yes"), state: state, until: "Repaired"}
@@ -230,7 +230,7 @@ func (b *bench) small(int) error {
 	return b.warm(repair, undo, repair, undo, repair, undo)
 }
 
-// strips is about taking the thinking out of a session of 500 messages.
+// strips adds commands that remove the thinking from a session of 500 messages.
 func (b *bench) strips(int) error {
 	tree, err := b.store("tree", 2600, 0)
 	if err != nil {
@@ -246,7 +246,7 @@ func (b *bench) strips(int) error {
 	return nil
 }
 
-// rewrites is about a session of which 1,000 calls never ended.
+// rewrites adds commands on a session of which 1,000 calls never ended.
 func (b *bench) rewrites(int) error {
 	tree, err := b.store("tree", 2600, 1000)
 	if err != nil {
@@ -259,12 +259,12 @@ func (b *bench) rewrites(int) error {
 	return nil
 }
 
-// writing is a command on a store that is made for each run, with a journal in
+// writing returns a command on a store that is made for each run, with a journal in
 // which nothing of that store is yet.
 func (b *bench) writing(reset func() error, args []string) command {
 	state := b.path("state-writing")
 	return command{args: args, state: state, until: "Repaired", before: func() error {
-		err := b.throwAway(state)
+		err := b.discard(state)
 		if err == nil {
 			err = os.CopyFS(state, os.DirFS(b.path(fmt.Sprint("journal-", few))))
 		}

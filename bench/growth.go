@@ -37,7 +37,7 @@ func (p point) String() string {
 // kept is how many parts a store may have that stays when it was measured.
 const kept = 300_000
 
-// growth measures stores of so many parts, and one repair in each.
+// growth measures stores with these numbers of parts, and one repair in each.
 func (l *lab) growth(parts, rounds int) (p point, err error) {
 	p.parts = parts
 	var scans, writes []command
@@ -77,7 +77,7 @@ func (l *lab) growth(parts, rounds int) (p point, err error) {
 	return p, err
 }
 
-// largest is the size of the largest session of a tree, in bytes.
+// largest returns the size of the largest session of a tree in bytes.
 func largest(storage string) (int64, error) {
 	sessions, err := os.ReadDir(filepath.Join(storage, "message"))
 	var most int64
@@ -98,7 +98,7 @@ func largest(storage string) (int64, error) {
 	return most, err
 }
 
-// size is what the files in a folder hold together.
+// size returns the size of all files in a folder in bytes.
 func size(dir string) (total int64, err error) {
 	all, err := os.ReadDir(dir)
 	for _, e := range all {
@@ -111,7 +111,7 @@ func size(dir string) (total int64, err error) {
 	return total, err
 }
 
-// memoryRows are those about what a scan of each store needs.
+// memoryRows adds the rows about the memory that a scan of each store needs.
 func (t *table) memoryRows(points []point) {
 	for _, p := range points {
 		r := row{

@@ -39,36 +39,36 @@ func (l *lab) build(dir, name string, args ...string) error {
 	return nil
 }
 
-// bunVersion is that of the bun that TypeScript is run by.
+// bunVersion is the version of bun that runs TypeScript.
 const bunVersion = "1.3.0"
 
-// bun is a command that runs a program in TypeScript. It installs bun, and lacks it if
-// it cannot.
+// bun returns a command that runs a TypeScript program. It installs bun; if it cannot, the
+// command says so in missing.
 func (l *lab) bun(args ...string) command {
 	c := command{args: append([]string{l.path("bun", "node_modules", ".bin", "bun")}, args...)}
-	err := l.once(l.path("bun"), "npm", "install", "--silent", "--no-fund", "--no-audit", "bun@"+bunVersion, "--prefix")
+	err := l.makeOnce(l.path("bun"), "npm", "install", "--silent", "--no-fund", "--no-audit", "bun@"+bunVersion, "--prefix")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err) // it names folders, which are not for the page
-		c.lacks = "npm cannot install bun"
+		c.missing = "npm cannot install bun"
 	}
 	return c
 }
 
-// path is where the thing of that name is in the lab.
+// path returns the path of a file or a folder in the lab.
 func (l *lab) path(name ...string) string { return filepath.Join(append([]string{l.dir}, name...)...) }
 
 // A store is the data folder of an agent, with the session that was written last.
 type store struct{ data, session string }
 
-// storage is the root of a tree.
+// storage returns the root of a tree.
 func (s store) storage() string { return filepath.Join(s.data, "storage") }
 
-// store is a store of that kind, made where it is not there. So many calls of its
-// last session never ended.
+// store returns a store of that kind, and makes it if it does not exist. In its last session
+// that number of calls never ended.
 func (l *lab) store(kind string, parts, running int) (store, error) {
 	dir := l.path(fmt.Sprintf("%s-%d-%d", kind, parts, running))
 	s := store{data: filepath.Join(dir, "opencode")}
-	if err := l.once(dir, l.path("make"), kind, strconv.Itoa(parts), strconv.Itoa(running)); err != nil {
+	if err := l.makeOnce(dir, l.path("make"), kind, strconv.Itoa(parts), strconv.Itoa(running)); err != nil {
 		return s, err
 	}
 	id, err := os.ReadFile(filepath.Join(dir, "session"))
@@ -76,15 +76,16 @@ func (l *lab) store(kind string, parts, running int) (store, error) {
 	return s, err
 }
 
-// journal is a state folder with the journal of so many repairs.
+// journal returns a state folder whose journal has that number of repairs.
 func (l *lab) journal(repairs int) (string, error) {
 	dir := l.path(fmt.Sprintf("journal-%d", repairs))
-	return dir, l.once(dir, l.path("make"), "journal", strconv.Itoa(repairs))
+	return dir, l.makeOnce(dir, l.path("make"), "journal", strconv.Itoa(repairs))
 }
 
-// once makes a folder by a program, whose last argument it becomes. Stores are made by
-// one, too, since the memory of this process would count as that of all that it starts.
-func (l *lab) once(dir, program string, args ...string) error {
+// makeOnce runs a program that makes a folder, unless the folder exists. The path of the folder
+// is the last argument. This process makes no stores itself: its memory would count as that of
+// all programs that it starts.
+func (l *lab) makeOnce(dir, program string, args ...string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -101,25 +102,25 @@ func (l *lab) once(dir, program string, args ...string) error {
 	return os.Rename(making, dir)
 }
 
-// copyOf is a separate store for commands that write, and a function that restores it.
+// copyOf returns a copy of a store for commands that write, and a function that restores it.
 func (l *lab) copyOf(s store, name string) (store, func() error) {
 	dir := l.path(name)
 	return store{filepath.Join(dir, "opencode"), s.session}, func() error {
-		err := l.throwAway(dir)
+		err := l.discard(dir)
 		if err == nil {
 			err = os.CopyFS(filepath.Join(dir, "opencode"), os.DirFS(s.data))
 		}
 		if err == nil {
-			err = exec.Command("sync").Run() // what is measured shall not wait for it
+			err = exec.Command("sync").Run() // so that nothing that is measured waits for it
 		}
 		return err
 	}
 }
 
-// throwAway moves a folder away, until the lab is cleaned. It is not removed at
-// once, since ext4 makes files slowly for minutes after many were removed: it
-// passes over the numbers that they had, one by one.
-func (l *lab) throwAway(dir string) error {
+// discard moves a folder to the trash, which clean removes. A folder is not removed at once,
+// because ext4 creates files slowly for minutes after many were removed: it skips their inode
+// numbers one by one.
+func (l *lab) discard(dir string) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return nil
 	}
@@ -133,5 +134,5 @@ func (l *lab) throwAway(dir string) error {
 	return os.Rename(dir, filepath.Join(away, filepath.Base(dir)))
 }
 
-// clean removes what was thrown away.
+// clean empties the trash.
 func (l *lab) clean() error { return os.RemoveAll(l.path("trash")) }

@@ -19,12 +19,12 @@ type command struct {
 	state  string // the folder of mend's journal's folder; "" for the lab's
 	before func() error
 
-	until  string // what must be in the output, and when it is there is noted
-	count  bool   // the flushes are counted, by strace
-	repeat int    // how often in a round; 0 for once
-	most   int    // in how many rounds at most; 0 for all
-	last   bool   // it is run when all others were: it leaves them slower
-	lacks  string // why it cannot be run here
+	until   string // what must be in the output, and when it is there is noted
+	count   bool   // the flushes are counted, by strace
+	repeat  int    // how often in a round; 0 for once
+	most    int    // in how many rounds at most; 0 for all
+	last    bool   // it is run when all others were: it leaves them slower
+	missing string // why it cannot be run here
 }
 
 // A cost is what a run took.
@@ -33,13 +33,13 @@ type cost struct {
 	first     time.Duration // until the output that the command waits for
 	peak      int64         // of the memory, in bytes
 	flushes   int64
-	lacks     string // why it is not known
+	missing   string // why it is not known
 }
 
 // run runs the command once. That it finds problems is no failure.
 func (l *lab) run(c command) (cost, error) {
-	if c.lacks != "" {
-		return cost{lacks: c.lacks}, nil
+	if c.missing != "" {
+		return cost{missing: c.missing}, nil
 	}
 	if c.before != nil {
 		if err := c.before(); err != nil {
@@ -54,7 +54,7 @@ func (l *lab) run(c command) (cost, error) {
 		}
 		defer os.RemoveAll(cache)
 	}
-	args, lacks := c.traced(l.path("flushes"))
+	args, missing := c.traced(l.path("flushes"))
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "XDG_STATE_HOME="+cmp.Or(c.state, l.path("state")))
 	out := &output{until: []byte(c.until), began: time.Now()}
@@ -69,9 +69,9 @@ func (l *lab) run(c command) (cost, error) {
 		return cost{}, fmt.Errorf("running %v: no %q in what it says: %s", args, c.until, out.end)
 	}
 	s := cmd.ProcessState
-	is := cost{wall: took, cpu: s.UserTime() + s.SystemTime(), first: out.first, peak: s.SysUsage().(*syscall.Rusage).Maxrss << 10, lacks: lacks}
-	if c.count && lacks == "" {
-		is.flushes, err = counted(l.path("flushes"))
+	is := cost{wall: took, cpu: s.UserTime() + s.SystemTime(), first: out.first, peak: s.SysUsage().(*syscall.Rusage).Maxrss << 10, missing: missing}
+	if c.count && missing == "" {
+		is.flushes, err = countFlushes(l.path("flushes"))
 		return is, err
 	}
 	return is, nil
@@ -87,21 +87,20 @@ func (l *lab) runAll(all []command) error {
 	return nil
 }
 
-// traced is the command line, through strace where flushes shall be counted, and
-// why they cannot be.
-func (c command) traced(trace string) (args []string, lacks string) {
+// traced returns the command line, with strace before it if flushes are counted, and why they
+// cannot be counted.
+func (c command) traced(trace string) (args []string, missing string) {
 	if !c.count {
 		return c.args, ""
 	}
 	if _, err := exec.LookPath("strace"); err != nil {
-		return c.args, "strace is not there"
+		return c.args, "strace is not installed"
 	}
 	return append([]string{"strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=fsync,fdatasync,syncfs", "-o", trace}, c.args...), ""
 }
 
-// An output notes when something is in it, and keeps its end. To keep more would
-// make this process large, and its size is what the system tells of each program
-// that it starts, too, if that is smaller.
+// An output records when a text appears in it, and keeps its end. It does not keep more, so that
+// this process stays small: the system reports at least its size for each program that it starts.
 type output struct {
 	end   []byte
 	until []byte
@@ -122,14 +121,14 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// counted is how many calls strace noted: those that another thread came between
-// have a second line.
-func counted(trace string) (int64, error) {
+// countFlushes returns how many calls strace recorded. A call that another thread interrupted has
+// a second line.
+func countFlushes(trace string) (int64, error) {
 	lines, err := os.ReadFile(trace)
 	return int64(bytes.Count(lines, []byte("\n")) - bytes.Count(lines, []byte(" resumed>"))), err
 }
 
-// measure runs the commands one after the other, so many rounds, and returns the
+// measure runs the commands one after the other, in that number of rounds, and returns the
 // median costs of each, but the least number of flushes: a file that has to grow
 // takes more.
 func (l *lab) measure(rounds int, all []command) ([]cost, error) {
@@ -162,7 +161,7 @@ func medianOf(runs []cost) cost {
 		first:   median(runs, func(c cost) time.Duration { return c.first }),
 		peak:    median(runs, func(c cost) int64 { return c.peak }),
 		flushes: slices.MinFunc(runs, func(a, b cost) int { return cmp.Compare(a.flushes, b.flushes) }).flushes,
-		lacks:   runs[0].lacks,
+		missing: runs[0].missing,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // steps are the verbs that are measured on each shape of a session.
 var steps = [...]string{"scan", "repair", "undo"}
 
-// grown is what the steps cost of one shape, at each of its sizes.
+// grown has the costs of the steps on one shape, at each of its sizes.
 type grown struct {
 	name  string
 	kind  string // of the store: tree or db
@@ -44,7 +44,7 @@ func (l *lab) shapes(rounds int) (all []grown, err error) {
 // shape measures the steps on one session, whose repair is undone each time.
 func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(steps)]cost, err error) {
 	dir := l.path("grown-" + kind + "-" + strings.NewReplacer(" ", "-", ",", "").Replace(name) + fmt.Sprint("-", n))
-	if err := l.once(dir, l.path("make"), "grown-"+kind, name, fmt.Sprint(n)); err != nil {
+	if err := l.makeOnce(dir, l.path("make"), "grown-"+kind, name, fmt.Sprint(n)); err != nil {
 		return 0, costs, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
@@ -69,9 +69,8 @@ func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(s
 	return bytes, costs, err
 }
 
-// String is rows of Markdown, one for each step: the processor time at each size, by
-// how much the worst doubling multiplies what is beyond the start of the program, and
-// how the memory compares with its bound.
+// String returns rows of Markdown, one for each step: the processor time at each size, the factor
+// of the worst doubling, and the memory compared with its bound.
 func (g grown) String() string {
 	var b strings.Builder
 	for s, step := range steps {
@@ -98,7 +97,7 @@ func (g grown) String() string {
 // memoryShare is how many times the session each step may take, beside 64 MB.
 var memoryShare = [len(steps)]int64{6, 6, 4}
 
-// shapesTable is the part of the page about the growth of sessions.
+// shapesTable returns the part of the page about the growth of sessions.
 func shapesTable(all []grown) string {
 	if len(all) == 0 {
 		return ""

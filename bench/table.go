@@ -45,8 +45,8 @@ func (t *table) add(r row, is, of cost) {
 	if r.figure.atLeast {
 		bound = "≥ "
 	}
-	if lacks := is.lacks + of.lacks; lacks != "" {
-		verdict = "not measured: " + lacks
+	if missing := is.missing + of.missing; missing != "" {
+		verdict = "not measured: " + missing
 	} else {
 		v := r.figure.of(is, of)
 		value, verdict = fmt.Sprintf(r.figure.format, v), "yes"
@@ -64,7 +64,7 @@ func (t *table) explain(r row) {
 	}
 }
 
-// cells is wall time, processor time and peak of memory.
+// cells returns the wall time, the processor time and the peak of memory.
 func (c cost) cells() string {
 	if c.wall == 0 {
 		return "– | – | –"
@@ -72,7 +72,7 @@ func (c cost) cells() string {
 	return fmt.Sprintf("%s | %s | %d", short(c.wall), short(c.cpu), c.peak>>20)
 }
 
-// short is the time in milliseconds, with as many digits as mean something.
+// short returns the time in milliseconds, with as many digits as are significant.
 func short(d time.Duration) string {
 	if ms := millis(d); ms < 20 {
 		return fmt.Sprintf("%.1f", ms)

@@ -275,7 +275,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		f.sessions.remove(id)
 		delete(f.waiting, id)
 		f.mu.Unlock()
-		f.tell(ctx, p.ref)
+		f.announce(ctx, p.ref)
 		return
 	}
 	s := f.locate(p.ref)
@@ -289,8 +289,8 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		f.mu.Unlock()
 	}
 	log := f.hook.opt.Log.With("session", id, "fallback", true)
-	f.tell(ctx, s.ref)
-	defer f.tell(ctx, s.ref)
+	f.announce(ctx, s.ref)
+	defer f.announce(ctx, s.ref)
 	for len(actions) > 0 {
 		a := actions[0]
 		actions = actions[1:]
@@ -309,8 +309,8 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	}
 }
 
-// tell says that the change of a model has begun or has ended, if it was not said.
-func (f *fallback) tell(ctx context.Context, ref SessionRef) {
+// announce reports once that the change of a model has begun, and once that it has ended.
+func (f *fallback) announce(ctx context.Context, ref SessionRef) {
 	f.mu.Lock()
 	s, _ := f.sessions.get(ref.ID)
 	end, changing := f.changing[ref.ID], s.state.phase != phaseNone

@@ -131,24 +131,24 @@ func (h *Hook) notify(callback *func(string), sessionID string) {
 	}
 }
 
-// begin tells the callback that a recovery begins, and the other plugins of the agent if
-// publish is set. The function that it returns tells them that the recovery has ended.
-func (h *Hook) begin(ctx context.Context, s SessionRef, publish bool) (end func()) {
-	tell := func(event string) {
+// begin reports to the callback that a recovery begins, and to the other plugins of the agent
+// if public is set. The function that it returns reports that the recovery has ended.
+func (h *Hook) begin(ctx context.Context, s SessionRef, public bool) (end func()) {
+	publish := func(event string) {
 		p, ok := h.agent.(publisher)
-		if !ok || !publish {
+		if !ok || !public {
 			return
 		}
 		ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
 		defer cancel()
 		if err := p.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
-			h.opt.Log.Debug("telling other plugins of a recovery", "error", err)
+			h.opt.Log.Debug("publishing a recovery", "error", err)
 		}
 	}
 	h.notify(&h.onAbort, s.ID)
-	tell(recoveryStarted)
+	publish(recoveryStarted)
 	return func() {
-		tell(recoveryFinished)
+		publish(recoveryFinished)
 		h.notify(&h.onComplete, s.ID)
 	}
 }

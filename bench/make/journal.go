@@ -10,7 +10,7 @@ import (
 	"mend/session"
 )
 
-// makeJournal makes a journal of so many repairs, each of one part of 2 KB.
+// makeJournal makes a journal with that number of repairs, each of one part of 2 KB.
 func makeJournal(dir string, repairs int) (err error) {
 	j, err := journal.Open(dir, journal.Options{Version: "bench"})
 	if err != nil {

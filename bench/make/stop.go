@@ -14,9 +14,8 @@ import (
 	"mend/jsonedit"
 )
 
-// stopFiles makes n calls of the newest session in a tree that has any such as
-// they are while they run, and returns the session's id. Where there are fewer,
-// the last ones get companions.
+// stopFiles makes n calls of the newest session with calls in a tree look as if they were still
+// running, and returns the session's id. If there are fewer calls, it adds copies.
 func stopFiles(data string, n int) (string, error) {
 	storage := filepath.Join(data, "storage")
 	all, err := filepath.Glob(filepath.Join(storage, "message", "ses_*"))
@@ -65,9 +64,9 @@ func stopAll(calls []string, n int) error {
 		name := calls[i%len(calls)]
 		data, err := os.ReadFile(name)
 		if err == nil && i < len(calls) {
-			data, err = stopped(data)
+			data, err = running(data)
 		} else if err == nil {
-			data, name = companion(data, name)
+			data, name = copyCall(data, name)
 		}
 		if err == nil {
 			err = os.WriteFile(name, data, 0o644)
@@ -79,8 +78,8 @@ func stopAll(calls []string, n int) error {
 	return nil
 }
 
-// stopped is a call as it was while it ran.
-func stopped(data []byte) ([]byte, error) {
+// running returns a call as it is stored while it runs.
+func running(data []byte) ([]byte, error) {
 	data, err := jsonedit.Set(data, []byte(`"running"`), "state", "status")
 	for _, name := range []string{"output", "title", "metadata"} {
 		if err == nil {
@@ -93,8 +92,8 @@ func stopped(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// companion is another call like that one, and its file.
-func companion(data []byte, name string) ([]byte, string) {
+// copyCall returns a copy of a call with other ids, and the path of its file.
+func copyCall(data []byte, name string) ([]byte, string) {
 	id := strings.TrimSuffix(filepath.Base(name), ".json")
 	for _, old := range []string{id, "toolu_"} {
 		data = bytes.Replace(data, []byte(`"`+old), []byte(`"`+old+"x"), 1)

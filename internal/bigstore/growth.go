@@ -103,7 +103,7 @@ func growth(dir string, s Shape, n int, write func(dir string, mix Mix, parts in
 	return g, nil
 }
 
-// ask writes a prompt.
+// ask writes a prompt and returns its id.
 func (w *writer) ask(members ...member) (id string, err error) {
 	w.wait(60_000)
 	id = w.id("msg")
@@ -117,7 +117,7 @@ func (w *writer) ask(members ...member) (id string, err error) {
 	return id, w.part(id, object{{"type", "text"}, {"text", "Do it."}})
 }
 
-// reply writes an answer of those parts, each with what becomes of its text.
+// reply writes an answer of those parts. edit changes the texts of those that have one.
 func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object) error {
 	w.wait(5_000)
 	id, began := w.id("msg"), w.clock
@@ -136,11 +136,11 @@ func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object)
 	return w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: began, data: answerData(id, w.session, prompt, "stop", began, w.clock)})
 }
 
-// hole is where a text of any size goes.
+// hole is the placeholder for a text of any size.
 const hole = "@@"
 
-// filled puts a text in the place of the hole.
-func filled(with []byte) func([]byte) []byte {
+// fillHole returns an edit that replaces the hole by a text.
+func fillHole(with []byte) func([]byte) []byte {
 	return func(data []byte) []byte { return bytes.Replace(data, []byte(`"`+hole+`"`), with, 1) }
 }
 
@@ -149,30 +149,30 @@ func whole(data []byte) []byte {
 }
 func cutOff(data []byte) []byte { return data[:len(data)/2] }
 
-func then(first, next func([]byte) []byte) func([]byte) []byte {
+func chain(first, next func([]byte) []byte) func([]byte) []byte {
 	return func(data []byte) []byte { return next(first(data)) }
 }
 
-// inputOf is a call with a value as its input.
+// inputOf writes a call with a value of size n as its input.
 func inputOf(value func(n int) []byte, damage func([]byte) []byte) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask()
 		if err != nil {
 			return err
 		}
-		return w.reply(prompt, then(filled(value(n)), damage), object{{"type", "step-start"}}, callData("toolu_1", hole, "said", w.clock), finishData("tool-calls"))
+		return w.reply(prompt, chain(fillHole(value(n)), damage), object{{"type", "step-start"}}, callData("toolu_1", hole, "said", w.clock), finishData("tool-calls"))
 	}
 }
 
-// outputOf is a call with an output of that length.
-func outputOf(of string, damage func([]byte) []byte) func(*writer, int) error {
+// outputOf writes a call with an output of n bytes, which repeats a text.
+func outputOf(text string, damage func([]byte) []byte) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask()
 		if err != nil {
 			return err
 		}
-		text := []byte(`"` + strings.Repeat(of, n/len(of)) + `"`)
-		return w.reply(prompt, then(filled(text), damage), object{{"type", "step-start"}}, callData("toolu_1", "ls", hole, w.clock), finishData("tool-calls"))
+		output := []byte(`"` + strings.Repeat(text, n/len(text)) + `"`)
+		return w.reply(prompt, chain(fillHole(output), damage), object{{"type", "step-start"}}, callData("toolu_1", "ls", hole, w.clock), finishData("tool-calls"))
 	}
 }
 
@@ -194,7 +194,7 @@ func equalKeys(n int) []byte {
 	return []byte("{" + strings.Repeat(`"key":1,`, n-1) + `"key":1}`)
 }
 
-// prompts is a prompt with a member of that size.
+// prompts writes a prompt with a member whose value has the size n.
 func prompts(name string, value func(n int) any) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask(member{name, value(n)})
@@ -221,7 +221,7 @@ func tools(n int) any {
 	return all
 }
 
-// attachments is a call with that many files, of which the agent takes none.
+// attachments writes a call with n files, of which the agent accepts none.
 func attachments(w *writer, n int) error {
 	prompt, err := w.ask()
 	if err != nil {
@@ -237,7 +237,7 @@ func attachments(w *writer, n int) error {
 	return w.reply(prompt, nil, object{{"type", "step-start"}}, call, finishData("tool-calls"))
 }
 
-// A damage makes the i-th of many parts, and says what becomes of its text.
+// A damage returns the i-th of many parts, and the edit of its text.
 type damage func(i int, at int64) (object, func([]byte) []byte)
 
 func unfinished(i int, at int64) (object, func([]byte) []byte) {
@@ -256,7 +256,7 @@ func thoughts(_ int, at int64) (object, func([]byte) []byte) {
 	return reasoningData("Let me see.", "", at).without("metadata"), nil
 }
 
-// partsOf is an answer of so many parts.
+// partsOf writes an answer of n parts.
 func partsOf(d damage) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask()
@@ -274,7 +274,7 @@ func partsOf(d damage) func(*writer, int) error {
 	}
 }
 
-// messagesOf is so many turns, each with one such part.
+// messagesOf writes n turns, each with one such part.
 func messagesOf(d damage) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		for i := range n {
@@ -291,8 +291,8 @@ func messagesOf(d damage) func(*writer, int) error {
 	}
 }
 
-// answersOf is so many turns, with what becomes of the records of the answers, and with
-// a part of that text in each.
+// answersOf writes n turns whose answers have a part of that text, and edits the records of the
+// answers.
 func answersOf(edit func([]byte) []byte, text string) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		put := w.put
@@ -308,10 +308,10 @@ func answersOf(edit func([]byte) []byte, text string) func(*writer, int) error {
 	}
 }
 
-// lost is a record of which nothing is left.
+// lost removes all bytes of a record.
 func lost([]byte) []byte { return nil }
 
-// withoutTime is a record that lacks what the agent needs.
+// withoutTime renames a field that the agent needs.
 func withoutTime(data []byte) []byte {
 	return bytes.Replace(data, []byte(`"time":`), []byte(`"when":`), 1)
 }

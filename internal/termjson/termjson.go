@@ -1,6 +1,6 @@
 // Package termjson writes JSON that is safe to show on a terminal. Stored text may
-// hold characters that a terminal obeys, or that turn the direction of what is
-// shown; encoding/json escapes only those below U+0020.
+// hold characters that control a terminal, or that change the direction of the text;
+// encoding/json escapes only those below U+0020.
 package termjson
 
 import (
@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal is the JSON of v on one line, without an end of line.
+// Marshal returns the JSON of v on one line, without an end of line.
 func Marshal(v any) ([]byte, error) { return marshal(v, "") }
 
-// MarshalIndent is the JSON of v, each level indented by two spaces, without an
+// MarshalIndent returns the JSON of v, each level indented by two spaces, without an
 // end of line.
 func MarshalIndent(v any) ([]byte, error) { return marshal(v, "  ") }
 
@@ -31,11 +31,11 @@ func marshal(v any, indent string) ([]byte, error) {
 	return Escape(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Escape is the JSON text with every character escaped that is not printable: the
-// controls of ASCII and Latin 1, those of direction, invisible ones, separators
-// of lines, and what no version of Unicode has assigned. It decodes to the same
+// Escape returns the JSON text with every character escaped that is not printable: the
+// control characters of ASCII and Latin 1, those of direction, invisible ones, line
+// separators, and unassigned ones. It decodes to the same
 // values, since outside of strings JSON is printable ASCII and white space. A byte
-// that is not UTF-8 becomes U+FFFD, as a decoder makes of it.
+// that is not UTF-8 becomes U+FFFD, as in a decoder.
 func Escape(text []byte) []byte {
 	out := text[:0:0]
 	done := 0 // what of the text is in out
@@ -64,8 +64,8 @@ func appendRune(out []byte, r rune) []byte {
 	return fmt.Appendf(out, `\u%04x`, r)
 }
 
-// NewWriter is a writer that escapes JSON on its way to w. Each call of Write must
-// bring whole characters.
+// NewWriter returns a writer that escapes JSON and writes it to w. Each call of Write must
+// have whole characters.
 func NewWriter(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ to io.Writer }

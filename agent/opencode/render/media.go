@@ -87,7 +87,7 @@ func (s *Settings) fileMissing(link string) bool {
 // fails, or "".
 func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, string) {
 	for _, kind := range unsupportedMedia {
-		if strings.HasPrefix(b.Mime, kind+"/") && !r.hears(kind) {
+		if strings.HasPrefix(b.Mime, kind+"/") && !r.takesMedia(kind) {
 			return request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}, ""
 		}
 	}

@@ -162,8 +162,8 @@ func flatResult(b request.Block) request.Block {
 	return b
 }
 
-// hears reports whether the model is known to support audio or video and is sent it.
-func (r *builder) hears(kind string) bool {
+// takesMedia reports whether the model is known to support audio or video, and gets it.
+func (r *builder) takesMedia(kind string) bool {
 	if r.api == Anthropic || r.api == Bedrock || r.Reads == nil {
 		return false
 	}

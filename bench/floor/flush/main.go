@@ -1,4 +1,4 @@
-// Flush writes a file's page and flushes it, so many times.
+// Flush writes a page of a file and flushes it, as often as its argument says.
 //
 //	flush FILE TIMES
 package main
