@@ -165,10 +165,10 @@ func medianOf(runs []cost) cost {
 	}
 }
 
-func median[T time.Duration | int64](runs []cost, of func(cost) T) T {
+func median[T time.Duration | int64](runs []cost, value func(cost) T) T {
 	var all []T
 	for _, r := range runs {
-		all = append(all, of(r))
+		all = append(all, value(r))
 	}
 	slices.Sort(all)
 	return all[len(all)/2]

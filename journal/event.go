@@ -183,8 +183,8 @@ func (ev *event) valid() bool {
 }
 
 func (b *beginEvent) valid(entry uint64) bool {
-	for _, of := range b.Of {
-		if of == 0 || of >= entry { // so that undoResolver ends
+	for _, id := range b.Of {
+		if id == 0 || id >= entry { // so that undoResolver ends
 			return false
 		}
 	}

@@ -117,17 +117,7 @@ func (w *Watch) Accept(e Event) {
 		w.prompted.remove(u.session)
 		w.aborted.set(u.session, struct{}{})
 	case u.failure != nil && w.hook.opt.TrimOverflow && w.hook.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong:
-		if _, ok := w.prompted.get(u.session); !ok {
-			return // the error was reported before
-		}
-		w.prompted.remove(u.session)
-		if n, _ := w.overflows.get(u.session); compactsItself(u.failure.Error) && n+1 < maxCompactions {
-			w.overflows.set(u.session, n+1)
-			return
-		}
-		w.overflows.remove(u.session)
-		item := w.itemLocked(u.session, e.Directory)
-		item.overflow, item.overflowed = u.failure, time.Now()
+		w.acceptOverflowLocked(u, e.Directory)
 	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
 		w.prompted.remove(u.session)
 		item := w.itemLocked(u.session, e.Directory)
@@ -140,6 +130,22 @@ func (w *Watch) Accept(e Event) {
 			w.prompted.remove(u.session)
 		}
 	}
+}
+
+// acceptOverflowLocked queues the failure of a request that was too long, unless it was reported
+// before or the agent may still succeed with a compaction of its own.
+func (w *Watch) acceptOverflowLocked(u update, directory string) {
+	if _, ok := w.prompted.get(u.session); !ok {
+		return
+	}
+	w.prompted.remove(u.session)
+	if n, _ := w.overflows.get(u.session); compactsItself(u.failure.Error) && n+1 < maxCompactions {
+		w.overflows.set(u.session, n+1)
+		return
+	}
+	w.overflows.remove(u.session)
+	item := w.itemLocked(u.session, directory)
+	item.overflow, item.overflowed = u.failure, time.Now()
 }
 
 // forgetLocked drops what is known of a session that was deleted.

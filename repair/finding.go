@@ -43,26 +43,26 @@ type counts map[place][]int32 // the key's setting is 0
 func (c counts) add(p place, n int32) {
 	setting := p.setting
 	p.setting = 0
-	of := c[p]
-	if more := setting + 1 - len(of); more > 0 {
-		of = append(of, make([]int32, more)...)
-		c[p] = of
+	bySetting := c[p]
+	if more := setting + 1 - len(bySetting); more > 0 {
+		bySetting = append(bySetting, make([]int32, more)...)
+		c[p] = bySetting
 	}
-	of[setting] += n
+	bySetting[setting] += n
 }
 
 func (c counts) at(p place) int32 {
 	setting := p.setting
 	p.setting = 0
-	if of := c[p]; setting < len(of) {
-		return of[setting]
+	if bySetting := c[p]; setting < len(bySetting) {
+		return bySetting[setting]
 	}
 	return 0
 }
 
 func (c counts) all(yield func(place, int32) bool) {
-	for p, of := range c {
-		for setting, n := range of {
+	for p, bySetting := range c {
+		for setting, n := range bySetting {
 			if p.setting = setting; n > 0 && !yield(p, n) {
 				return
 			}

@@ -71,8 +71,8 @@ func (s *Store) checkPages(c *Conn) error {
 // isHarmless reports whether a finding is about values, which SQLite can read and write as
 // they are, not about the structure of the file.
 func isHarmless(finding string) bool {
-	for _, of := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
-		if strings.HasPrefix(finding, of) {
+	for _, start := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
+		if strings.HasPrefix(finding, start) {
 			return true
 		}
 	}

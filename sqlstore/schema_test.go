@@ -77,13 +77,13 @@ func TestLaterSchema(t *testing.T) {
 
 // partOps returns the ops on the parts of one message.
 func partOps(ops []change.Op, message string) []change.Op {
-	var of []change.Op
+	var own []change.Op
 	for _, o := range ops {
 		if o.Ref.Kind == session.KindPart && o.Ref.Message == message {
-			of = append(of, o)
+			own = append(own, o)
 		}
 	}
-	return of
+	return own
 }
 
 // TestSchemaChanges has the agent upgrade the database between Load and Commit. Fault case 30.

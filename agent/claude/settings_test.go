@@ -95,7 +95,7 @@ func TestSettings(t *testing.T) {
 
 // The hooks of many events are removed in one pass, also those of a file that is no settings.
 func TestRemoveManyHooks(t *testing.T) {
-	of := func(n int) []byte {
+	settingsWith := func(n int) []byte {
 		var events []string
 		for i := range n {
 			events = append(events, fmt.Sprintf(`"e%d":[{"hooks":[{"command":"mend hook"}]},{"hooks":[{"command":"date"}]}]`, i))
@@ -104,7 +104,7 @@ func TestRemoveManyHooks(t *testing.T) {
 	}
 	isHook := func(command string) bool { return command == "mend hook" }
 	allocated := func(n int) uint64 {
-		settings := of(n)
+		settings := settingsWith(n)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		out, err := claude.RemoveHooks(settings, isHook)

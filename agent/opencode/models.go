@@ -401,8 +401,8 @@ func (k *knownModels) store(own knownModel, agent string) bool {
 	if agent == "" && slices.ContainsFunc(slices.Collect(maps.Values(k.agents)), func(a knownAgent) bool { return *a.store() }) {
 		return true
 	}
-	if of := k.agents[agent].store(); of != nil {
-		return *of
+	if set := k.agents[agent].store(); set != nil {
+		return *set
 	}
 	return own.Options.Store != nil && *own.Options.Store
 }

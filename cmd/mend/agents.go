@@ -114,14 +114,14 @@ func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.He
 		if err != nil {
 			continue // the verb reports it if it opens this store
 		}
-		of, err := c.Sessions(ctx)
+		own, err := c.Sessions(ctx)
 		if err != nil {
 			continue
 		}
-		for _, h := range of {
+		for _, h := range own {
 			owner[h.ID] = i
 		}
-		heads = append(heads, of...)
+		heads = append(heads, own...)
 	}
 	slices.SortStableFunc(heads, func(x, y session.Head) int {
 		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))

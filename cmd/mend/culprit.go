@@ -52,19 +52,19 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 		}
 		looked += len(heads)
 		bar := a.progress(len(heads), "looking for the session")
-		of, err := c.FindCulprits(ctx, heads, readings, workingFolder(), bar.step)
+		culprits, err := c.FindCulprits(ctx, heads, readings, workingFolder(), bar.step)
 		bar.clear()
 		if err != nil {
 			return x, nil, err
 		}
-		if len(of) == 0 || len(found) > 0 && of[0].Match.Degree < found[0].Match.Degree {
+		if len(culprits) == 0 || len(found) > 0 && culprits[0].Match.Degree < found[0].Match.Degree {
 			continue
 		}
-		if len(found) > 0 && of[0].Match.Degree > found[0].Match.Degree {
+		if len(found) > 0 && culprits[0].Match.Degree > found[0].Match.Degree {
 			found = nil
 		}
-		found = append(found, of...)
-		for _, x := range of {
+		found = append(found, culprits...)
+		for _, x := range culprits {
 			stores[x.Session.ID] = c
 		}
 	}

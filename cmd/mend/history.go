@@ -185,11 +185,11 @@ func stateWord(e change.Entry) string {
 
 // causeText returns the cause of an entry in a few words.
 func causeText(e change.Entry) string {
-	var of []string
+	var reverted []string
 	for _, seq := range e.Cause.Entries {
-		of = append(of, journal.IDOf(seq))
+		reverted = append(reverted, journal.IDOf(seq))
 	}
-	switch ids := strings.Join(of, ", "); e.Cause.Kind {
+	switch ids := strings.Join(reverted, ", "); e.Cause.Kind {
 	case change.CauseUndo:
 		if e.Cause.Partial {
 			return "undo of records of " + ids

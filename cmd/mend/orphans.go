@@ -31,12 +31,12 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 	n := 0
 	answer := []orphanJSON{}
 	for _, o := range found {
-		of := orphanJSON{o.Session, []string{}}
+		one := orphanJSON{o.Session, []string{}}
 		for _, r := range o.Records() {
-			of.Records = append(of.Records, r.String())
+			one.Records = append(one.Records, r.String())
 		}
-		n += len(of.Records)
-		answer = append(answer, of)
+		n += len(one.Records)
+		answer = append(answer, one)
 	}
 	a.setAnswer("orphans", answer)
 	if n == 0 {

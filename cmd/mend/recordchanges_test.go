@@ -47,7 +47,7 @@ func describeChanges(before, after []damage.Record) []string {
 
 // position returns the place of a record: "message 4", or "message 4 part 2, text".
 func position(in []damage.Record, r damage.Record) string {
-	owner, of := r.Owner, ""
+	owner, part := r.Owner, ""
 	if r.Table == "message" {
 		owner = r.ID
 	} else {
@@ -56,10 +56,10 @@ func position(in []damage.Record, r damage.Record) string {
 		if kind == "" {
 			kind = "unreadable"
 		}
-		of = fmt.Sprintf(" part %d, %s", slices.Index(parts, r), kind)
+		part = fmt.Sprintf(" part %d, %s", slices.Index(parts, r), kind)
 	}
 	n := slices.IndexFunc(in, func(x damage.Record) bool { return x.Table == "message" && x.ID == owner })
-	return fmt.Sprintf("message %d%s", n, of)
+	return fmt.Sprintf("message %d%s", n, part)
 }
 
 // withoutIDs returns the fields of a record without its ids, or nil if it is not an object.

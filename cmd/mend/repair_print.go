@@ -58,11 +58,11 @@ func (a *app) printFact(label string, items []string) {
 // printLeft prints what a repair leaves, a line for each severity.
 func (a *app) printLeft(left []repair.Diagnosis) {
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
-		of := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
-		if len(of) == 0 {
+		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
+		if len(ds) == 0 {
 			continue
 		}
-		items := summary(of, func(d repair.Diagnosis) string {
+		items := summary(ds, func(d repair.Diagnosis) string {
 			if d.Fix == "" {
 				return faultOf(d) + ". No fix: " + sentence(d.WhyNot)
 			}

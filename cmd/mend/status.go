@@ -57,39 +57,10 @@ type storeJSON struct {
 
 func (a *app) status() error {
 	var s statusJSON
-	var pending, conflicted []change.Entry
-	for _, l := range a.opt.Stores() {
-		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
+	pending, conflicted, err := a.addStores(&s)
+	if err != nil {
+		return err
 	}
-	var scans []*mend.Summary
-	for _, o := range a.agentOptions() {
-		c, err := mend.Open(o)
-		if errors.Is(err, mend.ErrNoStore) {
-			if errors.Is(err, fs.ErrPermission) {
-				a.printNote(err.Error())
-			}
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		of, err := c.Pending()
-		if err != nil {
-			return err
-		}
-		pending = append(pending, of...)
-		if of, err = c.Conflicted(); err != nil {
-			return err
-		}
-		conflicted = append(conflicted, of...)
-		var last *mend.Summary
-		if l, ok := c.LastScan(); ok {
-			last = &l
-		}
-		scans = append(scans, last)
-		s.Stores = markUsed(s.Stores, c.Store(), last)
-	}
-	s.LastScan = sumScans(scans)
 	inForce, err := a.opt.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
 		return err
@@ -120,6 +91,44 @@ func (a *app) status() error {
 	}
 	a.printStatus(s, inForce, pending, conflicted)
 	return nil
+}
+
+// addStores adds the stores and their last scans to the status. It returns the entries of the
+// stores in use that are pending or conflicted.
+func (a *app) addStores(s *statusJSON) (pending, conflicted []change.Entry, err error) {
+	for _, l := range a.opt.Stores() {
+		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
+	}
+	var scans []*mend.Summary
+	for _, o := range a.agentOptions() {
+		c, err := mend.Open(o)
+		if errors.Is(err, mend.ErrNoStore) {
+			if errors.Is(err, fs.ErrPermission) {
+				a.printNote(err.Error())
+			}
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		entries, err := c.Pending()
+		if err != nil {
+			return nil, nil, err
+		}
+		pending = append(pending, entries...)
+		if entries, err = c.Conflicted(); err != nil {
+			return nil, nil, err
+		}
+		conflicted = append(conflicted, entries...)
+		var last *mend.Summary
+		if l, ok := c.LastScan(); ok {
+			last = &l
+		}
+		scans = append(scans, last)
+		s.Stores = markUsed(s.Stores, c.Store(), last)
+	}
+	s.LastScan = sumScans(scans)
+	return pending, conflicted, nil
 }
 
 // settingsNotes returns what a user should know of the settings.

@@ -242,11 +242,11 @@ func (a *app) printRemoved(all []repair.RemovedContent) {
 
 // printSizes prints the size of the next request before and after.
 func (a *app) printSizes(before, after, window int) {
-	of := fmt.Sprintf("a context window that is not known; %s are assumed", thousands(repair.DefaultWindow))
+	limit := fmt.Sprintf("a context window that is not known; %s are assumed", thousands(repair.DefaultWindow))
 	if window > 0 {
-		of = "a context window of " + thousands(window)
+		limit = "a context window of " + thousands(window)
 	}
-	a.sayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", thousands(before), thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), of))
+	a.sayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", thousands(before), thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit))
 }
 
 // thousands returns the number with commas between groups of three digits.

@@ -40,8 +40,8 @@ var signatureFields = [][2]string{
 func editMetadata(n int, kind, provider string, edit func(fields)) func(Store) {
 	return editPart(n, kind, 0, func(p fields) {
 		metadata, _ := p["metadata"].(fields)
-		if of, ok := metadata[provider].(fields); ok {
-			edit(of)
+		if own, ok := metadata[provider].(fields); ok {
+			edit(own)
 		}
 	})
 }

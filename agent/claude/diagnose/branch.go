@@ -51,7 +51,7 @@ func (c *Case) findBranches() {
 			continue
 		}
 		if own == nil || !c.answered(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			if slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.IsPrompt() && c.speak(r) }) {
+			if slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.IsPrompt() && c.anySent(r) }) {
 				left = append(left, b)
 			}
 			continue
@@ -75,7 +75,7 @@ func (c *Case) findBranches() {
 			d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		} else {
 			f.Severity = repair.Note
-			d.not = &repair.RefusalError{Final: true, Why: goesOnAtLatest}
+			d.refusal = &repair.RefusalError{Final: true, Why: goesOnAtLatest}
 		}
 		c.report(f, d)
 	}
@@ -99,8 +99,8 @@ func (c *Case) noteLeft(left []*branch) {
 	}
 	f.Severity, f.Detail, f.Text = repair.Note, "left", blocks+" beside the conversation"
 	c.report(f, found{
-		why: fmt.Sprintf("Beside the conversation there is more: %s that %s not reach the model%s.", blocks, do, promptsIn(all)),
-		not: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
+		why:     fmt.Sprintf("Beside the conversation there is more: %s that %s not reach the model%s.", blocks, do, promptsIn(all)),
+		refusal: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
 	})
 }
 
@@ -164,7 +164,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 
 // branches returns the branches that follow a record of the path.
 func (c *Case) branches(path []*transcript.Record) (all []*branch) {
-	of, on := map[string]*branch{}, map[string]bool{}
+	byID, on := map[string]*branch{}, map[string]bool{}
 	for _, r := range path {
 		on[r.UUID] = true
 	}
@@ -177,11 +177,11 @@ func (c *Case) branches(path []*transcript.Record) (all []*branch) {
 		case up == nil:
 		case on[up.UUID]:
 			b := &branch{root: r, all: []*transcript.Record{r}, leaf: r}
-			of[r.UUID] = b
+			byID[r.UUID] = b
 			all = append(all, b)
-		case of[up.UUID] != nil:
-			b := of[up.UUID]
-			of[r.UUID] = b
+		case byID[up.UUID] != nil:
+			b := byID[up.UUID]
+			byID[r.UUID] = b
 			b.all = append(b.all, r)
 			if r.IsMessage() {
 				b.leaf = r
@@ -208,13 +208,13 @@ func (c *Case) findUnreached() {
 		}
 	}
 	var all []*branch
-	of := map[string]*branch{}
+	byID := map[string]*branch{}
 	for _, r := range c.conv.Records() {
 		if c.conv.Has(r) || reached[r] || c.conv.Dropped(r) || r.IsSidechain() || c.beforeBoundary(r) {
 			continue
 		}
 		up := c.conv.Parent(r)
-		b := of[up]
+		b := byID[up]
 		switch {
 		case b != nil:
 			b.all = append(b.all, r)
@@ -227,7 +227,7 @@ func (c *Case) findUnreached() {
 			b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
 			all = append(all, b)
 		}
-		of[r.UUID] = b
+		byID[r.UUID] = b
 	}
 	n := 0
 	for _, b := range all {
@@ -284,14 +284,14 @@ func (c *Case) reportUnreached(b *branch) {
 		}}}
 	}
 	if !c.conv.Profile.Checkpoint && len(d.fixes) > 0 && !c.gains(c.after(d.fixes[0].Edit)) {
-		f.Severity, d.fixes, d.not = repair.Note, nil, &repair.RefusalError{Final: true, Why: goesOnAtLatest}
+		f.Severity, d.fixes, d.refusal = repair.Note, nil, &repair.RefusalError{Final: true, Why: goesOnAtLatest}
 	}
 	c.report(f, d)
 }
 
 // answered reports whether the branch has an answer.
 func (c *Case) answered(b *branch) bool {
-	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.Type == transcript.Assistant && c.speak(r) })
+	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.Type == transcript.Assistant && c.anySent(r) })
 }
 
 // concurrent reports whether another process wrote the branch: the transcript would tell if

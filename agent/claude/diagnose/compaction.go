@@ -84,7 +84,7 @@ func (c *Case) lastAnswer(before *transcript.Record) (ids []string) {
 
 // isSent reports whether something of the records with these ids is sent.
 func (c *Case) isSent(ids []string) bool {
-	return slices.ContainsFunc(ids, func(id string) bool { return c.speak(c.conv.Record(id)) })
+	return slices.ContainsFunc(ids, func(id string) bool { return c.anySent(c.conv.Record(id)) })
 }
 
 func metadata(anchor string, ids []string) []byte {

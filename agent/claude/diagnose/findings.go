@@ -9,11 +9,11 @@ import (
 	"mend/session"
 )
 
-// A found is what is known of a finding.
+// A found explains a finding and has its fixes.
 type found struct {
-	why   string
-	fixes []repair.Fix
-	not   *repair.RefusalError // why there is no fix
+	why     string
+	fixes   []repair.Fix
+	refusal *repair.RefusalError // why there is no fix
 }
 
 // report adds a finding.
@@ -33,8 +33,8 @@ func keyOf(f repair.Finding) string { return f.Code + "\x00" + f.Detail + "\x00"
 // Describe implements [repair.Case].
 func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: c.found[keyOf(f)].why, Text: f.Text}
-	if not := c.found[keyOf(f)].not; not != nil {
-		d.WhyNot = not.Why
+	if refusal := c.found[keyOf(f)].refusal; refusal != nil {
+		d.WhyNot = refusal.Why
 	}
 	return d
 }
@@ -43,8 +43,8 @@ func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 func (c *Case) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
 	d := c.found[keyOf(f)]
 	switch {
-	case d.not != nil:
-		return nil, d.not
+	case d.refusal != nil:
+		return nil, d.refusal
 	case len(d.fixes) > 0 && c.base.drafts > maxDrafts:
 		return nil, &repair.RefusalError{Why: fmt.Sprintf("mend stopped after %d attempts: the transcript has too many faults that depend on each other.", maxDrafts), Final: true}
 	}
@@ -92,9 +92,9 @@ func (c *Case) gains(e edits) bool {
 	return after.Sent() > c.Sent() || slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
 }
 
-// speak reports whether something of the records is sent if they are in the conversation: of an
-// answer of nothing but thinking 2.1 sends nothing.
-func (c *Case) speak(rs ...*transcript.Record) bool {
+// anySent reports whether a block of the records is sent if they are in the conversation: 2.1
+// sends nothing of an answer that has only thinking.
+func (c *Case) anySent(rs ...*transcript.Record) bool {
 	return slices.ContainsFunc(rs, func(r *transcript.Record) bool {
 		return r.Sendable() > 0 && (!c.conv.Profile.Tolerant || slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() }))
 	})

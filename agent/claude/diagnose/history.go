@@ -31,7 +31,7 @@ const (
 func (c *Case) findBreaks() {
 	_, all := c.missing()
 	for i, b := range c.conv.Breaks {
-		if !slices.ContainsFunc(c.conv.Breaks[i:], func(b transcript.Break) bool { return c.speak(b.Found...) }) {
+		if !slices.ContainsFunc(c.conv.Breaks[i:], func(b transcript.Break) bool { return c.anySent(b.Found...) }) {
 			break
 		}
 		f := c.recordFinding(ruleBreak, MissingHistory, b.Record.UUID)
@@ -42,9 +42,9 @@ func (c *Case) findBreaks() {
 		switch {
 		case c.conv.Ambiguous(b):
 			f.Severity = repair.Note
-			d.not = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself. The transcript does not show whether that is damage, so it is left alone."}
+			d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself. The transcript does not show whether that is damage, so it is left alone."}
 		case !c.canEdit(b.Record.UUID):
-			d.not = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
+			d.refusal = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
 		default:
 			up := b.Next.UUID
 			d.fixes = []repair.Fix{{
@@ -74,7 +74,7 @@ func (c *Case) findSkipped() {
 			skipped = append(skipped, o)
 		}
 		n := transcript.Sendable(skipped)
-		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.speak(skipped...) {
+		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.anySent(skipped...) {
 			continue
 		}
 		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
@@ -218,7 +218,7 @@ func (c *Case) findSubagentLast() {
 	f.Text = "the conversation does not reach the request"
 	d := found{why: "Records of a subagent are behind the conversation, and this version of Claude Code goes on with them: nothing of the conversation reaches the model."}
 	if slices.ContainsFunc(behind, func(r *transcript.Record) bool { return !c.canEdit(r.UUID) }) {
-		d.not = &repair.RefusalError{Final: true, Why: "One of these records has no line of its own. Versions from 2.0 load the conversation."}
+		d.refusal = &repair.RefusalError{Final: true, Why: "One of these records has no line of its own. Versions from 2.0 load the conversation."}
 	} else {
 		d.fixes = []repair.Fix{{
 			Text: "These records stay in the transcript as notes that are not sent: the conversation is sent again.", Whole: true,

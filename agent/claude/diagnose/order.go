@@ -158,7 +158,7 @@ func (c *Case) findFirstPrompt(q request.Request) {
 	uuid := newID([]byte("prompt before " + first.UUID))
 	line := c.base.last[first.UUID]
 	if first.IsBoundary() || !c.canEdit(first.UUID) {
-		start.not = &repair.RefusalError{Why: "The record has no line of its own."}
+		start.refusal = &repair.RefusalError{Why: "The record has no line of its own."}
 		c.report(f, start)
 		return
 	}

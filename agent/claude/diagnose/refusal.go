@@ -137,24 +137,24 @@ var otherBlockTypes = []string{
 // findContentRefusals reports blocks that the provider refuses whatever is around them.
 func (c *Case) findContentRefusals(blocks []sentBlock) {
 	for _, b := range blocks {
-		at := func(rule string, class repair.Class, says, why string, fixes ...repair.Fix) {
+		report := func(rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
 			f := c.recordFinding(rule, class, b.record.UUID)
-			f.Detail, f.Text = fmt.Sprint(b.Index), says
+			f.Detail, f.Text = fmt.Sprint(b.Index), message
 			d := found{why: why, fixes: fixes}
 			if !c.canEdit(b.record.UUID) {
-				d = found{why: why, not: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
+				d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
 			}
 			c.report(f, d)
 		}
-		c.checkText(b, at)
-		c.checkCall(b, at)
-		c.checkMedia(b, at)
-		c.checkShape(b, at)
-		c.checkInner(b, at)
+		c.checkText(b, report)
+		c.checkCall(b, report)
+		c.checkMedia(b, report)
+		c.checkShape(b, report)
+		c.checkInner(b, report)
 	}
 }
 
-type reporter func(rule string, class repair.Class, says, why string, fixes ...repair.Fix)
+type reporter func(rule string, class repair.Class, message, why string, fixes ...repair.Fix)
 
 // placeholder returns the text in place of missing content.
 func (c *Case) placeholder() string {
@@ -165,19 +165,19 @@ func (c *Case) placeholder() string {
 }
 
 // checkText is R5 and R11.
-func (c *Case) checkText(b sentBlock, at reporter) {
+func (c *Case) checkText(b sentBlock, report reporter) {
 	const empty, blank = "messages: text content blocks must be non-empty", "messages: text content blocks must contain non-whitespace text"
 	if b.Type == request.Text && transcript.IsBlank(b.Text) {
-		rule, says := "R11", blank
+		rule, message := "R11", blank
 		if b.Text == "" || c.linked.Profile.Tolerant {
-			rule, says = "R5", empty
+			rule, message = "R5", empty
 		}
-		at(rule, repair.EmptyContentMessage, says, "The text of this message is empty, and the provider refuses that.",
+		report(rule, repair.EmptyContentMessage, message, "The text of this message is empty, and the provider refuses that.",
 			replaceText(b, c.placeholder(), fmt.Sprintf("The text becomes %q.", c.placeholder())))
 	}
 	for i, in := range b.Content {
 		if in.Type == request.Text && transcript.IsBlank(in.Text) {
-			at("R5", repair.EmptyContentMessage, empty, "The result of a tool call holds an empty text, and the provider refuses that.",
+			report("R5", repair.EmptyContentMessage, empty, "The result of a tool call holds an empty text, and the provider refuses that.",
 				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
 					return editInner(raw, i, func([]byte) []byte { return []byte(`{"type":"text","text":"(no content)"}`) })
 				}))
@@ -186,19 +186,19 @@ func (c *Case) checkText(b sentBlock, at reporter) {
 }
 
 // checkCall is R13, R14 and R24.
-func (c *Case) checkCall(b sentBlock, at reporter) {
+func (c *Case) checkCall(b sentBlock, report reporter) {
 	if b.Type != request.ToolUse {
 		return
 	}
 	if !idPattern.MatchString(b.ToolID) {
-		at("R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
+		report("R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
 	}
 	if !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{") {
 		to := []byte("{}")
 		if s := strings.TrimSpace(string(b.Input)); s != "" && s != "null" {
 			to = []byte(`{"value":` + s + `}`)
 		}
-		at("R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
+		report("R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
 			editBlock(b, "The input becomes an object.", "", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, to, "input") }))
 	}
 	if len(b.ToolName) > maxToolName || !idPattern.MatchString(b.ToolName) {
@@ -206,7 +206,7 @@ func (c *Case) checkCall(b sentBlock, at reporter) {
 		if name = name[:min(len(name), maxToolName)]; name == "" {
 			name = "unknown"
 		}
-		at("R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
+		report("R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
 			editBlock(b, fmt.Sprintf("The name becomes %s.", name), "the name", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(name), "name") }))
 	}
 }
@@ -245,16 +245,16 @@ func (c *Case) hasCall(id string) bool {
 
 // checkMedia is R15, R18 and the like: an image or a document that cannot be sent. Version 2.1
 // leaves most of them out by itself, after a refusal.
-func (c *Case) checkMedia(b sentBlock, at reporter) {
+func (c *Case) checkMedia(b sentBlock, report reporter) {
 	if b.stored != nil && b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		at("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
+		report("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
 	}
 	if p := c.problemOf(b.Block); p.rule != "" {
-		at(p.rule, repair.InvalidFile, p.says, p.why, replaceText(b, lostFile(b.Block, notSendable), "The image becomes a line of text."))
+		report(p.rule, repair.InvalidFile, p.message, p.why, replaceText(b, lostFile(b.Block, notSendable), "The image becomes a line of text."))
 	}
 	for i, in := range b.Content {
 		if p := c.problemOf(in); p.rule != "" {
-			at(p.rule, repair.InvalidFile, p.says, p.why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
+			report(p.rule, repair.InvalidFile, p.message, p.why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
 				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, notSendable)) })
 			}))
 		}
@@ -262,7 +262,7 @@ func (c *Case) checkMedia(b sentBlock, at reporter) {
 }
 
 // An imageProblem is why an image makes prompts fail.
-type imageProblem struct{ rule, says, why string }
+type imageProblem struct{ rule, message, why string }
 
 // problemOf returns the problem of an image, without a rule if there is none.
 func (c *Case) problemOf(b *request.Block) imageProblem {
@@ -301,7 +301,7 @@ func lostFile(b *request.Block, why string) string {
 }
 
 // checkShape is R23 and R25.
-func (c *Case) checkShape(b sentBlock, at reporter) {
+func (c *Case) checkShape(b sentBlock, report reporter) {
 	if b.stored == nil || b.stored.Record.IsString() {
 		return
 	}
@@ -313,7 +313,7 @@ func (c *Case) checkShape(b sentBlock, at reporter) {
 			if s, ok := jsonedit.Text(b.stored.Raw); ok && !transcript.IsBlank(s) {
 				text = s
 			}
-			at("R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
+			report("R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
 				editBlock(b, "The block becomes a line of text.", "the block", func([]byte) ([]byte, error) { return textBlock(text), nil }))
 		}
 		return
@@ -322,7 +322,7 @@ func (c *Case) checkShape(b sentBlock, at reporter) {
 		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
 		switch {
 		case field < 0:
-			at("R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
+			report("R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
 						return raw, slices.ContainsFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
@@ -331,14 +331,14 @@ func (c *Case) checkShape(b sentBlock, at reporter) {
 			return
 		case name == "content" && c.linked.Profile.Tolerant: // sent as a text, whatever it is
 		case allowed[field].First != "" && !strings.Contains(allowed[field].First, value[:1]):
-			at("R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
+			report("R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
 			return
 		}
 	}
 }
 
 // checkInner is R23 inside results.
-func (c *Case) checkInner(b sentBlock, at reporter) {
+func (c *Case) checkInner(b sentBlock, report reporter) {
 	if b.Type != request.ToolResult || b.stored == nil {
 		return
 	}
@@ -354,7 +354,7 @@ func (c *Case) checkInner(b sentBlock, at reporter) {
 		if transcript.IsBlank(text) {
 			text = "(no content)"
 		}
-		at("R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
+		report("R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
 			editBlock(b, "It becomes a line of text.", "", func(raw []byte) ([]byte, error) {
 				return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
 			}))

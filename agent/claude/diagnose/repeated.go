@@ -83,6 +83,6 @@ func (d *draft) splitRepeated(first, second int, id string) error {
 }
 
 // belongsTo reports whether a record is part of the same answer as another one.
-func belongsTo(r, of *transcript.Record) bool {
-	return r.MessageID != "" && r.MessageID == of.MessageID
+func belongsTo(r, other *transcript.Record) bool {
+	return r.MessageID != "" && r.MessageID == other.MessageID
 }

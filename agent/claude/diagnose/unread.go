@@ -43,7 +43,7 @@ func (c *Case) findUnread() {
 			x.fixes = c.readAgain(u, u.record.UUID == e.leaf)
 		} else {
 			f.Severity = repair.Note
-			x.not = &repair.RefusalError{Final: true, Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}
+			x.refusal = &repair.RefusalError{Final: true, Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}
 		}
 		c.report(f, x)
 	}

@@ -30,9 +30,9 @@ func (c *Case) findUnreadable() bool {
 	case c.salvageable():
 		return false
 	case len(bytes.Trim(c.base.Data, "\x00")) == 0:
-		d.not = &repair.RefusalError{Helps: true, Final: true, Why: "The file has nothing but NUL bytes, as after a crash of the machine: its text is lost. Only a backup has it."}
+		d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "The file has nothing but NUL bytes, as after a crash of the machine: its text is lost. Only a backup has it."}
 	default:
-		d.not = &repair.RefusalError{Helps: true, Final: true, Why: "No line of the file is a complete record."}
+		d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "No line of the file is a complete record."}
 	}
 	c.report(f, d)
 	return true

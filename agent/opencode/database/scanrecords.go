@@ -205,8 +205,8 @@ func (scan *recordScan) readRow(ref session.Ref, use func(*session.Record) bool)
 func (scan *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 	return func(yield func(*session.Record) bool) {
 		for scan.hasPart {
-			of, _ := scan.part.Col("message_id")
-			if string(of.Bytes) != message {
+			parent, _ := scan.part.Col("message_id")
+			if string(parent.Bytes) != message {
 				return
 			}
 			id, ok := validID(&scan.part)

@@ -100,11 +100,11 @@ func (g recordContext) lastID() string {
 	return ids[len(ids)-1] + "_" + g.p.ID
 }
 
-// ids returns the valid ids of the message's other parts that of accepts.
-func (g recordContext) ids(of func(*record.Part) bool) []string {
+// ids returns the valid ids of those other parts of the message that accept accepts.
+func (g recordContext) ids(accept func(*record.Part) bool) []string {
 	var ids []string
 	for i := range g.m.Parts {
-		if p := &g.m.Parts[i]; p.Ref != g.p.Ref && strings.HasPrefix(p.ID, partPrefix) && of(p) {
+		if p := &g.m.Parts[i]; p.Ref != g.p.Ref && strings.HasPrefix(p.ID, partPrefix) && accept(p) {
 			ids = append(ids, p.ID)
 		}
 	}

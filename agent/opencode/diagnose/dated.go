@@ -39,8 +39,8 @@ func (c *simulation) futureDate(f fault) string {
 }
 
 func whyEndsWithAnswer(c *simulation, f fault) string {
-	if of := c.original(c.message(f.Ref)); of != nil {
-		return fmt.Sprintf("The record %s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, of.Ref.Message)
+	if original := c.original(c.message(f.Ref)); original != nil {
+		return fmt.Sprintf("The record %s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, original.Ref.Message)
 	}
 	at := c.futureDate(f)
 	if at == "" {
@@ -95,9 +95,9 @@ func (c *simulation) original(m *record.Message) *record.Message {
 	if m == nil || m.ID == "" || m.ID == m.Ref.Message {
 		return nil
 	}
-	of := m.Ref
-	of.Message = m.ID
-	return c.message(of)
+	ref := m.Ref
+	ref.Message = m.ID
+	return c.message(ref)
 }
 
 // fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
@@ -112,12 +112,12 @@ func fixCopies(c *simulation) []fix {
 	copies, loses := map[session.Ref]bool{}, ""
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		of := c.original(m)
-		if of == nil || m.Ref.Message < next {
+		original := c.original(m)
+		if original == nil || m.Ref.Message < next {
 			continue
 		}
 		copies[m.Ref] = true
-		if len(m.Parts) > 0 || !bytes.Equal(m.Data, of.Data) {
+		if len(m.Parts) > 0 || !bytes.Equal(m.Data, original.Data) {
 			loses = "Whatever is only in a copy and not in its message."
 		}
 	}

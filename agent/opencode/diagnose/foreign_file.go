@@ -132,11 +132,11 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 	for _, v := range c.violations(use) {
 		was[v.Rule]++
 	}
-	of := make(map[session.Ref]bool, len(live))
+	examined := make(map[session.Ref]bool, len(live))
 	for _, i := range live {
-		of[c.s.Files[i].Ref] = true
+		examined[c.s.Files[i].Ref] = true
 	}
-	for _, v := range c.violationsWith(use, func(f *record.File) bool { return of[f.Ref] }) {
+	for _, v := range c.violationsWith(use, func(f *record.File) bool { return examined[f.Ref] }) {
 		if was[v.Rule]--; was[v.Rule] < 0 {
 			return &v
 		}

@@ -196,11 +196,11 @@ func salvageFixes(k *facts, f fault) []fix {
 	return salvagePartFixes(k, f)
 }
 
-// completions returns the fixes of records that of accepts and that some version of the
+// completions returns the fixes of records that accept accepts and that some version of the
 // agent cannot read: one of them may be what seems to be lost.
-func (c *simulation) completions(of func(session.Ref) bool) (fixes []fix) {
+func (c *simulation) completions(accept func(session.Ref) bool) (fixes []fix) {
 	for _, f := range c.screenFailures() {
-		if of(f.Ref) {
+		if accept(f.Ref) {
 			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Text: f.Why})...)
 		}
 	}

@@ -39,11 +39,11 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkEveryProfile(b *testing.B) {
 	s := longSession()
 	for b.Loop() {
-		of := new(render.Renderer).Read(s)
+		view := new(render.Renderer).Read(s)
 		for _, p := range render.Profiles() {
-			q := of.Render(render.Settings{Profile: p})
-			of.Check(anthropic.Provider{}, q, true)
-			of.Check(anthropic.Provider{}, q, false)
+			q := view.Render(render.Settings{Profile: p})
+			view.Check(anthropic.Provider{}, q, true)
+			view.Check(anthropic.Provider{}, q, false)
 		}
 	}
 }

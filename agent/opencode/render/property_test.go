@@ -45,16 +45,16 @@ func TestDamaged(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
 			s = s.Clone()
 			damageSession(t, s)
-			of, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
+			view, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
 			for _, p := range render.Profiles() {
 				set := render.Settings{Profile: p, NoPrompt: standing}
-				q, fresh := of.Render(set), render.Render(s, set)
+				q, fresh := view.Render(set), render.Render(s, set)
 				if !equalRequests(q, fresh) {
 					t.Fatalf("%s: the Renderer makes\n%s\nRender makes\n%s", p.Version, anthropic.JSON(q.Request), anthropic.JSON(fresh.Request))
 				}
 				checkRequest(t, s, q)
 				for _, thinking := range []bool{true, false} {
-					if got, want := of.Check(anthropic.Provider{}, q, thinking), render.Check(anthropic.Provider{}, q, thinking); !reflect.DeepEqual(got, want) {
+					if got, want := view.Check(anthropic.Provider{}, q, thinking), render.Check(anthropic.Provider{}, q, thinking); !reflect.DeepEqual(got, want) {
 						t.Fatalf("%s: the Renderer's Check says %v, Check %v", p.Version, got, want)
 					}
 					compareWithEndpoint(t, q, thinking)

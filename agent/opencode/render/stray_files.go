@@ -36,8 +36,8 @@ func WithFiles(s *record.Session, keep func(*record.File) bool) *record.Session 
 			continue
 		}
 		r := session.Record{Ref: f.Ref, Defect: &session.Defect{Kind: session.Malformed, Why: "the file does not exist"}}
-		if of := records[f.Reads]; of != nil {
-			r.Data, r.Defect = of.Data, of.Defect
+		if read := records[f.Reads]; read != nil {
+			r.Data, r.Defect = read.Data, read.Defect
 		}
 		if f.Ref.Message == "" && r.Defect == nil && !strings.HasPrefix(path.Base(f.Opens), record.MessagePrefix) {
 			r.Data, r.Defect = nil, &session.Defect{Kind: session.Malformed, Why: "its name does not begin with " + record.MessagePrefix}

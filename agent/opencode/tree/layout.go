@@ -253,22 +253,22 @@ func (l *layout) match(pattern, names []string) (session.Ref, bool) {
 // down to it in Part: "part.1" is the folder of all parts in layout opencode.
 
 // folderRef returns the ref of the folder at the first n names of the path of a record.
-func (l *layout) folderRef(of session.Ref, n int) session.Ref {
-	if of.Kind == session.KindFile {
-		of.Kind = recordKind(of)
+func (l *layout) folderRef(rec session.Ref, n int) session.Ref {
+	if rec.Kind == session.KindFile {
+		rec.Kind = recordKind(rec)
 	}
-	p, _ := l.pattern(of.Kind, of.Project != "")
-	r := session.Ref{Kind: session.KindFolder, Session: of.Session}
+	p, _ := l.pattern(rec.Kind, rec.Project != "")
+	r := session.Ref{Kind: session.KindFolder, Session: rec.Session}
 	for _, name := range p.names[:n] {
 		switch name {
 		case "{project}":
-			r.Project = of.Project
+			r.Project = rec.Project
 		case "{message}":
-			r.Message = of.Message
+			r.Message = rec.Message
 		}
 	}
-	if n < len(p.names)-1 || of.Kind == session.KindSession || of.Kind == session.KindProject {
-		r.Part = fmt.Sprintf("%v.%d", of.Kind, n)
+	if n < len(p.names)-1 || rec.Kind == session.KindSession || rec.Kind == session.KindProject {
+		r.Part = fmt.Sprintf("%v.%d", rec.Kind, n)
 	}
 	return r
 }

@@ -82,19 +82,19 @@ func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
 
 // eachRecordAndFile calls yield for each record in the folder, and reports the other files
 // that the agent opens there.
-func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, of session.Ref, yield func(name, id string)) {
+func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, folder session.Ref, yield func(name, id string)) {
 	if !tr.layout.opensAllFiles {
-		tr.eachRecord(d, of.Message, yield)
+		tr.eachRecord(d, folder.Message, yield)
 		return
 	}
-	names := tr.names(d, of.Message)
+	names := tr.names(d, folder.Message)
 	for _, name := range names {
-		if !tr.failed() && name[0] != '.' && !isRecordName(of, name) {
-			tr.addOther(recordFolder{d, of}, d, name)
+		if !tr.failed() && name[0] != '.' && !isRecordName(folder, name) {
+			tr.addOther(recordFolder{d, folder}, d, name)
 		}
 	}
 	for _, name := range names {
-		if isRecordName(of, name) && !tr.failed() {
+		if isRecordName(folder, name) && !tr.failed() {
 			yield(name, strings.TrimSuffix(name, suffix))
 		}
 	}
@@ -102,9 +102,9 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, of session.Ref, yield fu
 
 // isRecordName reports whether a record in the folder can have that name. The agent
 // crashes on a message whose id does not begin with the prefix, so it wrote none.
-func isRecordName(of session.Ref, name string) bool {
+func isRecordName(folder session.Ref, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
-	return ok && session.ValidateID(id) == nil && (of.Message != "" || strings.HasPrefix(id, record.MessagePrefix))
+	return ok && session.ValidateID(id) == nil && (folder.Message != "" || strings.HasPrefix(id, record.MessagePrefix))
 }
 
 // ignoredByAgent reports whether the agent ignores an entry with the name of a record
@@ -187,10 +187,10 @@ func newFile(ref session.Ref, at string, e *safedir.Entry, fixed string) record.
 // openedPath returns the path that the agent opens for a file, relative to the folder. It
 // starts with a slash unless the agent appends the suffix to the path of the folder
 // itself.
-func (tr *treeReader) openedPath(of session.Ref, rel string) string {
+func (tr *treeReader) openedPath(folder session.Ref, rel string) string {
 	name := utf16.Encode([]rune(rel)) // the agent counts UTF-16 units, and decodes invalid UTF-8 differently
 	cut := string(utf16.Decode(name[:max(0, len(name)-len(suffix))]))
-	if of.Message == "" {
+	if folder.Message == "" {
 		cut, _, _ = strings.Cut(cut, "/")
 	}
 	if cut = strings.TrimSuffix(cut, "/"); cut != "" {
@@ -225,7 +225,7 @@ func (tr *treeReader) openedRef(b recordFolder, rel string) session.Ref {
 }
 
 // addFileInPlace reports a regular file in the place of the folder of records at p.
-func (tr *treeReader) addFileInPlace(p string, of session.Ref) {
+func (tr *treeReader) addFileInPlace(p string, folder session.Ref) {
 	d, err := tr.root.Sub(path.Dir(p))
 	if err != nil {
 		return // reported elsewhere
@@ -241,8 +241,8 @@ func (tr *treeReader) addFileInPlace(p string, of session.Ref) {
 		if !hidden {
 			why = e.ReplaceProblem()
 		}
-		of.Kind = session.KindFile
-		tr.files = append(tr.files, newFile(of, p, &e, why))
+		folder.Kind = session.KindFile
+		tr.files = append(tr.files, newFile(folder, p, &e, why))
 	}
 }
 

@@ -47,14 +47,14 @@ type messageExtras struct {
 // eachMessage calls visit for each of a session's messages with the name of its record and
 // its index, several at a time, each with a reader of its own, and adds their findings to
 // tr. ref is that of the messages, without an id.
-func (tr *treeReader) eachMessage(of session.Ref, names []string, visit func(w *treeReader, message session.Ref, name string, i int)) {
+func (tr *treeReader) eachMessage(ref session.Ref, names []string, visit func(w *treeReader, message session.Ref, name string, i int)) {
 	if len(names) == 0 {
 		return
 	}
 	before := len(tr.stamp.data)
 	tr.stamp.data = append(tr.stamp.data, make([]byte, len(names)*sha256.Size)...)
-	pool := &readPool{tr: tr, ref: of, names: names, visit: visit, sums: tr.stamp.data[before:], workers: 1}
-	if pool.partsDir = tr.openPartsRoot(of); pool.partsDir != nil {
+	pool := &readPool{tr: tr, ref: ref, names: names, visit: visit, sums: tr.stamp.data[before:], workers: 1}
+	if pool.partsDir = tr.openPartsRoot(ref); pool.partsDir != nil {
 		defer pool.partsDir.Close()
 	}
 	pool.wg.Go(pool.work)
