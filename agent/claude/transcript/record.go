@@ -151,7 +151,7 @@ func (r *Record) setMessage(v jsonedit.Value) {
 	}
 }
 
-// hasContent reports whether the content is a string or a list.
+// HasContent reports whether the content is a string or a list.
 func (r *Record) HasContent() bool {
 	return len(r.content) > 0 && (r.content[0] == '"' || r.content[0] == '[')
 }
