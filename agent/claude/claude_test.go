@@ -197,6 +197,39 @@ func TestSubagent(t *testing.T) {
 	s.repairAndUndo(c, id)
 }
 
+// Old results of a subagent are cleared, and its newest compaction is taken back, as of a session.
+func TestTrimSubagent(t *testing.T) {
+	for name, shape := range map[string]string{"trim": "baseline", "uncompact": "compaction"} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(t, "none")
+			s.data = nil
+			for _, line := range fixture.Shape(shape).Lines {
+				if bytes.Contains(line, []byte(`"isSidechain"`)) { // there are no others in it
+					s.data = append(append(s.data, line...), '\n')
+				}
+			}
+			s.data = bytes.ReplaceAll(s.data, []byte(`"isSidechain":false`), []byte(`"isSidechain":true,"agentId":"`+fixture.Subagent+`"`))
+			s.file = filepath.Join(strings.TrimSuffix(s.file, ".jsonl"), "subagents", "agent-"+fixture.Subagent+".jsonl")
+			if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s.write(s.data)
+			c := s.client()
+			head, err := c.Session(t.Context(), fixture.Session+".agent-"+fixture.Subagent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "trim" {
+				if p, err := c.ProposeTrim(t.Context(), head, repair.TrimRequest{Goal: 1}); err != nil || len(p.Outputs) == 0 {
+					t.Errorf("ProposeTrim = %+v, %v, want results", p, err)
+				}
+			} else if p, err := c.ProposeUncompact(t.Context(), head, repair.UncompactRequest{}); err != nil || p.Messages <= 0 {
+				t.Errorf("ProposeUncompact = %+v, %v, want more messages", p, err)
+			}
+		})
+	}
+}
+
 // repairAndUndo repairs one record of a session, and checks that an undo restores the transcript.
 func (s testStore) repairAndUndo(c *mend.Client, id string) {
 	s.t.Helper()

@@ -67,6 +67,12 @@ func subagent(id string) (owner, agent string, ok bool) {
 	return owner, agent, ok && isSessionID(owner)
 }
 
+// agentOf returns the id of the subagent whose transcript it is, "" for a session's.
+func agentOf(head session.Head) string {
+	_, agent, _ := subagent(head.ID)
+	return agent
+}
+
 // locate returns the id and the project of the transcript at a path below the root.
 func locate(p string) (id, project string) {
 	dir, name := path.Dir(p), strings.TrimSuffix(path.Base(p), suffix)

@@ -104,9 +104,8 @@ func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Text
 	if err != nil {
 		return nil, e, err
 	}
-	_, agentID, _ := subagent(head.ID)
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Agent: agentID, Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Texts: texts,
+		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Texts: texts,
 	}), e, nil
 }
 
@@ -125,8 +124,7 @@ func (s *store) Records(_ context.Context, head session.Head) (all []session.Rec
 	if err != nil {
 		return nil, err
 	}
-	_, agentID, _ := subagent(head.ID)
-	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentID, Data: e.Data}).Records {
+	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data}).Records {
 		all = append(all, *r)
 	}
 	return all, nil
@@ -154,8 +152,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 		return s.newCase(head, o, diagnose.Texts{}, freshFor) // for the error
 	}
 	defer f.Close()
-	_, agentID, _ := subagent(head.ID)
-	if transcript.IsUsual(io.LimitReader(f, e.Size), o.Version, agentID) {
+	if transcript.IsUsual(io.LimitReader(f, e.Size), o.Version, agentOf(head)) {
 		return nil, e, nil
 	}
 	_, err = f.Seek(0, io.SeekStart)
@@ -166,7 +163,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	if err != nil {
 		return nil, e, fmt.Errorf("reading transcript %s: %w", head.ID, err)
 	}
-	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentID, Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor)})
+	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor)})
 	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
 		return s.newCase(head, o, diagnose.Texts{}, freshFor)
 	}
@@ -219,7 +216,7 @@ func (s *store) Trim(_ context.Context, head session.Head, r repair.TrimRequest)
 	if err != nil {
 		return repair.Trimmed{}, err
 	}
-	return diagnose.Trim(diagnose.Source{Ref: head.Ref, Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
+	return diagnose.Trim(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
 }
 
 // Uncompact implements [agent.Trimmer].
@@ -228,5 +225,5 @@ func (s *store) Uncompact(_ context.Context, head session.Head, r repair.Uncompa
 	if err != nil {
 		return repair.Uncompacted{}, err
 	}
-	return diagnose.Uncompact(diagnose.Source{Ref: head.Ref, Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
+	return diagnose.Uncompact(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
 }

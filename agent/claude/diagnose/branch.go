@@ -70,7 +70,7 @@ func (c *Case) findBranches() {
 		}
 		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
-		d := found{why: fmt.Sprintf("%d branches follow one record: %d blocks do not reach the model%s.", len(branches)+1, n, promptsIn(all))}
+		d := found{why: fmt.Sprintf("%d branches follow one record: %d blocks do not reach the model%s.", len(branches)+1, n, c.promptsIn(all))}
 		if c.conv.Profile.Checkpoint || goesBefore(own) {
 			d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		} else {
@@ -99,7 +99,7 @@ func (c *Case) noteLeft(left []*branch) {
 	}
 	f.Severity, f.Detail, f.Text = repair.Note, "left", blocks+" beside the conversation"
 	c.report(f, found{
-		why:     fmt.Sprintf("Beside the conversation there is more: %s that %s not reach the model%s.", blocks, do, promptsIn(all)),
+		why:     fmt.Sprintf("Beside the conversation there is more: %s that %s not reach the model%s.", blocks, do, c.promptsIn(all)),
 		refusal: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
 	})
 }
@@ -263,7 +263,7 @@ func (c *Case) reportUnreached(b *branch) {
 	n := transcript.Sendable(b.all)
 	f := c.recordFinding(ruleBreak, MissingHistory, b.root.UUID)
 	f.Detail, f.Text = "unreached", fmt.Sprintf("%d blocks are not in the conversation", n)
-	d := found{why: fmt.Sprintf("The record before this one is not in the transcript, and the conversation does not go on from here: %d blocks do not reach the model%s.", n, promptsIn(b.all))}
+	d := found{why: fmt.Sprintf("The record before this one is not in the transcript, and the conversation does not go on from here: %d blocks do not reach the model%s.", n, c.promptsIn(b.all))}
 	text := fmt.Sprintf("It is put back in its place in the conversation: %d blocks are sent again.", n)
 	path := c.path()
 	at := slices.IndexFunc(path, func(r *transcript.Record) bool { return r.IsPrompt() && c.conv.Place(r) > c.conv.Place(b.root) })

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (c *Case) findBreaks() {
 		n := transcript.Sendable(b.Found)
 		blocks := fmt.Sprintf("%d of %d blocks", n, max(all, n))
 		f.Text = blocks + " do not reach the request"
-		d := found{why: fmt.Sprintf("%s So Claude Code stops there: %s in the file do not reach the model%s.", breakWhy(b), blocks, promptsIn(b.Found))}
+		d := found{why: fmt.Sprintf("%s So Claude Code stops there: %s in the file do not reach the model%s.", breakWhy(b), blocks, c.promptsIn(b.Found))}
 		switch {
 		case c.conv.Ambiguous(b):
 			f.Severity = repair.Note
@@ -80,7 +81,7 @@ func (c *Case) findSkipped() {
 		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
 		f.Detail, f.Text = "skipped", fmt.Sprintf("%d blocks do not reach the request", n)
 		c.report(f, found{
-			why: fmt.Sprintf("The record before this one is not in the transcript, and Claude Code goes on with an earlier one: %d blocks between them do not reach the model%s.", n, promptsIn(skipped)),
+			why: fmt.Sprintf("The record before this one is not in the transcript, and Claude Code goes on with an earlier one: %d blocks between them do not reach the model%s.", n, c.promptsIn(skipped)),
 			fixes: []repair.Fix{{
 				Text: fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n), Alike: true,
 				Edit: func(d repair.Draft) error { return d.(*draft).setParent(r.UUID, before.UUID) },
@@ -105,14 +106,14 @@ func breakWhy(b transcript.Break) string {
 	return "The record before this one is not in the transcript: its line was lost, torn, or never written."
 }
 
-// promptsIn names the first prompts among the records.
-func promptsIn(rs []*transcript.Record) string {
+// promptsIn names the first prompts among the records. Those that begin with "<" are the program's.
+func (c *Case) promptsIn(rs []*transcript.Record) string {
 	rs = slices.Clone(rs)
-	slices.Reverse(rs)
+	slices.SortFunc(rs, func(a, b *transcript.Record) int { return cmp.Compare(c.conv.Place(a), c.conv.Place(b)) })
 	var names []string
 	more := 0
 	for _, r := range rs {
-		if !r.IsPrompt() || r.Title() == "" {
+		if !r.IsPrompt() || r.Title() == "" || strings.HasPrefix(r.Title(), "<") {
 			continue
 		}
 		if len(names) == 3 {

@@ -54,7 +54,7 @@ func uncompact(c *Case, r repair.UncompactRequest) (u repair.Uncompacted, err er
 		}
 	}
 	for _, o := range c.conv.Records() {
-		if o.IsBoundary() && !o.IsSidechain() && o != b {
+		if o.IsBoundary() && c.conv.Owns(o) && o != b {
 			u.Earlier++
 		}
 	}
