@@ -124,11 +124,12 @@ func TestUndoBehindAgent(t *testing.T) {
 }
 
 // While a process uses the transcript, an undo is refused; by force the old lines are
-// appended again.
+// appended again, and the user is told.
 func TestInUse(t *testing.T) {
 	storetest.NeedWrites(t)
 	root, _ := rootEnding(t, endings["whole"])
-	s := mustOpen(t, root, linestore.Options{InUse: func(string) string { return "process 7" }})
+	var notes []string
+	s := mustOpen(t, root, linestore.Options{InUse: func(string) string { return "process 7" }, Note: func(text string) { notes = append(notes, text) }})
 	ops := appendOps(t, root)[:1]
 	st := storetest.Apply(t, s, ops)
 	after := content(t, root)
@@ -140,6 +141,9 @@ func TestInUse(t *testing.T) {
 	staged, err := s.Prepare(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "the old lines are appended again") {
+		t.Errorf("the notes are %q, want one", notes)
 	}
 	if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
 		t.Fatalf("Commit = %+v, %v", out, err)

@@ -63,7 +63,8 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if s.opt.InUse != nil {
 		use = s.opt.InUse(tx.path)
 	}
-	plan, bad, why := tx.edit(t, use != "" && p.Force)
+	appendOnly := use != "" && p.Force
+	plan, bad, why := tx.edit(t, appendOnly)
 	if bad != nil {
 		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
 	}
@@ -75,6 +76,9 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		if st.Dir, err = tx.stage(t.data, plan.apply(t.data, true), e); err != nil {
 			return change.Staged{}, err
 		}
+	}
+	if appendOnly && slices.ContainsFunc(tx.ops, func(op lineOp) bool { return op.Pre != nil && op.Post != nil && t.shadows(&op) }) {
+		tx.note("a process uses the transcript, so the old lines are appended again: the transcript does not get its old bytes back")
 	}
 	tx.addNewline(plan)
 	for _, op := range tx.ops {
