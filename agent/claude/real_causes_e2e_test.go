@@ -3,6 +3,7 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -166,6 +167,7 @@ func TestRealFullDisk(t *testing.T) {
 	if err != nil || len(r.Remaining) > 0 {
 		t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}
+	repaired := h.Read(fixture.Session)
 	after := h.Prompt(fixture.Session, prompt, true)
 	t.Logf("before %d blocks, repair %q, after %d", len(before.Blocks), id, len(after.Blocks))
 	if lost := len(before.Blocks) < healthy; !after.Answered || len(after.Blocks) < healthy || (id != "") != lost || !lost && *version == fixture.Versions[0] {
@@ -174,9 +176,12 @@ func TestRealFullDisk(t *testing.T) {
 	if id == "" {
 		return
 	}
+	h.Put(fixture.Session, repaired)
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
 	}
-	_ = p
+	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, written) {
+		t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(written))
+	}
 }
