@@ -16,6 +16,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
+
+	"mend/internal/claude"
 )
 
 // A screen is a terminal of 80 columns and 24 rows, and all that was shown on it.
@@ -219,5 +221,40 @@ func TestTerminal(t *testing.T) {
 	}
 	if !maps.Equal(ts.snapshot(), damaged) {
 		t.Error("the store is not as it was")
+	}
+}
+
+// Without a session, repair asks for those of each agent: a no for one is none for the other.
+func TestRepairAsksPerAgent(t *testing.T) {
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("text behind tool"))
+	home := t.TempDir()
+	file := filepath.Join(home, ".claude", "projects", "-home-user-project", claude.Session+".jsonl")
+	broken := claude.ByName("parent unknown").Broken()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, broken, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", filepath.Dir(ts.data))
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	s := newScreen(t)
+	code := make(chan int, 1)
+	go func() {
+		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
+		cmd := a.root()
+		a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+		cmd.SetArgs([]string{"repair"})
+		code <- a.report(cmd.ExecuteContext(t.Context()))
+	}()
+	before := ts.snapshot()
+	s.wait(`Repair "A title"?`)
+	s.press("n\n")
+	s.wait(`Repair "P1first`)
+	s.press("y\n")
+	if got := <-code; got != exitProblems {
+		t.Errorf("exit code %d, want %d:\n%s", got, exitProblems, s.shown())
+	}
+	if now, err := os.ReadFile(file); err != nil || len(now) <= len(broken) || !maps.Equal(ts.snapshot(), before) {
+		t.Errorf("Claude Code: %d bytes, %v, %d before; OpenCode unchanged: %t", len(now), err, len(broken), maps.Equal(ts.snapshot(), before))
 	}
 }

@@ -118,6 +118,7 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 	}
 	named := len(names) > 0
 	var left error
+	done, declined := false, false
 	for i, c := range clients {
 		if i > 0 {
 			a.printf("\n")
@@ -130,9 +131,20 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 		if err != nil {
 			return err
 		}
-		if left = worst(left, a.repairHeads(ctx, c, heads, f, req, named)); ctx.Err() != nil {
+		some, err := a.repairHeads(ctx, c, heads, f, req, named)
+		done = done || some
+		if errors.Is(err, errDeclined) {
+			declined, err = true, nil
+		}
+		if left = worst(left, err); ctx.Err() != nil {
 			break
 		}
+	}
+	switch {
+	case declined && done:
+		left = worst(left, errProblems)
+	case declined:
+		left = worst(left, errDeclined)
 	}
 	return left
 }
@@ -154,18 +166,20 @@ func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Reques
 		a.printAPIError(x.Error)
 	}
 	req.Error = &x.Error
-	return a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
+	_, err = a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
+	return err
 }
 
-// repairHeads repairs sessions of one store.
-func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.Head, f repairFlags, req repair.Request, named bool) error {
+// repairHeads repairs sessions of one store. done says that it changed any.
+func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
 	a.printStore(c)
 	proposals, err := a.propose(ctx, c, heads, req, named)
 	if ctx.Err() != nil {
-		return err
+		return false, err
 	}
 	run := repairRun{app: a, client: c, flags: f, request: req, named: named, proposals: proposals}
-	return run.finish(ctx, err)
+	err = run.finish(ctx, err)
+	return len(run.done) > 0, err
 }
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
