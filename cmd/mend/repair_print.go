@@ -10,7 +10,7 @@ import (
 )
 
 // printProposal prints a session and what a repair does to it: a line of what is wrong, of what
-// is done and of what is lost, and with verbose each finding.
+// is done and of what is lost, or with verbose each finding, and how much more is sent if that is known.
 func (a *app) printProposal(p proposal, verbose bool) {
 	if a.asJSON {
 		return
@@ -30,6 +30,9 @@ func (a *app) printProposal(p proposal, verbose bool) {
 		a.printFact("wrong", summary(fixed, faultOf))
 		a.printFact("fix", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }))
 		a.printFact("lost", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Loses) }))
+	}
+	if r := p.result; r.SentAfter > r.SentBefore {
+		a.printFact("sent", []string{fmt.Sprintf("%d blocks of the conversation, %d before", r.SentAfter, r.SentBefore)})
 	}
 	switch {
 	case verbose && len(left) > 0:
