@@ -100,8 +100,11 @@ func lostTexts(c *diagnose.Case, healthy, sent []string) (lost []string) {
 			answered[up.UUID] = true
 		}
 	}
-	stored := map[string]bool{}
+	stored, boundary := map[string]bool{}, c.Conversation().Boundary
 	for _, r := range c.Conversation().Records() {
+		if boundary != nil && c.Conversation().Has(boundary) && c.Conversation().Place(r) < c.Conversation().Place(boundary) {
+			continue // compacted
+		}
 		if !answered[r.UUID] && !c.Conversation().Has(r) || c.Conversation().Dropped(r) || !c.Conversation().Owns(r) || r.Sendable() == 0 {
 			continue
 		}

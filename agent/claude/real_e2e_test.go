@@ -121,7 +121,7 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 			o.Rule = cmp.Or(o.Rule, f.Rule)
 		}
 	}
-	if !before.Answered && o.Rule == "" {
+	if !before.Answered && o.Rule == "" && before.Rule != "R7" { // only the provider can check a signature
 		t.Errorf("before: refused with %s and no finding: %s", before.Rule, before.Output)
 	}
 	h.Put(fixture.Session, data)

@@ -141,6 +141,11 @@ const (
 	caveat     = "27623a"
 	command    = "fe951c"
 	output     = "d9620d"
+	first      = "6c6eb4"
+	answer24   = "425563"
+	answer15   = "03c3f7" // before the last prompt before the compaction
+	last101    = "672ef5" // the last prompt
+	after92    = "48a50d" // the first prompt behind the compaction
 	unknownID  = "00000000-0000-4000-8000-000000000000"
 )
 
@@ -215,6 +220,16 @@ func image(bytes int) map[string]any {
 	return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": strings.Repeat("A", bytes)}}
 }
 
+// spoken returns a prompt behind a record, and its answer. Their ids end in n and n+1.
+func spoken(parent string, n int, at, text string) [][]byte {
+	common := fmt.Sprintf(`"isSidechain":false,"sessionId":%q,"version":"2.1.330","cwd":"/home/user/project"`, Session)
+	id := func(n int) string { return fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", n) }
+	return [][]byte{
+		fmt.Appendf(nil, `{"parentUuid":%q,"type":"user","uuid":%q,"timestamp":"%s.000Z","message":{"role":"user","content":[{"type":"text","text":%q},{"type":"text","text":"and more"}]},%s}`, parent, id(n), at, text, common),
+		fmt.Appendf(nil, `{"parentUuid":%q,"type":"assistant","uuid":%q,"timestamp":"%s.500Z","message":{"id":"msg_02b%d","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"Yes, %s."}]},%s}`, id(n), id(n+1), at, n, text, common),
+	}
+}
+
 // texts is a list of blocks of text.
 func texts(all ...string) (list []any) {
 	for _, text := range all {
@@ -228,6 +243,31 @@ func media(kind, mediaType string, data any) func(*Transcript) {
 	source := map[string]any{"type": "base64", "media_type": mediaType, "data": data}
 	return content(prompt3, []any{map[string]any{"type": kind, "source": source}, map[string]any{"type": "text", "text": "see"}})
 }
+
+// beforeCompaction adds a prompt and its answer behind an answer that is before the compaction,
+// before a record of the transcript, or at its end.
+func beforeCompaction(t *Transcript, before string) {
+	i, at := len(t.Lines), "2026-11-22T17:30:00"
+	if before != "" {
+		i, at = t.at(before), "2026-11-22T17:00:00"
+	}
+	t.Lines = slices.Insert(slices.Clone(t.Lines), i, spoken(t.uuid(answer15), 1, at, "from the other process")...)
+}
+
+// noteBefore adds a note at the end behind an answer that is before the compaction.
+func noteBefore(t *Transcript) {
+	t.appendLine(fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"system","subtype":"turn_duration","uuid":%q,"timestamp":"2026-11-22T17:30:00.000Z","durationMs":7}`, t.uuid(answer15), unknownID))
+}
+
+func nothingPreserved(t *Transcript) {
+	t.edit(boundary, func(r map[string]any) { r["compactMetadata"] = map[string]any{"trigger": "manual", "preTokens": 32} })
+}
+
+// GIFs of one pixel, on screens of 9,000 and of 2,001.
+const (
+	wideImage  = "R0lGODdhKCMBAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="
+	largeImage = "R0lGODdh0QcBAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="
+)
 
 const tooLarge = 5<<20 + 4
 
@@ -326,6 +366,79 @@ var Damages = []Damage{
 		t.edit(think16, func(r map[string]any) { r["uuid"] = t.uuid(answer55) })
 	}},
 
+	// A second process goes on behind a prompt before the compaction.
+	{Name: "two processes, one compacts and goes on", Shape: "compaction", Apply: func(t *Transcript) {
+		beforeCompaction(t, last101)
+	}},
+	{Name: "two processes, one compacts and the other goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, "") }},
+	{Name: "two processes, one compacts, preserves nothing and goes on", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		beforeCompaction(t, last101)
+	}},
+	{Name: "two processes, one compacts, preserves nothing, and the other goes on", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		beforeCompaction(t, "")
+	}},
+	{Name: "a note behind the compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) { noteBefore(t) }},
+	{Name: "a note behind a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		noteBefore(t)
+	}},
+	{Name: "context behind a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		parent(context14, t.uuid(answer15))(t)
+	}},
+	{Name: "prompt behind a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		parent(last101, t.uuid(answer15))(t)
+	}},
+	{Name: "prompt behind a compaction hangs before what it preserves", Shape: "compaction", Apply: func(t *Transcript) {
+		parent(last101, t.uuid(answer15))(t)
+	}},
+	{Name: "summary of a compaction that preserves nothing lost", Shape: "compaction", Apply: all(nothingPreserved, lost(summary))},
+	{Name: "boundary that preserves nothing, with a parent", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		parent(boundary, t.uuid(preserved2))(t)
+	}},
+	{Name: "boundary with a parent", Shape: "compaction", Apply: func(t *Transcript) { parent(boundary, t.uuid(preserved2))(t) }},
+	{Name: "records of the compaction before what is compacted", Shape: "fork", Apply: func(t *Transcript) {
+		i, k := t.at(boundary), t.at(summary)
+		lines := [][]byte{t.Lines[i], t.Lines[k]}
+		t.remove(boundary)
+		t.remove(summary)
+		at := t.at(answer24)
+		t.Lines = slices.Insert(slices.Clone(t.Lines), at, lines...)
+	}},
+	{Name: "prompt behind a compaction of a large file hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+		nothingPreserved(t)
+		parent(last101, t.uuid(answer15))(t)
+		t.insert(first, []byte(`{"type":"queue-operation","operation":"enqueue","content":"`+strings.Repeat("x", 5<<20)+`"}`))
+	}},
+	{Name: "compaction that preserves nothing", Shape: "compaction", Apply: nothingPreserved},
+	{Name: "preserved answer with a foreign field", Shape: "compaction", Apply: block(preserved2, func(b map[string]any) { b["foo"] = 1 })},
+	{Name: "preserved messages torn", Shape: "compaction", Apply: all(torn(preserved1), torn(preserved2))},
+	{Name: "preserved thinking behind its text", Shape: "compaction", Apply: func(t *Transcript) {
+		var a, b any
+		t.edit(preserved1, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
+		t.edit(preserved2, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
+		content(preserved1, b)(t)
+		content(preserved2, a)(t)
+	}},
+	{Name: "summary torn", Shape: "compaction", Apply: torn(summary)},
+	{Name: "summary without its parent", Shape: "compaction", Apply: parent(summary, unknownID)},
+	{Name: "anchor of what is preserved unknown", Shape: "compaction", Apply: func(t *Transcript) {
+		t.edit(boundary, func(r map[string]any) {
+			m := r["compactMetadata"].(map[string]any)
+			m["preservedMessages"].(map[string]any)["anchorUuid"] = unknownID
+			m["preservedSegment"].(map[string]any)["anchorUuid"] = unknownID
+		})
+	}},
+	{Name: "line of the boundary led by NUL bytes", Shape: "compaction", Apply: func(t *Transcript) {
+		i := t.at(boundary)
+		t.Lines[i] = append([]byte("\x00\x00\x00"), t.Lines[i]...)
+	}},
+	{Name: "first prompt behind a compaction torn", Shape: "compaction", Apply: torn(after92)},
+
 	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }},
 
 	{Name: "two processes, one behind a prompt without an answer", Apply: func(t *Transcript) {
@@ -380,6 +493,7 @@ var Damages = []Damage{
 	{Name: "large image in an early prompt", Apply: content(prompt3, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}})},
 	{Name: "document data a number", Apply: media("document", "application/pdf", 7)},
 	{Name: "two large images in early prompts", Apply: all(media("image", "image/png", strings.Repeat("A", tooLarge)), content(prompt4, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}}))},
+	{Name: "large image in the last prompt", Apply: content(prompt7, append([]any{image(tooLarge)}, texts("see")...))},
 	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{image(tooLarge)} })},
 
 	// What Claude Code lives with.
@@ -431,6 +545,11 @@ var Damages = []Damage{
 		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(answer3), unknownID)
 		parent(prompt4, unknownID)(t)
 		t.Lines = append(t.Lines[:i:i], append([][]byte{line}, t.Lines[i:]...)...)
+	}},
+	{Name: "progress record that hangs on an early record", Apply: func(t *Transcript) {
+		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(prompt3), unknownID)
+		t.insert(prompt6, line)
+		parent(prompt6, unknownID)(t)
 	}},
 	{Name: "garbage lines", Apply: func(t *Transcript) {
 		t.Lines = append(t.Lines[:20:20], append([][]byte{[]byte("<<<<<<< HEAD"), nil, []byte("[1,2]"), []byte("7")}, t.Lines[20:]...)...)
@@ -519,6 +638,19 @@ var Damages = []Damage{
 		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": "bm90IGFuIGltYWdl"}}}
 	})},
 	{Name: "image of another type", Apply: media("image", "image/jpeg", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")},
+	{Name: "image over 8,000 pixels", Apply: media("image", "image/gif", wideImage)},
+	{Name: "image over 8,000 pixels, in a result", Apply: block(result4, func(b map[string]any) {
+		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/gif", "data": wideImage}}}
+	})},
+	{Name: "21 images over 2,000 pixels", Apply: func(t *Transcript) {
+		var list []any
+		for range 21 {
+			list = append(list, map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/gif", "data": largeImage}})
+		}
+		content(prompt3, append(list, texts("see")...))(t)
+	}},
+	{Name: "document that is no PDF", Apply: media("document", "application/pdf", "bm90IGEgUERG")},
+	{Name: "signature of another account", Apply: block(think3, func(b map[string]any) { b["signature"] = "c2lnbmVkIGVsc2V3aGVyZQ==" })},
 	{Name: "a record again", Apply: func(t *Transcript) {
 		t.appendLine(t.changed(answer3, func(r map[string]any) {
 			r["message"].(map[string]any)["content"] = []any{map[string]any{"type": "text", "text": "again"}}

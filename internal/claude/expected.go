@@ -40,7 +40,7 @@ func Expected(c *diagnose.Case) []string {
 func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 	r := c.Conversation().Record(b.Ref().Message)
 	switch {
-	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)):
+	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)) && c.Conversation().Profile.Tolerant:
 		return nil // it is sent inside a text of the program
 	case r != nil && r.Type == transcript.Attachment:
 		return nil // it is sent as a text of the system

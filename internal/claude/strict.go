@@ -9,7 +9,7 @@ import (
 )
 
 // strict has the rules of the Messages API that package endpoint does not check: R5 inside
-// results, and R23 to R25 (docs/claude-code.md). They are written here a second time, so that a test
+// results, and R22 to R25 (docs/claude-code.md). They are written here a second time, so that a test
 // compares two implementations.
 func strict(body []byte) (rule, message string) {
 	var r struct {
@@ -77,6 +77,17 @@ func wrongType(kind, name string, value json.RawMessage) bool {
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
+// notPDF reports whether a source says that it is a PDF and is none.
+func notPDF(source json.RawMessage) bool {
+	var s struct {
+		Type string
+		Mime string `json:"media_type"`
+		Data []byte // is decoded
+	}
+	err := json.Unmarshal(source, &s)
+	return s.Type == "base64" && s.Mime == "application/pdf" && (err != nil || !strings.HasPrefix(string(s.Data), "%PDF-"))
+}
+
 func strictBlock(b map[string]json.RawMessage) (rule, message string) {
 	var kind, name string
 	_ = json.Unmarshal(b["type"], &kind)
@@ -96,6 +107,9 @@ func strictBlock(b map[string]json.RawMessage) (rule, message string) {
 		if wrongType(kind, name, value) {
 			return "R23", "." + kind + "." + name + ": Input should be a valid " + valid[name]
 		}
+	}
+	if kind == "document" && notPDF(b["source"]) {
+		return "R22", ".pdf.source.base64.data: The PDF specified was not valid."
 	}
 	if kind == "tool_use" && (json.Unmarshal(b["name"], &name) != nil || !toolName.MatchString(name)) {
 		return "R24", ".tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"

@@ -17,3 +17,7 @@ func (Provider) Name() string { return "anthropic" }
 // LargestImage is the largest image that the API accepts: the length of its base64
 // text in bytes.
 const LargestImage = 5 << 20
+
+// ManyImages is the largest number of images in a request that may each have 8,000 pixels a side.
+// With more of them each may have 2,000.
+const ManyImages = 20

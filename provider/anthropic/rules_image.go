@@ -9,8 +9,7 @@ import (
 
 const (
 	largestSide   = 8000 // in pixels
-	manyImages    = 20   // a request with more images has another limit
-	largestOfMany = 2000
+	largestOfMany = 2000 // in a request with more than ManyImages
 )
 
 // checkImages returns a violation for every image for which check returns a text. The
@@ -108,7 +107,7 @@ func wideImage(r request.Request, _ bool) []request.Violation {
 		case !info.Image():
 		case side > largestSide:
 			return fmt.Sprintf(".data: At least one of the image dimensions exceed max allowed size: %d pixels", largestSide)
-		case side > largestOfMany && count > manyImages:
+		case side > largestOfMany && count > ManyImages:
 			return fmt.Sprintf(".data: At least one of the image dimensions exceed max allowed size for many-image requests: %d pixels", largestOfMany)
 		}
 		return ""

@@ -194,9 +194,9 @@ func (c *Case) branches(path []*transcript.Record) (all []*branch) {
 // maxUnreached is how many unreached parts are found at a time: each takes a look at all records.
 const maxUnreached = 64
 
-// findUnreached reports prompts and answers whose parent is not in the transcript or behind them,
-// and from which the conversation does not go on: the program noted its end before they were
-// written, or later ones have an earlier parent.
+// findUnreached reports prompts and answers whose parent is not in the transcript, behind them, or
+// before a compaction, and from which the conversation does not go on: the program noted its end
+// before they were written, or later ones have an earlier parent.
 func (c *Case) findUnreached() {
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Rewound || c.conv.Agent != "" {
 		return
@@ -221,7 +221,7 @@ func (c *Case) findUnreached() {
 			if r.IsMessage() {
 				b.leaf = r
 			}
-		case c.conv.Record(up) != nil && !c.beginsCycle(r) || up == "" && (!strings.HasPrefix(r.Version, "2.1.") || !r.IsPrompt()) || r.IsBoundary() || r.Summary:
+		case c.isCompacted(up) && !tellsRewinds(r) || c.conv.Record(up) != nil && !c.isCompacted(up) && !c.beginsCycle(r) || up == "" && (!strings.HasPrefix(r.Version, "2.1.") || !r.IsPrompt()) || r.IsBoundary() || r.Summary:
 			continue
 		default:
 			b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
@@ -236,6 +236,12 @@ func (c *Case) findUnreached() {
 			c.reportUnreached(b)
 		}
 	}
+}
+
+// isCompacted reports whether a record is before the compaction with which the conversation begins.
+func (c *Case) isCompacted(uuid string) bool {
+	r, b := c.conv.Record(uuid), c.conv.Boundary
+	return r != nil && b != nil && !c.conv.Has(r) && (c.conv.Has(b) || c.conv.Dropped(r)) && c.conv.Place(r) < c.conv.Place(b)
 }
 
 // beginsCycle reports whether a record names one that comes behind it as the record before it.
@@ -263,7 +269,11 @@ func (c *Case) reportUnreached(b *branch) {
 	n := transcript.Sendable(b.all)
 	f := c.recordFinding(ruleBreak, MissingHistory, b.root.UUID)
 	f.Detail, f.Text = "unreached", fmt.Sprintf("%d blocks are not in the conversation", n)
-	d := found{why: fmt.Sprintf("The record before this one is not in the transcript, and the conversation does not go on from here: %d blocks do not reach the model%s.", n, c.promptsIn(b.all))}
+	before := "not in the transcript"
+	if c.isCompacted(c.conv.Parent(b.root)) {
+		before = "before the compaction"
+	}
+	d := found{why: fmt.Sprintf("The record before this one is %s, and the conversation does not go on from here: %d blocks do not reach the model%s.", before, n, c.promptsIn(b.all))}
 	text := fmt.Sprintf("It is put back in its place in the conversation: %d blocks are sent again.", n)
 	path := c.path()
 	at := slices.IndexFunc(path, func(r *transcript.Record) bool { return r.IsPrompt() && c.conv.Place(r) > c.conv.Place(b.root) })
@@ -300,5 +310,8 @@ func (c *Case) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound {
 		return false
 	}
-	return semver.Compare("v"+own.Version, marksRewinds) >= 0 && semver.Compare("v"+b.root.Version, marksRewinds) >= 0
+	return tellsRewinds(own) && tellsRewinds(b.root)
 }
+
+// tellsRewinds reports whether the version that wrote the record stores when the user goes back.
+func tellsRewinds(r *transcript.Record) bool { return semver.Compare("v"+r.Version, marksRewinds) >= 0 }

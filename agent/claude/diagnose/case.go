@@ -50,6 +50,7 @@ type Case struct {
 
 	conv     *transcript.Conversation // as it is
 	linked   *transcript.Conversation // with all breaks repaired
+	images   int                      // in the request
 	findings repair.Findings
 	found    map[string]found // by the key of the finding
 }
@@ -70,7 +71,8 @@ func New(s Source) *Case {
 }
 
 func newBase(s Source) *base {
-	b := &base{Source: s, lines: transcript.Parse(s.Data, max(s.Size, int64(len(s.Data)))), last: map[string]int{}}
+	b := &base{Source: s, last: map[string]int{}}
+	b.lines = transcript.Parse(s.Data, b.size())
 	if s.Version == "" {
 		b.Version = lastVersion(b.lines)
 	}
@@ -82,6 +84,9 @@ func newBase(s Source) *base {
 	}
 	return b
 }
+
+// size returns the size of the file in bytes.
+func (b *base) size() int64 { return max(b.Size, int64(len(b.Data))) }
 
 // lastVersion returns the version of the program that wrote last.
 func lastVersion(lines []transcript.Line) string {
@@ -105,7 +110,7 @@ func newCase(b *base, e edits) *Case {
 func loadCase(b *base, e edits) *Case {
 	c := &Case{base: b, edits: e, found: map[string]found{}}
 	c.apply()
-	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version), b.Agent)
+	c.conv = transcript.Load(c.lines, b.size(), transcript.ProfileOf(b.Version), b.Agent)
 	return c
 }
 
@@ -127,7 +132,7 @@ func (c *Case) keepLeaf(leaf string) {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
 	})
 	lines = append(lines, appended(raw))
-	conv := transcript.Load(lines, c.conv.Profile, c.conv.Agent)
+	conv := transcript.Load(lines, c.base.size(), c.conv.Profile, c.conv.Agent)
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}

@@ -42,7 +42,7 @@ func (c *Case) summary() (last *transcript.Record) {
 func (c *Case) reportSummaryLost(b, summary *transcript.Record) {
 	before := 0
 	for _, r := range c.conv.Records() {
-		if c.conv.Dropped(r) {
+		if c.conv.Owns(r) && !c.conv.Has(r) && c.conv.Place(r) < c.conv.Place(b) {
 			before += r.Sendable()
 		}
 	}

@@ -101,6 +101,8 @@ func breakWhy(b transcript.Break) string {
 		return "The record names no record before it, though it does not begin the conversation."
 	case transcript.ParentCycle:
 		return "The record names a later record, or itself, as the record before it."
+	case transcript.DroppedParent:
+		return "The record names one from before the compaction as the record before it, and Claude Code no longer has that."
 	case transcript.UnknownParent:
 	}
 	return "The record before this one is not in the transcript: its line was lost, torn, or never written."

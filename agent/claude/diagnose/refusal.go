@@ -98,7 +98,7 @@ func (c *Case) link() *transcript.Conversation {
 	if raw := c.conv.Record(c.edits.leafOf(c.base)); raw != nil {
 		lines = append(lines, appended(raw.Raw))
 	}
-	return transcript.Load(lines, c.conv.Profile, c.conv.Agent)
+	return transcript.Load(lines, c.base.size(), c.conv.Profile, c.conv.Agent)
 }
 
 // sent returns the blocks of the request that are stored.
@@ -136,6 +136,7 @@ var otherBlockTypes = []string{
 
 // findContentRefusals reports blocks that the provider refuses whatever is around them.
 func (c *Case) findContentRefusals(blocks []sentBlock) {
+	c.images = countImages(blocks)
 	for _, b := range blocks {
 		report := func(rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
 			f := c.recordFinding(rule, class, b.record.UUID)
@@ -152,6 +153,17 @@ func (c *Case) findContentRefusals(blocks []sentBlock) {
 		c.checkShape(b, report)
 		c.checkInner(b, report)
 	}
+}
+
+func countImages(blocks []sentBlock) (n int) {
+	for _, b := range blocks {
+		for _, x := range append([]*request.Block{b.Block}, b.Content...) {
+			if x.Type == request.Image {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 type reporter func(rule string, class repair.Class, message, why string, fixes ...repair.Fix)
@@ -250,38 +262,53 @@ func (c *Case) checkMedia(b sentBlock, report reporter) {
 		report("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
 	}
 	if p := c.problemOf(b.Block); p.rule != "" {
-		report(p.rule, repair.InvalidFile, p.message, p.why, replaceText(b, lostFile(b.Block, notSendable), "The image becomes a line of text."))
+		fix := replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text.")
+		fix.Alike = !p.alone
+		report(p.rule, repair.InvalidFile, p.message, p.why, fix)
 	}
 	for i, in := range b.Content {
 		if p := c.problemOf(in); p.rule != "" {
-			report(p.rule, repair.InvalidFile, p.message, p.why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
+			fix := editBlock(b, "The file becomes a line of text.", "the file", func(raw []byte) ([]byte, error) {
 				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, notSendable)) })
-			}))
+			})
+			fix.Alike = !p.alone
+			report(p.rule, repair.InvalidFile, p.message, p.why, fix)
 		}
 	}
 }
 
-// An imageProblem is why an image makes prompts fail.
-type imageProblem struct{ rule, message, why string }
+// A fileProblem is why an image or a document makes prompts fail.
+type fileProblem struct {
+	rule, message, why string
+	alone              bool // the others can be sent when this one is not
+}
 
-// problemOf returns the problem of an image, without a rule if there is none.
-func (c *Case) problemOf(b *request.Block) imageProblem {
+// problemOf returns the problem of an image or a document, without a rule if there is none.
+func (c *Case) problemOf(b *request.Block) fileProblem {
+	const refused = "The provider refuses this file; version 2.1 of Claude Code leaves it out by itself."
 	switch {
-	case b.Type != request.Image:
-		return imageProblem{}
-	case len(b.Data) > anthropic.LargestImage:
-		return imageProblem{"R15", "image exceeds 5 MB maximum", "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."}
+	case b.Type == request.Image && len(b.Data) > anthropic.LargestImage:
+		return fileProblem{rule: "R15", message: "image exceeds 5 MB maximum", why: "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."}
 	case c.linked.Profile.Tolerant:
-		return imageProblem{}
+		return fileProblem{}
+	case b.Type == request.Document && b.Mime == pdf && b.URL == "" && b.MediaInfo().Type != pdf:
+		return fileProblem{rule: "R22", message: "The PDF specified was not valid.", why: refused}
+	case b.Type != request.Image:
+		return fileProblem{}
 	}
-	alone := request.Request{Turns: []request.Turn{{Role: "user", Blocks: []*request.Block{b}}}}
-	for _, v := range provider.Check(anthropic.Provider{}, alone, false) {
-		if slices.Contains(imageRules, v.Rule) {
-			return imageProblem{v.Rule, v.Message, "The provider refuses this image; version 2.1 of Claude Code leaves it out by itself."}
+	// More than ManyImages must be smaller each.
+	for _, n := range []int{1, min(c.images, anthropic.ManyImages+1)} {
+		copies := request.Request{Turns: []request.Turn{{Role: "user", Blocks: slices.Repeat([]*request.Block{b}, n)}}}
+		for _, v := range provider.Check(anthropic.Provider{}, copies, false) {
+			if slices.Contains(imageRules, v.Rule) {
+				return fileProblem{v.Rule, v.Message, refused, n > 1}
+			}
 		}
 	}
-	return imageProblem{}
+	return fileProblem{}
 }
+
+const pdf = "application/pdf"
 
 // imageRules are the rules of images that version 2.1 gets over.
 var imageRules = []string{"R18", "R19", "R20", "R21"}
@@ -402,10 +429,10 @@ func members(object []byte) iter.Seq2[string, string] {
 // findRest reports what else the provider refuses. Of that, versions from 2.1 get over what is
 // wrong with thinking and media by themselves.
 func (c *Case) findRest(q request.Request) {
-	searched := []string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16", "R18", "R19", "R20"}
+	searched := []string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16", "R18", "R19", "R20", "R21"}
 	why := "This version of Claude Code sends the message as it is stored, and the provider refuses it; version 2.1 leaves it out by itself."
 	if c.linked.Profile.Tolerant {
-		searched = append(searched, "R9", "R21")
+		searched = append(searched, "R9")
 		why = "Claude Code sends the message as it is stored, and the provider refuses it."
 	}
 	for _, f := range c.findings.All() {

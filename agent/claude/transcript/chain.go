@@ -23,7 +23,8 @@ type Cause uint8
 
 // The causes.
 const (
-	UnknownParent Cause = iota // the parent is not in the file, or before a compaction
+	UnknownParent Cause = iota // the parent is not in the file
+	DroppedParent              // the parent is before a compaction
 	NoParent                   // null, missing or of a wrong type
 	ParentCycle                // the parent is the record itself, or comes behind it
 )
@@ -40,11 +41,15 @@ func (c *Conversation) walk() {
 	slices.Reverse(c.Chain)
 }
 
-// above returns the record that the program takes for the parent, nil where it stops.
+// above returns the record that the program takes for the parent, nil where it stops. What is before
+// a compaction on the way is not sent.
 func (c *Conversation) above(r *Record) *Record {
+	if r.IsBoundary() {
+		return nil
+	}
 	if up := c.parent[r.UUID]; up != "" {
-		if p := c.records[up]; p != nil && !c.walked[up] && !c.dropped[up] {
-			return p
+		if c.Sees(up) && !c.walked[up] {
+			return c.records[up]
 		}
 	} else if r.ParentKind != ParentOther {
 		return nil
@@ -385,15 +390,14 @@ func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
 	switch {
 	case c.parent[r.UUID] == "":
 		b.Why = NoParent
-	case c.sees(c.parent[r.UUID]):
+	case c.Sees(c.parent[r.UUID]):
 		b.Why = ParentCycle
 		return b, c.InCycle(r)
+	case c.records[c.parent[r.UUID]] != nil:
+		b.Why = DroppedParent
 	}
 	return b, true
 }
-
-// sees reports whether the program has a record with that id: not those before a compaction.
-func (c *breakWalk) sees(uuid string) bool { return c.records[uuid] != nil && !c.dropped[uuid] }
 
 // InCycle reports whether the parents of a record lead back to it.
 func (c *Conversation) InCycle(r *Record) bool {
@@ -422,7 +426,7 @@ func (c *breakWalk) findRoots() {
 	for _, o := range c.order {
 		var path []string
 		id := o.UUID
-		for c.roots[id] == "" && c.sees(c.parent[id]) {
+		for c.roots[id] == "" && c.Sees(c.parent[id]) {
 			path = append(path, id)
 			c.roots[id] = id // so that a cycle ends
 			id = c.parent[id]

@@ -2,9 +2,9 @@ package transcript
 
 import "slices"
 
-// relinkPreserved hangs the records that the last compaction preserves behind its anchor, and
-// drops the others before it.
-func (c *Conversation) relinkPreserved() {
+// relinkPreserved hangs the records that the last compaction preserves behind its anchor. If any
+// compaction preserves records, or the file is large, the others before the last one are dropped.
+func (c *Conversation) relinkPreserved(large bool) {
 	last, naming := -1, -1
 	for i, r := range c.order {
 		if !r.IsBoundary() || !c.Owns(r) && !c.Profile.Regroup {
@@ -19,8 +19,11 @@ func (c *Conversation) relinkPreserved() {
 		return
 	}
 	c.Boundary = c.order[last]
+	if naming < 0 && !large || !c.Profile.Regroup {
+		return
+	}
 	keep := map[string]bool{}
-	if naming == last && c.Profile.Regroup {
+	if naming == last {
 		anchor, ids, ok := c.preservedBy(c.Boundary)
 		if !ok {
 			return
@@ -180,10 +183,10 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 func (c *Conversation) continues(from, to string) bool {
 	answer := c.answerOf(to)
 	seen := map[string]bool{}
-	for id := from; id != "" && !seen[id]; id = c.parent[id] {
+	for id := from; c.Sees(id) && !seen[id]; id = c.parent[id] {
 		seen[id] = true
 		r := c.records[id]
-		if id == to || r != nil && answer != "" && id != from && r.Type == Assistant && r.MessageID == answer {
+		if id == to || answer != "" && id != from && r.Type == Assistant && r.MessageID == answer {
 			return true
 		}
 	}
@@ -194,7 +197,7 @@ func (c *Conversation) continues(from, to string) bool {
 // "" for other records.
 func (c *Conversation) answerOf(uuid string) string {
 	r := c.records[uuid]
-	for n := 0; r != nil && n < len(c.order); n++ {
+	for n := 0; r != nil && !c.dropped[r.UUID] && n < len(c.order); n++ {
 		switch {
 		case r.Type == Assistant:
 			if r.has("tool_use") {
@@ -213,9 +216,9 @@ func (c *Conversation) answerOf(uuid string) string {
 // answer.
 func (c *Conversation) messageAbove(uuid string) *Record {
 	seen := map[string]bool{}
-	for id := uuid; id != "" && !seen[id]; id = c.parent[id] {
+	for id := uuid; c.Sees(id) && !seen[id]; id = c.parent[id] {
 		seen[id] = true
-		if r := c.records[id]; r == nil || r.IsMessage() {
+		if r := c.records[id]; r.IsMessage() {
 			return r
 		}
 	}
@@ -228,7 +231,7 @@ func (c *Conversation) latestBelow(top string) string {
 	var hangs func(id string, depth int) bool
 	memo := map[string]bool{}
 	hangs = func(id string, depth int) bool {
-		if below[id] || id == "" || memo[id] || depth > len(c.order) {
+		if below[id] || !c.Sees(id) || memo[id] || depth > len(c.order) {
 			return below[id]
 		}
 		memo[id] = true
@@ -239,7 +242,7 @@ func (c *Conversation) latestBelow(top string) string {
 	}
 	best, at := top, ""
 	for _, r := range c.order {
-		if !r.IsSidechain() && r.UUID != top && r.Timestamp >= at && hangs(r.UUID, 0) {
+		if !r.IsSidechain() && !c.dropped[r.UUID] && r.UUID != top && r.Timestamp >= at && hangs(r.UUID, 0) {
 			best, at = r.UUID, r.Timestamp
 		}
 	}

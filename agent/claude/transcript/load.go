@@ -95,15 +95,15 @@ type Conversation struct {
 	sides   map[string]*freeList
 }
 
-// Load reads the lines as a version of the program does. agent is the id of the subagent whose
-// transcript it is, "" for a session's.
-func Load(lines []Line, p Profile, agent string) *Conversation {
+// Load reads the lines of a file, which has the size, as a version of the program does. agent is the
+// id of the subagent whose transcript it is, "" for a session's.
+func Load(lines []Line, size int64, p Profile, agent string) *Conversation {
 	c := &Conversation{
 		Profile: p, Agent: agent, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
 		dropped: map[string]bool{}, walked: map[string]bool{}, guessed: map[string]bool{}, sides: map[string]*freeList{},
 	}
 	st := c.readRecords()
-	c.relinkPreserved()
+	c.relinkPreserved(size > largeFile)
 	c.Tail = c.findTail(st)
 	c.walk()
 	c.Hidden = c.Leaf != nil && agent == "" && c.Leaf.IsSidechain() && !p.AnySide
@@ -136,6 +136,9 @@ func (c *Conversation) Has(r *Record) bool { return c.walked[r.UUID] }
 
 // Dropped reports whether the record is before a compaction.
 func (c *Conversation) Dropped(r *Record) bool { return c.dropped[r.UUID] }
+
+// Sees reports whether the program has a record with that id: not those before a compaction.
+func (c *Conversation) Sees(uuid string) bool { return c.records[uuid] != nil && !c.dropped[uuid] }
 
 // Place returns the position of the record among all.
 func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }

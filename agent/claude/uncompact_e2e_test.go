@@ -1,0 +1,76 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend"
+	"mend/agent/claude/diagnose"
+	fixture "mend/internal/claude"
+	"mend/repair"
+	"mend/session"
+)
+
+// TestRealUncompact takes back a compaction, with messages that it preserves and without: the real
+// program sends the whole history, each block once; after the undo it sends the summary again.
+func TestRealUncompact(t *testing.T) {
+	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
+		for _, damage := range []string{"preserved messages named by their ends", "compaction that preserves nothing"} {
+			if testing.Short() && version != fixture.Versions[0] {
+				t.Skip("the newest version is the sample")
+			}
+			testUncompact(t, version, h, fixture.ByName(damage).Broken())
+		}
+	})
+}
+
+func testUncompact(t *testing.T, version string, h *fixture.Home, data []byte) {
+	t.Helper()
+	h.Put(fixture.Session, data)
+	before := h.Prompt(fixture.Session, prompt, true)
+	h.Put(fixture.Session, data)
+	c := clientOf(t, h, version)
+	head, err := c.Session(t.Context(), fixture.Session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := c.ProposeUncompact(t.Context(), head, repair.UncompactRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := c.Apply(t.Context(), u.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := h.Read(fixture.Session)
+	if !bytes.HasPrefix(stored, data) || bytes.Count(stored, []byte("\n")) > bytes.Count(data, []byte("\n"))+2 {
+		t.Errorf("more than a line and the leaf are appended: %d bytes before, %d after", len(data), len(stored))
+	}
+	after := h.Prompt(fixture.Session, prompt, true)
+	ref := session.Ref{Kind: session.KindSession, Project: "-home-user", Session: fixture.Session}
+	want := fixture.Expected(diagnose.New(diagnose.Source{Ref: ref, Data: stored, Version: version}))
+	if diff := cmp.Diff(want, after.Blocks); diff != "" || !after.Answered {
+		t.Errorf("answered %t, the request is another one (-expected +real):\n%s", after.Answered, diff)
+	}
+	for _, b := range before.Blocks {
+		if n := strings.Count(strings.Join(after.Blocks, "\n"), b); n != 1 {
+			t.Errorf("this block was sent, and now is %d times: %s", n, b)
+		}
+	}
+	if len(after.Blocks) < len(before.Blocks)+40 {
+		t.Errorf("%d blocks before, %d after", len(before.Blocks), len(after.Blocks))
+	}
+	h.Put(fixture.Session, stored)
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
+		t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(data))
+	}
+}
