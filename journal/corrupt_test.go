@@ -21,7 +21,6 @@ type fixture struct {
 	dir  string
 	file []byte
 	dump [32]byte
-	all  []change.Entry
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -32,7 +31,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	v := &fixture{dir: storetest.FastDir(t)}
 	j := mustOpen(t, v.dir, Options{Now: testClock()})
-	v.all = fillJournal(t, j)
+	fillJournal(t, j)
 	for i := range entries {
 		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: &change.Image{Data: randomBytes(uint64(i), 40)}})
 	}

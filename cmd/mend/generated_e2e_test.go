@@ -236,7 +236,6 @@ func (g *generator) end() {
 
 // An opinion is what mend reports for a session.
 type opinion struct {
-	Session    string
 	Diagnoses  []diagnosis
 	Violations []struct{ Rule string }
 	Request    json.RawMessage

@@ -112,7 +112,7 @@ type scanResult struct {
 	out       string // the whole answer
 }
 
-type diagnosis struct{ Rule, Severity, Record, Why, Cure, Loses string }
+type diagnosis struct{ Rule, Severity, Record, Why string }
 
 // hasBroken reports whether there is a broken diagnosis with the rule.
 func (s scanResult) hasBroken(rule string) bool {

@@ -119,7 +119,7 @@ func verdict(ds []repair.Diagnosis) string {
 }
 
 // Faults that remain in messages with new ids are not reported as fixed.
-func TestRenumberedIsNotCured(t *testing.T) {
+func TestRenumberedIsNotFixed(t *testing.T) {
 	s := unpack(t, 0, func(st damage.Store) {
 		damage.ByName(t, "unknown part type")(st)
 		damage.ByName(t, "ids from before the clock's wrap")(st)

@@ -56,7 +56,6 @@ func (r row) data(session string, file bool) string {
 // A harness has a running agent, and the fixture's session, which each trial changes.
 type harness struct {
 	t       testing.TB
-	version string
 	profile render.Profile // under test
 	session string
 	dir     string // the agent's data directory
@@ -106,7 +105,7 @@ func newHarnessFrom(t testing.TB, version string, thinking bool, input ...string
 	api := endpoint.New(nil)
 	t.Cleanup(api.Close)
 	h := opencode.New(t, exe, api, thinking)
-	l := &harness{t: t, version: version, profile: render.ProfileFor(version), dir: h.DataDir(), api: api}
+	l := &harness{t: t, profile: render.ProfileFor(version), dir: h.DataDir(), api: api}
 	l.readMedia(input)
 	fixture, newest := archive(version)
 	l.session, l.newest = h.Unpack(fixture), newest
