@@ -609,6 +609,12 @@ var Damages = []Damage{
 		parent(prompt4, t.uuid(think3))(t)
 		t.remove(answer3)
 	}},
+	{Name: "thinking without the id of its answer", Apply: func(t *Transcript) {
+		t.edit(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "id") })
+	}},
+	{Name: "thinking with a list for the id of its answer", Apply: func(t *Transcript) {
+		t.edit(think3, func(r map[string]any) { r["message"].(map[string]any)["id"] = []any{} })
+	}},
 	{Name: "last answer of thinking only", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(text4)] }},
 	{Name: "a subagent's records at the end", Apply: func(t *Transcript) {
 		prompt := t.changed(prompt3, func(r map[string]any) {

@@ -279,7 +279,8 @@ func short(b map[string]any) string {
 		b["text"] = strings.TrimSpace(text)
 	}
 	if text, ok := b["content"].(string); ok { // the program puts its own texts behind some results
-		b["content"], _, _ = strings.Cut(text, "\n\n"+added[0])
+		text, _, _ = strings.Cut(text, "\n\n"+added[0])
+		b["content"] = strings.TrimSpace(text) // as it does then
 	}
 	line, err := json.Marshal(b)
 	if err != nil || len(line) > 1000 {

@@ -195,7 +195,7 @@ func (b *builder) dropEmpty() {
 func (b *builder) dropThinkingOnly() {
 	spoken := map[string]bool{}
 	for _, m := range b.messages {
-		spoken[m.id] = spoken[m.id] || slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return !x.IsThinking() })
+		spoken[m.id] = spoken[m.id] || m.role == session.RoleAssistant && slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return !x.IsThinking() })
 	}
 	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return m.role == session.RoleAssistant && !spoken[m.id] })
 }
