@@ -124,7 +124,7 @@ func TestRealFullDisk(t *testing.T) {
 	}
 	healthy := len(askHealthy(t, cmd, "baseline").Blocks)
 	h := fixture.NewHome(t, cmd)
-	disk := filepath.Join(h.Root(), "projects")
+	disk := h.Root() // all of it, so that a transcript can be exchanged with a staged one
 	if err := os.MkdirAll(disk, 0o700); err != nil {
 		t.Fatal(err)
 	}
