@@ -615,6 +615,12 @@ var Damages = []Damage{
 	{Name: "thinking with a list for the id of its answer", Apply: func(t *Transcript) {
 		t.edit(think3, func(r map[string]any) { r["message"].(map[string]any)["id"] = []any{} })
 	}},
+	{Name: "context between the parts of an answer", Apply: func(t *Transcript) {
+		const text = "<system-reminder>\\nToday's date is 2026-11-22.\\n</system-reminder>"
+		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"attachment":{"type":"date","date":"2026-11-22"},"type":"attachment","uuid":%q,"timestamp":"2026-11-22T14:49:00.000Z","rendered":[{"content":"%s"}],"renderedRole":"user"}`, t.uuid(think3), unknownID, text)
+		t.insert(answer3, line)
+		parent(answer3, unknownID)(t)
+	}},
 	{Name: "last answer of thinking only", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(text4)] }},
 	{Name: "a subagent's records at the end", Apply: func(t *Transcript) {
 		prompt := t.changed(prompt3, func(r map[string]any) {

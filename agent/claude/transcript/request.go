@@ -30,6 +30,7 @@ type message struct {
 	role    string
 	id      string // of an answer
 	text    bool   // of a prompt whose content is a string
+	context bool   // that the program gives with a prompt
 	blocks  []*request.Block
 	records []*Record
 }
@@ -128,7 +129,7 @@ func (b *builder) answer(r *Record) *message {
 	for ; b.read < len(b.messages); b.read++ {
 		m := b.messages[b.read]
 		p, answers := b.c.Profile, m.role == session.RoleAssistant
-		if b.open == nil || !p.SortsResults || answers && !p.Regroup || !answers && rank(m) > 0 {
+		if b.open == nil || !p.SortsResults || answers && !p.Regroup || !answers && rank(m) > 0 && !m.context {
 			b.open = map[string]*message{}
 		}
 		if answers {
@@ -150,7 +151,7 @@ func (b *builder) addAttachment(r *Record) {
 		return true
 	})
 	if len(blocks) > 0 {
-		b.messages = append(b.messages, &message{role: session.RoleUser, blocks: blocks, records: []*Record{r}})
+		b.messages = append(b.messages, &message{role: session.RoleUser, context: true, blocks: blocks, records: []*Record{r}})
 	}
 }
 
