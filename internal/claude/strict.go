@@ -85,7 +85,7 @@ func notPDF(source json.RawMessage) bool {
 		Data []byte // is decoded
 	}
 	err := json.Unmarshal(source, &s)
-	return s.Type == "base64" && s.Mime == "application/pdf" && (err != nil || !strings.HasPrefix(string(s.Data), "%PDF-"))
+	return s.Type == "base64" && s.Mime == "application/pdf" && err == nil && !strings.HasPrefix(string(s.Data), "%PDF-")
 }
 
 func strictBlock(b map[string]json.RawMessage) (rule, message string) {
