@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"mend/internal/claude"
 	"mend/internal/endpoint"
@@ -73,13 +72,9 @@ func TestRealClaudeHook(t *testing.T) {
 			if !repair {
 				return
 			}
-			term.Type("/resume " + claude.Session)
-			time.Sleep(500 * time.Millisecond) // the program searches while one types
-			term.Type("\r")
+			term.Send("/resume " + claude.Session)
 			term.Wait("P5fifth")
-			term.Type("hello there")
-			time.Sleep(500 * time.Millisecond)
-			term.Type("\r")
+			term.Send("hello there")
 			term.Wait("Hello.")
 			last := api.Calls()[len(api.Calls())-1]
 			for _, call := range api.Calls() {

@@ -88,6 +88,24 @@ func (t *Terminal) Type(keys string) {
 	}
 }
 
+// Send types a line and sends it when the screen has not changed for two seconds: while the
+// program loads a session it drops what is typed.
+func (t *Terminal) Send(line string) {
+	t.t.Helper()
+	for end, last, since := time.Now().Add(Timeout), "", time.Now(); time.Since(since) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+		if now := t.Shown(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Now().After(end) {
+			t.t.Fatalf("the screen does not come to rest:\n%s", last)
+		}
+	}
+	t.Type(line)
+	t.Wait("❯ " + line)
+	time.Sleep(500 * time.Millisecond) // the program searches while one types
+	t.Type("\r")
+}
+
 // Wait waits until the screen shows a text.
 func (t *Terminal) Wait(text string) {
 	t.t.Helper()
