@@ -195,6 +195,7 @@ var hints = []struct {
 	{fs.ErrPermission, "run mend as the user who owns it, or change its owner or mode"},
 	{syscall.EROFS, "make its file system writable"},
 	{syscall.ENOSPC, "free some space there, then run the command again"},
+	{syscall.EXDEV, "a mount inside the agent's folder is in the way: put the whole folder on one file system, then run the command again"},
 	{mend.ErrNoStore, "name one with --store PATH"},
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
 	{mend.ErrInUse, "end that process. With --force mend appends the old lines again, and the process reads them after /resume"},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -10,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/internal/claude"
 	"mend/internal/damage"
 )
 
@@ -40,6 +43,33 @@ func TestCase31Mounts(t *testing.T) {
 			t.Errorf("%s: the program says\n%s", way, a.err)
 		}
 		sb.wantSnapshot(way, before)
+	}
+}
+
+// TestCase31Transcripts has the transcripts of Claude Code on another file system than the rest of
+// its folder: a repair that appends works, and an undo says what is in the way.
+func TestCase31Transcripts(t *testing.T) {
+	sb := newSandbox(t, damage.Versions[0], "")
+	projects := filepath.Join(sb.dir, ".claude", "projects")
+	if err := os.MkdirAll(projects, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("mend-test", projects, "tmpfs", 0, ""); err != nil {
+		t.Skipf("mounting needs rights: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(projects, unix.MNT_DETACH) })
+	file := filepath.Join(projects, "-home-user-project", claude.Session+".jsonl")
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, claude.ByName("parent unknown").Broken(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	id := sb.firstRepairID(sb.mustExit(exitDone, "repair", claude.Session, "--agent", "claude", "--json"))
+	repaired, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sb.wantOutput(sb.mend("undo", id), "put the whole folder on one file system")
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, repaired) {
+		t.Errorf("after an undo that failed the transcript is another one: %v", err)
 	}
 }
 
