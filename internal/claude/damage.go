@@ -216,8 +216,8 @@ func sidechain(uuids ...string) func(*Transcript) {
 	}
 }
 
-func image(bytes int) map[string]any {
-	return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": strings.Repeat("A", bytes)}}
+func tooLargeImage() map[string]any {
+	return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": strings.Repeat("A", tooLarge)}}
 }
 
 // spoken returns a prompt behind a record, and its answer. Their ids end in n and n+1.
@@ -490,11 +490,11 @@ var Damages = []Damage{
 	{Name: "image without a source", Apply: content(prompt3, []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}})},
 	{Name: "call in a record of the user", Apply: func(t *Transcript) { t.edit(call4, func(r map[string]any) { r["type"] = "user" }) }},
 	{Name: "image data a number", Apply: content(prompt3, []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": 7}}, map[string]any{"type": "text", "text": "see"}})},
-	{Name: "large image in an early prompt", Apply: content(prompt3, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}})},
+	{Name: "large image in an early prompt", Apply: content(prompt3, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}})},
 	{Name: "document data a number", Apply: media("document", "application/pdf", 7)},
-	{Name: "two large images in early prompts", Apply: all(media("image", "image/png", strings.Repeat("A", tooLarge)), content(prompt4, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}}))},
-	{Name: "large image in the last prompt", Apply: content(prompt7, append([]any{image(tooLarge)}, texts("see")...))},
-	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{image(tooLarge)} })},
+	{Name: "two large images in early prompts", Apply: all(media("image", "image/png", strings.Repeat("A", tooLarge)), content(prompt4, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}}))},
+	{Name: "large image in the last prompt", Apply: content(prompt7, append([]any{tooLargeImage()}, texts("see")...))},
+	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{tooLargeImage()} })},
 
 	// What Claude Code lives with.
 	{Name: "result line lost", Apply: lost(result4)},
