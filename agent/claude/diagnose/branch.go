@@ -221,7 +221,7 @@ func (c *Case) findUnreached() {
 			if r.IsMessage() {
 				b.leaf = r
 			}
-		case c.isCompacted(up) && !tellsRewinds(r) || c.conv.Record(up) != nil && !c.isCompacted(up) && !c.beginsCycle(r) || up == "" && (!strings.HasPrefix(r.Version, "2.1.") || !r.IsPrompt()) || r.IsBoundary() || r.Summary:
+		case !c.beginsUnreached(r):
 			continue
 		default:
 			b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
@@ -236,6 +236,20 @@ func (c *Case) findUnreached() {
 			c.reportUnreached(b)
 		}
 	}
+}
+
+// beginsUnreached reports whether a record outside the conversation lost the one before it.
+func (c *Case) beginsUnreached(r *transcript.Record) bool {
+	up := c.conv.Parent(r)
+	switch {
+	case r.IsBoundary() || r.Summary:
+		return false
+	case up == "":
+		return r.IsPrompt() && strings.HasPrefix(r.Version, "2.1.")
+	case c.isCompacted(up):
+		return tellsRewinds(r)
+	}
+	return c.conv.Record(up) == nil || c.beginsCycle(r)
 }
 
 // isCompacted reports whether a record is before the compaction with which the conversation begins.

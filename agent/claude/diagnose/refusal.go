@@ -296,8 +296,11 @@ func (c *Case) problemOf(b *request.Block) fileProblem {
 	case b.Type != request.Image:
 		return fileProblem{}
 	}
-	// More than ManyImages must be smaller each.
-	for _, n := range []int{1, min(c.images, anthropic.ManyImages+1)} {
+	numbers := []int{1}
+	if c.images > anthropic.ManyImages { // then each must be smaller
+		numbers = append(numbers, anthropic.ManyImages+1)
+	}
+	for _, n := range numbers {
 		copies := request.Request{Turns: []request.Turn{{Role: "user", Blocks: slices.Repeat([]*request.Block{b}, n)}}}
 		for _, v := range provider.Check(anthropic.Provider{}, copies, false) {
 			if slices.Contains(imageRules, v.Rule) {
