@@ -3,7 +3,6 @@
 package claude_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -16,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"mend"
 	fixture "mend/internal/claude"
 	"mend/internal/endpoint"
 	"mend/repair"
@@ -177,11 +175,5 @@ func TestRealFullDisk(t *testing.T) {
 		return
 	}
 	h.Put(fixture.Session, repaired)
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, written) {
-		t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(written))
-	}
+	checkUndo(t, c, h, fixture.Session, id, written)
 }

@@ -149,14 +149,20 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 	if err := os.WriteFile(h.File(fixture.Session), repaired, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	checkUndo(t, c, h, fixture.Session, id, data)
+	return o
+}
+
+// checkUndo undoes a repair, after which the transcript must have its old bytes.
+func checkUndo(t *testing.T, c *mend.Client, h *fixture.Home, id, repairID string, want []byte) {
+	t.Helper()
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
 	if err == nil {
 		_, err = c.Apply(t.Context(), p)
 	}
-	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
-		t.Errorf("undone: %v, %d bytes, want those before", err, len(now))
+	if now := h.Read(id); err != nil || !bytes.Equal(now, want) {
+		t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(want))
 	}
-	return o
 }
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }

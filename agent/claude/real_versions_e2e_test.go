@@ -10,7 +10,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"mend"
 	fixture "mend/internal/claude"
 	"mend/jsonedit"
 	"mend/repair"
@@ -45,13 +44,7 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 		t.Errorf("%s: after the repair the request differs (-healthy +repaired):\n%s", version, diff)
 	}
 	h.Put(session, repaired)
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if now := h.Read(session); err != nil || !bytes.Equal(now, broken) {
-		t.Errorf("%s: undone: %v, %d bytes, want the %d before", version, err, len(now), len(broken))
-	}
+	checkUndo(t, c, h, session, id, broken)
 	h.Put(session, written)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend"
 	fixture "mend/internal/claude"
 	"mend/repair"
 )
@@ -58,13 +57,7 @@ func TestRealTrim(t *testing.T) {
 			t.Errorf("the other blocks differ (-before +after):\n%s", diff)
 		}
 		h.Put(fixture.Session, stored)
-		p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
-		if err == nil {
-			_, err = c.Apply(t.Context(), p)
-		}
-		if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
-			t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(data))
-		}
+		checkUndo(t, c, h, fixture.Session, id, data)
 		if again := h.Prompt(fixture.Session, prompt, true); !slices.Equal(again.Blocks, before.Blocks) {
 			t.Errorf("after the undo the request differs:\n%s", cmp.Diff(before.Blocks, again.Blocks))
 		}

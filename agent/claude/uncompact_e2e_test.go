@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend"
 	"mend/agent/claude/diagnose"
 	fixture "mend/internal/claude"
 	"mend/repair"
@@ -66,11 +65,5 @@ func testUncompact(t *testing.T, version string, h *fixture.Home, data []byte) {
 		t.Errorf("%d blocks before, %d after", len(before.Blocks), len(after.Blocks))
 	}
 	h.Put(fixture.Session, stored)
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
-		t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(data))
-	}
+	checkUndo(t, c, h, fixture.Session, e.ID, data)
 }

@@ -216,8 +216,13 @@ func sidechain(uuids ...string) func(*Transcript) {
 	}
 }
 
+// fileBlock returns an image or a document.
+func fileBlock(kind, mediaType string, data any) map[string]any {
+	return map[string]any{"type": kind, "source": map[string]any{"type": "base64", "media_type": mediaType, "data": data}}
+}
+
 func tooLargeImage() map[string]any {
-	return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": strings.Repeat("A", tooLarge)}}
+	return fileBlock("image", "image/png", strings.Repeat("A", tooLarge))
 }
 
 // spoken returns a prompt behind a record, and its answer. Their ids end in n and n+1.
@@ -240,8 +245,7 @@ func texts(all ...string) (list []any) {
 
 // media puts an image or a document into a prompt.
 func media(kind, mediaType string, data any) func(*Transcript) {
-	source := map[string]any{"type": "base64", "media_type": mediaType, "data": data}
-	return content(prompt3, []any{map[string]any{"type": kind, "source": source}, map[string]any{"type": "text", "text": "see"}})
+	return content(prompt3, []any{fileBlock(kind, mediaType, data), map[string]any{"type": "text", "text": "see"}})
 }
 
 // beforeCompaction adds a prompt and its answer behind an answer that is before the compaction,
@@ -489,7 +493,7 @@ var Damages = []Damage{
 	{Name: "text of a result a number", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": 7}} })},
 	{Name: "image without a source", Apply: content(prompt3, []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}})},
 	{Name: "call in a record of the user", Apply: func(t *Transcript) { t.edit(call4, func(r map[string]any) { r["type"] = "user" }) }},
-	{Name: "image data a number", Apply: content(prompt3, []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": 7}}, map[string]any{"type": "text", "text": "see"}})},
+	{Name: "image data a number", Apply: media("image", "image/png", 7)},
 	{Name: "large image in an early prompt", Apply: content(prompt3, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}})},
 	{Name: "document data a number", Apply: media("document", "application/pdf", 7)},
 	{Name: "two large images in early prompts", Apply: all(media("image", "image/png", strings.Repeat("A", tooLarge)), content(prompt4, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}}))},
@@ -647,17 +651,17 @@ var Damages = []Damage{
 	{Name: "blank text in an answer", Apply: block(answer3, func(b map[string]any) { b["text"] = " \n" })},
 	{Name: "image that is none", Apply: media("image", "image/png", "bm90IGFuIGltYWdl")},
 	{Name: "image that is none, in a result", Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": "bm90IGFuIGltYWdl"}}}
+		b["content"] = []any{fileBlock("image", "image/png", "bm90IGFuIGltYWdl")}
 	})},
 	{Name: "image of another type", Apply: media("image", "image/jpeg", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")},
 	{Name: "image over 8,000 pixels", Apply: media("image", "image/gif", wideImage)},
 	{Name: "image over 8,000 pixels, in a result", Apply: block(result4, func(b map[string]any) {
-		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/gif", "data": wideImage}}}
+		b["content"] = []any{fileBlock("image", "image/gif", wideImage)}
 	})},
 	{Name: "21 images over 2,000 pixels", Apply: func(t *Transcript) {
 		var list []any
 		for range 21 {
-			list = append(list, map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/gif", "data": largeImage}})
+			list = append(list, fileBlock("image", "image/gif", largeImage))
 		}
 		content(prompt3, append(list, texts("see")...))(t)
 	}},
