@@ -29,41 +29,39 @@ func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 // at returns the key of the same finding at another record.
 func (f Finding) at(ref session.Ref) key { return key{f.Code, f.Detail, ref} }
 
-// A place is where findings are counted to see whether a fix caused new ones.
+// A place is where findings are counted to see whether a fix caused new ones: those with a
+// code in a message, under a setting.
 type place struct {
+	codeIn
 	setting int
-	code    string
-	message string // the message of the records, "" for none
 }
 
-// counts is how many findings with a code there are in a message, by the number of the
-// setting. One entry for all settings is much smaller than one for each.
-type counts map[place][]int32 // the key's setting is 0
+// A codeIn is the code of findings and the message of their records, "" for none.
+type codeIn struct{ code, message string }
+
+// counts is how many findings there are, by the number of the setting.
+type counts map[codeIn][]int32
 
 func (c counts) add(p place, n int32) {
-	setting := p.setting
-	p.setting = 0
-	bySetting := c[p]
-	if more := setting + 1 - len(bySetting); more > 0 {
+	bySetting := c[p.codeIn]
+	if more := p.setting + 1 - len(bySetting); more > 0 {
 		bySetting = append(bySetting, make([]int32, more)...)
-		c[p] = bySetting
+		c[p.codeIn] = bySetting
 	}
-	bySetting[setting] += n
+	bySetting[p.setting] += n
 }
 
 func (c counts) at(p place) int32 {
-	setting := p.setting
-	p.setting = 0
-	if bySetting := c[p]; setting < len(bySetting) {
-		return bySetting[setting]
+	if bySetting := c[p.codeIn]; p.setting < len(bySetting) {
+		return bySetting[p.setting]
 	}
 	return 0
 }
 
 func (c counts) all(yield func(place, int32) bool) {
-	for p, bySetting := range c {
+	for at, bySetting := range c {
 		for setting, n := range bySetting {
-			if p.setting = setting; n > 0 && !yield(p, n) {
+			if n > 0 && !yield(place{at, setting}, n) {
 				return
 			}
 		}
@@ -170,7 +168,7 @@ func (fs *Findings) Count(setting int, code, message string) {
 	if fs.counts == nil {
 		fs.counts = counts{}
 	}
-	fs.counts.add(place{setting, code, message}, 1)
+	fs.counts.add(place{codeIn{code, message}, setting}, 1)
 }
 
 // All returns the findings in the order in which they were added. The slice must

@@ -39,21 +39,20 @@ func (s *search) isFixed(f Finding, to map[session.Ref]session.Ref, after Case) 
 	if f.Ref.Kind != session.KindPart || after.Has(f.Ref) {
 		return true
 	}
-	return !s.newPartFindings(left)[place{code: f.Code, message: f.Ref.Message}] // the part may have moved with the fault
+	return !s.newPartFindings(left)[codeIn{f.Code, f.Ref.Message}] // the part may have moved with the fault
 }
 
-// newPartFindings returns the places of new findings in parts that the session did not
-// have before.
-func (s *search) newPartFindings(left *Findings) map[place]bool {
+// newPartFindings returns where new findings are in parts that the session did not have before.
+func (s *search) newPartFindings(left *Findings) map[codeIn]bool {
 	if between := [2]*Findings{s.findings, left}; s.lastPair != between {
-		s.lastPair, s.newPlaces = between, map[place]bool{}
+		s.lastPair, s.inNewParts = between, map[codeIn]bool{}
 		for _, g := range left.list {
 			if (g.Ref.Kind != session.KindPart || !s.c.Has(g.Ref)) && !s.findings.has(g.key()) {
-				s.newPlaces[place{code: g.Code, message: g.Ref.Message}] = true
+				s.inNewParts[codeIn{g.Code, g.Ref.Message}] = true
 			}
 		}
 	}
-	return s.newPlaces
+	return s.inNewParts
 }
 
 // mayCause reports whether the trial may be the cause of what is new at p.
@@ -111,7 +110,7 @@ func (s *search) isCausedBy(trials []*trial, f Finding, after Case, since origin
 	k := f.at(since.first(f.Ref))
 	was := s.findings.settingsOf(k)
 	for i := range after.Findings().settingsOf(f.key()).all {
-		p := place{i, f.Code, k.ref.Message}
+		p := place{codeIn{f.Code, k.ref.Message}, i}
 		if !was.has(i) && (i == InUse || !s.findings.hides(p) || anyMayCause(trials, p)) {
 			return true
 		}

@@ -19,20 +19,20 @@ type search struct {
 	fixed, failed []Diagnosis // with the refs of the original session
 	changed       bool        // a fix was kept
 
-	c         Case // with the fixes that were kept
-	findings  *Findings
-	wanted    wanted
-	depth     int // of nested searches for what a fix caused
-	origin    origin
-	original  map[key]Diagnosis // of the findings that the first fixes left; nil in the first search
-	tried     map[key]int       // number of attempts that did not hold; see [attempts]
-	reasons   map[key]string    // why the last of them did not hold, if a user should know
-	advised   map[key]bool      // the reason says what the user can do
-	refused   string            // why fixes of several messages are not tried
-	limit     int               // of fixes in a round; 0 for none
-	lastPair  [2]*Findings      // see [search.newPartFindings]
-	newPlaces map[place]bool    // see [search.newPartFindings]
-	alone     map[string]bool   // messages in which fixes conflicted: one is tried at a time
+	c          Case // with the fixes that were kept
+	findings   *Findings
+	wanted     wanted
+	depth      int // of nested searches for what a fix caused
+	origin     origin
+	original   map[key]Diagnosis // of the findings that the first fixes left; nil in the first search
+	tried      map[key]int       // number of attempts that did not hold; see [attempts]
+	reasons    map[key]string    // why the last of them did not hold, if a user should know
+	advised    map[key]bool      // the reason says what the user can do
+	refused    string            // why fixes of several messages are not tried
+	limit      int               // of fixes in a round; 0 for none
+	lastPair   [2]*Findings      // see [search.newPartFindings]
+	inNewParts map[codeIn]bool   // see [search.newPartFindings]
+	alone      map[string]bool   // messages in which fixes conflicted: one is tried at a time
 }
 
 // A wanted reports whether a finding of the case is to be fixed.

@@ -12,8 +12,7 @@ import (
 // storage class, or the time in its file.
 type SortKey struct {
 	class session.Class
-	n     int64
-	f     float64
+	bits  uint64 // an integer, or a real as IEEE 754 bits
 	text  []byte
 }
 
@@ -40,16 +39,18 @@ func idKey(r *session.Record, id string) SortKey {
 func (k SortKey) IsNull() bool { return k.class == session.ClassNull }
 
 // TimeKey returns the key of a time in milliseconds since 1970.
-func TimeKey(ms int64) SortKey { return SortKey{class: session.ClassInteger, n: ms} }
+func TimeKey(ms int64) SortKey { return SortKey{class: session.ClassInteger, bits: uint64(ms)} }
 
 // ColumnKey returns the key of a column's value.
 func ColumnKey(c session.Col) SortKey {
 	k := SortKey{class: c.Class}
 	switch c.Class {
 	case session.ClassInteger:
-		k.n, _ = c.Int()
+		n, _ := c.Int()
+		k.bits = uint64(n)
 	case session.ClassReal:
-		k.f, _ = c.Float()
+		f, _ := c.Float()
+		k.bits = math.Float64bits(f)
 	case session.ClassText, session.ClassBlob:
 		k.text = c.Bytes
 	case session.ClassNull:
@@ -65,13 +66,13 @@ func (k SortKey) Compare(o SortKey) int {
 	}
 	switch {
 	case k.class == session.ClassInteger && o.class == session.ClassInteger:
-		return cmp.Compare(k.n, o.n)
+		return cmp.Compare(int64(k.bits), int64(o.bits))
 	case k.class == session.ClassReal && o.class == session.ClassReal:
-		return cmp.Compare(k.f, o.f)
+		return cmp.Compare(math.Float64frombits(k.bits), math.Float64frombits(o.bits))
 	case k.class == session.ClassInteger:
-		return compareReal(k.n, o.f)
+		return compareReal(int64(k.bits), math.Float64frombits(o.bits))
 	case k.class == session.ClassReal:
-		return -compareReal(o.n, k.f)
+		return -compareReal(int64(o.bits), math.Float64frombits(k.bits))
 	}
 	return bytes.Compare(k.text, o.text)
 }

@@ -110,16 +110,16 @@ func isCompaction(p part) bool { return p.kind == "compaction" }
 // unchanged.
 func (r *Renderer) message(src *record.Message, isLarge bool) *message {
 	state := stateOf(src)
-	if m := r.messages[src.Ref]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
+	if m := r.messages[src.Ref.Message]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
 		return m
 	}
-	delete(r.messages, src.Ref) // release it before another is read
+	delete(r.messages, src.Ref.Message) // release it before another is read
 	m := readMessage(src, isLarge)
 	m.recordState = state
 	if r.messages == nil {
-		r.messages = map[session.Ref]*message{}
+		r.messages = map[string]*message{}
 	}
-	r.messages[src.Ref] = m
+	r.messages[src.Ref.Message] = m
 	return m
 }
 

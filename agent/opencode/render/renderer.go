@@ -6,7 +6,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/provider"
 	"mend/request"
-	"mend/session"
 )
 
 // A Renderer reads a session and its edited clones. It parses a message again only if
@@ -16,7 +15,7 @@ import (
 // The zero Renderer is ready to use. A Renderer and its Views are not safe for concurrent
 // use.
 type Renderer struct {
-	messages map[session.Ref]*message
+	messages map[string]*message // by the id of the ref
 	last     *View
 }
 
@@ -86,7 +85,7 @@ func (v *View) IsLarge() bool { return v.isLarge }
 
 // Release drops what is cached of a message that is to be edited in place.
 func (r *Renderer) Release(m *record.Message) {
-	delete(r.messages, m.Ref)
+	delete(r.messages, m.Ref.Message)
 	r.last = nil
 }
 
