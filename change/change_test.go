@@ -166,14 +166,16 @@ func TestImageEqual(t *testing.T) {
 
 func TestRowRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := session.Record{Ref: partRef("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Cols: []session.Col{}}
+		r := session.Record{Ref: partRef("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data")}
+		var cols []session.Col
 		for range rapid.IntRange(0, 5).Draw(t, "cols") {
-			r.Cols = append(r.Cols, session.Col{
+			cols = append(cols, session.Col{
 				Name:  rapid.String().Draw(t, "name"),
 				Class: session.Class(rapid.IntRange(1, 5).Draw(t, "class")),
 				Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"),
 			})
 		}
+		r.Cols = session.NewCols(cols...)
 		got, err := change.RowOf(r.Ref, change.ImageOf(&r))
 		if err != nil {
 			t.Fatalf("RowOf: %v", err)
@@ -186,7 +188,7 @@ func TestRowRoundTrip(t *testing.T) {
 
 func FuzzRowOf(f *testing.F) {
 	f.Add([]byte{1, 0, 0})
-	f.Add(change.ImageOf(&session.Record{Data: []byte("{}"), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("t", 7)}}).Data)
+	f.Add(change.ImageOf(&session.Record{Data: []byte("{}"), Cols: session.NewCols(session.TextCol("id", "prt_1"), session.IntCol("t", 7))}).Data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := change.RowOf(partRef("prt_1"), &change.Image{Data: data})
 		if err != nil {
@@ -232,7 +234,7 @@ func TestDiff(t *testing.T) {
 func TestDiffTouchesRows(t *testing.T) {
 	row := func(text string, updated int64) iter.Seq[*session.Record] {
 		return records(session.Record{
-			Ref: partRef("prt_1"), Data: []byte(text), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)},
+			Ref: partRef("prt_1"), Data: []byte(text), Cols: session.NewCols(session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)),
 		})
 	}
 	for _, c := range []struct{ before, after, want int64 }{{5, 5, 6}, {5, 9, 9}, {6, 5, 5}} {

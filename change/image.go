@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
-	"slices"
 
 	"mend/session"
 )
@@ -45,17 +44,17 @@ func (i *Image) Equal(o *Image) bool {
 //	           byte    storage class
 //	           uvarint length of its bytes, bytes
 func ImageOf(r *session.Record) *Image {
-	if r.Cols == nil {
+	if !r.IsRow() {
 		return &Image{Data: r.Data, Mode: r.Mode}
 	}
-	size := 2 + sizeOf(len(r.Data)) + uvarintSize(len(r.Cols))
-	for _, c := range r.Cols {
+	size := 2 + sizeOf(len(r.Data)) + uvarintSize(len(r.Cols.Names()))
+	for c := range r.Cols.All {
 		size += sizeOf(len(c.Name)) + 1 + sizeOf(len(c.Bytes))
 	}
 	b := append(make([]byte, 0, size), rowVersion, byte(cmp.Or(r.Class, session.ClassText)))
 	b = appendBytes(b, r.Data)
-	b = binary.AppendUvarint(b, uint64(len(r.Cols)))
-	for _, c := range r.Cols {
+	b = binary.AppendUvarint(b, uint64(len(r.Cols.Names())))
+	for c := range r.Cols.All {
 		b = appendBytes(b, []byte(c.Name))
 		b = append(b, byte(c.Class))
 		b = appendBytes(b, c.Bytes)
@@ -67,16 +66,13 @@ const rowVersion = 1
 
 // SameImage reports whether the images of two records are equal, without making them.
 func SameImage(a, b *session.Record) bool {
-	if (a.Cols == nil) != (b.Cols == nil) || !bytes.Equal(a.Data, b.Data) {
+	if a.IsRow() != b.IsRow() || !bytes.Equal(a.Data, b.Data) {
 		return false
 	}
-	if a.Cols == nil {
+	if !a.IsRow() {
 		return a.Mode == b.Mode
 	}
-	sameCol := func(c, d session.Col) bool {
-		return c.Name == d.Name && c.Class == d.Class && bytes.Equal(c.Bytes, d.Bytes)
-	}
-	return cmp.Or(a.Class, session.ClassText) == cmp.Or(b.Class, session.ClassText) && slices.EqualFunc(a.Cols, b.Cols, sameCol)
+	return cmp.Or(a.Class, session.ClassText) == cmp.Or(b.Class, session.ClassText) && a.Cols.Equal(b.Cols)
 }
 
 func appendBytes(b, s []byte) []byte {
@@ -92,7 +88,7 @@ func uvarintSize(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
 var errRow = errors.New("image is no row")
 
 // RowOf decodes an image that [ImageOf] made of a row, and gives the row that ref. The row
-// shares the bytes of the image.
+// shares the bytes of its data with the image.
 func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	d := rowDecoder{rest: i.Data}
 	if v := d.byte(); v != rowVersion {
@@ -106,10 +102,12 @@ func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	if n > uint64(len(d.rest)) {
 		d.failed = true
 	}
-	r.Cols = make([]session.Col, 0, min(n, 64))
+	names, values := make([]string, 0, min(n, 64)), make([]byte, 0, len(d.rest))
 	for ; n > 0 && !d.failed; n-- {
-		r.Cols = append(r.Cols, session.Col{Name: columnName(d.bytes()), Class: d.class(), Bytes: d.bytes()})
+		names = append(names, columnName(d.bytes()))
+		values = session.AppendValue(values, d.class(), d.bytes())
 	}
+	r.Cols = session.EncodedCols(&names, values)
 	if d.failed || len(d.rest) > 0 {
 		return session.Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
 	}

@@ -202,14 +202,14 @@ func decodeRecords(records []session.Record) ([]Message, error) {
 		case session.KindMessage:
 			var m Message
 			decodeRecord(r, &m.Info)
-			if m.Info.SessionID = r.Ref.Session; m.Info.ID == "" || r.Cols != nil {
+			if m.Info.SessionID = r.Ref.Session; m.Info.ID == "" || r.IsRow() {
 				m.Info.ID = r.Ref.Message
 			}
 			ms = append(ms, m)
 		case session.KindPart:
 			var p Part
 			decodeRecord(r, &p)
-			if p.ID == "" || r.Cols != nil {
+			if p.ID == "" || r.IsRow() {
 				p.ID = r.Ref.Part
 			}
 			if last := lastMessage(ms); last != nil {

@@ -1,10 +1,8 @@
 package session
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io/fs"
-	"math"
 )
 
 // A Record is one stored unit, exactly as the store holds it: the content of a JSON file,
@@ -12,7 +10,7 @@ import (
 type Record struct {
 	Ref  Ref
 	Data []byte      // the JSON: a file's content, or a row's data column
-	Cols []Col       // a row's columns but data, in the table's order; nil for a file
+	Cols Cols        // a row's columns but data
 	Mode fs.FileMode // a file's permission bits; 0 for a row
 
 	// Class is the storage class of a row's data column if that is not text; the agent
@@ -25,14 +23,6 @@ type Record struct {
 	// Locked says why the store cannot replace or remove the record, and what helps; ""
 	// if it can. A locked record has Data, unless Defect says otherwise.
 	Locked string
-}
-
-// A Col is one column of a row, with the storage class and the bytes that
-// SQLite has for it.
-type Col struct {
-	Name  string
-	Class Class
-	Bytes []byte // integers and reals: 8 bytes, big endian (a real as IEEE 754 bits)
 }
 
 // A Class is a storage class of SQLite (sqlite.org/datatype3.html). The zero
@@ -65,44 +55,12 @@ func (c Class) String() string {
 	return fmt.Sprintf("class(%d)", uint8(c))
 }
 
-// IntCol returns a column with the integer v.
-func IntCol(name string, v int64) Col {
-	return Col{Name: name, Class: ClassInteger, Bytes: binary.BigEndian.AppendUint64(nil, uint64(v))}
-}
-
-// TextCol returns a column with the text v.
-func TextCol(name, v string) Col {
-	return Col{Name: name, Class: ClassText, Bytes: []byte(v)}
-}
-
-// RealCol returns a column with the real v.
-func RealCol(name string, v float64) Col {
-	return Col{Name: name, Class: ClassReal, Bytes: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
-}
-
-// Int returns the column's value as an integer, and whether it is one.
-func (c Col) Int() (int64, bool) {
-	if c.Class != ClassInteger || len(c.Bytes) != 8 {
-		return 0, false
-	}
-	return int64(binary.BigEndian.Uint64(c.Bytes)), true
-}
-
-// Float returns the column's value as a number, and whether it is one.
-func (c Col) Float() (float64, bool) {
-	if len(c.Bytes) != 8 || c.Class != ClassInteger && c.Class != ClassReal {
-		return 0, false
-	}
-	bits := binary.BigEndian.Uint64(c.Bytes)
-	if c.Class == ClassReal {
-		return math.Float64frombits(bits), true
-	}
-	return float64(int64(bits)), true
-}
+// IsRow reports whether the record is a row of a database.
+func (r *Record) IsRow() bool { return r.Cols.names != nil }
 
 // Col returns the column with that name, and whether the record has it.
 func (r *Record) Col(name string) (Col, bool) {
-	for _, c := range r.Cols {
+	for c := range r.Cols.All {
 		if c.Name == name {
 			return c, true
 		}
@@ -110,21 +68,9 @@ func (r *Record) Col(name string) (Col, bool) {
 	return Col{}, false
 }
 
-// setCol replaces the column with that name in a copy of the columns.
-func (r *Record) setCol(c Col) {
-	cols := make([]Col, len(r.Cols))
-	copy(cols, r.Cols)
-	for i := range cols {
-		if cols[i].Name == c.Name {
-			cols[i] = c
-		}
-	}
-	r.Cols = cols
-}
-
 // WithCol returns the record with another value in a column that it has.
 func (r Record) WithCol(c Col) Record {
-	r.setCol(c)
+	r.Cols = r.Cols.with(c)
 	return r
 }
 
@@ -177,7 +123,6 @@ func (r *Record) Touched(was *Record) *Record {
 	if n, same := now.Int(); !ok || !same || n != v {
 		return r
 	}
-	t := *r
-	t.setCol(IntCol(name, v+1))
+	t := r.WithCol(IntCol(name, v+1))
 	return &t
 }

@@ -165,13 +165,8 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 		if r.postImage == nil {
 			continue
 		}
-		var cols []string
-		for _, col := range r.post().Cols {
-			cols = append(cols, col.Name)
-		}
-		want := slices.DeleteFunc(slices.Clone(t.Cols), func(name string) bool { return name == t.Data })
-		if !slices.Equal(cols, want) {
-			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, want)
+		if cols := r.post().Cols.Names(); !slices.Equal(cols, t.others) {
+			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, t.others)
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Imag
 	r, err := change.RowOf(ref, image)
 	dbtest.Must(t, err)
 	cols := map[string]sqlstore.Value{"data": {Class: session.ClassText, Bytes: r.Data}}
-	for _, col := range r.Cols {
+	for col := range r.Cols.All {
 		cols[col.Name] = sqlstore.ColValue(col)
 	}
 	var names, marks []string

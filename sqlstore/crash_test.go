@@ -25,11 +25,7 @@ func titleOp(s *sqlstore.Store, id string) change.Op {
 		return change.Op{Ref: ref}
 	}
 	r, _ := change.RowOf(ref, pre[0])
-	for i := range r.Cols {
-		if r.Cols[i].Name == "title" {
-			r.Cols[i] = session.TextCol("title", "another")
-		}
-	}
+	r = r.WithCol(session.TextCol("title", "another"))
 	return change.Op{Ref: ref, Pre: pre[0], Post: change.ImageOf(&r)}
 }
 

@@ -31,7 +31,7 @@ func FuzzRow(f *testing.F) {
 	f.Add("7", byte(session.ClassInteger), []byte{0x80, 0, 0, 0, 0, 0, 0, 0})
 	f.Add("pi", byte(session.ClassReal), binary.BigEndian.AppendUint64(nil, math.Float64bits(math.Pi)))
 	f.Add("short", byte(session.ClassInteger), []byte{1})
-	tab := &Table{TableSpec: TableSpec{Name: "part", Data: "data"}, Cols: []string{"id", "extra", "data"}, DataIndex: 2}
+	tab := &Table{TableSpec: TableSpec{Name: "part", Data: "data"}, Cols: []string{"id", "extra", "data"}, others: []string{"id", "extra"}, DataIndex: 2}
 	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
 	f.Fuzz(func(t *testing.T, id string, class byte, data []byte) {
 		in := []Value{Text(id), {session.Class(class), data}, {session.ClassText, data}}

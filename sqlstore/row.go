@@ -32,17 +32,17 @@ func Text(s string) Value { return Value{session.ClassText, []byte(s)} }
 // A RowBuffer is memory for one row. Its content is valid until the statement is stepped
 // or the buffer is used again.
 type RowBuffer struct {
-	cols    []session.Col
-	numbers []byte
+	values []byte
+	number [8]byte
 }
 
 // value returns the value of a result column.
 func (b *RowBuffer) value(st *sqlite3.Stmt, i int) Value {
 	switch st.ColumnType(i) {
 	case sqlite3.INTEGER:
-		return Value{session.ClassInteger, b.number(uint64(st.ColumnInt64(i)))}
+		return Value{session.ClassInteger, b.encode(uint64(st.ColumnInt64(i)))}
 	case sqlite3.FLOAT:
-		return Value{session.ClassReal, b.number(math.Float64bits(st.ColumnFloat(i)))}
+		return Value{session.ClassReal, b.encode(math.Float64bits(st.ColumnFloat(i)))}
 	case sqlite3.TEXT:
 		return Value{session.ClassText, columnBytes(st, i)}
 	case sqlite3.BLOB:
@@ -60,10 +60,9 @@ func columnBytes(st *sqlite3.Stmt, i int) []byte {
 	return []byte{}
 }
 
-func (b *RowBuffer) number(bits uint64) []byte {
-	n := len(b.numbers)
-	b.numbers = binary.BigEndian.AppendUint64(b.numbers, bits)
-	return b.numbers[n:]
+// encode returns the bytes of a number, which are valid until the next call.
+func (b *RowBuffer) encode(bits uint64) []byte {
+	return binary.BigEndian.AppendUint64(b.number[:0], bits)
 }
 
 // CopyValue copies the value of a result column.
@@ -116,11 +115,11 @@ func (t *Table) valueOf(r *session.Record, col string) Value {
 // Row returns the row of a result with the table's columns. It is valid as long as b.
 func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) session.Record {
 	var r session.Record
-	b.cols, b.numbers = b.cols[:0], b.numbers[:0]
-	for i, name := range t.Cols {
+	b.values = b.values[:0]
+	for i := range t.Cols {
 		v := b.value(st, i)
 		if i != t.DataIndex {
-			b.cols = append(b.cols, session.Col{Name: name, Class: v.Class, Bytes: v.Bytes})
+			b.values = session.AppendValue(b.values, v.Class, v.Bytes)
 			continue
 		}
 		r.Data = v.Bytes
@@ -128,44 +127,19 @@ func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) session.Record {
 			r.Class = v.Class
 		}
 	}
-	r.Cols = b.cols
+	r.Cols = session.EncodedCols(&t.others, b.values)
 	return r
 }
 
 // CopyRow copies the row of a result with the table's columns.
 func (t *Table) CopyRow(st *sqlite3.Stmt) session.Record {
 	var b RowBuffer
-	return CopyRecord(t.Row(st, &b), nil)
+	return CopyRecord(t.Row(st, &b))
 }
 
-// CopyRecord returns a copy of a record that uses a RowBuffer. The copy shares the bytes of
-// equal columns, such as the id of the session, with the copy of another row; last may be nil.
-func CopyRecord(r session.Record, last *session.Record) session.Record {
-	cols := make([]session.Col, len(r.Cols))
-	size := 0
-	for i, c := range r.Cols {
-		if last != nil && i < len(last.Cols) && c.Class == last.Cols[i].Class && bytes.Equal(c.Bytes, last.Cols[i].Bytes) {
-			cols[i].Bytes = last.Cols[i].Bytes
-		} else {
-			size += len(c.Bytes)
-		}
-	}
-	room := make([]byte, 0, size)
-	for i, c := range r.Cols {
-		same := cols[i].Bytes
-		cols[i] = c
-		switch n := len(room); {
-		case same != nil:
-			cols[i].Bytes = same
-		case c.Class != session.ClassNull:
-			room = append(room, c.Bytes...)
-			cols[i].Bytes = room[n:len(room):len(room)]
-		}
-	}
-	r.Cols = cols
-	if r.Data != nil {
-		r.Data = append([]byte{}, r.Data...)
-	}
+// CopyRecord returns a copy of a record that uses a RowBuffer.
+func CopyRecord(r session.Record) session.Record {
+	r.Cols, r.Data = r.Cols.Clone(), bytes.Clone(r.Data)
 	return r
 }
 

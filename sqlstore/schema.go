@@ -21,6 +21,7 @@ type schema struct {
 type Table struct {
 	TableSpec
 	Cols      []string     // in the table's order, without those that SQLite computes
+	others    []string     // the same without Data
 	DataIndex int          // of Data in cols; -1 if there is none
 	parents   []foreignKey // from its rows
 	children  []foreignKey // to its rows
@@ -113,6 +114,7 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	}
 	t.SelectAll = "SELECT " + quoteAll(t.Cols) + " FROM " + sqlite3.QuoteIdentifier(t.Name)
 	t.SelectRow = t.SelectAll + ` WHERE "id" = ?`
+	t.others = slices.DeleteFunc(slices.Clone(t.Cols), func(name string) bool { return name == t.Data })
 	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
 	class := "typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")"
 	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + ` WHERE "id" = ?`

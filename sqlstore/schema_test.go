@@ -57,7 +57,7 @@ func TestLaterSchema(t *testing.T) {
 	was := dbtest.Dump(t, path)
 	s := open(t, path, sqlstore.Options{})
 	got := load(t, s, id)
-	if n := len(got.Messages[1].Parts[1].Cols); n != 9 {
+	if n := len(got.Messages[1].Parts[1].Cols.Names()); n != 9 {
 		t.Errorf("%d columns, want 9", n)
 	}
 	ops := partOps(dbtest.MixedOps(t, got), got.Messages[1].ID)
@@ -108,7 +108,7 @@ func TestSchemaChanges(t *testing.T) {
 	if dbtest.Dump(t, path) != was {
 		t.Error("rows changed")
 	}
-	if got := load(t, s, id); len(got.Messages[1].Parts[0].Cols) != 6 {
+	if got := load(t, s, id); len(got.Messages[1].Parts[0].Cols.Names()) != 6 {
 		t.Error("the new column is not seen")
 	}
 	dbtest.Alter(t, path, "DROP TABLE message")

@@ -22,7 +22,7 @@ import (
 type imageText struct {
 	data []byte
 	raw  bool // do not indent data
-	cols []session.Col
+	cols session.Cols
 }
 
 func newImageText(i *change.Image) imageText {
@@ -53,7 +53,7 @@ func (s imageText) lines(yield func(line []byte)) {
 		at++
 	}
 	l.write([]byte{'\n'})
-	for _, c := range s.cols {
+	for c := range s.cols.All {
 		l.write(fmt.Appendf(nil, "%s = %s\n", c.Name, formatCol(c)))
 	}
 }

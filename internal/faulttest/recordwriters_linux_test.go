@@ -127,16 +127,18 @@ func (p *rowWriter) put(r damage.Record) error {
 func (p *rowWriter) digest(r damage.Record) ([sha256.Size]byte, error) {
 	var row session.Record
 	err := p.run(`SELECT * FROM `+r.Table+` WHERE id = ?1`, r, func(st *sqlite3.Stmt) {
+		var cols []session.Col
 		for i := range st.ColumnCount() {
 			switch name := st.ColumnName(i); {
 			case name == "data":
 				row.Data = []byte(st.ColumnText(i))
 			case st.ColumnType(i) == sqlite3.INTEGER:
-				row.Cols = append(row.Cols, session.IntCol(name, st.ColumnInt64(i)))
+				cols = append(cols, session.IntCol(name, st.ColumnInt64(i)))
 			default:
-				row.Cols = append(row.Cols, session.TextCol(name, st.ColumnText(i)))
+				cols = append(cols, session.TextCol(name, st.ColumnText(i)))
 			}
 		}
+		row.Cols = session.NewCols(cols...)
 	})
 	return sha256.Sum256(change.ImageOf(&row).Data), err
 }

@@ -23,7 +23,7 @@ func (r *redactor) image(ref session.Ref, i *change.Image, zero int64) string {
 		return text
 	}
 	var out strings.Builder
-	for _, c := range row.Cols {
+	for c := range row.Cols.All {
 		fmt.Fprintf(&out, "%s = %s\n", r.word("column", c.Name), r.column(c, zero))
 	}
 	if row.Data != nil {

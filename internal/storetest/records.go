@@ -43,7 +43,7 @@ func newPart(t *testing.T, like *session.Record, message session.Ref, id, text s
 	r := *like
 	r.Ref.Message, r.Ref.Part = message.Message, id
 	set(t, &r, "text", text)
-	if r.Cols != nil {
+	if r.IsRow() {
 		r = r.WithCol(session.TextCol("id", id)).WithCol(session.TextCol("message_id", message.Message))
 		return &r
 	}

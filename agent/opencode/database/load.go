@@ -160,7 +160,7 @@ func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	s := &record.Session{Head: session.Head{ID: id}}
 	t := c.Table(session.KindSession)
 	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
-		*s = newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h), nil))
+		*s = newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
 		return nil
 	})
 	if err != nil {
@@ -260,7 +260,6 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 	t := c.Table(session.KindMessage)
 	var b sqlstore.RowBuffer
-	var last session.Record
 	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
@@ -269,8 +268,7 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 		if err := checkBinaryJSON("message", &seen); err != nil {
 			return err
 		}
-		r := sqlstore.CopyRecord(seen, &last)
-		last = r
+		r := sqlstore.CopyRecord(seen)
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: refID(id, len(s.Messages))}
 		m := record.NewMessage(r)
@@ -292,7 +290,6 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 	}
 	t := c.Table(session.KindPart)
 	var b sqlstore.RowBuffer
-	var last session.Record
 	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
@@ -301,8 +298,7 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 		if err := checkBinaryJSON("part", &seen); err != nil {
 			return err
 		}
-		r := sqlstore.CopyRecord(seen, &last)
-		last = r
+		r := sqlstore.CopyRecord(seen)
 		if belongsTo(&r, s.ID) {
 			own++
 		}

@@ -68,7 +68,7 @@ func (scan *recordScan) run() error {
 	t := scan.c.Table(session.KindSession)
 	found := false
 	err := scan.c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
-		found, scan.session = true, newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher), nil))
+		found, scan.session = true, newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher)))
 		return nil
 	})
 	if err != nil || !found {
@@ -170,7 +170,7 @@ func (scan *recordScan) addToSum(r *session.Record) {
 		maphash.WriteComparable(&scan.sum, len(data))
 		_, _ = scan.sum.Write(data) // never fails
 	}
-	for _, c := range r.Cols {
+	for c := range r.Cols.All {
 		add(c.Class, c.Bytes)
 	}
 	add(r.Class, r.Data)

@@ -23,9 +23,9 @@ func scanned(t testing.TB, s *Store, id string) (*record.Session, session.Stamp)
 	t.Helper()
 	var messages []record.Message
 	bare, stamp := s.ScanRecords(t.Context(), session.Head{ID: id}, record.Memory{}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
-		m := record.NewMessage(sqlstore.CopyRecord(*r, nil))
+		m := record.NewMessage(sqlstore.CopyRecord(*r))
 		for p := range parts {
-			m.Parts = append(m.Parts, record.NewPart(sqlstore.CopyRecord(*p, nil)))
+			m.Parts = append(m.Parts, record.NewPart(sqlstore.CopyRecord(*p)))
 		}
 		messages = append(messages, m)
 		return true

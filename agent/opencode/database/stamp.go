@@ -123,7 +123,7 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 
 // addRow adds a row: its columns, and class and size of its data.
 func (h *stampHasher) addRow(kind session.Kind, r *session.Record, class string, size int64) {
-	for _, c := range r.Cols {
+	for c := range r.Cols.All {
 		h.addValue(kind, sqlstore.ColValue(c))
 	}
 	h.data[kind] = append(binary.LittleEndian.AppendUint64(h.data[kind], uint64(size)), class...)

@@ -13,7 +13,7 @@ func TestBusy(t *testing.T) {
 	row := func(updated ...int64) *record.Session {
 		s := build(user(hi), unfinished)
 		for i, t := range updated {
-			s.Messages[i].Cols = []session.Col{session.IntCol("time_updated", t)}
+			s.Messages[i].Cols = session.NewCols(session.IntCol("time_updated", t))
 		}
 		return s
 	}

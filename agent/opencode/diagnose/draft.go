@@ -268,7 +268,7 @@ func (d *draft) former(parts []record.Part, at int) *record.Part {
 // replaces data and columns.
 func sameRecord(a, b *session.Record) bool {
 	return a.Ref == b.Ref && a.Defect == b.Defect && a.Class == b.Class &&
-		unsafe.SliceData(a.Data) == unsafe.SliceData(b.Data) && len(a.Data) == len(b.Data) && unsafe.SliceData(a.Cols) == unsafe.SliceData(b.Cols)
+		unsafe.SliceData(a.Data) == unsafe.SliceData(b.Data) && len(a.Data) == len(b.Data) && a.Cols.Equal(b.Cols)
 }
 
 // formerMessage returns the present state of the message at that index. It copies the

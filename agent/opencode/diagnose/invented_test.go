@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,11 +24,8 @@ func TestNothingIsInvented(t *testing.T) {
 	}
 	for i, version := range damage.Versions {
 		s := unpack(t, i, apply).load()
-		for j, c := range s.Info.Cols { // nor the session's row
-			if c.Name == "model" || c.Name == "agent" {
-				s.Info.Cols = slices.Clone(s.Info.Cols)
-				s.Info.Cols[j] = session.Col{Name: c.Name, Class: session.ClassNull}
-			}
+		for _, name := range []string{"model", "agent"} { // nor the session's row
+			s.Info = s.Info.WithCol(session.Col{Name: name, Class: session.ClassNull})
 		}
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
 		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != damage.Alive {

@@ -361,7 +361,7 @@ const (
 
 // usualID reports whether the id in a file is that of its name.
 func usualID(r *session.Record, v *values, id string) bool {
-	return r.Cols != nil || v.has(schema.CaptureID) && string(v.text(schema.CaptureID)) == id
+	return r.IsRow() || v.has(schema.CaptureID) && string(v.text(schema.CaptureID)) == id
 }
 
 // parts reports whether a prompt, or each step of an answer, has content.

@@ -99,11 +99,9 @@ func TestPlainModel(t *testing.T) {
 		{``, false},
 	} {
 		s := unpack(t, 2, func(damage.Store) {}).load()
-		for i := range s.Info.Cols {
-			if s.Info.Cols[i].Name == "model" {
-				s.Info.Cols[i].Bytes = []byte(r.model)
-			}
-		}
+		model, _ := s.Info.Col("model")
+		model.Bytes = []byte(r.model)
+		s.Info = s.Info.WithCol(model)
 		if got := quickCheck(s, fixtureTime); got != r.want {
 			t.Errorf("with the model %s: plain = %v, want %v", r.model, got, r.want)
 		}

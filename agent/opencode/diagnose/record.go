@@ -86,7 +86,7 @@ func findLostProject(c *simulation) []fault {
 
 func whyProjectRow(c *simulation, f fault) string {
 	what := "row"
-	if c.s.ProjectRow.Cols == nil {
+	if !c.s.ProjectRow.IsRow() {
 		what = "file"
 	}
 	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's folders.", what, f.Text)

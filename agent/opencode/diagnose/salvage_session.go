@@ -22,7 +22,7 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 	switch {
 	case s.Info.Ref.Kind != session.KindSession || s.Info.Unreadable():
 		return nil
-	case s.Info.Cols != nil:
+	case s.Info.IsRow():
 		return sessionRowFixes(k)
 	}
 	r, v := s.Salvage(s.Info)

@@ -117,7 +117,7 @@ func wantOrder(t *testing.T, s *record.Session, ref session.Ref) {
 		if r.Ref == ref && r.Defect != nil {
 			t.Errorf("%s has the defect %v: %s", ref, *r.Defect, r.Data)
 		}
-		if r.Ref == ref && r.Cols == nil && textAt(r.Data, "sessionID") != ref.Session {
+		if r.Ref == ref && !r.IsRow() && textAt(r.Data, "sessionID") != ref.Session {
 			t.Errorf("%s has lost its session: %s", ref, r.Data)
 		}
 	}

@@ -79,7 +79,7 @@ func sessionRowFixes(k *facts) []fix {
 // projectRowFixes does the same for the row, or the file, of the session's project.
 func projectRowFixes(k *facts, _ fault) []fix {
 	s := k.s
-	if s.ProjectRow.Cols == nil {
+	if !s.ProjectRow.IsRow() {
 		return projectFileFixes(k)
 	}
 	var names []string

@@ -124,10 +124,10 @@ func TestToolResultKeepsWhiteSpace(t *testing.T) {
 // A row has its ids in columns, and its time of change is counted up.
 func TestToolResultInARow(t *testing.T) {
 	s := build(user(hi), calling())
-	cols := []session.Col{
+	cols := session.NewCols(
 		session.TextCol("id", "prt_r"), session.TextCol("message_id", "msg_02"), session.TextCol("session_id", "ses_1"),
 		session.IntCol("time_created", 5), session.IntCol("time_updated", 6),
-	}
+	)
 	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_02", Part: "prt_r"}
 	s.Messages[1].Insert(record.NewPart(session.Record{
 		Ref: ref, Cols: cols,

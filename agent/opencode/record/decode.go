@@ -156,7 +156,7 @@ func setWrongType(r *session.Record, why string) {
 
 // decodeID returns the id in the data of a file. A row has none there.
 func decodeID(r *session.Record, obj jsonedit.Value, stored string) string {
-	if r.Cols != nil {
+	if r.IsRow() {
 		return stored
 	}
 	id, ok := obj.Get("id").Text()

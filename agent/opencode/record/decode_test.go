@@ -69,7 +69,7 @@ func TestNewPart(t *testing.T) {
 		{`{"type":"tool_result","toolUseId":"c"}`, Part{Type: "tool_result", CallID: "c"}},
 		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
 	} {
-		p := NewPart(session.Record{Ref: ref, Data: []byte(c.data), Cols: []session.Col{}}) // a row: its id is not in the data
+		p := NewPart(session.Record{Ref: ref, Data: []byte(c.data), Cols: session.NewCols()}) // a row: its id is not in the data
 		c.want.Record, c.want.ID = p.Record, "prt_1"
 		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
 			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)

@@ -24,7 +24,7 @@ func (s *Session) CheckDepth() error {
 	}
 	info := &s.Info
 	deep := jsonedit.TooDeep(info.Data)
-	for _, c := range info.Cols {
+	for c := range info.Cols.All {
 		deep = deep || jsonedit.TooDeep(c.Bytes)
 	}
 	if deep {

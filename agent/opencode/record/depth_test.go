@@ -29,7 +29,7 @@ func TestDepthOfRecords(t *testing.T) {
 			}
 		}
 	}
-	column := Session{Info: session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Cols: []session.Col{session.TextCol("revert", nest("[", "]", "1", jsonedit.MaxDepth+1))}}}
+	column := Session{Info: session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Cols: session.NewCols(session.TextCol("revert", nest("[", "]", "1", jsonedit.MaxDepth+1)))}}
 	if column.CheckDepth() == nil {
 		t.Error("CheckDepth reports no column that nests too deep")
 	}

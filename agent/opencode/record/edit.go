@@ -140,7 +140,7 @@ func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part 
 		ref.Project = r.Ref.Project
 	}
 	rec := session.Record{Ref: ref, Mode: r.Mode}
-	if r.Cols != nil {
+	if r.IsRow() {
 		rec.Cols = partCols(r, m, ref)
 	} else {
 		ids := []jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID), textMember("messageID", m.Ref.Message)}
@@ -161,7 +161,7 @@ func styleOf(r *session.Record) jsonedit.Style {
 	switch {
 	case ok:
 		return style
-	case r.Cols != nil:
+	case r.IsRow():
 		return jsonedit.Compact()
 	}
 	return jsonedit.Indented()
@@ -191,10 +191,10 @@ func (m *Message) readablePart() *session.Record {
 
 // partCols returns the columns of a new part: those of the neighbour if that is a part, or
 // else the five that every known schema has.
-func partCols(neighbour *session.Record, m *Message, ref session.Ref) []session.Col {
+func partCols(neighbour *session.Record, m *Message, ref session.Ref) session.Cols {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")
-	r := session.Record{Cols: []session.Col{{Name: "id"}, {Name: "message_id"}, {Name: "session_id"}, {Name: "time_created"}, {Name: "time_updated"}}}
+	r := session.Record{Cols: session.NewCols(session.Col{Name: "id"}, session.Col{Name: "message_id"}, session.Col{Name: "session_id"}, session.Col{Name: "time_created"}, session.Col{Name: "time_updated"})}
 	if neighbour.Ref.Kind == session.KindPart {
 		r.Cols = neighbour.Cols
 	}

@@ -1,7 +1,7 @@
 package record
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,15 +65,15 @@ func TestNewPartDerives(t *testing.T) {
 	s = talk("user text", "assistant")
 	row := &s.Messages[0].Parts[0]
 	row.Mode, row.Data = 0, []byte(`{"type":"text","text":"hi"}`)
-	row.Cols = []session.Col{session.TextCol("id", "prt_i00"), session.TextCol("message_id", "msg_0"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 5), session.IntCol("time_updated", 6), session.TextCol("later", "x")}
-	s.Messages[1].Cols = []session.Col{session.TextCol("id", "msg_1"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 7), session.IntCol("time_updated", 8)}
+	row.Cols = session.NewCols(session.TextCol("id", "prt_i00"), session.TextCol("message_id", "msg_0"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 5), session.IntCol("time_updated", 6), session.TextCol("later", "x"))
+	s.Messages[1].Cols = session.NewCols(session.TextCol("id", "msg_1"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 7), session.IntCol("time_updated", 8))
 	p := s.NewResultPart(&s.Messages[1], "prt_y", "call_1", "no")
 	if got, want := string(p.Data), `{"type":"tool_result","tool_use_id":"call_1","content":"no","is_error":true}`; got != want {
 		t.Errorf("the new row is %s, want %s", got, want)
 	}
-	want := []session.Col{session.TextCol("id", "prt_y"), session.TextCol("message_id", "msg_1"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 7), session.IntCol("time_updated", 8), session.TextCol("later", "x")}
-	if fmt.Sprint(p.Cols) != fmt.Sprint(want) || row.Cols[0].Bytes[4] != 'i' {
-		t.Errorf("the new row has the columns %v, want %v", p.Cols, want)
+	want := session.NewCols(session.TextCol("id", "prt_y"), session.TextCol("message_id", "msg_1"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 7), session.IntCol("time_updated", 8), session.TextCol("later", "x"))
+	if id, _ := row.Col("id"); !p.Cols.Equal(want) || string(id.Bytes) != "prt_i00" {
+		t.Errorf("the new row has the columns %v, want %v", slices.Collect(p.Cols.All), slices.Collect(want.All))
 	}
 }
 
@@ -190,10 +190,11 @@ func TestMove(t *testing.T) {
 	if want := "{ \"id\":\"prt_2\",\n\"messageID\":\"msg_1\", \"text\":\"prt_1\"}"; err != nil || string(got.Data) != want || got.Ref != to || got.Mode != 0o600 {
 		t.Errorf("Move = %s %v %v, want %s", got.Data, got.Ref, err, want)
 	}
-	row := session.Record{Ref: from, Data: []byte(`{"type":"text"}`), Cols: []session.Col{session.TextCol("id", "prt_1"), session.TextCol("message_id", "msg_1"), session.IntCol("n", 3)}}
+	row := session.Record{Ref: from, Data: []byte(`{"type":"text"}`), Cols: session.NewCols(session.TextCol("id", "prt_1"), session.TextCol("message_id", "msg_1"), session.IntCol("n", 3))}
 	got, err = Move(&row, to)
-	if want := []session.Col{session.TextCol("id", "prt_2"), session.TextCol("message_id", "msg_1"), session.IntCol("n", 3)}; err != nil || fmt.Sprint(got.Cols) != fmt.Sprint(want) || string(got.Data) != string(row.Data) || string(row.Cols[0].Bytes) != "prt_1" {
-		t.Errorf("Move of a row = %s %v, %v; want %v", got.Data, got.Cols, err, want)
+	want := session.NewCols(session.TextCol("id", "prt_2"), session.TextCol("message_id", "msg_1"), session.IntCol("n", 3))
+	if id, _ := row.Col("id"); err != nil || !got.Cols.Equal(want) || string(got.Data) != string(row.Data) || string(id.Bytes) != "prt_1" {
+		t.Errorf("Move of a row = %s %v, %v; want %v", got.Data, slices.Collect(got.Cols.All), err, slices.Collect(want.All))
 	}
 	bad := session.Record{Ref: from, Data: []byte(`{"id"`)}
 	if _, err := Move(&bad, to); err == nil {

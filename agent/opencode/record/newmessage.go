@@ -28,7 +28,7 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	created := max(0, answer.Created-1)
 	r := session.Record{Ref: ref, Mode: answer.Mode}
 	fields := []jsonedit.Member{textMember("role", session.RoleUser), {Name: "time", Raw: []byte("{}")}, textMember("agent", agent), {Name: "model", Raw: []byte("{}")}}
-	if answer.Cols == nil {
+	if !answer.IsRow() {
 		fields = append([]jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID)}, fields...)
 	} else {
 		r.Cols = messageCols(answer, ref, created)
@@ -68,7 +68,7 @@ func (s *Session) agentAndModel(answer *Message) (agent, provider, model string)
 
 // messageCols returns the columns of a new message: those of the neighbour with other ids
 // and times.
-func messageCols(neighbour *Message, ref session.Ref, created int64) []session.Col {
+func messageCols(neighbour *Message, ref session.Ref, created int64) session.Cols {
 	r := session.Record{Cols: neighbour.Cols}
 	for _, id := range idFields(ref) {
 		r = r.WithCol(session.TextCol(id.col, id.value))

@@ -50,7 +50,7 @@ func TestNewPromptRow(t *testing.T) {
 	row := func(id, data string, created int64) Message {
 		return NewMessage(session.Record{
 			Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: id}, Data: []byte(data),
-			Cols: []session.Col{session.TextCol("id", id), session.TextCol("session_id", "s"), session.IntCol("time_created", created), session.IntCol("time_updated", created), session.TextCol("novelty", "x")},
+			Cols: session.NewCols(session.TextCol("id", id), session.TextCol("session_id", "s"), session.IntCol("time_created", created), session.IntCol("time_updated", created), session.TextCol("novelty", "x")),
 		})
 	}
 	answer := row(answerID, `{"role":"assistant","time":{"created":1000},"agent":"build","mode":"plan"}`, 1000)

@@ -106,7 +106,7 @@ func TestRenameRow(t *testing.T) {
 		return session.Record{
 			Ref:  session.Ref{Kind: session.KindPart, Session: "s", Message: message, Part: id},
 			Data: []byte(`{"type":"text","text":""}`),
-			Cols: []session.Col{session.TextCol("id", id), session.TextCol("message_id", message), session.TextCol("session_id", "s"), session.IntCol("time_updated", 7), session.TextCol("novelty", "x")},
+			Cols: session.NewCols(session.TextCol("id", id), session.TextCol("message_id", message), session.TextCol("session_id", "s"), session.IntCol("time_updated", 7), session.TextCol("novelty", "x")),
 		}
 	}
 	s := one(row("prt_a", "msg_a"))
@@ -121,7 +121,7 @@ func TestRenameRow(t *testing.T) {
 // The revert of a session is a column of its row, and a field of its file.
 func TestRenameRevert(t *testing.T) {
 	const old, want = `{"messageID":"msg_a","partID":"prt_b","diff":"msg_a"}`, `{"messageID":"msg_1","partID":"prt_2","diff":"msg_a"}`
-	s := &Session{Head: session.Head{ID: "s"}, Info: session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "s"}, Cols: []session.Col{session.TextCol("id", "s"), session.TextCol("revert", old)}}}
+	s := &Session{Head: session.Head{ID: "s"}, Info: session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "s"}, Cols: session.NewCols(session.TextCol("id", "s"), session.TextCol("revert", old))}}
 	if err := s.Rename(renamed); err != nil {
 		t.Fatal(err)
 	}

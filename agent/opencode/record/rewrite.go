@@ -12,7 +12,7 @@ import (
 // if it is a file. Ids, mode and columns stay. The white space is that of a readable
 // record: a part of the same message, else a record of the same kind, else any other.
 func (s *Session) Rewrite(r session.Record, members ...jsonedit.Member) session.Record {
-	if r.Cols == nil {
+	if !r.IsRow() {
 		members = append(ownIDs(r.Ref), members...)
 	}
 	r.Data, r.Class, r.Defect = styleOf(s.readableLike(&r)).Object(members...), 0, nil
@@ -31,7 +31,7 @@ func (s *Session) Salvage(r session.Record) (session.Record, jsonedit.Partial) {
 		return s.Rewrite(r), jsonedit.Partial{}
 	}
 	r.Data, r.Class, r.Defect = v.Data, 0, nil
-	if r.Cols != nil {
+	if r.IsRow() {
 		return r, v
 	}
 	var err error

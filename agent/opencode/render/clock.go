@@ -52,7 +52,7 @@ func StableSpan(s *record.Session, now time.Time) (from, until time.Time) {
 // JSON it returns the column's.
 func CreatedInJSON(m *record.Message) int64 {
 	f, err := strconv.ParseFloat(string(jsonedit.Parse(m.Data).Get("time").Get("created").Raw()), 64)
-	if err != nil || m.Cols == nil {
+	if err != nil || !m.IsRow() {
 		return m.Created
 	}
 	return int64(min(max(f, -MaxTime), MaxTime))

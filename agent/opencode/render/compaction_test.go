@@ -201,5 +201,5 @@ func rawRecord(kind string, i int, data string) session.Record {
 	if kind == "part" {
 		ref.Kind, ref.Part = session.KindPart, fmt.Sprintf("prt_%06d", i)
 	}
-	return session.Record{Ref: ref, Data: []byte(data), Cols: []session.Col{session.IntCol("time_created", int64(start+i))}}
+	return session.Record{Ref: ref, Data: []byte(data), Cols: session.NewCols(session.IntCol("time_created", int64(start+i)))}
 }

@@ -49,7 +49,7 @@ func overwrite(m *record.Message, message, first, last []byte, file bool) {
 	changed := func(r session.Record, data []byte) session.Record {
 		r.Data, r.Defect = data, nil
 		if !file {
-			r.Cols = []session.Col{session.IntCol("time_created", m.Created)}
+			r.Cols = session.NewCols(session.IntCol("time_created", m.Created))
 		}
 		return r
 	}

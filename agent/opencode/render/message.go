@@ -96,7 +96,7 @@ func rangeOf(data []byte) byteRange {
 }
 
 func stateOf(m *record.Message) recordState {
-	return recordState{m.Ref, m.ID, rangeOf(m.Data), m.Cols == nil, m.Class, m.Defect}
+	return recordState{m.Ref, m.ID, rangeOf(m.Data), !m.IsRow(), m.Class, m.Defect}
 }
 
 // hasPart reports whether the message has a part of that kind.
@@ -154,7 +154,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v, isLarge)}
 		m.parts = append(m.parts, p)
 	}
-	if src.Cols == nil {
+	if !src.IsRow() {
 		sortParts(m.parts)
 	}
 	if i := slices.IndexFunc(m.parts, isCompaction); i >= 0 {
@@ -186,7 +186,7 @@ func known(v js.Value) string {
 func readRecord(r *session.Record) (v js.Value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
 		v = js.Parse(r.Data)
-		if !v.Exists() && r.Cols == nil { // a file may begin with a byte order mark
+		if !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
 			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
 		}
 	}
@@ -201,7 +201,7 @@ func readRecord(r *session.Record) (v js.Value, fault string) {
 
 // nullFile reports whether the record is a file that holds null, on which the agent
 // crashes. To a row it adds the ids, which makes an object of it.
-func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && r.Cols == nil }
+func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && !r.IsRow() }
 
 // idGreater reports whether m.id > o.id in JavaScript. It is false if one of them is null.
 func (m *message) idGreater(o *message) bool {

@@ -13,7 +13,7 @@ import (
 // OpenCode does not start in a folder of the project. strict means a version that validates
 // records.
 func ProjectFaults(s *record.Session, strict bool) []Fault {
-	if s.ProjectRow.Ref.Kind != 0 && s.ProjectRow.Cols == nil {
+	if s.ProjectRow.Ref.Kind != 0 && !s.ProjectRow.IsRow() {
 		return projectFileFaults(&s.ProjectRow)
 	}
 	var all faults

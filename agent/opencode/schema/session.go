@@ -63,7 +63,7 @@ func SessionFaults(s *record.Session, strict bool) []Fault {
 	switch {
 	case s.Info.Ref.Kind == 0 || s.Info.Malformed():
 		return nil
-	case s.Info.Cols == nil:
+	case !s.Info.IsRow():
 		return sessionFileFaults(s)
 	}
 	var all faults
