@@ -33,6 +33,15 @@ type search struct {
 	lastPair   [2]*Findings      // see [search.newPartFindings]
 	inNewParts map[codeIn]bool   // see [search.newPartFindings]
 	alone      map[string]bool   // messages in which fixes conflicted: one is tried at a time
+	first      foundFixes        // of the finding that the last round tried first
+}
+
+// foundFixes are the fixes of a finding in a draft without edits. To find them may take longer
+// than to try one, and several may have to be tried.
+type foundFixes struct {
+	c     Case
+	key   key
+	fixes []Fix
 }
 
 // A wanted reports whether a finding of the case is to be fixed.
@@ -277,7 +286,7 @@ func (s *search) apply(d Draft) (trials []*trial) {
 		if !s.wanted(s.c, *f) || !beside || s.limit > 0 && len(trials) >= s.limit {
 			continue
 		}
-		for a, ok := s.next(d, *f); ok; a, ok = s.next(d, *f) {
+		for a, ok := s.next(d, *f, len(trials) == 0); ok; a, ok = s.next(d, *f, len(trials) == 0) {
 			tr, x := &trial{Finding: f, attempt: a}, a.fix
 			whole := len(trials) > 0 && (x.Whole || trials[0].fix.Whole)
 			many := len(trials) > 0 && tr.independent() && trials[0].independent()
@@ -319,9 +328,17 @@ func (s *search) reject(tr *trial, err error) {
 	}
 }
 
-// next returns the next attempt at the finding, if there is one.
-func (s *search) next(d Draft, f Finding) (attempt, bool) {
-	all := attempts(s.fixes(f, d), f.Severity == Broken && s.findings.Elsewhere != nil)
+// next returns the next attempt at the finding, if there is one. isFirst says that nothing was
+// edited in the draft.
+func (s *search) next(d Draft, f Finding, isFirst bool) (attempt, bool) {
+	fixes := s.first.fixes
+	if !isFirst || s.first.c != s.c || s.first.key != f.key() {
+		fixes = s.fixes(f, d)
+	}
+	if isFirst {
+		s.first = foundFixes{s.c, f.key(), fixes}
+	}
+	all := attempts(fixes, f.Severity == Broken && s.findings.Elsewhere != nil)
 	if n := s.tried[f.key()]; n < len(all) {
 		return all[n], true
 	}
@@ -416,6 +433,7 @@ func join(a, b string) string {
 
 // keep makes the fixes of the trials final.
 func (s *search) keep(trials []*trial, after Case) {
+	s.first = foundFixes{}
 	for _, tr := range trials {
 		tr.edit = nil // it is not undone any more
 	}
