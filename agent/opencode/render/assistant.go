@@ -32,9 +32,7 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	}
 	a := &assistantDraft{builder: r, source: &m.ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model && !r.has(foreignKept)
-	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind == record.TypeReasoning && !p.value().Get("metadata").Get("anthropic").Get("signature").Nullish()
-	})
+	a.signed = slices.ContainsFunc(m.parts, func(p part) bool { return p.signed })
 	for _, p := range m.parts {
 		a.addPart(p)
 	}

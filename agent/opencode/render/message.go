@@ -44,8 +44,9 @@ type message struct {
 // A part is a stored part as the agent has it in memory.
 type part struct {
 	*record.Part
-	kind  string
-	named bool // its id is a string
+	kind   string
+	named  bool // its id is a string
+	signed bool // thinking with a signature of Anthropic
 	body
 }
 
@@ -152,6 +153,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 			continue
 		}
 		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v, isLarge)}
+		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)
 	}
 	if !src.IsRow() {
