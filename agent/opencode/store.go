@@ -64,8 +64,8 @@ var (
 
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
-	if s.tree == nil {
-		return database.Open(s.at.Path, database.Options{})
+	if db, ok := s.records.(*database.Store); ok {
+		return db, nil
 	}
 	return tree.Open(s.at.Path, s.at.Layout, tree.Options{Owner: journal, Note: s.warn})
 }
