@@ -379,6 +379,10 @@ func (s *search) applyTogether(trials []*trial) bool {
 	if s.depth == maxDepth {
 		return false
 	}
+	for _, tr := range trials {
+		tr.edit = nil // of a draft that is not used any more
+	}
+	s.lastPair, s.inNewParts = [2]*Findings{}, nil
 	d := s.c.Draft()
 	for _, tr := range trials {
 		if _, err := d.Apply(*tr.Finding, tr.fix); err != nil {
