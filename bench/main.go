@@ -10,6 +10,10 @@
 //
 //	go run . -grow 1000,10000,100000,300000,1000000
 //
+// Only the growth of one session with each dimension, printed and not written:
+//
+//	go run . -parts 0 -grow "" -docs ""
+//
 // As root it also empties the disk cache of the whole machine, three times a
 // command, to measure without it.
 package main
@@ -26,7 +30,7 @@ import (
 
 func main() {
 	var o options
-	flag.IntVar(&o.parts, "parts", 100_000, "parts of the stores that the table is about")
+	flag.IntVar(&o.parts, "parts", 100_000, "parts of the stores that the table is about; 0 for no table")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each command is run")
 	flag.StringVar(&o.grow, "grow", "1000,10000,100000,300000", "parts of the stores that the plot is about; \"\" for none")
 	flag.BoolVar(&o.shapes, "shapes", true, "measure, once, how the cost grows with each dimension of one session")
@@ -55,9 +59,11 @@ func run(o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.clean()) }()
-	t, err := l.table(o.parts, o.rounds)
-	if err != nil {
-		return err
+	t := &table{}
+	if o.parts > 0 {
+		if t, err = l.table(o.parts, o.rounds); err != nil {
+			return err
+		}
 	}
 	points, err := l.growths(o.grow, min(o.rounds, 3))
 	if err != nil {
@@ -70,7 +76,9 @@ func run(o options) (err error) {
 		}
 	}
 	t.memoryRows(points)
-	fmt.Print(t)
+	if o.parts > 0 {
+		fmt.Print(t)
+	}
 	if o.docs == "" {
 		return nil
 	}
