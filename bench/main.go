@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -33,7 +34,7 @@ func main() {
 	flag.IntVar(&o.parts, "parts", 100_000, "parts of the stores that the table is about; 0 for no table")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each command is run")
 	flag.StringVar(&o.grow, "grow", "1000,10000,100000,300000", "parts of the stores that the plot is about; \"\" for none")
-	flag.BoolVar(&o.shapes, "shapes", true, "measure, once, how the cost grows with each dimension of one session")
+	flag.StringVar(&o.shapes, "shapes", ".", `measure how the cost grows with the dimensions of one session that this regular expression matches, such as "^depth, tree"; "" for none`)
 	flag.StringVar(&o.work, "work", "../bin/bench", "folder for stores and programs, kept")
 	flag.StringVar(&o.docs, "docs", "../docs", "folder of performance.md; \"\" to write nothing")
 	flag.Parse()
@@ -46,7 +47,7 @@ func main() {
 type options struct {
 	parts, rounds    int
 	grow, work, docs string
-	shapes           bool
+	shapes           string
 }
 
 func run(o options) (err error) {
@@ -70,8 +71,12 @@ func run(o options) (err error) {
 		return err
 	}
 	var all []grown
-	if o.shapes {
-		if all, err = l.shapes(1); err != nil {
+	if o.shapes != "" {
+		match, err := regexp.Compile(o.shapes)
+		if err != nil {
+			return fmt.Errorf("reading -shapes: %w", err)
+		}
+		if all, err = l.shapes(match, o.rounds); err != nil {
 			return err
 		}
 	}

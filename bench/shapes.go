@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -23,12 +24,15 @@ type grown struct {
 	bytes [4]int64 // of the session
 }
 
-// shapes measures how the steps grow with every dimension of a session, in a tree and in
-// a database.
-func (l *lab) shapes(rounds int) (all []grown, err error) {
+// shapes measures how the steps grow with every dimension of a session whose name and kind of
+// store match, as in "depth, tree".
+func (l *lab) shapes(match *regexp.Regexp, rounds int) (all []grown, err error) {
 	for _, shape := range bigstore.Shapes() {
 		for _, kind := range [...]string{"tree", "db"} {
 			g := grown{name: shape.Name, kind: kind, sizes: shape.Sizes}
+			if !match.MatchString(g.title()) {
+				continue
+			}
 			for i, n := range shape.Sizes {
 				if g.bytes[i], g.costs[i], err = l.shape(kind, shape.Name, n, rounds); err != nil {
 					return nil, err
@@ -41,7 +45,8 @@ func (l *lab) shapes(rounds int) (all []grown, err error) {
 	return all, nil
 }
 
-// shape measures the steps on one session, whose repair is undone each time.
+// shape measures the steps on one session, whose repair is undone each time: the least processor
+// time of the rounds, which other work on the machine changes least, and the most memory.
 func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(steps)]cost, err error) {
 	dir := l.path("grown-" + kind + "-" + strings.NewReplacer(" ", "-", ",", "").Replace(name) + fmt.Sprint("-", n))
 	if err := l.makeOnce(dir, l.path("make"), "grown-"+kind, name, fmt.Sprint(n)); err != nil {
@@ -60,25 +65,41 @@ func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(s
 		return 0, costs, err
 	}
 	mend, state := []string{l.path("mend"), "--store", filepath.Join(dir, "opencode")}, filepath.Join(dir, "state")
-	measured, err := l.measure(rounds, []command{
+	commands := [len(steps)]command{
 		{args: append(mend, "scan")},
 		{args: append(mend, "repair", string(id), "--latent", "--force", "--yes"), state: state, until: "Repaired"},
 		{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Restored"},
-	})
-	copy(costs[:], measured)
-	return bytes, costs, err
+	}
+	for round := range rounds {
+		for i, c := range commands {
+			took, err := l.run(c)
+			if err != nil {
+				return 0, costs, err
+			}
+			if round == 0 || took.cpu < costs[i].cpu {
+				costs[i].cpu = took.cpu
+			}
+			costs[i].peak = max(costs[i].peak, took.peak)
+		}
+	}
+	return bytes, costs, nil
 }
 
-// String returns rows of Markdown, one for each step: the processor time at each size, the factor
-// of the worst doubling, and the memory compared with its bound.
+func (g grown) title() string { return g.name + ", " + g.kind }
+
+// String returns a row of Markdown: for each step the processor time at each size, the factor of
+// the worst doubling, and, where it has a bound, the memory at the largest size and how much of
+// the bound is used at most.
 func (g grown) String() string {
 	var b strings.Builder
-	for s, step := range steps {
-		fmt.Fprintf(&b, "| %s, %s | %d to %d | %s |", g.name, g.kind, g.sizes[0], g.sizes[len(g.sizes)-1], step)
+	fmt.Fprintf(&b, "| %s | %d to %d, %.1f MB |", g.title(), g.sizes[0], g.sizes[3], float64(g.bytes[3])/(1<<20))
+	met := true
+	for s := range steps {
+		var all []string
 		worst, memory := 0.0, 0.0 // memory in parts of what is allowed
 		for i := range g.sizes {
 			c := g.costs[i][s]
-			fmt.Fprintf(&b, " %s |", short(c.cpu))
+			all = append(all, short(c.cpu))
 			if i > 0 {
 				worst = max(worst, float64(c.cpu)/float64(g.costs[i-1][s].cpu))
 			}
@@ -86,16 +107,17 @@ func (g grown) String() string {
 				memory = max(memory, float64(c.peak)/float64(64<<20+memoryShare[s]*g.bytes[i]))
 			}
 		}
-		allowed, verdict := "–", "yes"
+		met = met && worst <= 2.5 && memory <= 1
+		fmt.Fprintf(&b, " %s | %.1f |", strings.Join(all, ", "), worst)
 		if memory > 0 {
-			allowed = fmt.Sprintf("%.0f %%", 100*memory)
+			fmt.Fprintf(&b, " %d, %.0f %% |", g.costs[3][s].peak>>20, 100*memory)
 		}
-		if worst > 2.5 || memory > 1 {
-			verdict = "**no**"
-		}
-		fmt.Fprintf(&b, " %.1f | %.0f | %s | %s |\n", worst, float64(g.costs[len(g.costs)-1][s].peak)/(1<<20), allowed, verdict)
 	}
-	return b.String()
+	verdict := "yes"
+	if !met {
+		verdict = "**no**"
+	}
+	return b.String() + " " + verdict + " |\n"
 }
 
 // memoryShare is how many times the session each step may take, beside 64 MB; 0 for a step
@@ -108,10 +130,12 @@ func shapesTable(all []grown) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\n## Growth of one session\n\nEach row is a session that grows in one dimension, to twice, four and eight times its size\n" +
+	b.WriteString("\n## Growth of one session\n\nEach row is a damaged session that grows in one dimension, to twice, four and eight times its size\n" +
 		"(`internal/bigstore` makes them). The goal is that no doubling takes more than 2.5 times the processor\n" +
-		"time, and that a repair takes at most 64 MB of memory and 6 times the session, an undo 4 times.\n\n" +
-		"| dimension | from, to | verb | CPU ms | × 2 | × 4 | × 8 | worst doubling | peak MB at × 8 | of the memory allowed | met |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+		"time, and that a repair takes at most 64 MB of memory and 6 times the session, an undo 4 times. Times are\n" +
+		"CPU ms at the four sizes, process start included, the least of the runs; \"× 2\" is the worst doubling;\n" +
+		"memory is the peak in MB at the largest size, the most of the runs, and the largest share of the bound.\n\n" +
+		"| session | from, to | scan | × 2 | repair | × 2 | memory | undo | × 2 | memory | met |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range all {
 		b.WriteString(g.String())
 	}
