@@ -31,6 +31,11 @@ import (
 //	entry FOLDER NAME copy PATH           with the bytes of another file
 //	entry FOLDER NAME link|hardlink PATH
 //	entry FOLDER NAME folder|fifo
+//	record TABLE N delete                 a message or a part is removed; the parts of a message stay
+//	record part N insert OBJECT           a part is added behind that one, in the same message
+//	record message N insert OBJECT        a message without parts is added behind that one, whose members it
+//	                                      has unless OBJECT says otherwise
+//	record message N copy                 a message and its parts are there a second time, behind it
 //
 // TABLE is session, message, part or project, and N counts its records from 0 in the
 // order of the healthy conversation. In a session or a project of a database the
@@ -149,6 +154,12 @@ func (s *Store) apply(words Mutation) error {
 		return s.text(r, m[3], m[4])
 	case m[0] == "json":
 		return s.json(r, m[3], m[4], strings.Join(m[5:], " "))
+	case m[0] == "record" && m[3] == "delete":
+		return s.delete(r)
+	case m[0] == "record" && m[3] == "insert" && len(m) == 5:
+		return s.insert(r, m[4])
+	case m[0] == "record" && m[3] == "copy" && r.Table == "message":
+		return s.copy(r)
 	}
 	return errors.New("unknown mutation")
 }

@@ -36,9 +36,11 @@ func (s *Store) random(r *rand.Rand) Mutation {
 	switch n := r.IntN(100); {
 	case n < 6:
 		return s.randomText(r)
-	case n < 36 && s.db == nil:
+	case n < 18:
+		return s.randomChange(r)
+	case n < 43 && s.db == nil:
 		return s.randomEntry(r)
-	case n < 42 && s.db != nil:
+	case n < 48 && s.db != nil:
 		return s.randomColumn(r)
 	default:
 		return s.randomJSON(r)
@@ -67,6 +69,103 @@ func (s *Store) randomText(r *rand.Rand) Mutation {
 		return append(words, "cut", strconv.Itoa(r.IntN(len(rec.Data))))
 	}
 	return append(words, "put", oneOf(r, "", " ", "null", "[]", "{}", "0", `"x"`, "true", "x", "\x00", "\ufeff{}", string(rec.Data)+"x", string(rec.Data)+"\n\n", "\ufeff"+string(rec.Data), "[]"+string(rec.Data)))
+}
+
+// randomChange returns words that remove or add a record.
+func (s *Store) randomChange(r *rand.Rand) Mutation {
+	table := oneOf(r, "message", "part", "part", "part")
+	words := Mutation{"record", table, strconv.Itoa(r.IntN(len(s.Records[table])))}
+	switch k := r.IntN(10); {
+	case k < 3:
+		return append(words, "delete")
+	case table == "part":
+		return append(words, "insert", oneOf(r, parts...))
+	case k < 6:
+		return append(words, "copy")
+	default:
+		return append(words, "insert", oneOf(r, messages...))
+	}
+}
+
+// messages are members of a message that is added.
+var messages = []string{
+	`{}`,
+	`{"role":"user"}`,
+	`{"role":"assistant"}`,
+	`{"finish":"stop"}`,
+	`{"finish":"tool-calls"}`,
+	`{"finish":"unknown"}`,
+	`{"finish":"content-filter"}`,
+	`{"summary":true}`,
+	`{"summary":true,"mode":"compaction","agent":"compaction"}`,
+	`{"error":{"name":"MessageAbortedError","data":{"message":"x"}}}`,
+	`{"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}}`,
+	`{"error":{"name":"MessageOutputLengthError","data":{}}}`,
+	`{"error":{"name":"UnknownError","data":{"message":"x"}}}`,
+	`{"parentID":"msg_x"}`,
+	`{"parentID":"{message 0}"}`,
+	`{"time":{"created":1}}`,
+	`{"time":{"created":{now-1000}}}`,
+	`{"time":{"created":{now-1000},"completed":{now-500}}}`,
+}
+
+const (
+	png    = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	atTime = `"time":{"start":1795224840000,"end":1795224841000}`
+)
+
+// parts are the data of a part that is added.
+var parts = []string{
+	`{"type":"text","text":"hello"}`,
+	`{"type":"text","text":""}`,
+	`{"type":"text","text":" \n"}`,
+	`{"type":"text","text":"hello","synthetic":true}`,
+	`{"type":"text","text":"hello","ignored":true}`,
+	`{"type":"text","text":"hello",` + atTime + `,"metadata":{"anthropic":{}}}`,
+	`{"type":"reasoning","text":"hm",` + atTime + `}`,
+	`{"type":"reasoning","text":"",` + atTime + `}`,
+	`{"type":"reasoning","text":"",` + atTime + `,"metadata":{"anthropic":{"redactedData":"x"}}}`,
+	`{"type":"reasoning","text":"hm",` + atTime + `,"metadata":{"anthropic":{"signature":""}}}`,
+	`{"type":"file","mime":"image/png","url":"` + png + `"}`,
+	`{"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,"}`,
+	`{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`,
+	`{"type":"file","mime":"image/tiff","url":"data:image/tiff;base64,SUkqAA=="}`,
+	`{"type":"file","mime":"image/svg+xml","url":"data:image/svg+xml;base64,PHN2Zy8+"}`,
+	`{"type":"file","mime":"text/plain","filename":"x.txt","url":"data:text/plain;base64,eA=="}`,
+	`{"type":"file","mime":"text/plain","url":"file:///home/user/project/x.txt"}`,
+	`{"type":"file","mime":"application/x-directory","url":"file:///home/user/project"}`,
+	`{"type":"file","mime":"application/pdf","url":"data:application/pdf;base64,JVBERi0xLjQKJSVFT0Y="}`,
+	`{"type":"file","mime":"application/pdf","url":"data:application/pdf;base64,eA=="}`,
+	`{"type":"file","mime":"audio/mpeg","url":"data:audio/mpeg;base64,AAAA"}`,
+	`{"type":"file","mime":"","url":""}`,
+	`{"type":"agent","name":"build"}`,
+	`{"type":"agent","name":"build","source":{"value":"@build","start":0,"end":6}}`,
+	`{"type":"subtask","prompt":"do","description":"it","agent":"general"}`,
+	`{"type":"subtask","prompt":"do","description":"it","agent":"general","command":"x","model":{"providerID":"anthropic","modelID":"claude-fake"}}`,
+	`{"type":"compaction","auto":true}`,
+	`{"type":"compaction","auto":false}`,
+	`{"type":"compaction","auto":false,"tail_start_id":"{message 4}"}`,
+	`{"type":"patch","hash":"x","files":["x"]}`,
+	`{"type":"snapshot","snapshot":"x"}`,
+	`{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"x","isRetryable":true}},"time":{"created":1795224840000}}`,
+	`{"type":"step-start"}`,
+	`{"type":"step-start","snapshot":"x"}`,
+	`{"type":"step-finish","reason":"stop","cost":0,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"pending","input":{},"raw":""}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"running","input":{"command":"x"},"time":{"start":1795224840000}}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"error","input":{"command":"x"},"error":"no",` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"error","input":{"command":"x"},"error":"no","metadata":{"interrupted":true,"output":"half"},` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"","title":"","metadata":{},` + atTime + `}}`,
+	`{"type":"tool","callID":"","tool":"invalid","state":{"status":"completed","input":{"tool":"x","error":"y"},"output":"z","title":"","metadata":{},` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu.x:0","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"read file","state":{"status":"completed","input":{"path":"x"},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"read","state":{"status":"completed","input":{"path":"x"},"output":"yes","title":"","metadata":{},"attachments":[{"id":"prt_x","sessionID":"{session}","messageID":"{message 1}","type":"file","mime":"image/png","url":"` + png + `"}],` + atTime + `}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"yes","title":"","metadata":{},"time":{"start":1795224840000,"end":1795224841000,"compacted":1795224842000}}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"task","state":{"status":"running","input":{"prompt":"x","description":"y","subagent_type":"general"},"time":{"start":1795224840000},"metadata":{"sessionId":"{session}"}}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","metadata":{"providerExecuted":true},"state":{"status":"completed","input":{"command":"x"},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
+	`{"type":"unheard-of","text":"x"}`,
+	`{"text":"x"}`,
 }
 
 var timeMembers = map[string]bool{"created": true, "completed": true, "updated": true, "start": true, "end": true, "time_created": true, "time_updated": true}

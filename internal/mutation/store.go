@@ -1,13 +1,16 @@
 package mutation
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -178,4 +181,100 @@ func Copy(from, to string) error {
 		}
 		return os.WriteFile(target, data, info.Mode().Perm())
 	})
+}
+
+// delete removes a message or a part.
+func (s *Store) delete(r *Record) error {
+	if r.Table != "message" && r.Table != "part" {
+		return ErrNoChange
+	}
+	if s.db == nil {
+		return os.Remove(r.path)
+	}
+	return s.exec("delete from "+r.Table+" where id = ?1", r.ID)
+}
+
+// insertedID returns the id of a record that is added behind the one with that id.
+func insertedID(id string) string { return id + "a" }
+
+// insert adds a message or a part behind the record.
+func (s *Store) insert(r *Record, object string) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(object), &members); err != nil {
+		return err
+	}
+	all := map[string]json.RawMessage{}
+	if r.Table == "message" {
+		if err := json.Unmarshal(r.Data, &all); err != nil {
+			return err
+		}
+	}
+	maps.Copy(all, members)
+	if s.db == nil {
+		all["id"], all["sessionID"] = quote(insertedID(r.ID)), quote(s.Session)
+		if r.Table == "part" {
+			all["messageID"] = quote(r.owner)
+		}
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	if s.db == nil {
+		return os.WriteFile(filepath.Join(filepath.Dir(r.path), insertedID(r.ID)+".json"), data, 0o644)
+	}
+	return s.copyRow(r, map[string]string{"id": insertedID(r.ID), "data": string(data)})
+}
+
+func quote(s string) json.RawMessage { return json.RawMessage(strconv.Quote(s)) }
+
+// copy adds a message and its parts a second time.
+func (s *Store) copy(r *Record) error {
+	id := insertedID(r.ID)
+	rename := func(data []byte) []byte { return bytes.ReplaceAll(data, []byte(r.ID), []byte(id)) }
+	if s.db != nil {
+		if err := s.copyRow(r, map[string]string{"id": id}); err != nil {
+			return err
+		}
+	} else if err := errors.Join(os.WriteFile(filepath.Join(filepath.Dir(r.path), id+".json"), rename(r.Data), 0o644), os.Mkdir(filepath.Join(s.Path, "part", id), 0o755)); err != nil {
+		return err
+	}
+	for _, p := range s.Records["part"] {
+		if p.owner != r.ID {
+			continue
+		}
+		pid := insertedID(p.ID)
+		var err error
+		if s.db != nil {
+			err = s.copyRow(&p, map[string]string{"id": pid, "message_id": id})
+		} else {
+			data := bytes.ReplaceAll(rename(p.Data), []byte(p.ID), []byte(pid))
+			err = os.WriteFile(filepath.Join(s.Path, "part", id, pid+".json"), data, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyRow adds a row a second time, with these values of columns.
+func (s *Store) copyRow(r *Record, values map[string]string) error {
+	st, _, err := s.db.Prepare("select name from pragma_table_info(" + sqlite3.Quote(r.Table) + ")")
+	if err != nil {
+		return err
+	}
+	var names, from []string
+	for st.Step() {
+		name := sqlite3.QuoteIdentifier(st.ColumnText(0))
+		names = append(names, name)
+		if value, ok := values[st.ColumnText(0)]; ok {
+			name = sqlite3.Quote(value)
+		}
+		from = append(from, name)
+	}
+	if err := errors.Join(st.Err(), st.Close()); err != nil {
+		return err
+	}
+	return s.exec(fmt.Sprintf("insert into %[1]s (%[2]s) select %[3]s from %[1]s where id = ?1", r.Table, strings.Join(names, ","), strings.Join(from, ",")), r.ID)
 }
