@@ -208,10 +208,12 @@ func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, afte
 		case len(failed) > 0: // judge the others without them
 		case len(uncovered) == 0:
 			return good, bad, after
-		case s.applyTogether(good):
+		case len(good) > 1: // the case of this draft is not needed any more, and may be as large as the session
+			if !s.applyTogether(good) {
+				s.limit = len(good) / 2
+			}
 			return nil, nil, nil
-		case len(good) > 1:
-			s.limit = len(good) / 2
+		case s.applyTogether(good):
 			return nil, nil, nil
 		default:
 			return nil, append(bad, good...), after
