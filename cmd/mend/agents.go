@@ -69,17 +69,18 @@ func (a *app) agentOptions() []mend.Options {
 	return all
 }
 
-// openAll opens the store of each agent.
-func (a *app) openAll(cmd *cobra.Command, write bool) ([]*mend.Client, error) {
-	var all []*mend.Client
+// openAll opens the store of each agent. The error is the worst of those that cannot be opened;
+// the others are returned with it.
+func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Client, left error) {
 	for _, o := range a.agentOptions() {
 		c, err := a.openWith(cmd, o, write)
 		if err != nil {
-			return nil, err
+			left = a.skipStore(cmd.Context(), left, err)
+			continue
 		}
 		all = append(all, c)
 	}
-	return all, nil
+	return all, left
 }
 
 // openFor opens the store that has the named sessions. The names are looked up in the stores of
@@ -90,10 +91,13 @@ func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Cl
 	if len(names) == 0 || len(options) == 1 {
 		return a.openWith(cmd, options[0], write)
 	}
-	heads, owner := sessionsOf(cmd.Context(), options)
+	heads, owner, unread := sessionsOf(cmd.Context(), options)
 	found := -1
 	for _, name := range names {
 		h, err := a.named(heads, name)
+		if errors.Is(err, mend.ErrNoSession) && unread != nil {
+			return nil, unread // the session may be there
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -102,20 +106,24 @@ func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Cl
 		}
 		found = owner[h.ID]
 	}
+	if unread != nil {
+		a.printNote("another store is not examined: " + unread.Error())
+	}
 	return a.openWith(cmd, options[found], write)
 }
 
-// sessionsOf returns the sessions of all stores that can be read, newest first, and for each the
-// index of its store.
-func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.Head, owner map[string]int) {
+// sessionsOf returns the sessions of all stores that can be read, newest first, for each the
+// index of its store, and the worst error of the others.
+func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.Head, owner map[string]int, unread error) {
 	owner = map[string]int{}
 	for i, o := range options {
 		c, err := mend.Open(o)
-		if err != nil {
-			continue // the verb reports it if it opens this store
+		var own []session.Head
+		if err == nil {
+			own, err = c.Sessions(ctx)
 		}
-		own, err := c.Sessions(ctx)
 		if err != nil {
+			unread = worst(unread, err)
 			continue
 		}
 		for _, h := range own {
@@ -126,7 +134,17 @@ func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.He
 	slices.SortStableFunc(heads, func(x, y session.Head) int {
 		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	})
-	return heads, owner
+	return heads, owner, unread
+}
+
+// skipStore reports the error of a store, so that the verb goes on with the others. It returns
+// the worse of the error and left, which it returned for the stores before.
+func (a *app) skipStore(ctx context.Context, left, err error) error {
+	if !a.asJSON && ctx.Err() == nil {
+		a.printError(err)
+		err = &reportedError{err, exitCode(err)}
+	}
+	return worst(left, err)
 }
 
 // agentOf returns the name of the agent of a store, as it is spelled for a person.
@@ -151,27 +169,30 @@ var errOtherAgent = errors.New("repairing sessions of Claude Code with --yes nee
 // repairClients returns the stores whose sessions a repair is about. A script that repairs
 // everything without a question must not begin to write to the stores of another agent, so
 // that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
-// names the agents that are left alone.
+// names the agents that are left alone. The error is as that of [app.openAll].
 func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) ([]*mend.Client, error) {
 	if len(names) > 0 {
 		c, err := a.openFor(cmd, !f.dryRun, names...)
-		return []*mend.Client{c}, err
+		if err != nil {
+			return nil, err
+		}
+		return []*mend.Client{c}, nil
 	}
 	all, err := a.openAll(cmd, !f.dryRun)
-	if err != nil || a.agentName != "" || a.opt.Store != "" || !f.yes && !a.asJSON {
+	if len(all) == 0 || a.agentName != "" || a.opt.Store != "" || !f.yes && !a.asJSON {
 		return all, err
 	}
 	if agentOf(all[0].Store()) != "OpenCode" {
 		if f.yes && !f.dryRun {
 			return nil, &usageError{errOtherAgent, "mend repair --yes --agent claude"}
 		}
-		return all, nil // nothing is written
+		return all, err // nothing is written
 	}
 	a.setAnswer("leftAlone", otherAgents(all[1:]))
 	for _, c := range all[1:] {
 		a.printNote(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.Store()), agentName(c.Store())))
 	}
-	return all[:1], nil
+	return all[:1], err
 }
 
 // otherAgents returns the names of the agents of stores.

@@ -171,7 +171,7 @@ func (a *app) quietOptions() mend.Options {
 // sessionNames returns the sessions with their titles, the newest first.
 func (a *app) sessionNames(ctx context.Context, _ []string) (all []cobra.Completion) {
 	quiet := app{opt: a.quietOptions(), agentName: a.agentName}
-	heads, _ := sessionsOf(ctx, quiet.agentOptions())
+	heads, _, _ := sessionsOf(ctx, quiet.agentOptions())
 	for _, h := range heads {
 		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(oneLine(h.Title, 60), h.Directory)))
 	}

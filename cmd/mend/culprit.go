@@ -40,15 +40,18 @@ func (e *noCulpritError) hint() string {
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that
-// fits it, and its store. If that is not certain it asks.
-func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError) (x mend.Culprit, c *mend.Client, err error) {
+// fits it, and its store. If that is not certain it asks. If no session fits, it may be one of a
+// store that cannot be read: then the error is that of the store, or unread, which is that of the
+// stores that could not be opened.
+func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError, unread error) (x mend.Culprit, c *mend.Client, err error) {
 	var found []mend.Culprit
 	stores := map[string]*mend.Client{} // by session
 	looked := 0
 	for _, c := range clients {
 		heads, err := c.Sessions(ctx)
 		if err != nil {
-			return x, nil, err
+			unread = a.skipStore(ctx, unread, err)
+			continue
 		}
 		looked += len(heads)
 		bar := a.progress(len(heads), "looking for the session")
@@ -67,6 +70,9 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 		for _, x := range culprits {
 			stores[x.Session.ID] = c
 		}
+	}
+	if len(found) == 0 && unread != nil {
+		return x, nil, unread
 	}
 	if len(found) == 0 {
 		return x, nil, &noCulpritError{looked, readings[0].Recognised, a.cmdline("scan")}

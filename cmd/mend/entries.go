@@ -91,7 +91,10 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 	var heads []session.Head
 	options := a.agentOptions()
 	if len(options) > 1 {
-		heads, _ = sessionsOf(ctx, options)
+		var unread error
+		if heads, _, unread = sessionsOf(ctx, options); unread != nil {
+			a.printNote("a store is not examined: " + unread.Error())
+		}
 	} else {
 		c, err := mend.Open(options[0])
 		if err == nil {

@@ -183,7 +183,7 @@ func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error
 	if e := a.opt.ParseAPIError([]byte(name)); e.Recognised {
 		return a.explainError(e, topics)
 	}
-	if heads, _ := sessionsOf(cmd.Context(), a.agentOptions()); isSession(heads, name) {
+	if heads, _, _ := sessionsOf(cmd.Context(), a.agentOptions()); isSession(heads, name) {
 		return a.explainFindings(cmd, name, topics)
 	}
 	if strings.ContainsAny(name, " \n") {

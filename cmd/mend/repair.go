@@ -112,12 +112,8 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 	if req.Error != nil && len(names) == 0 {
 		return a.repairCulprit(cmd, f, req, readings)
 	}
-	clients, err := a.repairClients(cmd, names, f)
-	if err != nil {
-		return err
-	}
+	clients, left := a.repairClients(cmd, names, f)
 	named := len(names) > 0
-	var left error
 	done, declined := false, false
 	for i, c := range clients {
 		if i > 0 {
@@ -125,7 +121,8 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 		}
 		all, err := c.Sessions(ctx)
 		if err != nil {
-			return err
+			left = a.skipStore(ctx, left, err)
+			continue
 		}
 		heads, err := a.selectSessions(all, names, f.sessionFilter)
 		if err != nil {
@@ -154,11 +151,8 @@ func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Reques
 	if req.Error.Recognised && (req.Error.Class == "" && req.Error.Rule == "" || req.Error.Class == repair.ContextTooLong) {
 		return errProblems // no repair of any session answers it, as was printed
 	}
-	clients, err := a.openAll(cmd, !f.dryRun)
-	if err != nil {
-		return err
-	}
-	x, c, err := a.findCulprit(cmd.Context(), clients, readings)
+	clients, unread := a.openAll(cmd, !f.dryRun)
+	x, c, err := a.findCulprit(cmd.Context(), clients, readings, unread)
 	if err != nil {
 		return err
 	}

@@ -88,16 +88,16 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		return err
 	}
 	var clients []*mend.Client
+	var left error
 	if len(names) > 0 {
 		c, err := a.openFor(cmd, false, names...)
 		if err != nil {
 			return err
 		}
 		clients = []*mend.Client{c}
-	} else if clients, err = a.openAll(cmd, false); err != nil {
-		return err
+	} else {
+		clients, left = a.openAll(cmd, false)
 	}
-	var left error
 	var stores []scannedJSON
 	var found []sessionJSON
 	for i, c := range clients {
@@ -106,7 +106,11 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		}
 		r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0}
 		if err := r.scan(cmd.Context(), c.Cached(), names); err != nil {
-			return err
+			if cmd.Context().Err() != nil || exitCode(err) != exitUnusable {
+				return err
+			}
+			left = a.skipStore(cmd.Context(), left, err)
+			continue
 		}
 		left = worst(left, scanError(r.summary))
 		stores = append(stores, scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile})
@@ -115,7 +119,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			found = append(found, s)
 		}
 	}
-	if a.asJSON {
+	if a.asJSON && len(stores) > 0 {
 		a.setAnswer("store", stores[0].Store)
 		a.setAnswer("agentVersion", stores[0].AgentVersion)
 		a.setAnswer("profile", stores[0].Profile)

@@ -19,8 +19,8 @@ const (
 	channelGlob = "opencode-*.db"
 )
 
-// Find returns OpenCode's databases, first the one that a released OpenCode uses. They are
-// in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB
+// Find returns OpenCode's databases, first the one that a released OpenCode uses, also if it
+// is no regular file: OpenCode would not use another store. They are in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB
 // names another file, absolute or relative to that folder (since 1.18 at the latest;
 // 1.2.27 ignores it).
 func Find(env func(string) string, home string) []string {
@@ -38,7 +38,7 @@ func Find(env func(string) string, home string) []string {
 	}
 	var found []string
 	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !slices.Contains(found, name) {
+		if exists(name) && !slices.Contains(found, name) {
 			found = append(found, name)
 		}
 	}
@@ -67,8 +67,9 @@ func channelDatabases(dir string) []string {
 	}
 	var found []string
 	for _, e := range entries {
-		if ok, _ := filepath.Match(channelGlob, e.Name()); ok {
-			found = append(found, filepath.Join(dir, e.Name()))
+		name := filepath.Join(dir, e.Name())
+		if ok, _ := filepath.Match(channelGlob, e.Name()); ok && isRegular(name) {
+			found = append(found, name)
 		}
 	}
 	return found
@@ -93,6 +94,9 @@ func locate(path string) (string, error) {
 	if err != nil || !info.IsDir() {
 		return file, err
 	}
+	if filepath.Base(path) == dbName {
+		return "", sqlstore.Unusable("not a plain file but %s", info.Mode())
+	}
 	if exists(filepath.Join(file, dbName)) {
 		return filepath.EvalSymlinks(filepath.Join(file, dbName))
 	}
@@ -107,6 +111,11 @@ func locate(path string) (string, error) {
 	default:
 		return "", fmt.Errorf("more than one database in it, name one: %s", strings.Join(others, ", "))
 	}
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func exists(path string) bool {

@@ -39,6 +39,7 @@ func TestFind(t *testing.T) {
 		{map[string]string{"XDG_DATA_HOME": xdg, "OPENCODE_DB": "mine.db"}, "mine.db opencode.db opencode-dev.db"},
 		{map[string]string{"OPENCODE_DB": filepath.Join(data, "opencode-dev.db")}, "opencode-dev.db"},
 		{map[string]string{"OPENCODE_DB": filepath.Join(data, "none.db")}, ""},
+		{map[string]string{"OPENCODE_DB": filepath.Join(data, "opencode-dir.db")}, "opencode-dir.db"}, // which OpenCode would open, too
 	}
 	for _, c := range cases {
 		if got := find(c.env); got != c.want {
