@@ -184,7 +184,7 @@ func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) (
 	}
 	if agentOf(all[0].Store()) != "OpenCode" {
 		if f.yes && !f.dryRun {
-			return nil, &usageError{errOtherAgent, "mend repair --yes --agent claude"}
+			return nil, worst(err, &usageError{errOtherAgent, "mend repair --yes --agent claude"})
 		}
 		return all, err // nothing is written
 	}

@@ -209,7 +209,7 @@ func (g *generator) judge(t *testing.T, c mutation.Case) {
 			g.append(c, wrong)
 		}
 	}
-	if strings.HasPrefix(outcome, "loses") {
+	if strings.HasPrefix(outcome, "loses") || strings.HasSuffix(outcome, "no repair is known") {
 		t.Logf("%s: %s", outcome, c)
 	}
 	g.counts[outcome]++

@@ -19,20 +19,25 @@ cannot be completed. Every command that writes does this first.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var entries []change.Entry
+			var left error
 			for _, o := range a.agentOptions() {
 				found, err := a.recoverStore(cmd, o, f.dryRun)
 				if err != nil {
-					return err
+					left = a.skipStore(cmd.Context(), left, err)
 				}
 				entries = append(entries, found...)
 			}
+			none := "No repair was pending."
 			if f.dryRun {
-				return a.printEntries(entries, "No repair is pending.")
+				none = "No repair is pending."
 			}
-			if err := a.printEntries(entries, "No repair was pending."); err != nil {
-				return err
+			if len(entries) > 0 || left == nil {
+				left = worst(left, a.printEntries(entries, none))
 			}
-			return a.printUnresolved(entries)
+			if f.dryRun {
+				return left
+			}
+			return worst(left, a.printUnresolved(entries))
 		},
 	}
 	f.add(cmd, "")

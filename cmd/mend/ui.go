@@ -108,6 +108,9 @@ func (b *uiBackend) open() error {
 	if len(b.stores) == 0 {
 		return failed
 	}
+	if !errors.Is(failed, mend.ErrNoStore) {
+		b.addNote("a store is not examined: " + failed.Error())
+	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"mend/change"
 	"mend/config"
 	"mend/live"
+	"mend/session"
 )
 
 // A watcher follows the servers of "mend watch".
@@ -307,14 +308,16 @@ func (f *follower) findStore(ctx context.Context) (o mend.Options, sure bool, er
 		}
 	}
 	var first, empty *mend.Options
+	var unread error
 	for i := range candidates {
 		c, err := mend.Open(candidates[i])
-		if err != nil {
-			return o, false, err
+		var heads []session.Head
+		if err == nil {
+			heads, err = c.Sessions(ctx)
 		}
-		heads, err := c.Sessions(ctx)
 		if err != nil {
-			return o, false, err
+			unread = cmp.Or(unread, err)
+			continue
 		}
 		switch {
 		case len(heads) == 0:
@@ -324,7 +327,10 @@ func (f *follower) findStore(ctx context.Context) (o mend.Options, sure bool, er
 		}
 		first = cmp.Or(first, &candidates[i])
 	}
-	if empty != nil {
+	switch {
+	case unread != nil: // the server may read that one
+		return o, false, unread
+	case empty != nil:
 		return *empty, true, nil
 	}
 	return *first, false, nil
