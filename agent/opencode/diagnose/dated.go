@@ -251,7 +251,7 @@ func (c *simulation) redate(s *record.Session, place func(*record.Session, time.
 }
 
 // setCreated sets the time at which the message was created, and moves the time of its
-// completion by the same duration.
+// completion by the same duration, unless that is after the new time already.
 func setCreated(m *record.Message, to int64) error {
 	data, from := m.Data, render.CreatedInJSON(m)
 	var inside []string // a damaged record has only the time of its row
@@ -261,7 +261,7 @@ func setCreated(m *record.Message, to int64) error {
 	for _, name := range inside {
 		raw, ok := jsonedit.Get(data, "time", name)
 		was, err := strconv.ParseFloat(string(raw), 64)
-		if was = min(was, render.MaxTime); !ok || err != nil || int64(was) < from {
+		if was = min(was, render.MaxTime); !ok || err != nil || int64(was) < from || from < to && to <= int64(was) {
 			continue
 		}
 		if name == "created" {

@@ -30,6 +30,7 @@
 //	R14             an input that is no object              it is put into one                                 nothing
 //	R15, media      files that cannot be sent               a line of text that says what was there            the file
 //	R16             a lost first prompt                     the placeholder in it, or in a new prompt          nothing
+//	R16             answers dated before the first prompt   the time in their record, or in their id           the former time
 //	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
 //	field, screen   missing fields, or of a wrong form      filled in from the neighbours                      a value of a wrong form
 //	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids

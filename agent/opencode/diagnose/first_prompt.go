@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/jsonedit"
 	"mend/session"
 )
 
 // fixFirstPrompt returns the fixes of a conversation that starts with an answer: first
-// those that complete records before it, one of which may be the prompt, then a
-// placeholder.
+// those that complete records before it, one of which may be the prompt, then one that
+// moves answers to their place, then a placeholder.
 func fixFirstPrompt(c *simulation, f fault) []fix {
 	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
@@ -24,7 +25,46 @@ func fixFirstPrompt(c *simulation, f fault) []fix {
 	for i := range fixes {
 		fixes[i].whole = true // of another message than the one at fault
 	}
-	return append(fixes, firstPromptFixes(c.s, f)...)
+	return slices.Concat(fixes, fixEarlyAnswers(c, at), firstPromptFixes(c.s, f))
+}
+
+// fixEarlyAnswers returns the fix of answers up to the one at that index that are dated
+// before their prompts, while the time inside the record, or that in its id, is later.
+func fixEarlyAnswers(c *simulation, at int) []fix {
+	prompt := slices.IndexFunc(c.s.Messages[at:], func(m record.Message) bool { return m.Role == session.RoleUser })
+	if prompt < 0 {
+		return nil
+	}
+	after, wraps := c.s.Messages[at+prompt].Created, record.ClockWraps(c.s.LatestTime())
+	times := map[session.Ref]int64{}
+	for i := range c.s.Messages[:at+1] {
+		m := &c.s.Messages[i]
+		ms := render.CreatedInJSON(m)
+		if ms <= after {
+			ms, _ = record.IDTime(m.ID, wraps)
+		}
+		if ms > after && !c.now.IsZero() && ms < c.now.UnixMilli() {
+			times[m.Ref] = ms
+		}
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	return []fix{{
+		text: "Assistant messages that are dated before the first prompt get the time in their record, or that in their id.", loses: "The former time.", whole: true,
+		edit: func(d *draft) error {
+			for i := range d.s.Messages {
+				m := &d.s.Messages[i]
+				if ms, ok := times[m.Ref]; ok {
+					if err := setCreated(m, ms); err != nil {
+						return err
+					}
+				}
+			}
+			d.s.Sort()
+			return nil
+		},
+	}}
 }
 
 // firstPromptFixes returns fixes for three causes: older versions read the messages in
