@@ -74,11 +74,14 @@ func (a *app) agentOptions() []mend.Options {
 func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Client, left error) {
 	for _, o := range a.agentOptions() {
 		c, err := a.openWith(cmd, o, write)
-		if err != nil {
+		switch {
+		case err == nil:
+			all = append(all, c)
+		case exitCode(err) == exitUsage:
+			return nil, err // of all stores
+		default:
 			left = a.skipStore(cmd.Context(), left, err)
-			continue
 		}
-		all = append(all, c)
 	}
 	return all, left
 }
