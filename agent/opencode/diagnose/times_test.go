@@ -77,8 +77,14 @@ func TestEarlyAnswer(t *testing.T) {
 			column string // of the row
 			inside any    // the time in the record; nil for the former
 		}{
-			{4, "-time_created", nil}, {9, "-time_created", nil}, {4, "-1", nil}, {4, "0", nil}, {7, "1", nil},
-			{4, "1", 1}, {7, "1500", 1500}, {4, "-1", -1},
+			{4, "-time_created", nil},
+			{9, "-time_created", nil},
+			{4, "-1", nil},
+			{4, "0", nil},
+			{7, "1", nil},
+			{4, "1", 1},
+			{7, "1500", 1500},
+			{4, "-1", -1},
 		} {
 			t.Run(fmt.Sprint(name, c), func(t *testing.T) {
 				healthy := idsOf(unpack(t, version+1, func(damage.Store) {}).load())
