@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -101,12 +102,31 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 
 func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
 	e, err := s.load(head)
+	if err == nil {
+		err = checkLines(head, e.Data, int64(len(e.Data)))
+	}
 	if err != nil {
 		return nil, e, err
 	}
 	return diagnose.New(diagnose.Source{
 		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Texts: texts,
 	}), e, nil
+}
+
+// A line takes a few hundred bytes of memory, whatever is in it. A transcript may have freeLines
+// lines, and more where they have minLine bytes on average: a record has more than that.
+const (
+	freeLines = 1 << 18
+	minLine   = 64
+)
+
+// checkLines returns an error if a transcript of that size has so many short lines that it would
+// take far more memory than its size.
+func checkLines(head session.Head, data []byte, size int64) error {
+	if n := int64(bytes.Count(data, []byte("\n"))); n > freeLines+size/minLine {
+		return fmt.Errorf("reading transcript %s: %d lines in %d bytes: nearly all are blank or torn", head.ID, n, size)
+	}
+	return nil
 }
 
 // Case implements [agent.Store].
@@ -162,6 +182,9 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	}
 	if err != nil {
 		return nil, e, fmt.Errorf("reading transcript %s: %w", head.ID, err)
+	}
+	if err := checkLines(head, data, e.Size); err != nil {
+		return nil, e, err
 	}
 	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor)})
 	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
