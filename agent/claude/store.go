@@ -96,15 +96,14 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 		err = fmt.Errorf("reading transcript %s: it is gone", head.ID)
 	case why != "":
 		err = fmt.Errorf("reading transcript %s: %s", head.ID, why)
+	default:
+		err = checkLines(head, e.Data, int64(len(e.Data)))
 	}
 	return e, err
 }
 
 func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
 	e, err := s.load(head)
-	if err == nil {
-		err = checkLines(head, e.Data, int64(len(e.Data)))
-	}
 	if err != nil {
 		return nil, e, err
 	}

@@ -20,9 +20,10 @@ const (
 )
 
 // Find returns OpenCode's databases, first the one that a released OpenCode uses, also if it
-// is no regular file: OpenCode would not use another store. They are in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB
-// names another file, absolute or relative to that folder (since 1.18 at the latest;
-// 1.2.27 ignores it).
+// is no regular file: OpenCode would not use another store. They are in
+// $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB names
+// another file, absolute or relative to that folder (since 1.18 at the latest; 1.2.27 ignores
+// it).
 func Find(env func(string) string, home string) []string {
 	var names []string
 	dir, named := DataDir(env, home), env("OPENCODE_DB")

@@ -31,6 +31,9 @@ func fixFirstPrompt(c *simulation, f fault) []fix {
 // fixEarlyAnswers returns the fix of answers up to the one at that index that are dated
 // before their prompts, while the time inside the record, or that in its id, is later.
 func fixEarlyAnswers(c *simulation, at int) []fix {
+	if at < 0 {
+		return nil
+	}
 	prompt := slices.IndexFunc(c.s.Messages[at:], func(m record.Message) bool { return m.Role == session.RoleUser })
 	if prompt < 0 {
 		return nil
