@@ -2,13 +2,13 @@ package claude_test
 
 import (
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
 
+	"mend/internal/storetest"
 	"mend/repair"
 )
 
@@ -55,25 +55,7 @@ func TestOlderProcess(t *testing.T) {
 			p := exec.CommandContext(t.Context(), filepath.Join(programs, test.program))
 			p.Args = []string{test.arg}
 			p.Dir, p.Env = dir, []string{"HOME=" + test.home}
-			in, err := p.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := p.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer p.Wait()         //nolint:errcheck // it is killed
-			defer p.Process.Kill() //nolint:errcheck // it may have ended
-			if _, err := io.WriteString(in, "x"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := out.Read(make([]byte, 1)); err != nil { // it runs, so all that the system tells of it is there
-				t.Fatal(err)
-			}
+			defer storetest.StartCat(t, p)()
 			c := s.client()
 			heads, err := c.Sessions(t.Context())
 			if err != nil || len(heads) != 1 {

@@ -50,6 +50,36 @@ func DenyExchange(t *testing.T) {
 	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
 }
 
+// StartCat starts a copy of the program cat and returns once it runs: only then does the system tell
+// its command line and its environment. What it returns ends the program.
+func StartCat(t *testing.T, cmd *exec.Cmd) (end func()) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end = func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // it is killed
+	}
+	_, err = io.WriteString(in, "x")
+	if err == nil {
+		_, err = out.Read(make([]byte, 1))
+	}
+	if err != nil {
+		end()
+		t.Fatal(err)
+	}
+	return end
+}
+
 // CopyProgram copies a program and lets every user run it.
 func CopyProgram(t *testing.T, from, to string) {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 // TestHeld starts programs and looks which of them work with a store: those that are
 // called as the agent is and keep their data there.
 func TestHeld(t *testing.T) {
-	sleep, err := exec.LookPath("sleep")
+	cat, err := exec.LookPath("cat")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -57,19 +57,17 @@ func TestHeld(t *testing.T) {
 			continue
 		}
 		program := filepath.Join(storetest.FastDir(t), c.exe)
-		storetest.CopyProgram(t, sleep, program)
+		storetest.CopyProgram(t, cat, program)
 		if err := os.Chmod(filepath.Dir(program), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(program, "60")
+		cmd := exec.Command(program)
 		cmd.Env, cmd.Dir = c.env, c.dir
 		if c.uid != 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
 		}
 		before := time.Now()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		end := storetest.StartCat(t, cmd)
 		since, err := s.Held(t.Context())
 		if err != nil || since.IsZero() == c.want {
 			t.Errorf("%s: Held = %v, %v, want a time: %v", c.name, since, err, c.want)
@@ -78,10 +76,7 @@ func TestHeld(t *testing.T) {
 		if c.want && (since.Before(before.Add(-tick)) || since.After(time.Now().Add(tick))) {
 			t.Errorf("%s: Held = %v, want about %v", c.name, since, before)
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait()
+		end()
 		if since, err := s.Held(t.Context()); err != nil || !since.IsZero() {
 			t.Errorf("%s: Held = %v, %v after it has ended", c.name, since, err)
 		}
