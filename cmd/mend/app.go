@@ -61,12 +61,12 @@ Run "mend" without a command to see the current status.`,
 		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
 				return a.printVersion()
 			}
 			a.command = "status"
-			return a.status()
+			return a.status(cmd.Context())
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")

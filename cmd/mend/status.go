@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,14 +26,14 @@ func (a *app) statusVerb() *cobra.Command {
 		Use:   "status",
 		Short: "Show the current status, and what to do next",
 		Args:  noArgs,
-		RunE:  func(*cobra.Command, []string) error { return a.status() },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
 	}
 }
 
 // A statusJSON is the answer of status.
 type statusJSON struct {
 	Stores     []storeJSON    `json:"stores"`
-	LastScan   *mend.Summary  `json:"lastScan"`   // of all stores in use; null if one of them changed since its last scan
+	LastScan   *mend.Summary  `json:"lastScan"`   // of all stores in use; null if one of them changed since its last scan, or cannot be used
 	LastRepair *repairJSON    `json:"lastRepair"` // the newest that is not undone
 	Pending    []repairJSON   `json:"pending"`
 	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
@@ -55,11 +56,20 @@ type storeJSON struct {
 	LastScan *mend.Summary `json:"lastScan"` // null if the store changed since, or is not in use
 }
 
-func (a *app) status() error {
+// status answers what the verb says. The error is the worst of the stores that cannot be used: the
+// others are shown beside it.
+func (a *app) status(ctx context.Context) error {
+	clients, left := a.readableStores(ctx)
+	if len(clients) == 0 && left != nil {
+		return left
+	}
 	var s statusJSON
-	pending, conflicted, err := a.addStores(&s)
+	pending, conflicted, err := a.addStores(&s, clients)
 	if err != nil {
 		return err
+	}
+	if left != nil {
+		s.LastScan = nil
 	}
 	inForce, err := a.opt.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
@@ -87,30 +97,37 @@ func (a *app) status() error {
 	s.Next = strings.Trim(a.withStore(`"`+s.Next+`"`), `"`)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
 	if a.asJSON {
-		return a.setAnswers(s)
+		return worst(left, a.setAnswers(s))
 	}
 	a.printStatus(s, inForce, pending, conflicted)
-	return nil
+	return left
 }
 
-// addStores adds the stores and their last scans to the status. It returns the entries of the
-// stores in use that are pending or conflicted.
-func (a *app) addStores(s *statusJSON) (pending, conflicted []change.Entry, err error) {
+// readableStores opens the store of each agent that has one, and returns the worst error of those
+// that cannot be used.
+func (a *app) readableStores(ctx context.Context) (all []*mend.Client, left error) {
+	for _, o := range a.agentOptions() {
+		c, err := mend.Open(o)
+		switch {
+		case err == nil:
+			all = append(all, c)
+		case !errors.Is(err, mend.ErrNoStore):
+			left = a.skipStore(ctx, left, err)
+		case errors.Is(err, fs.ErrPermission):
+			a.printNote(err.Error())
+		}
+	}
+	return all, left
+}
+
+// addStores adds the stores and the last scans of those in use to the status. It returns the entries
+// of the latter that are pending or conflicted.
+func (a *app) addStores(s *statusJSON, inUse []*mend.Client) (pending, conflicted []change.Entry, err error) {
 	for _, l := range a.opt.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
 	var scans []*mend.Summary
-	for _, o := range a.agentOptions() {
-		c, err := mend.Open(o)
-		if errors.Is(err, mend.ErrNoStore) {
-			if errors.Is(err, fs.ErrPermission) {
-				a.printNote(err.Error())
-			}
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
+	for _, c := range inUse {
 		entries, err := c.Pending()
 		if err != nil {
 			return nil, nil, err
