@@ -9,6 +9,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/diagnose"
+	"mend/internal/memory"
 	"mend/internal/userdir"
 	"mend/linestore"
 	"mend/repair"
@@ -90,6 +91,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, err
 	}
 	s := &store{warn: warn, except: a.Except, layout: &layout{root: root}}
+	s.most = memory.Total() / 8 // a repair needs six times the session
 	if s.lines, err = linestore.New(root, s.layout, linestore.Options{Note: warn}); err != nil {
 		return nil, err
 	}

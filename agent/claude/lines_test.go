@@ -1,9 +1,14 @@
 package claude
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"mend/agent"
+	"mend/repair"
 	"mend/session"
 )
 
@@ -23,5 +28,49 @@ func TestCheckLines(t *testing.T) {
 		if err := checkLines(session.Head{ID: "x"}, []byte(c.data), int64(len(c.data))); (err != nil) != c.refused {
 			t.Errorf("%s: %v, want it refused: %t", c.name, err, c.refused)
 		}
+	}
+}
+
+// TestTranscriptTooLarge checks that a transcript that does not fit into memory is listed and not
+// read (found fault 13.5).
+func TestTranscriptTooLarge(t *testing.T) {
+	const id = "11111111-2222-4333-8444-555555555555"
+	root := t.TempDir()
+	file := filepath.Join(root, projects, "-home-user", id+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record := `{"type":"user","uuid":"11111111-2222-4333-8444-555555555555","parentUuid":null,"message":{"role":"user","content":"x"}}` + "\n"
+	if err := os.WriteFile(file, []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := Agent{}.Open(agent.Located{Path: root}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(*store)
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("List = %v, %v", heads, err)
+	}
+	examine := func() error {
+		_, err := s.Examine(t.Context(), heads[0], repair.Options{})
+		_, cerr := s.Case(t.Context(), heads[0], repair.Request{})
+		if err == nil || cerr == nil {
+			t.Errorf("Examine returns %v, Case %v, want errors", err, cerr)
+		}
+		return err
+	}
+	s.most = 10
+	var large *session.SizeError
+	if err := examine(); !errors.As(err, &large) {
+		t.Errorf("Examine returns %v, want a SizeError", err)
+	}
+	s.most = 1 << 40
+	if err := os.Truncate(file, 1<<39); err != nil { // sparse
+		t.Skip(err)
+	}
+	if err := examine(); err == nil || !strings.Contains(err.Error(), "too large, 549755813888 bytes") {
+		t.Errorf("Examine returns %v", err)
 	}
 }

@@ -28,6 +28,7 @@ type store struct {
 	warn      func(string)
 	except    []int // processes that do not count as using a session
 	snapshots snapshotCache
+	most      int64 // the size in bytes of the largest transcript that is loaded
 }
 
 var (
@@ -89,9 +90,11 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 		return safedir.Entry{}, err
 	}
 	defer d.Close()
-	e, err := d.Read(nil, name, session.MaxText)
+	e, err := d.Read(nil, name, min(s.most, session.MaxText))
 	switch why := e.ReadProblem(); {
 	case err != nil:
+	case e.TooLarge && e.Size <= session.MaxText:
+		err = fmt.Errorf("reading transcript %s: %w", head.ID, &session.SizeError{Most: s.most})
 	case !e.Exists:
 		err = fmt.Errorf("reading transcript %s: it is gone", head.ID)
 	case why != "":
@@ -171,6 +174,9 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 		return s.newCase(head, o, diagnose.Texts{}, freshFor) // for the error
 	}
 	defer f.Close()
+	if e.Size > min(s.most, session.MaxText) {
+		return s.newCase(head, o, diagnose.Texts{}, freshFor) // for the error
+	}
 	if transcript.IsUsual(io.LimitReader(f, e.Size), o.Version, agentOf(head)) {
 		return nil, e, nil
 	}
