@@ -21,7 +21,7 @@ test-all: # every case
 	MEND_SWEEP=all go test ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
-	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$|ProvidersPage|ExamineAgain|FindsTheSame|DiffLong|LargeConflicts|ShortAgents|FileTooLarge' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 
 lint:
 	go vet -tags e2e,man ./... ./testdata
@@ -51,7 +51,7 @@ fuzz-keep: # what this machine found last, which is the hardest to find again, g
 	@$(FUZZERS) | while read dir name; do found=$$(go env GOCACHE)/fuzz/$$(go list -m)/$$dir/$$name; keep=$$dir/testdata/fuzz/$$name; \
 		for f in $$(find $$found -type f -size -5 2>/dev/null | xargs -r ls -t | sed -n 1,16p); do mkdir -p $$keep; cp $$f $$keep; done; done
 
-faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every fifth
+faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every fifteenth
 	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/faulttest
 
 faults-table: # the same, and the table in docs/verified.md

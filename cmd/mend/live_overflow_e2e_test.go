@@ -61,6 +61,7 @@ func TestLiveOverflow(t *testing.T) {
 // compacted, the model calls the tool again whose output is too long. After three errors mend
 // ends that and trims the output, and the turn is continued.
 func TestLiveCompactions(t *testing.T) {
+	inTurn(t, 0)
 	t.Parallel()
 	for _, transport := range []string{"plugin", "watch"} {
 		if testing.Short() && transport == "watch" {

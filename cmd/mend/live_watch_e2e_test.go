@@ -60,6 +60,7 @@ func countRepairs(t *testing.T, h *opencode.Home, state string) int {
 // TestLiveLimit checks that recoveries that change the store do not count as attempts: every
 // error of five is repaired, and the counts show it.
 func TestLiveLimit(t *testing.T) {
+	inTurn(t, 2)
 	t.Parallel()
 	h, session, _ := home(t, "1.18.33", true)
 	server := h.Serve()
@@ -84,6 +85,7 @@ func TestLiveLimit(t *testing.T) {
 // TestLiveServerKilled kills the server during a recovery: the store is repaired, and a
 // new server works.
 func TestLiveServerKilled(t *testing.T) {
+	inTurn(t, 2)
 	t.Parallel()
 	onVersions(t, "1.1.53", func(t *testing.T, version string) { // the others wait for half a minute
 		h, session, _ := home(t, version, true)
@@ -105,6 +107,7 @@ func TestLiveServerKilled(t *testing.T) {
 // TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the
 // next start recovers.
 func TestLiveMendKilled(t *testing.T) {
+	inTurn(t, 1)
 	t.Parallel()
 	onVersions(t, "", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -161,6 +164,7 @@ func TestLiveFound(t *testing.T) {
 //
 // It finds the servers of other tests, too, so these must not run beside it.
 func TestLiveUpgrade(t *testing.T) {
+	inTurn(t, 2)
 	h, session, _ := home(t, "1.1.53", true)
 	state := t.TempDir()
 	cmd := mendCommand(t, h, state, "watch")
@@ -213,6 +217,7 @@ func TestLiveUpgrade(t *testing.T) {
 // TestLiveOtherStore checks that nothing is repaired or aborted if the server reads another
 // store (found fault 13.1). With the right store, mend repairs the same session.
 func TestLiveOtherStore(t *testing.T) {
+	inTurn(t, 1)
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

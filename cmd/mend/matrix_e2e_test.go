@@ -9,12 +9,25 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mend/internal/damage"
 	"mend/internal/opencode"
 )
 
-var everything = flag.Bool("everything", false, "every damage on every version; else each on one, in turn, and on all those whose fate differs")
+var everything = flag.Bool("everything", false, "every damage on every version; else a quarter of them, others each day, on one version in turn, and on all those whose fate differs")
+
+// today is a number that is greater by one each day.
+func today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
+
+// inTurn skips one of the longest tests in a short run on two days of three: but for those whose
+// number leaves that remainder.
+func inTurn(t *testing.T, remainder int) {
+	t.Helper()
+	if testing.Short() && today()%3 != remainder {
+		t.Skip("it is tested on each third day; make e2e-all does it now")
+	}
+}
 
 // agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
@@ -31,7 +44,8 @@ func TestMatrix(t *testing.T) {
 				t.Parallel()
 				w := newAgentPool(t, i, agentsPerVersion)
 				for n, c := range damage.Table {
-					if *everything || n%len(damage.Versions) == i || c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2] {
+					differs := c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2]
+					if *everything || (n+today())%4 == 0 && (n/4%len(damage.Versions) == i || differs) {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							m.put(c.Name, i, w.run(newTestStore(t, i), c.Apply, c.Want[i]))

@@ -133,6 +133,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 // TestHammeredServer repairs and undoes a session fifty times while the server answers prompts
 // in another. Neither may fail, and no message may be lost.
 func TestHammeredServer(t *testing.T) {
+	inTurn(t, 2)
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
 			h, server, session := serveDamaged(t, version, archive, damage.Text(damage.Hello, " \n"))
@@ -175,6 +176,7 @@ func TestHammeredServer(t *testing.T) {
 // TestKilledBesideWriter kills mend at random moments of 200 repairs and undos while another
 // program writes to the database. After recovery each is applied completely or not at all.
 func TestKilledBesideWriter(t *testing.T) {
+	inTurn(t, 2)
 	bin := buildMend(t)
 	dir := t.TempDir()
 	session, err := testdata.Unpack(testdata.OpenCode11833, dir)

@@ -38,20 +38,27 @@ func (sb *sandbox) sweep(t trouble) *sweepResult {
 	return sum
 }
 
-// cuts are the calls to be cut at: each, but of a sample, and in a run of all tests,
-// every fifth, which are others each day. A mend that is wrong on purpose is cut at
-// each, until that is seen.
+// cuts are the calls to be cut at: each, but of a sample every fifteenth, and in a run of all tests
+// every tenth, which are others each day. A mend that is wrong on purpose is cut at each, until
+// that is seen.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
-	first, step := 1, 1
-	if (level() == "" || level() == "sample") && !sb.wrong {
-		step = 5
-		first += int(time.Now().Unix()/(24*60*60)) % step
+	step := 1
+	switch {
+	case sb.wrong:
+	case level() == "":
+		step = 10
+	case level() == "sample":
+		step = 15
 	}
+	first := 1 + today(step)
 	return func(yield func(int) bool) {
 		for k := first; !sb.exposed(sum) && yield(k); k += step {
 		}
 	}
 }
+
+// today is a number below n, another each day.
+func today(n int) int { return int(time.Now().Unix()/(24*60*60)) % n }
 
 // exposed reports whether a mend that is wrong on purpose was seen to be.
 func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }
