@@ -62,6 +62,10 @@ func TestUnusable(t *testing.T) {
 		"foreign wal":   {foreignWAL, "must be another database's"},
 		"hard link":     {func(t *testing.T, path string) { dbtest.Must(t, os.Link(path, path+".bak")) }, "2 names"},
 		"linked wal":    {func(t *testing.T, path string) { dbtest.Must(t, os.Symlink("/etc/passwd", path+"-wal")) }, "-wal is not a plain file"},
+		"linked shm":    {func(t *testing.T, path string) { dbtest.Must(t, os.Symlink("/etc/passwd", path+"-shm")) }, "-shm is not a plain file"},
+		"named wal":     {func(t *testing.T, path string) { linkTo(t, path+"-wal") }, "-wal has 2 names"},
+		"named shm":     {func(t *testing.T, path string) { linkTo(t, path+"-shm") }, "-shm has 2 names"},
+		"named journal": {func(t *testing.T, path string) { linkTo(t, path+"-journal") }, "-journal has 2 names"},
 		"no page":       {func(t *testing.T, path string) { dbtest.Must(t, os.Truncate(path, 4096)) }, "damaged"},
 		"cut in a page": {func(t *testing.T, path string) { dbtest.Must(t, os.Truncate(path, 100_000)) }, "damaged"},
 	}
@@ -77,6 +81,14 @@ func TestUnusable(t *testing.T) {
 			dbtest.WantSame(t, before, dbtest.Files(t, path))
 		})
 	}
+}
+
+// linkTo gives a file of the user another name: SQLite would write to it.
+func linkTo(t testing.TB, name string) {
+	t.Helper()
+	file := filepath.Join(filepath.Dir(name), "thesis.txt")
+	dbtest.Write(t, file, strings.Repeat("v", 40000))
+	dbtest.Must(t, os.Link(file, name))
 }
 
 // poke changes one byte.

@@ -46,21 +46,31 @@ func inspectFiles(path string) (fileState, error) {
 	if err != nil {
 		return files, err
 	}
-	log, logErr := os.Lstat(path + "-wal")
-	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
-		return files, logErr
-	}
 	switch {
 	case !info.Mode().IsRegular():
 		return files, Unusable("not a plain file but %s", info.Mode())
 	case hardLinks(info) > 1:
 		return files, Unusable("the file has %d names, and SQLite keeps side files for one: remove the others", hardLinks(info))
-	case logErr == nil && !log.Mode().IsRegular():
-		return files, Unusable("its -wal is not a plain file but %s", log.Mode())
 	}
-	files.db, files.fileMode, files.shm = newFileStamp(path, info), info.Mode().Perm(), exists(path+"-shm")
-	if logErr == nil {
-		files.wal = newFileStamp(path+"-wal", log)
+	files.db, files.fileMode = newFileStamp(path, info), info.Mode().Perm()
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		side, err := os.Lstat(path + suffix)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return files, err
+		case !side.Mode().IsRegular():
+			return files, Unusable("its %s is not a plain file but %s", suffix, side.Mode())
+		case hardLinks(side) > 1: // SQLite would write to it
+			return files, Unusable("its %s has %d names: remove the others, or this one if it is not SQLite's", suffix, hardLinks(side))
+		}
+		switch suffix {
+		case "-wal":
+			files.wal = newFileStamp(path+suffix, side)
+		case "-shm":
+			files.shm = true
+		}
 	}
 	if files.walMode, err = readHeader(path, files.wal.size > 0); err != nil {
 		return files, err
