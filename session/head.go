@@ -28,6 +28,7 @@ type Stray struct {
 	Link    bool // a link in the place of a folder: the agent follows it, mend does not
 	Unseen  bool // the agent ignores it
 	Row     bool // a row by which the agent cannot list any session
+	Session bool // a session that the agent lists, under an id that is not valid here
 }
 
 // The roles of messages.

@@ -168,6 +168,15 @@ func ValidateID(id string) error {
 	return nil
 }
 
+// ValidateSessionID is [ValidateID] for the id of a session, which people type on command lines: it
+// does not start with a dash either, as a flag does.
+func ValidateSessionID(id string) error {
+	if strings.HasPrefix(id, "-") {
+		return fmt.Errorf("%w: %q starts with a dash", ErrBadID, id)
+	}
+	return ValidateID(id)
+}
+
 func idByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }

@@ -105,7 +105,7 @@ func runStories(t *testing.T, dir, version string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"mend": cmdMend, "exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
-			"crash": cmdCrash, "schema": cmdSchema, "folder": cmdFolder,
+			"crash": cmdCrash, "sql": cmdSQL, "schema": cmdSchema, "folder": cmdFolder,
 		},
 	})
 }
@@ -168,6 +168,10 @@ func cmdDamage(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {
 		damage.Edit(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), damage.ByName(failer{ts}, name))
 	}
+}
+
+func cmdSQL(ts *testscript.TestScript, _ bool, statements []string) {
+	damage.SQL(failer{ts}, ts.Getenv("STORE"))(strings.Join(statements, " "))
 }
 
 func openStore(t damage.Failer, path, session string) damage.Store {

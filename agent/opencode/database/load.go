@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,9 @@ func (c *conn) list() ([]session.Head, error) {
 	var heads []session.Head
 	var stray []session.Stray
 	add := func(table string, id session.Col, h session.Head) {
-		if err := checkName(session.Ref{Kind: session.KindSession, Session: string(id.Bytes)}, id); err != nil {
-			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Row: table == "session" && !listed(id)})
+		if err := cmp.Or(checkText(id), session.ValidateSessionID(string(id.Bytes))); err != nil {
+			isRow := table == "session"
+			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Row: isRow && !listed(id), Session: isRow && listed(id)})
 			return
 		}
 		heads = append(heads, h)

@@ -62,3 +62,15 @@ func TestRowWithoutID(t *testing.T) {
 		}
 	}
 }
+
+// A session under an id that mend cannot use is not examined, which is not to be healthy (found
+// fault 13.8).
+func TestUnusableSessionID(t *testing.T) {
+	s := &record.Session{Head: session.Head{Stray: []session.Stray{{Path: `session/"ses_a;b"`, Why: "it holds ';'", Session: true}}}}
+	for _, version := range damage.Versions {
+		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
+		if len(ds) != 1 || ds[0].Rule != "unnamed" || ds[0].Severity != repair.Latent {
+			t.Errorf("%s: %+v", version, ds)
+		}
+	}
+}

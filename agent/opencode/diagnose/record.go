@@ -124,7 +124,11 @@ func sqlToGiveID(p *record.Part) string {
 }
 
 func findStrays(c *simulation) []fault {
-	return c.findStrays(func(s session.Stray) bool { return !s.Hidden && !c.isLinked(s) && !c.breaksList(s) })
+	return c.findStrays(func(s session.Stray) bool { return !s.Hidden && !s.Session && !c.isLinked(s) && !c.breaksList(s) })
+}
+
+func findUnnamed(c *simulation) []fault {
+	return c.findStrays(func(s session.Stray) bool { return s.Session })
 }
 
 func findLinks(c *simulation) []fault { return c.findStrays(c.isLinked) }
@@ -178,6 +182,9 @@ func isArchived(s *record.Session) bool {
 func whyStray(_ *simulation, f fault) string {
 	if f.Code == "listed" {
 		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", f.Text)
+	}
+	if f.Code == "unnamed" {
+		return fmt.Sprintf("A session is not examined, because mend cannot use its id (%s).", f.Text)
 	}
 	if f.Code == "hidden" {
 		return fmt.Sprintf("The contents here are unknown: %s.", f.Text)

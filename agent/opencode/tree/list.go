@@ -56,6 +56,10 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 		}
 		tr.eachRecord(d, "", func(_, id string) {
 			ref := session.Ref{Kind: session.KindSession, Project: f.ref.Project, Session: id}
+			if err := session.ValidateSessionID(id); err != nil {
+				tr.addStray(f.path()+"/"+id+suffix, "", err.Error())
+				return
+			}
 			if r, ok := tr.readRecord(d, ref); ok {
 				heads = append(heads, newSession(r).Head)
 				known[id] = true
@@ -80,6 +84,10 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Hea
 				continue
 			}
 			known[f.ref.Session] = true
+			if err := session.ValidateSessionID(f.ref.Session); err != nil {
+				tr.addStray(f.path(), "", err.Error())
+				continue
+			}
 			heads = append(heads, session.Head{ID: f.ref.Session, Project: f.ref.Project})
 			tr.stray = tr.stray[:before] // Load reports them
 		}
