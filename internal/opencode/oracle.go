@@ -177,8 +177,21 @@ func (o *Oracle) Try(path, id string, forget bool) (Result, string, error) {
 		}
 		r = r.withCalls(calls)
 	}
+	if r.Verdict == Alive && failed(r.Output) {
+		r.Verdict = Dead
+	}
 	o.needsRestart = forget || r.TimedOut || r.Code < 0
 	return r, prompt, nil
+}
+
+// failed reports whether a reply is an answer with an error. The requests before it may have been
+// accepted, as that for a compaction.
+func failed(reply string) bool {
+	var r struct {
+		Info struct{ Error struct{ Name string } }
+	}
+	name := &r.Info.Error.Name
+	return json.Unmarshal([]byte(reply), &r) == nil && *name != "" && *name != "MessageAbortedError"
 }
 
 // restart starts the program again, on a healthy store.

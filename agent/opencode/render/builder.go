@@ -24,6 +24,7 @@ type builder struct {
 	newPrompt  *message    // nil with NoPrompt
 	unseen     session.Ref // see [Request.Unseen]
 	late       session.Ref // see [Request.Late]
+	compacting bool        // see [Request.Compacting]
 }
 
 func newBuilder(v *View, set Settings) *builder {
@@ -130,6 +131,10 @@ func (r *builder) selectMessages(all []*message) []*message {
 		r.unseen = a.ref
 	}
 	if l.compacting(kept, r.Profile) {
+		if r.Compacted {
+			return kept
+		}
+		r.compacting = true
 		return r.compact(kept)
 	}
 	if missing := l.missingTokens(r.Profile); missing != "" {

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"mend/request"
 	"mend/session"
 )
@@ -18,6 +20,11 @@ type Request struct {
 	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
 	// agent then works on that prompt, and begins again after each step that calls a tool.
 	Late session.Ref
+	// Compacting says that the agent makes a pending compaction first, and that this is the
+	// request for it. Then the agent sends the prompt behind the whole conversation, since its
+	// summary belongs to the new prompt, which is no compaction. A summary and a prompt to
+	// continue at the end of that request are not rendered.
+	Compacting bool
 	// Target is where the request goes, API the form that it has there.
 	Target Target
 	API    API
@@ -45,3 +52,29 @@ const (
 	FailureProject    = "project"     // the session's project does not exist
 	FailureProjectRow = "project row" // an invalid value in the project's record
 )
+
+// Join returns the violations of a request and those of the next one that it does not have.
+func Join(first, next []request.Violation) []request.Violation {
+	type violation struct {
+		rule, message string
+		ref           session.Ref
+	}
+	identity := func(v request.Violation) violation {
+		k := violation{rule: v.Rule, message: v.Message}
+		if len(v.Refs) > 0 {
+			k.ref = v.Refs[0]
+		}
+		return k
+	}
+	known := map[violation]bool{}
+	for _, v := range first {
+		known[identity(v)] = true
+	}
+	all := slices.Clip(first)
+	for _, v := range next {
+		if !known[identity(v)] {
+			all = append(all, v)
+		}
+	}
+	return all
+}

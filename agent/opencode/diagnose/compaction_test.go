@@ -1,0 +1,56 @@
+package diagnose
+
+import (
+	"testing"
+
+	"mend/internal/damage"
+	"mend/repair"
+)
+
+// TestPendingCompaction checks that damage is broken although the next request is that for a
+// compaction, which has no files and, in 1.18.33, no calls: the agent sends the prompt behind the
+// whole conversation after it (docs/opencode.md F18). Without damage nothing is wrong.
+func TestPendingCompaction(t *testing.T) {
+	for i, version := range damage.Versions {
+		for _, name := range []string{"", "one callID in two messages", "image without data in a prompt", "blank first prompt", "image of no bytes attached"} {
+			load := unpack(t, i, func(s damage.Store) {
+				if name != "" {
+					damage.ByName(t, name)(s)
+				}
+				messages, parts := s.Records()
+				for _, p := range parts {
+					if p.Owner == messages[damage.Goodbye].ID {
+						s.Drop(p)
+					}
+				}
+				s.Drop(messages[damage.Goodbye])
+				last := parts[0]
+				for _, p := range parts {
+					if p.Owner == messages[damage.Goodbye-1].ID {
+						last = p
+					}
+				}
+				s.Put(damage.Record{Table: "part", ID: last.ID + "a", Owner: last.Owner, Data: `{"type":"compaction","auto":true}`})
+			}).load
+			o := Options{Now: fixtureTime, Version: version, Missing: missing}
+			broken := func(ds []repair.Diagnosis) (n int) {
+				for _, d := range ds {
+					if d.Severity == repair.Broken {
+						n++
+					}
+				}
+				return n
+			}
+			if n := broken(diagnosed(load(), o)); (n > 0) != (name != "") {
+				t.Errorf("%s: %q with a pending compaction has %d broken findings", version, name, n)
+			}
+			r, err := Plan(load(), Request{Options: o})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := broken(diagnosed(r.After, o)); n > 0 {
+				t.Errorf("%s: %q with a pending compaction has %d broken findings after its repair", version, name, n)
+			}
+		}
+	}
+}
