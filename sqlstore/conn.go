@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -193,9 +194,9 @@ func classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, ErrBusy):
 		return err
-	case ctx.Err() != nil && errors.Is(err, sqlite3.INTERRUPT):
+	case ctx.Err() != nil && isAny(err, sqlite3.INTERRUPT, sqlite3.BUSY, sqlite3.LOCKED): // ctx ends a wait for a lock, too
 		return ctx.Err()
-	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
+	case isAny(err, sqlite3.BUSY, sqlite3.LOCKED):
 		return fmt.Errorf("%w (%w)", ErrBusy, err)
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.IOERR_SHORT_READ):
 		return Unusable("it is damaged (%w)", err)
@@ -205,6 +206,10 @@ func classify(ctx context.Context, err error) error {
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
 	}
 	return err
+}
+
+func isAny(err error, codes ...sqlite3.ErrorCode) bool {
+	return slices.ContainsFunc(codes, func(code sqlite3.ErrorCode) bool { return errors.Is(err, code) })
 }
 
 // A lineError is an error whose text is one line.

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -155,6 +156,28 @@ func TestBusy(t *testing.T) {
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
 		t.Errorf("Commit when free = %+v, %v", out, err)
 	}
+}
+
+// A signal ends the wait for a locked database: the error is the context's, not that it is busy.
+func TestCancelledWhileBusy(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	c := dbtest.Agent(t, path)
+	s := open(t, path, sqlstore.Options{})
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Exec(t, c, "BEGIN IMMEDIATE")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	out, err := s.Commit(ctx, st)
+	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, context.Canceled) || errors.Is(out.Cause, sqlstore.ErrBusy) {
+		t.Errorf("Commit = %+v, %v; want aborted, cancelled", out, err)
+	}
+	if _, err := s.Settle(ctx, st); !errors.Is(err, context.Canceled) || errors.Is(err, sqlstore.ErrBusy) {
+		t.Errorf("Settle: %v, want cancelled", err)
+	}
+	dbtest.Exec(t, c, "ROLLBACK")
 }
 
 // TestWaits takes the lock as soon as the agent gives it back.
