@@ -110,7 +110,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errNotOverwritten, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -217,6 +217,7 @@ var hints = []struct {
 	{errEditedService, "move it away, and keep your changes elsewhere: \"systemctl --user edit mend-watch\" on Linux"},
 	{errNoTerminalForFiles, "pass --yes"},
 	{errFileExists, "name another file, or use --force"},
+	{errNotOverwritten, "name another file, or - for standard output"},
 	{errNoScreen, `"mend scan" and "mend repair" need no terminal`},
 	{errNoTerminalForOther, "pass --yes with --agent claude, or name a session to repair only that one"},
 	{errNoTerminalForMany, "pass --yes, or name a session to repair only that one"},

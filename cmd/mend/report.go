@@ -13,6 +13,7 @@ import (
 	"mend"
 	"mend/change"
 	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
 	"mend/internal/report"
 	"mend/repair"
 	"mend/session"
@@ -86,11 +87,19 @@ func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
 	return nil
 }
 
-// errFileExists says that a file would be overwritten.
-var errFileExists = errors.New("the file exists")
+var (
+	// errFileExists says that a file would be overwritten.
+	errFileExists = errors.New("the file exists")
+	// errNotOverwritten says that there is something that is never overwritten.
+	errNotOverwritten = errors.New("mend does not overwrite it")
+)
 
 // writeReport writes a file that only the user can read, all of it or nothing.
 func writeReport(path string, page []byte, force bool) error {
+	// The command of an UnsafeError is for files of mend's own, and might remove this one.
+	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckPlain(path)); ok {
+		return fmt.Errorf("writing %s: %w: it %s", path, errNotOverwritten, unsafe.Why)
+	}
 	if force {
 		return atomicfile.WriteFile(path, page, 0o600)
 	}
