@@ -155,6 +155,7 @@ func hint(err error) string {
 	var (
 		pending  *txn.PendingError
 		conflict *change.ConflictError
+		forced   *forcedError
 		locked   *journal.LockedError
 		usage    *usageError
 		changed  *changedError
@@ -173,6 +174,8 @@ func hint(err error) string {
 		return none.hint()
 	case errors.As(err, &pending):
 		return `run "mend recover"; every byte needed is in the journal`
+	case errors.As(err, &conflict) && errors.As(err, &forced):
+		return "nothing was changed. Even by force no record is restored without the one that it refers to, or removed while others refer to it. If another program wrote meanwhile, try again"
 	case errors.As(err, &conflict):
 		return `nothing was changed. To undo only unchanged records: --only RECORD. To overwrite the newer changes, which the journal keeps: --force`
 	case errors.As(err, &locked):

@@ -177,6 +177,9 @@ func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, chosen
 		}
 	}
 	e, err := a.applyPlan(cmd.Context(), c, p)
+	if err != nil && f.force {
+		err = &forcedError{err}
+	}
 	if err != nil {
 		return a.printConflicts(err)
 	}
@@ -187,6 +190,11 @@ func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, chosen
 	a.printCommitted(e, p.Cause.Title)
 	return nil
 }
+
+// A forcedError is the error of a change that was to overwrite newer changes.
+type forcedError struct{ error }
+
+func (e *forcedError) Unwrap() error { return e.error }
 
 // confirmChange asks whether an undo or redo is to be made.
 func (a *app) confirmChange(ctx context.Context, verb string, e change.Entry, p change.Plan) error {
