@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -122,6 +123,49 @@ func TestRepairAndUndo(t *testing.T) {
 				t.Errorf("left over: %v, %v", entries, err)
 			}
 		})
+	}
+}
+
+// A transcript with several names is read as every other, and is not changed. The command that
+// the finding names helps.
+func TestHardLinks(t *testing.T) {
+	s := newTestStore(t, "parent unknown")
+	second := filepath.Join(filepath.Dir(s.root), "second")
+	if err := os.Link(s.file, second); err != nil {
+		t.Fatal(err)
+	}
+	c := s.client()
+	id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	if err != nil || id != "" || len(r.Unfixable) == 0 {
+		t.Fatalf("Repair = %q, %v, %v; want nothing fixed", id, r.Unfixable, err)
+	}
+	s.want("refused", s.data)
+	why := r.Unfixable[0].WhyNot
+	_, command, _ := strings.Cut(why, "run in the store's folder: ")
+	command, _, ok := strings.Cut(command, ". Then repair again.")
+	if !ok || !strings.Contains(why, "2 hard links") || !strings.HasPrefix(command, "cp -p ./projects/") {
+		t.Fatalf("why not: %q", why)
+	}
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range c.ScanAll(t.Context(), heads) {
+		if f.Err != nil || len(f.Diagnoses) == 0 || f.Diagnoses[0].WhyNot != why {
+			t.Errorf("a scan finds %v, %v", f.Diagnoses, f.Err)
+		}
+	}
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir = s.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v, %s", command, err, out)
+	}
+	s.want("separated", s.data)
+	if id, r, err := s.client().Repair(t.Context(), fixture.Session, repair.Request{}); err != nil || id == "" || len(r.Remaining) > 0 {
+		t.Errorf("Repair when separated = %q, %v, %v", id, r.Remaining, err)
+	}
+	if got, err := os.ReadFile(second); err != nil || !bytes.Equal(got, s.data) {
+		t.Errorf("the other name has changed, %v", err)
 	}
 }
 

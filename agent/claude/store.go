@@ -105,13 +105,22 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 	return e, err
 }
 
+// whyLocked is [safedir.Entry.WhyLocked] of a transcript.
+func (s *store) whyLocked(head session.Head, e safedir.Entry) string {
+	p, _, err := s.layout.Locate(head.Ref)
+	if err != nil {
+		return ""
+	}
+	return e.WhyLocked(p)
+}
+
 func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
 	e, err := s.load(head)
 	if err != nil {
 		return nil, e, err
 	}
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Texts: texts,
+		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: s.whyLocked(head, e), Texts: texts,
 	}), e, nil
 }
 
@@ -191,7 +200,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	if err := checkLines(head, data, e.Size); err != nil {
 		return nil, e, err
 	}
-	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor)})
+	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor), Locked: s.whyLocked(head, e)})
 	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
 		return s.newCase(head, o, diagnose.Texts{}, freshFor)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"syscall"
 
 	"mend/internal/ownfile"
@@ -56,6 +57,17 @@ func (e *Entry) ReplaceProblem() string {
 		return fmt.Sprintf("the file has %d hard links, and replacing it would break them", e.Links)
 	}
 	return e.ReadProblem()
+}
+
+// WhyLocked explains why the file at a path below the root cannot be replaced because of its
+// other names, and what the user can do; "" if it has none.
+func (e *Entry) WhyLocked(below string) string {
+	if !e.IsFile() || e.Links <= 1 {
+		return ""
+	}
+	dir, name := path.Split("./" + below)
+	file, copied := ownfile.Quote(dir+name), ownfile.Quote(dir+"."+name)
+	return fmt.Sprintf("%s; to separate it, run in the store's folder: cp -p %s %s && mv %[3]s %[2]s", e.ReplaceProblem(), file, copied)
 }
 
 // A Buffer is memory that one reader uses again for each file and folder. It is not

@@ -19,6 +19,7 @@ type Source struct {
 	Size    int64  // of the file, if Data is shortened; 0 if it is not
 	Version string // of the program that will load it; "" for the one that wrote last
 	Busy    string // why the session is in use; "" if it is not
+	Locked  string // as in [session.Record]
 	Texts   Texts
 }
 

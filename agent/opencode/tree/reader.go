@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -239,10 +238,7 @@ func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) b
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
 		return true
 	}
-	if e.Exists && e.Links > 1 {
-		at := "./" + d.Path + "/"
-		r.Locked = fmt.Sprintf("%s; to separate it, run in the store's folder: cp -p %s %s && mv %[3]s %[2]s", e.ReplaceProblem(), at+name, at+"."+name)
-	}
+	r.Locked = e.WhyLocked(d.Path + "/" + name)
 	r.Data = e.Data
 	return e.Exists
 }
