@@ -148,7 +148,11 @@ func (a *assistantDraft) addReasoning(p part) {
 	anthropic := meta.Get("anthropic")
 	signature, signed := anthropic.Get("signature").Text()
 	redacted, isRedacted := anthropic.Get("redactedData").Text()
+	unmarked := anthropic.Get("signature").Nullish() && anthropic.Get("redactedData").Nullish()
 	switch {
+	case a.isEmpty(draftBlock{Block: &b, unsent: unmarked}): // it is dropped before its members are read
+		a.addBlock(p, b, true)
+		return
 	case !signed && anthropic.Get("signature").Kind() != 0:
 		a.fail(fieldFailure(p.Ref, "metadata.anthropic.signature is not a string"))
 		return

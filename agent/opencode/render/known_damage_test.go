@@ -3,6 +3,7 @@ package render_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,4 +132,44 @@ func TestAt(t *testing.T) {
 	if _, ok := r.At(len(r.Turns)-1, 99); ok {
 		t.Error("At of a place that is not there: a record")
 	}
+}
+
+// Thinking without text is dropped before its signature is checked, as the real program does.
+func TestEmptyThinking(t *testing.T) {
+	for _, c := range []struct {
+		text, metadata string
+		want           [3]string
+	}{
+		{``, `{"signature":1}`, [3]string{damage.Alive, damage.Alive, damage.Dead}},
+		{``, `{"signature":null}`, [3]string{damage.Alive, damage.Alive, damage.Alive}},
+		{``, `{"signature":""}`, [3]string{damage.Alive, damage.Alive, damage.Alive}},
+		{``, `{"redactedData":null}`, [3]string{damage.Alive, damage.Alive, damage.Alive}},
+		{``, `{"redactedData":1}`, [3]string{damage.Alive, damage.Alive, damage.Dead}},
+		{``, `{"signature":null,"redactedData":1}`, [3]string{damage.Alive, damage.Alive, damage.Dead}},
+		{``, `{"signature":"x","redactedData":1}`, [3]string{damage.Alive, damage.Alive, damage.Dead}},
+		{` `, `{"signature":1}`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+		{` `, `{"signature":null}`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{` `, `{"redactedData":null}`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{`hm`, `{"signature":null}`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+	} {
+		for i, version := range damage.Versions {
+			got := fate(t, i, version, "reasoning", func(p map[string]any) {
+				p["text"], p["metadata"] = c.text, map[string]any{"anthropic": json.RawMessage(c.metadata)}
+			})
+			if got != c.want[i] {
+				t.Errorf("%s: reasoning %q with %s: %s, want %s", version, c.text, c.metadata, got, c.want[i])
+			}
+		}
+	}
+}
+
+// fate edits the first part of a type in the first answer, and returns what becomes of the
+// next prompt.
+func fate(t *testing.T, i int, version, kind string, edit func(map[string]any)) string {
+	t.Helper()
+	s := knownDamage(t, i, func(s damage.Store) { s.Put(damage.Parts(s, damage.OneCall, kind)[0].Edit(edit)) })
+	if len(render.Render(s, render.Settings{Profile: render.ProfileFor(version), Now: time.Now(), Missing: missing}).Failures) > 0 {
+		return damage.Dead
+	}
+	return damage.Alive
 }
