@@ -178,8 +178,19 @@ func (a *assistantDraft) validMetadata(p part) bool {
 	for _, e := range v.Members() {
 		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.has(providerTools))
 	}
+	if v.Kind() != '{' && p.kind == record.TypeTool && a.has(providerTools) {
+		ok = copiesValid(v)
+	}
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "metadata is not an object of objects"))
 	}
 	return ok
+}
+
+// copiesValid reports whether an object with the elements of v, which is no object, is an
+// object of objects: the characters of a text are none, and other values have no elements.
+func copiesValid(v js.Value) bool {
+	list, _ := v.List()
+	text, _ := v.Text()
+	return text == "" && !slices.ContainsFunc(list, func(e js.Value) bool { return e.Kind() != '{' })
 }

@@ -163,6 +163,33 @@ func TestEmptyThinking(t *testing.T) {
 	}
 }
 
+// Newer versions copy the members of a call's metadata, of whatever kind that is.
+func TestCallMetadata(t *testing.T) {
+	for _, c := range []struct {
+		metadata string
+		want     [3]string
+	}{
+		{`[]`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{`[{}]`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{`[1]`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+		{`[[]]`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+		{`[{},1]`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+		{`1`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{`true`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{`""`, [3]string{damage.Dead, damage.Dead, damage.Alive}},
+		{`"ab"`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+		{`{"a":[]}`, [3]string{damage.Dead, damage.Dead, damage.Dead}},
+		{`{"a":{}}`, [3]string{damage.Alive, damage.Alive, damage.Alive}},
+	} {
+		for i, version := range damage.Versions {
+			got := fate(t, i, version, "tool", func(p map[string]any) { p["metadata"] = json.RawMessage(c.metadata) })
+			if got != c.want[i] {
+				t.Errorf("%s: a call with the metadata %s: %s, want %s", version, c.metadata, got, c.want[i])
+			}
+		}
+	}
+}
+
 // fate edits the first part of a type in the first answer, and returns what becomes of the
 // next prompt.
 func fate(t *testing.T, i int, version, kind string, edit func(map[string]any)) string {
