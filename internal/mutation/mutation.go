@@ -27,6 +27,7 @@ import (
 //	text TABLE N cut BYTES                the text of the record is truncated
 //	text TABLE N put TEXT                 it is another text
 //	column TABLE N NAME EXPRESSION        SQL
+//	sql STATEMENTS                        in a database
 //	entry FOLDER NAME file TEXT           an entry is added to a folder of the tree
 //	entry FOLDER NAME copy PATH           with the bytes of another file
 //	entry FOLDER NAME link|hardlink PATH
@@ -135,6 +136,9 @@ func (s *Store) apply(words Mutation) error {
 	m := make(Mutation, len(words))
 	for i := range words {
 		m[i] = s.expand(words[i])
+	}
+	if m[0] == "sql" && len(m) == 2 && s.db != nil {
+		return s.db.Exec(m[1])
 	}
 	if len(m) < 4 {
 		return errors.New("too few words")

@@ -234,7 +234,12 @@ func (o *Oracle) exchange(path string) error {
 	}
 	defer func() { _ = db.Close() }()
 	script := []string{"pragma foreign_keys = off", "attach " + sqlite3.Quote(path) + " as changed", "begin immediate"}
-	for _, table := range []string{"project", "session", "message", "part"} {
+	tables := []string{"project", "session", "message", "part"}
+	if st, _, err := db.Prepare("select 1 from workspace"); err == nil {
+		_ = st.Close()
+		tables = append(tables, "workspace")
+	}
+	for _, table := range tables {
 		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from changed.%[1]s", table))
 	}
 	return errors.Join(db.BusyTimeout(timeout), db.Exec(strings.Join(append(script, "commit"), ";")))

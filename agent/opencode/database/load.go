@@ -247,15 +247,47 @@ func (c *conn) findProject(s *record.Session, project session.Col) error {
 	return c.loadWorkspace(s)
 }
 
-// loadWorkspace checks whether the session's workspace exists.
+// loadWorkspace checks whether the agent can use the session's workspace.
 func (c *conn) loadWorkspace(s *record.Session) error {
 	workspace, has := s.Info.Col("workspace_id")
 	if !has || workspace.Class == session.ClassNull || len(workspace.Bytes) == 0 || !c.HasTable("workspace") {
 		return nil
 	}
-	found, err := c.Has(`SELECT 1 FROM workspace WHERE id = ?1`, sqlstore.ColValue(workspace))
-	s.WorkspaceMissing = !found
-	return err
+	s.WorkspaceFault = " names a workspace that is not in the database"
+	return c.Query(`SELECT * FROM workspace WHERE id = ?1`, []sqlstore.Value{sqlstore.ColValue(workspace)}, func(st *sqlite3.Stmt) error {
+		s.WorkspaceFault = ""
+		for i := range st.ColumnCount() {
+			v := sqlstore.CopyValue(st, i)
+			if why := workspaceFault(session.Col{Name: st.ColumnName(i), Class: v.Class, Bytes: v.Bytes}); why != "" {
+				s.WorkspaceFault = " names a workspace whose " + why
+			}
+		}
+		return nil
+	})
+}
+
+// workspaceFault returns why the agent cannot use a workspace with that column (measured
+// with 1.18.33); "" if it can.
+func workspaceFault(c session.Col) string {
+	switch c.Name {
+	case "type": // a plugin can add others
+		if c.Class != session.ClassText || string(c.Bytes) != "worktree" {
+			return fmt.Sprintf("type is %q, which OpenCode does not have without a plugin", c.Bytes)
+		}
+	case "directory":
+		if c.Class != session.ClassText {
+			return "directory is not text"
+		}
+	case "name", "branch":
+		if c.Class != session.ClassText && c.Class != session.ClassNull {
+			return c.Name + " is not text"
+		}
+	case "extra":
+		if _, ok := js.ParseColumn(c, true); !ok {
+			return "column extra is not JSON"
+		}
+	}
+	return ""
 }
 
 // loadMessages reads the messages in the order in which the agent does.

@@ -90,7 +90,7 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 }
 
 // hashProjects adds what [Conn.loadProject] reads: the projects of the session's folder,
-// all projects if its own does not exist, and whether its workspace exists.
+// all projects if its own does not exist, and its workspace.
 func (c *conn) hashProjects(h *stampHasher, id string) error {
 	each := func(st *sqlite3.Stmt) error {
 		for i := range st.ColumnCount() {
@@ -117,7 +117,7 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 	if !c.HasTable("workspace") || !slices.Contains(c.Table(session.KindSession).Cols, "workspace_id") {
 		return nil
 	}
-	const workspace = `SELECT count(*) FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
+	const workspace = `SELECT w.* FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
 	return c.Query(workspace, []sqlstore.Value{sqlstore.Text(id)}, each)
 }
 

@@ -28,7 +28,7 @@ func sessionRowFixes(k *facts) []fix {
 	}
 	created, updated := sessionTimes(s)
 	table := schema.SessionRow
-	if s.WorkspaceMissing {
+	if s.WorkspaceFault != "" {
 		table = slices.Clone(table)
 		i := slices.IndexFunc(table, func(c schema.Column) bool { return c.Name == "workspace_id" })
 		table[i].Convert = func(*schema.Completion, []byte) ([]byte, bool) { return nil, false }
@@ -60,7 +60,9 @@ func sessionRowFixes(k *facts) []fix {
 	}
 	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
-		d.s.WorkspaceMissing = d.s.WorkspaceMissing && !slices.Contains(names, "workspace_id")
+		if slices.Contains(names, "workspace_id") {
+			d.s.WorkspaceFault = ""
+		}
 		str := func(name string) string {
 			col, _ := row.Col(name)
 			return string(col.Bytes)

@@ -19,10 +19,12 @@ type Session struct {
 	// ProjectMissing says that the session's row names a project that the database does
 	// not have and that the agent will not create. Home is then the id of the project
 	// whose folder contains the session's directory, "" if there is none.
-	// WorkspaceMissing says that the row names a workspace that does not exist.
-	ProjectMissing, WorkspaceMissing bool
-	ProjectRow                       session.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
-	Home                             string
+	ProjectMissing bool
+	ProjectRow     session.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
+	Home           string
+	// WorkspaceFault says why the agent cannot use the workspace that the session's row
+	// names, as the end of a sentence; "" if it can, and if there is none.
+	WorkspaceFault string
 
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.

@@ -76,8 +76,8 @@ func SessionFaults(s *record.Session, strict bool) []Fault {
 		}
 		return t.Check(v)
 	})
-	if s.WorkspaceMissing && strict {
-		all.add("workspace_id", " names a workspace that is not in the database", true)
+	if s.WorkspaceFault != "" && strict {
+		all.add("workspace_id", s.WorkspaceFault, true)
 	}
 	return all
 }
