@@ -270,13 +270,9 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 // with 1.18.33); "" if it can.
 func workspaceFault(c session.Col) string {
 	switch c.Name {
-	case "type": // a plugin can add others
-		if c.Class != session.ClassText || string(c.Bytes) != "worktree" {
-			return fmt.Sprintf("type is %q, which OpenCode does not have without a plugin", c.Bytes)
-		}
-	case "directory":
+	case "type", "directory": // a plugin can add types
 		if c.Class != session.ClassText {
-			return "directory is not text"
+			return c.Name + " is not text"
 		}
 	case "name", "branch":
 		if c.Class != session.ClassText && c.Class != session.ClassNull {
