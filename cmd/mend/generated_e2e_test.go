@@ -368,8 +368,16 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if o.otherModel() {
 			return "", fmt.Sprintf("%s, but mend expects a request for %v", said, o.Model)
 		}
-		theirs, ours := sent(t, real.Calls[0].Raw, prompt), sent(t, o.Request, render.PromptText)
-		if compacted(real.Calls[0].Raw, o.Request) {
+		asked := real.Calls[0]
+		subtask := bytes.Contains(o.Request, []byte(render.SubtaskResult))
+		if subtask { // its own requests come before
+			asked = real.Calls[len(real.Calls)-1]
+		}
+		theirs, ours := sent(t, asked.Raw, prompt), sent(t, o.Request, render.PromptText)
+		if n := len(ours) - 2; subtask && len(theirs) == len(ours) { // the call and the result cannot be known
+			theirs, ours = theirs[:n], ours[:n]
+		}
+		if compacted(asked.Raw, o.Request) {
 			if verdict == opencode.Alive {
 				return "alive, compacted before the prompt", ""
 			}

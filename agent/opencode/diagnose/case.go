@@ -66,7 +66,11 @@ func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, erro
 		c.draftFacts = d.(*draft).known()
 		defer func() { c.draftFacts = nil }()
 	}
-	fixes := r.fixes(c, f)
+	find := r.fixes
+	if isRule(f.Code) && c.isSubtask(f.Ref) {
+		find = fixSubtasks
+	}
+	fixes := find(c, f)
 	all := make([]repair.Fix, len(fixes))
 	for i, x := range fixes {
 		all[i] = repair.Fix{

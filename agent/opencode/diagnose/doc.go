@@ -34,6 +34,7 @@
 //	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
 //	field, screen   missing fields, or of a wrong form      filled in from the neighbours                      a value of a wrong form
 //	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids
+//	subtask         subtasks that were not run              a text with the prompt                             the subtask
 //	unfinished      calls that never got a result           their state becomes an error, the input stays      nothing
 //	tool-name       a name that providers refuse            one of the characters that they take               the name
 //	thinking        thinking, when none is wanted           it goes; the placeholder where nothing stays       that thinking

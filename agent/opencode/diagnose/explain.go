@@ -386,6 +386,12 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "An assistant message that sorts after every new prompt, usually because of a date in the future. OpenCode does not see its own answer and asks the model again without end. Providers that refuse a request ending with an assistant message stop it.",
 		Example: "A session written while the clock was a year ahead, continued with a GPT model.",
 	},
+	render.FailureSubtask: {
+		Meaning: "A subtask was not run, because OpenCode was stopped or the subtask's agent or model does not exist. OpenCode runs it before it answers the next prompt. It fails if the agent or the model does not exist, and a provider that requires thinking before a call refuses the next request.",
+		Example: "A slash command for an agent that was removed.",
+		Fix:     "A text with the subtask's prompt replaces it.",
+		Loses:   "The subtask, which is not run.",
+	},
 	render.FailureScreen: {
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,

@@ -70,6 +70,11 @@ func fixFile(c *simulation, f fault) []fix {
 // replaceFile replaces a file by a synthetic text that says what it was, and what happened to
 // it.
 func (d *draft) replaceFile(ref session.Ref, happened string) error {
+	return d.replaceByText(ref, func(raw []byte) string { return lineFor(raw, happened) })
+}
+
+// replaceByText replaces a part by a synthetic text, which depends on the part's JSON.
+func (d *draft) replaceByText(ref session.Ref, textOf func(raw []byte) string) error {
 	m, err := d.message(ref)
 	if err != nil {
 		return err
@@ -78,7 +83,7 @@ func (d *draft) replaceFile(ref session.Ref, happened string) error {
 	if at < 0 {
 		return fmt.Errorf("%s: no such part", ref)
 	}
-	text := d.s.NewTextPart(m, m.Parts[at].ID, lineFor(m.Parts[at].Data, happened))
+	text := d.s.NewTextPart(m, m.Parts[at].ID, textOf(m.Parts[at].Data))
 	m.Remove(ref)
 	text.Ref.Part = ref.Part
 	m.Insert(text)

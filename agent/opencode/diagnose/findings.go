@@ -135,6 +135,9 @@ func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
 	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(ruleOf(f.Code).Class) {
 		return
 	}
+	if c.busy && c.isSubtask(f.Ref) {
+		return // it may be running
+	}
 	if !c.busy || c.newest == "" || f.Ref.Message != c.newest {
 		f.Class = c.classOf(f)
 		v.Add(i, f)
@@ -171,7 +174,7 @@ func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 // why the agent cannot make one.
 func isRequestFault(code string) bool {
 	switch code {
-	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureEndless:
+	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureEndless, render.FailureSubtask:
 		return true
 	}
 	return isRule(code)

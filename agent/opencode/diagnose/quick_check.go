@@ -105,6 +105,7 @@ type messageSummary struct {
 	finished bool
 	thinks   bool
 	bare     bool   // reasoning without metadata
+	subtask  bool   // a prompt with a subtask
 	stage    stage  // of its last step
 	last     string // the id of its last part
 }
@@ -134,6 +135,7 @@ func (q *QuickCheck) Healthy(s *record.Session) bool {
 	ids, calls := make(map[string]bool, len(q.seen)), map[string]bool{}
 	times := record.Session{Head: session.Head{Created: s.Created, Updated: s.Updated}}
 	var former, prompt, sent *messageSummary // the message before, the newest prompt, the last one that is sent
+	pending := false                         // a subtask may not have been run
 	for i := range q.seen {
 		m := &q.seen[i]
 		if former != nil && m.id <= former.id || !m.prompt && !ids[m.parent] || !m.follows(sent) {
@@ -150,12 +152,15 @@ func (q *QuickCheck) Healthy(s *record.Session) bool {
 		former = m
 		if m.prompt {
 			prompt = m
+			pending = pending || m.subtask
+		} else if !m.failed {
+			pending = false
 		}
 		if !m.left {
 			sent = m
 		}
 	}
-	if prompt == nil || len(s.Stray)+len(s.Files) > 0 || !usualInfo(s, prompt.model) || !q.isKnown(prompt.model) {
+	if prompt == nil || pending || len(s.Stray)+len(s.Files) > 0 || !usualInfo(s, prompt.model) || !q.isKnown(prompt.model) {
 		return false
 	}
 	q.asked = prompt.model
@@ -395,6 +400,7 @@ func (m *messageSummary) promptPart(kind string, v *values) bool {
 	switch kind {
 	case record.TypeText, "subtask", "compaction":
 		m.stage = stepSaid
+		m.subtask = m.subtask || kind == "subtask"
 	case record.TypeFile:
 		mime := string(v.text(schema.CaptureMIME))
 		if mime == "text/plain" || mime == "application/x-directory" {

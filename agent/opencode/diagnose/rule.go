@@ -33,7 +33,7 @@ type Rule struct {
 var Rules = []Rule{
 	{Code: "R1", Class: repair.ToolResultMissing, class: classOfBetween, why: whyLostCall, fixes: fixLostCall},
 	{Code: "R2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call right before it."), noFix: notInStore},
-	{Code: "R3", Class: repair.ThinkingBlockOrder, why: always("The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."), fixes: fixLoopStart},
+	{Code: "R3", Class: repair.ThinkingBlockOrder, why: whyLoopStart, fixes: fixLoopStart},
 	{Code: "R4", Class: repair.ThinkingDisabledViolation, why: always("The tool loop of the newest assistant message is open, and the message contains thinking. The provider refuses that while thinking is off."), fixes: fixLoopThinking},
 	{Code: "R5", Class: repair.EmptyContentMessage, why: whyBlank, fixes: fixBlank},
 	{Code: "R6", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
@@ -99,6 +99,7 @@ var Rules = []Rule{
 	{Code: render.FailureMedia, Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
 	{Code: render.FailureClock, Class: IDsBeforeWrap, class: classOfClock, why: whyClock, fixes: fixClock},
 	{Code: render.FailureEndless, Class: IDsBeforeWrap, class: classOfClock, why: whyEndless, fixes: fixLateAnswer},
+	{Code: render.FailureSubtask, Class: repair.ToolResultMissing, find: findSubtasks, why: whySubtask, fixes: fixSubtasks},
 	{Code: render.FailureScreen, Class: repair.IncompleteRecord, why: whyScreen, fixes: withFacts(completeFixes), noFix: "mend does not know this kind of record, and does not change it."},
 
 	{Code: "late-prompt", Class: IDsBeforeWrap, class: classOfClock, severity: repair.Latent, find: findLatePrompt, why: whyLatePrompt, fixes: fixClock},

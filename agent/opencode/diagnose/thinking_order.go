@@ -110,6 +110,13 @@ func (c *simulation) reorders(f fix, ref session.Ref) bool {
 	return err == nil && !slices.Equal(signedThoughts(thoughts(&was)), signedThoughts(thoughts(&d.s.Messages[i])))
 }
 
+func whyLoopStart(c *simulation, f fault) string {
+	if c.isSubtask(f.Ref) {
+		return notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."
+	}
+	return "The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."
+}
+
 // fixLoopStart returns the fixes of an open tool loop that does not start with
 // thinking: move the thinking of its step to the front, or close the loop.
 func fixLoopStart(c *simulation, f fault) []fix {

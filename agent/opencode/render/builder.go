@@ -20,11 +20,13 @@ type builder struct {
 	target     Target
 	to         *destination
 	api        API
-	claude     bool        // the model is Claude: call ids are sanitized
-	newPrompt  *message    // nil with NoPrompt
-	unseen     session.Ref // see [Request.Unseen]
-	late       session.Ref // see [Request.Late]
-	compacting bool        // see [Request.Compacting]
+	claude     bool          // the model is Claude: call ids are sanitized
+	newPrompt  *message      // nil with NoPrompt
+	unseen     session.Ref   // see [Request.Unseen]
+	late       session.Ref   // see [Request.Late]
+	compacting bool          // see [Request.Compacting]
+	subtasks   []session.Ref // see [Request.Subtasks]
+	running    *message      // whose subtask the agent runs before it answers, or nil
 }
 
 func newBuilder(v *View, set Settings) *builder {
@@ -130,8 +132,16 @@ func (r *builder) selectMessages(all []*message) []*message {
 	if a := l.assistant; a != nil && !r.Profile.newer(r.newPrompt, a) {
 		r.unseen = a.ref
 	}
-	if l.compacting(kept, r.Profile) {
-		if r.Compacted {
+	if pending := l.pending(kept, r.Profile); len(pending) > 0 {
+		m := pending[0]
+		if r.Profile.NewestTask {
+			m = pending[len(pending)-1]
+		}
+		switch {
+		case !isCompaction(*m.task):
+			r.runSubtask(m, pending)
+			return kept // the subtask is an assistant message with tokens
+		case r.Compacted:
 			return kept
 		}
 		r.compacting = true

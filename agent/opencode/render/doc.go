@@ -27,6 +27,6 @@
 // Only the provider can verify signatures of thinking. The text of the new prompt is a
 // placeholder, and what OpenCode adds to it is unknown: reminders of plan mode, the prompt of
 // a compaction. The model is assumed to read images and PDFs unless [Settings] say otherwise,
-// and to have room for the whole conversation. Tasks for sub-agents that did not run are
-// assumed not to run.
+// and to have room for the whole conversation.
+// The agents and models of subtasks that were not run are assumed to exist.
 package render

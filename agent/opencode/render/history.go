@@ -157,12 +157,15 @@ func (m *message) ended() bool {
 	return m.finished && m.finish != "tool-calls" && m.finish != "unknown"
 }
 
-// compacting reports whether the next request is for a compaction: one was requested
-// since the newest finished assistant message.
-func (l newest) compacting(all []*message, p Profile) bool {
-	return slices.ContainsFunc(all, func(m *message) bool {
-		return m.compaction != nil && (l.finished == nil || p.newer(m, l.finished))
-	})
+// pending returns the messages since the newest finished assistant message that request a
+// compaction or a subtask.
+func (l newest) pending(all []*message, p Profile) (pending []*message) {
+	for _, m := range all {
+		if m.task != nil && m != l.finished && (l.finished == nil || p.newer(m, l.finished)) {
+			pending = append(pending, m)
+		}
+	}
+	return pending
 }
 
 // missingTokens returns the field that is missing in the token counts, or "". The agent

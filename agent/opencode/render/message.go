@@ -34,11 +34,13 @@ type message struct {
 	created                    float64 // time.created, NaN if it is no number
 
 	compaction *part // the first part that requests a compaction, or nil
+	task       *part // the last part that is a compaction or a subtask, or nil
 
 	// Caches.
 	validated bool
 	invalid   []Failure // why the screen cannot show it, if validated
 	rendered  []*renderedMessage
+	ran       []*renderedMessage // what its task becomes
 }
 
 // A part is a stored part as the agent has it in memory.
@@ -107,6 +109,21 @@ func (m *message) hasPart(kind string) bool {
 
 func isCompaction(p part) bool { return p.kind == "compaction" }
 
+func isSubtask(p part) bool { return p.kind == "subtask" }
+
+// setTasks finds what the parts request.
+func (m *message) setTasks() {
+	m.compaction, m.task = nil, nil
+	for i := range m.parts {
+		switch p := &m.parts[i]; {
+		case isCompaction(*p):
+			m.compaction, m.task = cmp.Or(m.compaction, p), p
+		case isSubtask(*p):
+			m.task = p
+		}
+	}
+}
+
 // message parses a message of a session that is large or not, or returns the cached one if it is
 // unchanged.
 func (r *Renderer) message(src *record.Message, isLarge bool) *message {
@@ -159,9 +176,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 	if !src.IsRow() {
 		sortParts(m.parts)
 	}
-	if i := slices.IndexFunc(m.parts, isCompaction); i >= 0 {
-		m.compaction = &m.parts[i]
-	}
+	m.setTasks()
 	if nullFile(&src.Record, v) {
 		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref})
 	}

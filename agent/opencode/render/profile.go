@@ -36,6 +36,12 @@ type Profile struct {
 	LatestByTime bool
 	// Answered is when the newest prompt counts as answered.
 	Answered AnsweredRule
+	// NewestTask: of several compactions and subtasks that were not run, the newest is. Older
+	// versions run the last one of the oldest message.
+	NewestTask bool
+	// KnownAgent: OpenCode fails on a subtask for an agent that does not exist. Older versions
+	// tell the model so.
+	KnownAgent bool
 	// SummaryError: a compaction that ended with an error is not finished.
 	SummaryError bool
 	// Tail is where the messages go that a compaction kept.

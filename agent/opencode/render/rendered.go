@@ -66,18 +66,23 @@ func (r *builder) renderMessage(m *message) *renderedMessage {
 	if m.isPrompt {
 		return renderedPrompt
 	}
-	for _, c := range m.rendered {
+	return r.cached(&m.rendered, func(b *builder) []draftMessage { return b.draftMessages(m) })
+}
+
+// cached returns what a draft becomes, or the result of a former call.
+func (r *builder) cached(all *[]*renderedMessage, draft func(*builder) []draftMessage) *renderedMessage {
+	for _, c := range *all {
 		if c.matches(r) {
 			return c
 		}
 	}
 	if r.view.isLarge {
-		m.rendered, *r.view.cache = nil, nil // of a large session one request is kept
+		*all, *r.view.cache = nil, nil // of a large session one request is kept
 	}
 	fork := r.fork()
-	c := &renderedMessage{messages: fork.cleanUp(fork.draftMessages(m)), failures: fork.failures}
+	c := &renderedMessage{messages: fork.cleanUp(draft(fork)), failures: fork.failures}
 	c.cacheKey = fork.cacheKey()
-	m.rendered = append(m.rendered, c)
+	*all = append(*all, c)
 	return c
 }
 

@@ -109,7 +109,13 @@ func (v *View) Render(set Settings) Request {
 	}
 	b.setTarget()
 	messages := b.renderMessages(b.selectMessages(all))
-	return Request{Request: request.Request{Model: b.Model, Turns: v.turns(b, messages).turns}, Failures: b.failures, Unseen: b.unseen, Late: b.late, Compacting: b.compacting, Target: b.target, API: b.api}
+	if b.running != nil {
+		messages = append(messages, b.renderSubtask(b.running))
+	}
+	return Request{
+		Request:  request.Request{Model: b.Model, Turns: v.turns(b, messages).turns},
+		Failures: b.failures, Unseen: b.unseen, Late: b.late, Compacting: b.compacting, Subtasks: b.subtasks, Target: b.target, API: b.api,
+	}
 }
 
 // sorted returns the messages, oldest first.

@@ -25,6 +25,10 @@ type Request struct {
 	// summary belongs to the new prompt, which is no compaction. A summary and a prompt to
 	// continue at the end of that request are not rendered.
 	Compacting bool
+	// Subtasks are the parts that are subtasks that were not run. The agent runs one of them before
+	// it answers the new prompt, and the Turns end with its call and result. They are nil if it
+	// runs none.
+	Subtasks []session.Ref
 	// Target is where the request goes, API the form that it has there.
 	Target Target
 	API    API
@@ -47,6 +51,7 @@ const (
 	FailureMedia      = "media"       // the model cannot be sent a file
 	FailureClock      = "clock"       // ids from before a wrap of the id clock: the agent considers the prompt answered
 	FailureEndless    = "endless"     // the agent answers the prompt again and again; see [Request].Unseen
+	FailureSubtask    = "subtask"     // a subtask that was not run, and cannot be
 	FailureScreen     = "screen"      // the screen cannot show the record
 	FailureSession    = "session"     // an invalid value in the session's own record
 	FailureProject    = "project"     // the session's project does not exist

@@ -46,9 +46,8 @@ func (m *message) partsBefore(id string) *message {
 	left.rendered = nil
 	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.ID == id }); i >= 0 {
 		left.parts = m.parts[:i]
-		if !slices.ContainsFunc(left.parts, isCompaction) {
-			left.compaction = nil
-		}
+		left.ran = nil
+		left.setTasks()
 	}
 	return &left
 }

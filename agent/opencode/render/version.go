@@ -53,13 +53,14 @@ func Profiles() []Profile {
 	v11448.Version, v11448.Strict, v11448.KeepThinking = "1.14.48", true, true
 
 	v1150 := v11448
-	v1150.Version, v1150.LatestByID = "1.15.0", true
+	v1150.Version, v1150.LatestByID, v1150.NewestTask = "1.15.0", true, true
 
 	v1170 := v1150
 	v1170.Version, v1170.Page, v1170.Calls = "1.17.0", 0, CallsInPlace
 	v1170.SessionModel, v1170.Revert = true, RevertPart
 
 	v11815 := v1170
+	v11815.KnownAgent = true
 	v11815.Version, v11815.NeedsTime, v11815.LatestByID, v11815.LatestByTime = "1.18.15", true, false, true
 	v11815.Answered, v11815.Compaction = AnsweredByParent, CompactTranscript
 

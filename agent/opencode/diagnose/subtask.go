@@ -1,0 +1,80 @@
+package diagnose
+
+import (
+	"slices"
+
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/render"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+// isSubtask reports whether the part is a subtask.
+func (c *simulation) isSubtask(ref session.Ref) bool {
+	_, p := c.part(ref)
+	return p != nil && p.Type == "subtask"
+}
+
+// findSubtasks finds subtasks that the agent runs before it answers the next prompt, if
+// nothing worse is known of one. Latent: whether their agents and models exist is unknown.
+func findSubtasks(c *simulation) (fs []fault) {
+	set := c.settings[own]
+	all := c.render(set).Subtasks
+	if slices.ContainsFunc(c.violations(set), func(v request.Violation) bool { return slices.Contains(all, firstRef(v.Refs)) }) {
+		return nil
+	}
+	for _, ref := range all {
+		fs = append(fs, fault{Ref: ref, Severity: repair.Latent})
+	}
+	return fs
+}
+
+const notRun = "The subtask was not run, and OpenCode runs it before it answers the next prompt"
+
+func whySubtask(c *simulation, f fault) string {
+	if f.Text != "" {
+		return notRun + ": " + f.Text + "."
+	}
+	return notRun + ". It fails if the subtask's agent or model does not exist, or if the provider requires thinking before the call."
+}
+
+// fixSubtasks replaces all subtasks that were not run by their prompts.
+func fixSubtasks(c *simulation, f fault) []fix {
+	all := c.subtasks(f.Ref)
+	return []fix{{
+		text:  "A synthetic text with the subtask's prompt replaces each subtask that was not run.",
+		loses: "The subtask, which is not run.",
+		whole: true,
+		edit: func(d *draft) error {
+			for _, ref := range all {
+				if err := d.replaceByText(ref, d.promptOf); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}
+}
+
+// subtasks returns the subtasks that some version runs before it answers the next prompt, and
+// the one with that ref.
+func (c *simulation) subtasks(ref session.Ref) []session.Ref {
+	all := []session.Ref{ref}
+	for _, p := range render.Profiles() {
+		for _, other := range c.render(setting{profile: p}).Subtasks {
+			if !slices.Contains(all, other) {
+				all = append(all, other)
+			}
+		}
+	}
+	return all
+}
+
+// promptOf returns the prompt of a subtask, or the placeholder if that is blank.
+func (d *draft) promptOf(raw []byte) string {
+	if text := textAt(raw, "prompt"); !js.Blank(text) {
+		return text
+	}
+	return d.texts.placeholder
+}

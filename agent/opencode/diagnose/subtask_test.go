@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSubtask checks the subtasks that OpenCode runs before it answers the next prompt: those
+// since the last finished answer. They become texts.
+func TestSubtask(t *testing.T) {
+	const (
+		valid       = `"type":"subtask","prompt":"look around","description":"it","agent":"general"`
+		noAgent     = `"type":"subtask","prompt":"look around","description":"it","agent":""`
+		missing     = `"type":"subtask","prompt":"look around","description":"it"`
+		halfModel   = `"type":"subtask","prompt":"look around","description":"it","agent":"general","model":{"providerID":"anthropic"}`
+		blankPrompt = `"type":"subtask","prompt":"","description":"it","agent":"general"`
+		compact     = `"type":"compaction","auto":true`
+	)
+	thinks, plain := answer(stepStart, signed, hi), answer(stepStart, hi)
+	ran := calling(strings.Replace(bash, `"tool":"bash"`, `"tool":"task"`, 1))
+	for _, c := range []struct {
+		name    string
+		version string
+		turns   []turn
+		want    string // the findings: severity and rule
+		text    string // that replaces the subtask
+	}{
+		{"valid", "1.18.33", []turn{thinks, user(valid)}, "broken R3", "look around"},
+		{"valid", "1.1.53", []turn{thinks, user(valid)}, "broken R3", "look around"},
+		{"without thinking", "1.18.33", []turn{plain, user(valid)}, "latent subtask", "look around"},
+		{"no agent", "1.18.33", []turn{plain, user(noAgent)}, "broken subtask", "look around"},
+		{"no agent", "1.2.27", []turn{plain, user(noAgent)}, "latent subtask", "look around"},
+		{"agent missing", "1.1.53", []turn{thinks, user(missing)}, "broken subtask; broken R3; latent screen", "look around"},
+		{"half a model", "1.2.27", []turn{plain, user(halfModel)}, "broken subtask; latent screen", "look around"},
+		{"no prompt", "1.18.33", []turn{thinks, user(blankPrompt)}, "broken R3", "[user interrupted]"},
+		{"beside a text", "1.18.33", []turn{thinks, user(hi, valid)}, "broken R3", "look around"},
+		{"two", "1.18.33", []turn{thinks, user(valid, valid)}, "broken R3", "look around"},
+		{"before another prompt", "1.18.33", []turn{thinks, user(valid), user(hi)}, "broken R3", "look around"},
+		{"after an aborted answer", "1.18.33", []turn{thinks, user(valid), failed(abortedError)}, "broken R3", "look around"},
+		{"before a compaction", "1.18.33", []turn{thinks, user(valid, compact)}, "", ""},
+		{"before the prompt of a compaction", "1.2.27", []turn{thinks, user(valid), user(compact)}, "broken R3", "look around"},
+		{"before the prompt of a compaction", "1.18.33", []turn{thinks, user(valid), user(compact)}, "latent R3", "look around"},
+		{"ran", "1.18.33", []turn{user(valid), ran, thinks}, "", ""},
+		{"in the newest answer", "1.1.53", []turn{answer(stepStart, signed, hi, valid)}, "", ""},
+		{"answered", "1.1.53", []turn{user(valid), plain}, "", ""},
+	} {
+		s := build(slices.Concat([]turn{user(hi)}, c.turns)...)
+		for i := range s.Messages {
+			complete(&s.Messages[i])
+		}
+		o := Options{Now: now, Version: c.version}
+		var found []string
+		for _, d := range diagnosed(s, o) {
+			found = append(found, d.Severity.String()+" "+d.Rule)
+		}
+		if got := strings.Join(found, "; "); got != c.want {
+			t.Errorf("%s, %s: found %q, want %q", c.version, c.name, got, c.want)
+		}
+		r, err := Plan(s, Request{Options: o, Latent: true})
+		if err != nil {
+			t.Fatalf("%s, %s: %v", c.version, c.name, err)
+		}
+		if left := diagnosed(r.After, o); len(left) > 0 {
+			t.Errorf("%s, %s: left %s", c.version, c.name, summary(left))
+		}
+		after := records(r.After)
+		if wrong := c.text != "" && (strings.Contains(after, `"subtask"`) || !strings.Contains(after, `"type":"text","text":"`+c.text+`","synthetic":true`)); wrong {
+			t.Errorf("%s, %s: left\n%s", c.version, c.name, after)
+		}
+	}
+}
+
+// TestSubtaskIsRunning checks that a subtask is healthy while OpenCode runs it.
+func TestSubtaskIsRunning(t *testing.T) {
+	s := build(
+		user(hi), answer(stepStart, signed, hi), user(`"type":"subtask","prompt":"look around","description":"it","agent":"general"`),
+		turn{"assistant", "", []string{`"type":"tool","callID":"call_1","tool":"task","state":{"status":"running","input":{},"time":{"start":3}}`}},
+	)
+	for i := range s.Messages[:3] {
+		complete(&s.Messages[i])
+	}
+	if found := diagnosed(s, Options{Now: now, Held: time.UnixMilli(1)}); len(found) > 0 {
+		t.Errorf("while it runs: %s", summary(found))
+	}
+	if found := diagnosed(s, Options{Now: now}); len(found) == 0 || found[0].Rule != "R3" {
+		t.Errorf("after OpenCode was stopped: %s", summary(found))
+	}
+}

@@ -1,0 +1,55 @@
+package render
+
+import (
+	"mend/agent/opencode/js"
+	"mend/request"
+	"mend/session"
+)
+
+// SubtaskResult stands for the result of a subtask that the agent runs before it answers.
+const SubtaskResult = "(the result of the subtask)"
+
+// runSubtask records that the agent runs the task of m, a subtask, and why it fails.
+// pending are the messages with tasks that were not run.
+func (r *builder) runSubtask(m *message, pending []*message) {
+	for _, other := range pending {
+		for _, p := range other.parts {
+			if isSubtask(p) {
+				r.subtasks = append(r.subtasks, p.Ref)
+			}
+		}
+	}
+	r.running = m
+	v := m.task.value()
+	agent, isAgent := v.Get("agent").Text()
+	model := v.Get("model")
+	switch {
+	case !isAgent:
+		r.fail(Failure{FailureSubtask, "agent is missing or not a string", m.task.Ref})
+	case agent == "" && r.Profile.KnownAgent:
+		r.fail(Failure{FailureSubtask, "agent is empty", m.task.Ref})
+	case model.Truthy() && !(isText(model.Get("providerID")) && isText(model.Get("modelID"))):
+		r.fail(Failure{FailureSubtask, "model does not name a model", m.task.Ref})
+	}
+}
+
+func isText(v js.Value) bool { return v.Kind() == '"' }
+
+// renderSubtask returns what the subtask of m adds to the request: a call without thinking,
+// and its result.
+func (r *builder) renderSubtask(m *message) *renderedMessage {
+	return r.cached(&m.ran, func(*builder) []draftMessage {
+		call := request.Block{Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"), Source: &m.task.Ref}
+		result := textResult([]byte(`"`+SubtaskResult+`"`), false)
+		result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, call.ToolID, call.ToolName, call.Source
+		all := []draftMessage{
+			{role: session.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
+			{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
+		}
+		if m.task.value().Get("command").Truthy() {
+			next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
+			all = append(all, draftMessage{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
+		}
+		return all
+	})
+}
