@@ -214,6 +214,7 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 		p.AllowMissingParent = true
 		current = withParents(current, p.Ops)
 	}
+	p.Ops = undo.AddColumns(p.Ops, now)
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
 		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest.Seq))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mend/change"
 	"mend/session"
@@ -165,7 +166,12 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 		if r.postImage == nil {
 			continue
 		}
-		if cols := r.post().Cols.Names(); !slices.Equal(cols, t.others) {
+		cols := r.post().Cols.Names()
+		added := slices.DeleteFunc(slices.Clone(t.others), func(name string) bool { return slices.Contains(cols, name) })
+		if len(added) > 0 {
+			return fmt.Errorf("%v %s: it cannot be written: its table has the columns %s since, and the row has no value for them", r.kind, r.ref, strings.Join(added, ", "))
+		}
+		if !slices.Equal(cols, t.others) {
 			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, t.others)
 		}
 	}

@@ -145,6 +145,48 @@ func (r relations) hasOtherParts(message string, ops []change.Op) bool {
 	})
 }
 
+// AddColumns returns ops whose rows have all columns of the rows in now: a column that the
+// agent added to its table since is no part of the change, and keeps its value. now[i] belongs
+// to ops[i].
+func AddColumns(ops []change.Op, now []*change.Image) []change.Op {
+	ops = slices.Clone(ops)
+	for i := range ops {
+		if o := &ops[i]; now[i] != nil && now[i].Mode == 0 {
+			if row, err := change.RowOf(o.Ref, now[i]); err == nil {
+				o.Pre, o.Post = addColumns(o.Pre, row), addColumns(o.Post, row)
+			}
+		}
+	}
+	return ops
+}
+
+// addColumns returns an image with the columns of a row, or as it is if the row lacks one of its
+// columns, or it is no row.
+func addColumns(i *change.Image, now session.Record) *change.Image {
+	if i == nil {
+		return nil
+	}
+	r, err := change.RowOf(now.Ref, i)
+	names := now.Cols.Names()
+	if err != nil || slices.Equal(r.Cols.Names(), names) {
+		return i
+	}
+	for _, name := range r.Cols.Names() {
+		if !slices.Contains(names, name) {
+			return i
+		}
+	}
+	cols := make([]session.Col, 0, len(names))
+	for c := range now.Cols.All {
+		if own, ok := r.Col(c.Name); ok {
+			c = own
+		}
+		cols = append(cols, c)
+	}
+	r.Cols = session.NewCols(cols...)
+	return change.ImageOf(&r)
+}
+
 // Rebase returns ops with each Pre replaced by what the record holds now, so that they apply
 // to the store as it is and the journal keeps the current bytes. It omits ops whose record
 // already holds the Post. now[i] belongs to ops[i].

@@ -113,6 +113,36 @@ func TestOnly(t *testing.T) {
 	}
 }
 
+func TestAddColumns(t *testing.T) {
+	row := func(cols ...string) *change.Image {
+		r := session.Record{Ref: partRef("prt_1"), Data: []byte(cols[0])}
+		all := []session.Col{}
+		for i := 1; i < len(cols); i += 2 {
+			all = append(all, session.Col{Name: cols[i], Class: session.ClassText, Bytes: []byte(cols[i+1])})
+		}
+		r.Cols = session.NewCols(all...)
+		return change.ImageOf(&r)
+	}
+	for _, c := range []struct {
+		name                     string
+		pre, now, want, wantPost *change.Image
+	}{
+		{"no new column", row("new", "id", "1"), row("x", "id", "1"), row("new", "id", "1"), row("old", "id", "1")},
+		{"a new column", row("new", "id", "1"), row("new", "id", "1", "a", "2"), row("new", "id", "1", "a", "2"), row("old", "id", "1", "a", "2")},
+		{"and a change", row("new", "id", "1"), row("x", "a", "2", "id", "3"), row("new", "a", "2", "id", "1"), row("old", "a", "2", "id", "1")},
+		{"a column less", row("new", "id", "1"), row("new", "a", "2"), row("new", "id", "1"), row("old", "id", "1")},
+		{"created", nil, row("new", "id", "1", "a", "2"), nil, row("old", "id", "1", "a", "2")},
+		{"gone", row("new", "id", "1"), nil, row("new", "id", "1"), row("old", "id", "1")},
+		{"a file", image("new"), image("x"), image("new"), row("old", "id", "1")},
+	} {
+		op := change.Op{Ref: partRef("prt_1"), Pre: c.pre, Post: row("old", "id", "1")}
+		got := undo.AddColumns([]change.Op{op}, []*change.Image{c.now})[0]
+		if !got.Pre.Equal(c.want) || !got.Post.Equal(c.wantPost) {
+			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.Pre, got.Post, c.want, c.wantPost)
+		}
+	}
+}
+
 func TestRebase(t *testing.T) {
 	ops := []change.Op{
 		{Ref: partRef("prt_1"), Pre: image("new"), Post: image("old")},

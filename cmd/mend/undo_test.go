@@ -14,16 +14,69 @@ import (
 func TestUndoWithoutParent(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
-	if code, out := ts.mend("repair", ts.session, "--yes"); code != exitDone {
-		t.Fatalf("repair: exit code %d:\n%s", code, out)
-	}
+	ts.want(exitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "PRAGMA foreign_keys=ON", "DELETE FROM message")
 	was := ts.snapshot()
-	code, out := ts.mend("undo", "qevajo", "--yes", "--force")
-	if code != exitConflict || !strings.Contains(out, "which is not there") || !strings.Contains(out, "Even by force") || strings.Contains(out, "--force") {
-		t.Errorf("undo --force: exit code %d:\n%s", code, out)
+	out := ts.want(exitConflict, "undo", "qevajo", "--yes", "--force")
+	if !strings.Contains(out, "which is not there") || !strings.Contains(out, "Even by force") || strings.Contains(out, "--force") {
+		t.Error(out)
 	}
 	if !maps.Equal(ts.snapshot(), was) {
 		t.Error("rows changed")
 	}
+}
+
+// TestUndoNewColumn undoes and redoes a repair after the agent added columns to the table: what
+// they hold stays. A row that was deleted is not restored without a value for them.
+func TestUndoNewColumn(t *testing.T) {
+	ts := newTestStore(t, 1)
+	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
+	damaged := ts.snapshot()
+	ts.want(exitDone, "repair", ts.session, "--yes")
+	repaired := ts.snapshot()
+	columns := []string{"ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT 7", "UPDATE part SET a = id"}
+	// without returns the rows without the new columns, whose values it checks.
+	without := func() map[string]string {
+		t.Helper()
+		dbtest.Alter(t, ts.path, "CREATE TABLE checked (x CHECK (x = 0))", "INSERT INTO checked SELECT count(*) FROM part WHERE a IS NOT id OR b != 7",
+			"DROP TABLE checked", "ALTER TABLE part DROP COLUMN a", "ALTER TABLE part DROP COLUMN b")
+		defer dbtest.Alter(t, ts.path, columns...)
+		return ts.snapshot()
+	}
+	dbtest.Alter(t, ts.path, columns...)
+	ts.want(exitDone, "undo", "qevajo", "--yes")
+	if !maps.Equal(without(), damaged) {
+		t.Error("the undo does not restore the rows")
+	}
+	ts.want(exitDone, "redo", "qevajo", "--yes")
+	if !maps.Equal(without(), repaired) {
+		t.Error("the redo does not restore the rows")
+	}
+}
+
+// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has a column more since.
+func TestUndoDeletedRowNewColumn(t *testing.T) {
+	ts := newTestStore(t, 1)
+	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "answer gone, its parts stay"))
+	ts.want(exitDone, "repair", "--orphans", "--yes")
+	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text")
+	was := ts.snapshot()
+	for _, force := range []string{"--force=false", "--force"} {
+		if out := ts.want(exitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns a since") || strings.Contains(out, "--force") {
+			t.Error(out)
+		}
+	}
+	if !maps.Equal(ts.snapshot(), was) {
+		t.Error("rows changed")
+	}
+}
+
+// want runs mend, which must exit with the code, and returns its output.
+func (ts *testStore) want(code int, args ...string) string {
+	ts.Helper()
+	got, out := ts.mend(args...)
+	if got != code {
+		ts.Fatalf("mend %s: exit code %d, want %d:\n%s", strings.Join(args, " "), got, code, out)
+	}
+	return out
 }
