@@ -32,7 +32,7 @@ import (
 //	entry FOLDER NAME copy PATH           with the bytes of another file
 //	entry FOLDER NAME link|hardlink PATH
 //	entry FOLDER NAME folder|fifo
-//	record TABLE N delete                 a message or a part is removed; the parts of a message stay
+//	record TABLE N delete                 a message, a part, or the file of a session is removed; what belongs to it stays
 //	record part N insert OBJECT           a part is added behind that one, in the same message
 //	record message N insert OBJECT        a message without parts is added behind that one, whose members it
 //	                                      has unless OBJECT says otherwise

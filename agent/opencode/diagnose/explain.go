@@ -400,6 +400,11 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "The session's own record is damaged. OpenCode fails on it, or cannot list any session.",
 		Example: "A session row whose permission column is not JSON.",
 	},
+	"no-session": {
+		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
+		Fix:     "Nothing is changed. Restore the record from a backup.",
+		Example: "session/PROJECT/ses_….json was deleted, and message/ses_… was not.",
+	},
 	render.FailureProject: {
 		Meaning: "The session belongs to a project that is not in the database, so OpenCode does not list it.",
 		Fix:     "The session is moved to the project that has its directory.",

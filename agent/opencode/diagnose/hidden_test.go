@@ -74,3 +74,13 @@ func TestUnusableSessionID(t *testing.T) {
 		}
 	}
 }
+
+// A session of a tree of which only the messages are left is broken, and has no fix.
+func TestSessionWithoutRecord(t *testing.T) {
+	s := unpack(t, 0, func(damage.Store) {}).load()
+	s.Info, s.InfoMissing = session.Record{}, true
+	ds := diagnosed(s, Options{Version: "1.1.53"})
+	if len(ds) != 1 || ds[0].Rule != "no-session" || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
+		t.Errorf("Diagnose = %+v, want one that is broken and has no fix", ds)
+	}
+}

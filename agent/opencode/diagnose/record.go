@@ -76,6 +76,14 @@ func findInfo(c *simulation) []fault {
 	return []fault{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; ")}}
 }
 
+// findLostInfo finds a session of which only the messages are left.
+func findLostInfo(c *simulation) []fault {
+	if !c.s.InfoMissing || len(c.s.Messages) == 0 || !c.settings[own].profile.Tree() {
+		return nil
+	}
+	return []fault{{Ref: session.Ref{Kind: session.KindSession, Session: c.s.ID}}}
+}
+
 // findLostProject finds a session that no project lists.
 func findLostProject(c *simulation) []fault {
 	if !c.s.ProjectMissing {

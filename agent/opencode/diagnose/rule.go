@@ -110,6 +110,7 @@ var Rules = []Rule{
 	{Code: "nothing", Class: repair.EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},
 	{Code: "name", Class: repair.UnreadableRecord, find: findNames, why: whyDefect, noFix: "OpenCode reads the record anyway, so mend does not change it."},
 	{Code: render.FailureSession, Class: repair.UnreadableRecord, severity: repair.Broken, find: findInfo, why: whyDefect, fixes: withFacts(sessionInfoFixes), noFix: unknownBytes},
+	{Code: "no-session", Class: repair.IncompleteRecord, severity: repair.Broken, find: findLostInfo, why: always("The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it."), noFix: "mend does not create the record, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json from a backup, then scan again."},
 	{Code: render.FailureProject, Class: repair.IncompleteRecord, severity: repair.Broken, find: findLostProject, why: whyLostProject, fixes: withSessionOnly(projectFixes), noFix: "No project in the database has the session's directory. Start OpenCode once in that directory, which creates the project, then scan again."},
 	{Code: render.FailureProjectRow, Class: repair.UnreadableRecord, why: whyProjectRow, fixes: withFacts(projectRowFixes)},
 	{Code: folderRule, Class: MissingFolder, find: findFolder, why: whyFolder, fixes: withSessionOnly(folderFixes)},

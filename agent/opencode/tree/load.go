@@ -108,9 +108,11 @@ func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
 		return bare, false
 	}
 	want := session.Ref{Kind: session.KindSession, Project: head.Ref.Project, Session: head.ID}
-	for _, f := range tr.candidateFolders(p, want) {
+	folders, sure := tr.candidateFoldersSurely(p, want)
+	for _, f := range folders {
 		d, err := tr.root.Sub(f.path())
 		if err != nil {
+			sure = false
 			continue // List reports it: it does not belong to this session alone
 		}
 		want.Project = f.ref.Project
@@ -122,6 +124,8 @@ func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
 			return bare, true
 		}
 	}
+	// The agent may read what is in the place of a folder or of a record, such as a link.
+	bare.InfoMissing = tr.layout.name == "opencode" && sure && !tr.foundNonRecords()
 	return bare, false
 }
 
@@ -151,12 +155,19 @@ func (tr *treeReader) readProject(s *record.Session) {
 // candidateFolders returns the folders in which a record of one session may be. Stray
 // files on the way there do not belong to this session: List reports them.
 func (tr *treeReader) candidateFolders(p pattern, want session.Ref) []folder {
+	folders, _ := tr.candidateFoldersSurely(p, want)
+	return folders
+}
+
+// candidateFoldersSurely also reports whether there are no stray files on the way, which may
+// be folders for the agent.
+func (tr *treeReader) candidateFoldersSurely(p pattern, want session.Ref) ([]folder, bool) {
 	quiet := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, budget: tr.budget, buf: tr.buf}
 	folders := quiet.matchFolders(p.names[:len(p.names)-1], want, nil)
 	if tr.err == nil {
 		tr.err = quiet.err
 	}
-	return folders
+	return folders, len(quiet.stray) == 0
 }
 
 // An openFolder is a folder that is open.

@@ -248,3 +248,37 @@ func TestSessionTooLarge(t *testing.T) {
 		t.Errorf("Load = %v, want a SizeError", err)
 	}
 }
+
+// The record of a session that has messages is missing, unless a link may lead to it.
+func TestInfoMissing(t *testing.T) {
+	data := unpack(t, "../../../testdata/opencode-1.1.53.tar.gz")
+	s := mustOpen(t, data, "", Options{})
+	heads, err := s.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := func() bool {
+		t.Helper()
+		loaded, err := s.Load(t.Context(), session.Head{ID: heads[0].ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded.InfoMissing
+	}
+	if missing() {
+		t.Error("the healthy session: its record is missing")
+	}
+	folder := filepath.Join(data, "storage", "session")
+	if err := os.Rename(filepath.Join(folder, "global"), filepath.Join(data, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if !missing() {
+		t.Error("the folder of the record was moved away: the record is not missing")
+	}
+	if err := os.Symlink(filepath.Join(data, "elsewhere"), filepath.Join(folder, "global")); err != nil {
+		t.Fatal(err)
+	}
+	if missing() {
+		t.Error("a link leads to the folder of the record: the record is missing")
+	}
+}

@@ -31,7 +31,10 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Mem
 	bare, _ := tr.readInfo(head) // before the buffer is used for other records
 	tr.buf.Keep = false
 	folder := tr.messageFolder(&bare, head)
-	if folder == nil {
+	if folder == nil || bare.InfoMissing {
+		if folder != nil {
+			folder.dir.Close()
+		}
 		return nil, session.Stamp{}
 	}
 	defer folder.dir.Close()
