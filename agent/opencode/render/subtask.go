@@ -28,7 +28,7 @@ func (r *builder) runSubtask(m *message, pending []*message) {
 		r.fail(Failure{FailureSubtask, "agent is missing or not a string", m.task.Ref})
 	case agent == "" && r.Profile.KnownAgent:
 		r.fail(Failure{FailureSubtask, "agent is empty", m.task.Ref})
-	case model.Truthy() && !(isText(model.Get("providerID")) && isText(model.Get("modelID"))):
+	case model.Truthy() && (!isText(model.Get("providerID")) || !isText(model.Get("modelID"))):
 		r.fail(Failure{FailureSubtask, "model does not name a model", m.task.Ref})
 	}
 }
