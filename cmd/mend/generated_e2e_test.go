@@ -259,7 +259,7 @@ func (g *generator) namesOtherID(ts *testStore) bool {
 }
 
 // noFolder reports whether the session's folder is one that another machine may have. The
-// newest version answers no prompt there.
+// newest version answers no prompt there; it depends on the machine.
 func (g *generator) noFolder(ts *testStore) bool {
 	var answer struct{ Sessions []struct{ Directory string } }
 	ts.runJSON(&answer, "scan", ts.session)
@@ -351,7 +351,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
 		}
-		if verdict == opencode.Dead && g.noFolder(ts) {
+		if verdict == opencode.Dead && ts.version == "1.18.33" && g.noFolder(ts) {
 			return "dead, a folder that does not exist", ""
 		}
 		return "", said
