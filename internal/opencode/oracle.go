@@ -67,7 +67,10 @@ func (o *Oracle) prepare(archive []byte) error {
 		if err := os.WriteFile(filepath.Join(other.DataDir(), record), data, 0o644); err != nil {
 			return err
 		}
-		return o.moveProject(filepath.Join(other.DataDir(), "storage"))
+		storage := filepath.Join(other.DataDir(), "storage")
+		return renameTree(storage, storage, func(data []byte) []byte {
+			return bytes.ReplaceAll(data, []byte("/home/user/project"), []byte(o.home.Project()))
+		})
 	}
 	db, err := sqlite3.Open(o.file(other))
 	if err != nil {
@@ -87,20 +90,6 @@ func (o *Oracle) prepare(archive []byte) error {
 		}
 	}
 	return errors.Join(db.Exec(strings.Join(append(script, "vacuum"), ";")), db.Close())
-}
-
-// moveProject makes the records of a tree those of a session in the program's own project folder.
-func (o *Oracle) moveProject(storage string) error {
-	return filepath.WalkDir(storage, func(name string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(name, bytes.ReplaceAll(data, []byte("/home/user/project"), []byte(o.home.Project())), 0o644)
-	})
 }
 
 func (o *Oracle) collectIDs() error {
