@@ -90,8 +90,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{warn: warn, except: a.Except, layout: &layout{root: root}}
-	s.most = memory.Total() / 8 // a repair needs six times the session
+	s := &store{warn: warn, except: a.Except, layout: &layout{root: root}, most: memory.LargestSession()}
 	if s.lines, err = linestore.New(root, s.layout, linestore.Options{Note: warn}); err != nil {
 		return nil, err
 	}

@@ -4,10 +4,11 @@ package memory
 // fallback is what a machine is taken to have where the system does not report it.
 const fallback = 8 << 30
 
-// Total is the size of the machine's memory in bytes.
-func Total() int64 {
+// LargestSession is the size in bytes of the largest session that is loaded: an eighth of the
+// machine's memory, since a repair needs six times the session.
+func LargestSession() int64 {
 	if n := total(); n > 0 {
-		return n
+		return n / 8
 	}
-	return fallback
+	return fallback / 8
 }

@@ -39,7 +39,7 @@ type Store struct {
 // The error wraps [sqlstore.ErrUnusable] or is the system's.
 func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
-		o.MaxSession = memory.Total() / 8 // a repair needs six times the session
+		o.MaxSession = memory.LargestSession()
 	}
 	file, err := locate(path)
 	if err != nil {

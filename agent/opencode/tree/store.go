@@ -63,7 +63,7 @@ func Open(path, layout string, o Options) (*Store, error) {
 		o.MaxRecord = session.MaxText
 	}
 	if o.MaxSession <= 0 {
-		o.MaxSession = memory.Total() / 8 // a repair needs six times the session
+		o.MaxSession = memory.LargestSession()
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
