@@ -28,14 +28,9 @@ func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Option
 	}
 	f := agent.Forecast{Version: p.Version, Thinking: thinks(loaded, o)}
 	k := s.models.at(head.Directory)
-	set := render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads, Target: k.targetAs(o.Provider, nextAgent(loaded))}
-	r := render.Render(loaded, set)
+	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads, Target: k.targetAs(o.Provider, nextAgent(loaded))})
 	api := diagnose.ProviderOf(r)
 	f.Request, f.Violations = r.Request, render.Check(api, r, f.Thinking)
-	if r.Compacting {
-		set.Compacted = true
-		f.Violations = render.Join(f.Violations, render.Check(api, render.Render(loaded, set), f.Thinking))
-	}
 	f.Provider, f.JSON, f.Place = targetName(r.Model, r.Target), api.JSON(r.Request), placeOf(r.API)
 	return f, nil
 }

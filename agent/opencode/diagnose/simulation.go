@@ -223,22 +223,18 @@ func (c *simulation) view() *render.View {
 type rendered struct {
 	render.Request
 	setting
-	compacted bool
 }
 
 // render returns the request that is sent in a setting. It does not depend on whether the
 // model thinks.
-func (c *simulation) render(set setting) render.Request { return c.renderWhen(set, false) }
-
-// renderWhen is render, or returns the request that follows a pending compaction.
-func (c *simulation) renderWhen(set setting, compacted bool) render.Request {
+func (c *simulation) render(set setting) render.Request {
 	set.thinking = false
 	for i := range c.requests {
-		if c.requests[i].setting == set && c.requests[i].compacted == compacted {
+		if c.requests[i].setting == set {
 			return c.requests[i].Request
 		}
 	}
-	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target, Compacted: compacted}
+	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
 	s.Model = c.request.Model
 	if set.other != "" {
 		s.Model, s.Target = set.otherModel(), set.otherTarget
@@ -247,20 +243,14 @@ func (c *simulation) renderWhen(set setting, compacted bool) render.Request {
 		c.requests = nil
 	}
 	r := c.view().Render(s)
-	c.requests = append(c.requests, rendered{r, set, compacted})
+	c.requests = append(c.requests, rendered{r, set})
 	return r
 }
 
-// violations returns what the provider will refuse in the setting. If the agent makes a pending
-// compaction first, that is of both requests.
+// violations returns what the provider will refuse in the setting.
 func (c *simulation) violations(set setting) []request.Violation {
 	r := c.render(set)
-	all := c.view().Check(ProviderOf(r), r, set.thinking)
-	if r.Compacting {
-		next := c.renderWhen(set, true)
-		all = render.Join(all, c.view().Check(ProviderOf(next), next, set.thinking))
-	}
-	return all
+	return c.view().Check(ProviderOf(r), r, set.thinking)
 }
 
 // settingsFor returns all ways in which the session may be sent: that of the options

@@ -24,7 +24,8 @@ type builder struct {
 	newPrompt  *message      // nil with NoPrompt
 	unseen     session.Ref   // see [Request.Unseen]
 	late       session.Ref   // see [Request.Late]
-	compacting bool          // see [Request.Compacting]
+	compacting bool          // the request is for a compaction
+	compacted  bool          // a pending compaction counts as made; see [Request.Next]
 	subtasks   []session.Ref // see [Request.Subtasks]
 	running    *message      // whose subtask the agent runs before it answers, or nil
 }
@@ -141,7 +142,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 		case !isCompaction(*m.task):
 			r.runSubtask(m, pending)
 			return kept // the subtask is an assistant message with tokens
-		case r.Compacted:
+		case r.compacted:
 			return kept
 		}
 		r.compacting = true

@@ -10,9 +10,19 @@ import (
 
 // Check returns why the request fails: the agent's failures, with which it sends nothing,
 // then the violations of the provider's rules, by rule and place. thinking is whether the
-// request enables thinking. The user sees only the first violation.
+// request enables thinking. The user sees only the first violation. Those of the next request
+// follow.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
-	return slices.Concat(r.failureViolations(), provider.Check(p, r.Request, thinking), r.unseenAnswer(p, thinking))
+	return r.check(p, thinking, func(q request.Request) []request.Violation { return provider.Check(p, q, thinking) })
+}
+
+// check is [Check], with what checks the rules of the provider.
+func (r Request) check(p provider.Provider, thinking bool, rules func(request.Request) []request.Violation) []request.Violation {
+	all := slices.Concat(r.failureViolations(), rules(r.Request), r.unseenAnswer(p, thinking))
+	if r.Next != nil {
+		all = join(all, r.Next.check(p, thinking, rules))
+	}
+	return all
 }
 
 // failureViolations returns the failures as violations.

@@ -98,7 +98,11 @@ func (v *View) Render(set Settings) Request {
 	if set.Profile.Version == "" {
 		set.Profile = ProfileFor("")
 	}
-	b := newBuilder(v, set)
+	return v.render(newBuilder(v, set))
+}
+
+func (v *View) render(b *builder) Request {
+	set := b.Settings
 	b.fail(infoFailures(v.s, set.Profile)...)
 	all := v.sorted(&set.Profile)
 	if !set.NoPrompt {
@@ -112,10 +116,17 @@ func (v *View) Render(set Settings) Request {
 	if b.running != nil {
 		messages = append(messages, b.renderSubtask(b.running))
 	}
-	return Request{
+	q := Request{
 		Request:  request.Request{Model: b.Model, Turns: v.turns(b, messages).turns},
-		Failures: b.failures, Unseen: b.unseen, Late: b.late, Compacting: b.compacting, Subtasks: b.subtasks, Target: b.target, API: b.api,
+		Failures: b.failures, Unseen: b.unseen, Late: b.late, Subtasks: b.subtasks, Target: b.target, API: b.api,
 	}
+	if b.compacting {
+		after := newBuilder(v, set)
+		after.compacted = true
+		next := v.render(after)
+		q.Next = &next
+	}
+	return q
 }
 
 // sorted returns the messages, oldest first.
@@ -131,11 +142,13 @@ func (v *View) sorted(p *Profile) []*message {
 // Check is like the function [Check], but checks the turns of requests of this View only
 // once.
 func (v *View) Check(p provider.Provider, q Request, thinking bool) []request.Violation {
-	i := slices.IndexFunc(*v.cache, func(m *cachedTurns) bool { return sameTurns(m.turns, q.Turns) })
-	if i < 0 {
-		return Check(p, q, thinking)
-	}
-	return slices.Concat(q.failureViolations(), (*v.cache)[i].check(p, q.Request, thinking), q.unseenAnswer(p, thinking))
+	return q.check(p, thinking, func(q request.Request) []request.Violation {
+		i := slices.IndexFunc(*v.cache, func(m *cachedTurns) bool { return sameTurns(m.turns, q.Turns) })
+		if i < 0 {
+			return provider.Check(p, q, thinking)
+		}
+		return (*v.cache)[i].check(p, q, thinking)
+	})
 }
 
 // sameTurns reports whether two slices are the same memory.

@@ -20,11 +20,11 @@ type Request struct {
 	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
 	// agent then works on that prompt, and begins again after each step that calls a tool.
 	Late session.Ref
-	// Compacting says that the agent makes a pending compaction first, and that this is the
-	// request for it. Then the agent sends the prompt behind the whole conversation, since its
-	// summary belongs to the new prompt, which is no compaction. A summary and a prompt to
-	// continue at the end of that request are not rendered.
-	Compacting bool
+	// Next is the request after this one, nil if that is not known. It is known if the agent makes
+	// a pending compaction first, which this one is for: then the agent sends the prompt behind the
+	// whole conversation, since the summary belongs to the new prompt, which is no compaction. The
+	// summary and a prompt to continue, at the end of that request, are not rendered.
+	Next *Request
 	// Subtasks are the parts that are subtasks that were not run. The agent runs one of them before
 	// it answers the new prompt, and the Turns end with its call and result. They are nil if it
 	// runs none.
@@ -58,8 +58,8 @@ const (
 	FailureProjectRow = "project row" // an invalid value in the project's record
 )
 
-// Join returns the violations of a request and those of the next one that it does not have.
-func Join(first, next []request.Violation) []request.Violation {
+// join returns the violations of a request and those of the next one that it does not have.
+func join(first, next []request.Violation) []request.Violation {
 	type violation struct {
 		rule, message string
 		ref           session.Ref

@@ -29,7 +29,4 @@ type Settings struct {
 	// NoPrompt renders the session without a new prompt: the request of the newest
 	// assistant message, which an error in that message is about.
 	NoPrompt bool
-	// Compacted renders the request that follows a pending compaction, see
-	// [Request.Compacting].
-	Compacted bool
 }
