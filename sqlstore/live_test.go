@@ -128,17 +128,26 @@ func TestAgentReads(t *testing.T) {
 	}
 }
 
-// TestBusy: fault case 27.
-func TestBusy(t *testing.T) {
+// lockedByAgent returns a store with a change that is prepared, and a connection of the agent that
+// has the write lock.
+func lockedByAgent(t *testing.T, o sqlstore.Options) (*sqlstore.Store, change.Staged, *sqlite3.Conn) {
+	t.Helper()
 	path, id := dbtest.Unpack(t, "1.18.33")
 	c := dbtest.Agent(t, path)
-	s := open(t, path, sqlstore.Options{BusyTimeout: 50 * time.Millisecond})
+	s := open(t, path, o)
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	was := dbtest.Dump(t, path)
 	dbtest.Exec(t, c, "BEGIN IMMEDIATE")
+	return s, st, c
+}
+
+// TestBusy: fault case 27.
+func TestBusy(t *testing.T) {
+	s, st, c := lockedByAgent(t, sqlstore.Options{BusyTimeout: 50 * time.Millisecond})
+	path := s.ID().Root
+	was := dbtest.Dump(t, path)
 	out, err := s.Commit(t.Context(), st)
 	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, sqlstore.ErrBusy) {
 		t.Errorf("Commit = %+v, %v; want aborted, busy", out, err)
@@ -160,14 +169,7 @@ func TestBusy(t *testing.T) {
 
 // A signal ends the wait for a locked database: the error is the context's, not that it is busy.
 func TestCancelledWhileBusy(t *testing.T) {
-	path, id := dbtest.Unpack(t, "1.18.33")
-	c := dbtest.Agent(t, path)
-	s := open(t, path, sqlstore.Options{})
-	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dbtest.Exec(t, c, "BEGIN IMMEDIATE")
+	s, st, c := lockedByAgent(t, sqlstore.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	out, err := s.Commit(ctx, st)
@@ -182,14 +184,7 @@ func TestCancelledWhileBusy(t *testing.T) {
 
 // TestWaits takes the lock as soon as the agent gives it back.
 func TestWaits(t *testing.T) {
-	path, id := dbtest.Unpack(t, "1.18.33")
-	c := dbtest.Agent(t, path)
-	s := open(t, path, sqlstore.Options{})
-	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dbtest.Exec(t, c, "BEGIN IMMEDIATE")
+	s, st, c := lockedByAgent(t, sqlstore.Options{})
 	time.AfterFunc(100*time.Millisecond, func() { _ = c.Exec("ROLLBACK") })
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
 		t.Errorf("Commit = %+v, %v", out, err)
