@@ -13,7 +13,7 @@ import (
 //	1.0.162             like 1.0.185
 //	1.1.58              like 1.1.53, up to the file with a byte order mark: it crashes on that
 //	1.2.15              like 1.2.1
-//	1.3.2               like 1.2.20
+//	1.3.0               like 1.2.20, of which only subtasks were observed
 //	1.15.13             like 1.15.0
 //	1.18.14             like 1.17.0
 //	1.18.25             like 1.18.15
@@ -41,7 +41,10 @@ func Profiles() []Profile {
 	v1220 := v121
 	v1220.Version, v1220.SummaryError, v1220.Compaction = "1.2.20", true, CompactNoMedia
 
-	v11434 := v1220
+	v132 := v1220
+	v132.Version, v132.KnownAgent = "1.3.2", true
+
+	v11434 := v132
 	v11434.Version, v11434.Answered, v11434.Tail = "1.14.34", AnsweredByIDDone, TailInPlace
 	v11434.Partial, v11434.SkipFiles, v11434.WebOnly, v11434.ProviderTools = true, true, true, true
 	v11434.Foreign, v11434.Calls, v11434.SDKCleanUp, v11434.EmptyReasoning = ForeignText, CallsLast, true, true
@@ -60,14 +63,13 @@ func Profiles() []Profile {
 	v1170.SessionModel, v1170.Revert = true, RevertPart
 
 	v11815 := v1170
-	v11815.KnownAgent = true
 	v11815.Version, v11815.NeedsTime, v11815.LatestByID, v11815.LatestByTime = "1.18.15", true, false, true
 	v11815.Answered, v11815.Compaction = AnsweredByParent, CompactTranscript
 
 	v11826 := v11815
 	v11826.Version, v11826.Calls = "1.18.26", CallsLastToNext
 
-	return []Profile{v1085, v1111, v1153, v1165, v121, v1220, v11434, v11441, v11448, v1150, v1170, v11815, v11826}
+	return []Profile{v1085, v1111, v1153, v1165, v121, v1220, v132, v11434, v11441, v11448, v1150, v1170, v11815, v11826}
 }
 
 // ComparedVersions returns the versions whose requests are compared with those of the real
