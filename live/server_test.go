@@ -11,9 +11,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -446,28 +448,70 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestBackoff checks that delays grow, and are short again after a success.
+// A roundTripper answers requests without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestBackoff checks that delays grow, also for a server that accepts each connection and soon
+// breaks it, and are short again after a connection that lasted.
 func TestBackoff(t *testing.T) {
-	var n atomic.Int32
-	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
-		switch n.Add(1) {
-		case 6:
-			w.Header().Set("Content-Type", "text/event-stream")
-		case 7:
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, eventData(eventIdle, "", nil))
-		default:
-			w.WriteHeader(http.StatusBadGateway)
-		}
-	})
-	waits := &waitLog{}
-	s.minWait, s.maxWait, s.log = 10*time.Millisecond, 100*time.Millisecond, slog.New(waits)
-	if events, _, _ := followEvents(t, s, 1); len(events) != 1 {
-		t.Fatalf("%d events, want 1", len(events))
-	}
-	// Each delay is random within half of its value.
-	if w := waits.all; len(w) != 6 || w[0] > 15*time.Millisecond || w[4] < 20*time.Millisecond || w[5] > 15*time.Millisecond {
-		t.Errorf("waits %v: want them to grow, and the last as short as the first", w)
+	idle := eventData(eventIdle, "", nil)
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		lasts  time.Duration
+	}{
+		"no stream":                {status: 502},
+		"closes at once":           {status: 200},
+		"comments alone":           {200, ": x\n\n", 0},
+		"heartbeats alone":         {200, eventData("server.heartbeat", "", nil), 0},
+		"garbage":                  {200, "\x00\xff\n\ndata: {\n\n", 0},
+		"an event":                 {200, idle, time.Second},
+		"a line that is too long":  {200, "data: " + strings.Repeat("x", 4<<10), 0},
+		"a long line after events": {200, idle + idle + "data: " + strings.Repeat("x", 4<<10) + "\n\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				waits := &waitLog{}
+				s, err := NewServer("http://127.0.0.1:4096", "", "", slog.New(waits))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.maxEvent = 1 << 10
+				begin := time.Now()
+				s.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+					status, body, lasts := c.status, c.body, c.lasts
+					if time.Since(begin) > time.Hour {
+						status, body, lasts = 200, "", 6*time.Second
+					}
+					read, write := io.Pipe()
+					go func() {
+						_, _ = io.WriteString(write, body)
+						time.Sleep(lasts)
+						_ = write.Close()
+					}()
+					return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: read, Request: r}, nil
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+				defer cancel()
+				if err := s.Follow(ctx, func() { time.Sleep(10 * time.Second) }, func(Event) {}); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Follow = %v", err)
+				}
+				w := waits.all
+				if len(w) < 200 {
+					t.Fatalf("%d waits in two hours, want more", len(w))
+				}
+				// Each delay is random within half of its value.
+				first, grown, last := w[0], w[10:100], w[len(w)-10:]
+				if first > 375*time.Millisecond || slices.Min(grown) < 2500*time.Millisecond || slices.Max(grown) > 7500*time.Millisecond {
+					t.Errorf("waits %v, then %v: want them to grow from 250 ms to 5 s", first, grown)
+				}
+				if slices.Max(last) > 375*time.Millisecond {
+					t.Errorf("after connections that lasted: waits %v, want 250 ms", last)
+				}
+			})
+		})
 	}
 }
 

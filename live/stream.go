@@ -22,10 +22,11 @@ const maxEvent = 32 << 20
 
 // Follow calls handle for the events of all directories until the context ends. If the
 // stream ends, or is silent for longer than its heartbeat allows, Follow connects
-// again, with delays that grow to 5 seconds. connected, if not nil, is called after
-// each successful connection, and no event is read before it returns. The error is the
-// context's, or wraps [ErrUnauthorized], [ErrNotOpenCode] or, after
-// [Server.EndWithServer], [ErrServerGone].
+// again, with delays that grow to 5 seconds until a connection lasts longer than that:
+// then a server that breaks each connection costs little, whatever it sends. connected,
+// if not nil, is called after each successful connection, and no event is read before it
+// returns. The error is the context's, or wraps [ErrUnauthorized], [ErrNotOpenCode] or,
+// after [Server.EndWithServer], [ErrServerGone].
 func (s *Server) Follow(ctx context.Context, connected func(), handle func(Event)) error {
 	wait := &backoff.ExponentialBackOff{
 		InitialInterval: s.minWait, MaxInterval: s.maxWait,
@@ -34,13 +35,17 @@ func (s *Server) Follow(ctx context.Context, connected func(), handle func(Event
 	wait.Reset()
 	level := slog.LevelWarn // of the first failure in a row; the others are noise
 	for {
+		var begin time.Time // of the stream, when connected has returned
 		err := s.stream(ctx, func() {
-			wait.Reset()
-			level = slog.LevelWarn
 			if connected != nil {
 				connected()
 			}
+			begin = time.Now()
 		}, handle)
+		if !begin.IsZero() && time.Since(begin) > s.maxWait {
+			wait.Reset()
+			level = slog.LevelWarn
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -86,11 +91,15 @@ func (s *Server) stream(ctx context.Context, connected func(), handle func(Event
 	}
 	connected()
 	body := &readNotifier{resp.Body, func() { alarm.Reset(s.maxSilence) }}
+	level := slog.LevelWarn // of the first event that cannot be read; the others are noise
 	for e, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: s.maxEvent}) {
 		if err != nil {
 			return causeOr(ctx, err)
 		}
-		s.dispatch(e.Data, handle)
+		if err := dispatch(e.Data, handle); err != nil {
+			s.log.Log(ctx, level, "an event that cannot be read", "error", err)
+			level = slog.LevelDebug
+		}
 	}
 	return causeOr(ctx, errEnded)
 }
@@ -104,19 +113,19 @@ func causeOr(ctx context.Context, err error) error {
 }
 
 // dispatch unpacks an event and passes it to handle if it is relevant.
-func (s *Server) dispatch(data string, handle func(Event)) {
+func dispatch(data string, handle func(Event)) error {
 	var envelope struct {
 		Directory string `json:"directory"`
 		Payload   Event  `json:"payload"`
 	}
 	if err := json.Unmarshal([]byte(data), &envelope); err != nil {
-		s.log.Warn("an event that cannot be read", "error", err)
-		return
+		return err
 	}
 	if kind := envelope.Payload.Type; relevant(kind) || kind == eventPart || kind == eventDelta {
 		envelope.Payload.Directory = envelope.Directory
 		handle(envelope.Payload)
 	}
+	return nil
 }
 
 // A readNotifier calls onRead after each read that returns data.

@@ -68,7 +68,7 @@ func (w *watcher) followFound(ctx context.Context, wait bool) error {
 	defer group.Wait()
 	var (
 		followed = map[string]bool{}
-		rejected = map[string]string{} // the sockets of servers that rejected the password
+		rejected = map[string]string{} // the sockets of servers that rejected the password, or send no events
 		ended    = make(chan followEnd)
 		seen     map[string]string // the listeners at the last search
 		again    = true
@@ -105,7 +105,7 @@ func (w *watcher) followFound(ctx context.Context, wait bool) error {
 		select {
 		case end := <-ended:
 			delete(followed, end.address)
-			if errors.Is(end.err, live.ErrUnauthorized) {
+			if !errors.Is(end.err, live.ErrServerGone) { // else it would be found again at once
 				rejected[end.address] = seen[portOf(end.address)]
 			}
 			again, waiting = true, false

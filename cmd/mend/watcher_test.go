@@ -31,6 +31,7 @@ type fakeOpenCode struct {
 	mu       sync.Mutex
 	toasts   []string
 	password string
+	noEvents bool // it answers for its events with a page
 	web      *httptest.Server
 }
 
@@ -77,6 +78,8 @@ func (f *fakeOpenCode) serve(w http.ResponseWriter, r *http.Request) {
 		f.toasts = append(f.toasts, body.Message)
 		f.mu.Unlock()
 		fmt.Fprint(w, "true")
+	case path == "/global/event" && f.noEvents:
+		w.Header().Set("Content-Type", "text/html")
 	case path == "/global/event":
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "data: {\"directory\":\"/p\",\"payload\":{\"type\":\"session.error\",\"properties\":{\"sessionID\":%q,\"error\":{\"data\":{\"message\":%q}}}}}\n\n", f.session, refusal)
@@ -222,23 +225,29 @@ func TestWatchNamedServer(t *testing.T) {
 	r.end(t)
 }
 
-// TestWatchRejected checks that watch follows another server while one rejects the password, and
-// that this one is asked once.
+// TestWatchRejected checks that watch follows another server while one rejects the password or
+// sends no events, and that this one is asked once.
 func TestWatchRejected(t *testing.T) {
-	data := filepath.Join(t.TempDir(), "opencode")
-	locked := &fakeOpenCode{version: "1.1.53", session: "ses_other", password: "secret"}
-	locked.start(t)
-	found := &foundServers{}
-	found.set(locked)
-	r := startWatching(t, found, data)
-	r.err.await(t, "asked for a password")
-	good := addRefused(t, data, "1.1.53")
-	good.start(t)
-	found.set(locked, good)
-	r.awaitRepairs(t, 1)
-	r.end(t)
-	if n := strings.Count(r.err.text(), "asked for a password"); n > 1 {
-		t.Errorf("asked %d times; log:\n%s", n, r.err.text())
+	for want, server := range map[string]*fakeOpenCode{
+		"asked for a password":   {version: "1.1.53", session: "ses_other", password: "secret"},
+		"not an OpenCode server": {version: "1.1.53", session: "ses_other", noEvents: true},
+	} {
+		t.Run(want, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "opencode")
+			server.start(t)
+			found := &foundServers{}
+			found.set(server)
+			r := startWatching(t, found, data)
+			r.err.await(t, want)
+			good := addRefused(t, data, "1.1.53")
+			good.start(t)
+			found.set(server, good)
+			r.awaitRepairs(t, 1)
+			r.end(t)
+			if n := strings.Count(r.err.text(), want); n > 1 {
+				t.Errorf("asked %d times; log:\n%s", n, r.err.text())
+			}
+		})
 	}
 }
 
