@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"mend/change"
 )
@@ -22,7 +23,19 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if err != nil {
 		return change.Staged{}, err
 	}
-	err = s.View(ctx, func(c *Conn) error {
+	err = abandonable(ctx, func() error { return s.check(ctx, changes) })
+	if err == nil {
+		err = s.checkRights()
+	}
+	if err != nil {
+		return change.Staged{}, fmt.Errorf("preparing a change of %s: %w", s.id.Root, err)
+	}
+	return st, nil
+}
+
+// check does the checks of Prepare that read rows.
+func (s *Store) check(ctx context.Context, changes *rowChanges) error {
+	return s.View(ctx, func(c *Conn) error {
 		if err := s.checkPages(c); err != nil {
 			return err
 		}
@@ -34,13 +47,29 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		}
 		return conflictError(c.checkForeignKeys(changes.checkedRows(), changes))
 	})
-	if err == nil {
-		err = s.checkRights()
+}
+
+// graceToInterrupt is how long SQLite may take to notice that a context has ended.
+const graceToInterrupt = 300 * time.Millisecond
+
+// abandonable returns what read returns, or the context's error a short time after the context
+// has ended: then read goes on, and its result is dropped. SQLite looks at the context between
+// two operations, and one operation may take minutes: an expression of the schema, in a
+// generated column or an index, is evaluated for each row.
+func abandonable(ctx context.Context, read func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- read() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
 	}
-	if err != nil {
-		return change.Staged{}, fmt.Errorf("preparing a change of %s: %w", s.id.Root, err)
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(graceToInterrupt):
+		return ctx.Err()
 	}
-	return st, nil
 }
 
 // checkPages has SQLite check the whole database, once per Store: a damaged one is never
