@@ -11,6 +11,7 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/journal"
+	"mend/session"
 	"mend/txn"
 	"mend/undo"
 )
@@ -214,7 +215,11 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 		p.AllowMissingParent = true
 		current = withParents(current, p.Ops)
 	}
-	p.Ops = undo.AddColumns(p.Ops, now)
+	defaults, err := c.defaultRows(ctx, p.Ops, now)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	p.Ops = undo.AddColumns(p.Ops, now, defaults)
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
 		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest.Seq))
 	}
@@ -223,6 +228,26 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 		return change.Plan{}, fmt.Errorf("repair %s: %w: every record is already in that state", newest.ID, ErrNothingToDo)
 	}
 	return p, nil
+}
+
+// defaultRows returns the default rows of the tables of records that ops create.
+func (c *Client) defaultRows(ctx context.Context, ops []change.Op, now []*change.Image) (map[session.Kind]session.Record, error) {
+	st, ok := c.store.(agent.RowDefaulter)
+	if !ok {
+		return nil, nil
+	}
+	rows := map[session.Kind]session.Record{}
+	for i, o := range ops {
+		if _, known := rows[o.Ref.Kind]; known || now[i] != nil || o.Post == nil {
+			continue
+		}
+		row, err := st.DefaultRow(ctx, o.Ref.Kind)
+		if err != nil {
+			return nil, err
+		}
+		rows[o.Ref.Kind] = row
+	}
+	return rows, nil
 }
 
 // addLater adds to each conflict the later repairs of its record.

@@ -167,6 +167,14 @@ type Stager interface {
 	Abandoned(journal string) ([]string, error)
 }
 
+// A RowDefaulter is a Store whose records can be rows of a database.
+type RowDefaulter interface {
+	// DefaultRow returns what a row for a record of that kind holds in the columns for which
+	// nothing is given. A column that must be given has the class 0. For a store without rows
+	// the record has no columns.
+	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
+}
+
 // A Migrated is a Store that an agent made from an older one.
 type Migrated interface {
 	// Former returns the path of the older store, which the agent no longer reads, ""

@@ -2,8 +2,11 @@ package sqlstore_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -178,4 +181,42 @@ func tryPart(t *testing.T, s *sqlstore.Store, before *record.Session) change.Out
 		t.Error(commitErr)
 	}
 	return out
+}
+
+// TestDefaultRow compares the default row of a table with the row that SQLite itself inserts.
+func TestDefaultRow(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	columns := []string{
+		"a", "b text", "c integer NOT NULL DEFAULT '7'", "d real DEFAULT 1", "e blob DEFAULT x'00ff'", "f text DEFAULT 1", "g text DEFAULT 'it''s \"q\"; -- x'",
+		"h boolean DEFAULT true", "i integer DEFAULT -1", "j text DEFAULT word", `k "a ""strange"" type" DEFAULT '8'`, "l varchar(5) DEFAULT NULL", "m text AS (id)",
+		"n text DEFAULT CURRENT_TIMESTAMP", "o integer DEFAULT (random())", "p text NOT NULL", "q DEFAULT (1+1)",
+	}
+	const mustBeGiven = " n o p q id message_id session_id time_created time_updated "
+	want := map[string]string{}
+	dbtest.Alter(t, path, "DROP TABLE part", "CREATE TABLE part (id text PRIMARY KEY NOT NULL, message_id text NOT NULL, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL, "+strings.Join(columns, ", ")+")",
+		"INSERT INTO part (id, message_id, session_id, time_created, time_updated, data, p) VALUES ('prt_1', '', '', 0, 0, '', '')")
+	s := open(t, path, sqlstore.Options{})
+	err := s.View(t.Context(), func(c *sqlstore.Conn) error {
+		table := c.Table(session.KindPart)
+		return c.Query(table.SelectAll, nil, func(st *sqlite3.Stmt) error {
+			r := table.CopyRow(st)
+			for c := range r.Cols.All {
+				want[c.Name] = fmt.Sprintf("%v %x", c.Class, c.Bytes)
+			}
+			return nil
+		})
+	})
+	row, err2 := s.DefaultRow(t.Context(), session.KindPart)
+	if err := errors.Join(err, err2); err != nil || len(row.Cols.Names()) != len(want) {
+		t.Fatalf("%v, %v; want %v", row.Cols.Names(), err, want)
+	}
+	for c := range row.Cols.All {
+		given := strings.Contains(mustBeGiven, " "+c.Name+" ")
+		if got := fmt.Sprintf("%v %x", c.Class, c.Bytes); given != (c.Class == 0) || !given && got != want[c.Name] {
+			t.Errorf("%s: %s, want %s", c.Name, got, want[c.Name])
+		}
+	}
+	if row, err := s.DefaultRow(t.Context(), session.KindFile); err != nil || len(row.Cols.Names()) > 0 {
+		t.Errorf("the row of a file has %v, %v", row.Cols.Names(), err)
+	}
 }

@@ -147,11 +147,16 @@ func (r relations) hasOtherParts(message string, ops []change.Op) bool {
 
 // AddColumns returns ops whose rows have all columns of the rows in now: a column that the
 // agent added to its table since is no part of the change, and keeps its value. now[i] belongs
-// to ops[i].
-func AddColumns(ops []change.Op, now []*change.Image) []change.Op {
+// to ops[i]. A row that is created has what is in defaults, by kind: rows in which a column that
+// must be given has the class 0.
+func AddColumns(ops []change.Op, now []*change.Image, defaults map[session.Kind]session.Record) []change.Op {
 	ops = slices.Clone(ops)
 	for i := range ops {
-		if o := &ops[i]; now[i] != nil && now[i].Mode == 0 {
+		o := &ops[i]
+		if row, ok := defaults[o.Ref.Kind]; ok && now[i] == nil {
+			o.Post = addColumns(o.Post, row)
+		}
+		if now[i] != nil && now[i].Mode == 0 {
 			if row, err := change.RowOf(o.Ref, now[i]); err == nil {
 				o.Pre, o.Post = addColumns(o.Pre, row), addColumns(o.Post, row)
 			}
@@ -181,7 +186,9 @@ func addColumns(i *change.Image, now session.Record) *change.Image {
 		if own, ok := r.Col(c.Name); ok {
 			c = own
 		}
-		cols = append(cols, c)
+		if c.Class != 0 {
+			cols = append(cols, c)
+		}
 	}
 	r.Cols = session.NewCols(cols...)
 	return change.ImageOf(&r)

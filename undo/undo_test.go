@@ -132,11 +132,14 @@ func TestAddColumns(t *testing.T) {
 		{"and a change", row("new", "id", "1"), row("x", "a", "2", "id", "3"), row("new", "a", "2", "id", "1"), row("old", "a", "2", "id", "1")},
 		{"a column less", row("new", "id", "1"), row("new", "a", "2"), row("new", "id", "1"), row("old", "id", "1")},
 		{"created", nil, row("new", "id", "1", "a", "2"), nil, row("old", "id", "1", "a", "2")},
-		{"gone", row("new", "id", "1"), nil, row("new", "id", "1"), row("old", "id", "1")},
+		{"gone", row("new", "id", "1"), nil, row("new", "id", "1"), row("old", "id", "1", "b", "5")},
+		{"deleted", nil, nil, nil, row("old", "id", "1", "b", "5")},
 		{"a file", image("new"), image("x"), image("new"), row("old", "id", "1")},
 	} {
 		op := change.Op{Ref: partRef("prt_1"), Pre: c.pre, Post: row("old", "id", "1")}
-		got := undo.AddColumns([]change.Op{op}, []*change.Image{c.now})[0]
+		defaults := map[session.Kind]session.Record{session.KindPart: {Cols: session.NewCols(
+			session.Col{Name: "id"}, session.Col{Name: "b", Class: session.ClassText, Bytes: []byte("5")}, session.Col{Name: "must be given"})}}
+		got := undo.AddColumns([]change.Op{op}, []*change.Image{c.now}, defaults)[0]
 		if !got.Pre.Equal(c.want) || !got.Post.Equal(c.wantPost) {
 			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.Pre, got.Post, c.want, c.wantPost)
 		}

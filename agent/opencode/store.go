@@ -53,13 +53,14 @@ type store struct {
 }
 
 var (
-	_ agent.Scanner    = (*store)(nil)
-	_ agent.Orphaner   = (*store)(nil)
-	_ agent.IDFinder   = (*store)(nil)
-	_ agent.Forecaster = (*store)(nil)
-	_ agent.Stager     = (*store)(nil)
-	_ agent.Migrated   = (*store)(nil)
-	_ agent.Trimmer    = (*store)(nil)
+	_ agent.Scanner      = (*store)(nil)
+	_ agent.Orphaner     = (*store)(nil)
+	_ agent.IDFinder     = (*store)(nil)
+	_ agent.Forecaster   = (*store)(nil)
+	_ agent.Stager       = (*store)(nil)
+	_ agent.RowDefaulter = (*store)(nil)
+	_ agent.Migrated     = (*store)(nil)
+	_ agent.Trimmer      = (*store)(nil)
 )
 
 // Writer implements [agent.Store].
@@ -91,6 +92,15 @@ func (s *store) SessionByID(ctx context.Context, id string) (session.Head, error
 		return session.Head{}, errors.ErrUnsupported
 	}
 	return db.SessionByID(ctx, id)
+}
+
+// DefaultRow implements [agent.RowDefaulter].
+func (s *store) DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error) {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return session.Record{}, nil
+	}
+	return db.DefaultRow(ctx, kind)
 }
 
 // Load returns a session with its messages. The error is that of the store, or a

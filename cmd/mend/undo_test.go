@@ -27,7 +27,7 @@ func TestUndoWithoutParent(t *testing.T) {
 }
 
 // TestUndoNewColumn undoes and redoes a repair after the agent added columns to the table: what
-// they hold stays. A row that was deleted is not restored without a value for them.
+// they hold stays.
 func TestUndoNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
@@ -54,20 +54,38 @@ func TestUndoNewColumn(t *testing.T) {
 	}
 }
 
-// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has a column more since.
+// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has more columns since: a row
+// gets their defaults, and is not restored if it must be given a value for one.
 func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "answer gone, its parts stay"))
+	damaged := ts.snapshot()
 	ts.want(exitDone, "repair", "--orphans", "--yes")
-	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text")
+	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT '7'", "ALTER TABLE part ADD COLUMN c integer",
+		// ADD COLUMN has no such column; a migration that makes the table again has
+		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")
 	was := ts.snapshot()
 	for _, force := range []string{"--force=false", "--force"} {
-		if out := ts.want(exitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns a since") || strings.Contains(out, "--force") {
+		if out := ts.want(exitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns c since") || strings.Contains(out, "--force") {
 			t.Error(out)
 		}
 	}
 	if !maps.Equal(ts.snapshot(), was) {
 		t.Error("rows changed")
+	}
+	// dropped removes the new columns, after their values are checked.
+	dropped := func() map[string]string {
+		t.Helper()
+		dbtest.Alter(t, ts.path, "CREATE TABLE checked (x CHECK (x = 0))", "INSERT INTO checked SELECT count(*) FROM part WHERE a IS NOT NULL OR b IS NOT 7",
+			"DROP TABLE checked", "ALTER TABLE part DROP COLUMN a", "ALTER TABLE part DROP COLUMN b")
+		return ts.snapshot()
+	}
+	dbtest.Alter(t, ts.path, "ALTER TABLE part DROP COLUMN c")
+	ts.want(exitDone, "undo", "--session", ts.session, "--yes")
+	ts.want(exitDone, "redo", "qevajo", "--yes")
+	ts.want(exitDone, "undo", "--session", ts.session, "--yes")
+	if !maps.Equal(dropped(), damaged) {
+		t.Error("the undo does not restore the rows")
 	}
 }
 

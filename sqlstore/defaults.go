@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/session"
+)
+
+// DefaultRow returns what a row of the table of that kind holds in the columns, without the
+// data, for which an INSERT gives nothing. A column that must be given has the class 0: it may
+// not be NULL and has no default, or its default is not the same for each row. The error wraps
+// [ErrUnusable] or [ErrBusy], or is the system's.
+func (s *Store) DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error) {
+	var cols []session.Col
+	err := s.View(ctx, func(c *Conn) error {
+		t := c.Table(kind)
+		if t == nil {
+			return nil
+		}
+		var err error
+		cols, err = c.defaults(t)
+		return err
+	})
+	if err != nil {
+		return session.Record{}, fmt.Errorf("reading the columns of %s: %w", s.id.Root, err)
+	}
+	return session.Record{Cols: session.NewCols(cols...)}, nil
+}
+
+// defaults returns the other columns of a table with their defaults.
+func (c *Conn) defaults(t *Table) (cols []session.Col, err error) {
+	memory, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	const columns = `SELECT name, type, "notnull", coalesce(dflt_value, 'NULL') FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid`
+	err = c.Query(columns, []Value{Text(t.Name)}, func(st *sqlite3.Stmt) error {
+		name := st.ColumnText(0)
+		if !slices.Contains(t.others, name) {
+			return nil
+		}
+		v, err := defaultOf(memory, st.ColumnText(1), st.ColumnBool(2), st.ColumnText(3))
+		cols = append(cols, session.Col{Name: name, Class: v.Class, Bytes: v.Bytes})
+		return err
+	})
+	return cols, err
+}
+
+// defaultOf returns what the rows of a table get when a column is added to it, the zero Value
+// if SQLite refuses to add it. The type and the default are those of the column in the schema.
+func defaultOf(memory *sqlite3.Conn, class string, notNull bool, value string) (v Value, err error) {
+	if err := memory.Exec("DROP TABLE IF EXISTS t; CREATE TABLE t (x); INSERT INTO t VALUES (1)"); err != nil {
+		return v, err
+	}
+	add := "ALTER TABLE t ADD COLUMN c " + sqlite3.QuoteIdentifier(class)
+	if notNull {
+		add += " NOT NULL"
+	}
+	st, tail, err := memory.Prepare(add + " DEFAULT " + value)
+	if err != nil || tail != "" {
+		return v, nil
+	}
+	if err := errors.Join(st.Exec(), st.Close()); err != nil {
+		return v, nil
+	}
+	if st, _, err = memory.Prepare("SELECT c FROM t"); err != nil {
+		return v, err
+	}
+	if st.Step() {
+		v = CopyValue(st, 0)
+	}
+	return v, st.Close()
+}
