@@ -227,7 +227,7 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 	if len(p.Ops) == 0 {
 		return change.Plan{}, fmt.Errorf("repair %s: %w: every record is already in that state", newest.ID, ErrNothingToDo)
 	}
-	return p, nil
+	return p, c.checkLinks(ctx, p)
 }
 
 // defaultRows returns the default rows of the tables of records that ops create.

@@ -68,7 +68,7 @@ func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, e
 		}
 	}
 	change.Sort(p.Ops)
-	return p, nil
+	return p, c.checkLinks(ctx, p)
 }
 
 // changesOrphans reports whether a plan with that cause deletes orphans, or is an undo or

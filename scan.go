@@ -212,7 +212,11 @@ func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.Tr
 		return repair.Trimmed{}, errors.ErrUnsupported
 	}
 	r.Options = c.repairOptions()
-	return st.Trim(ctx, head, r)
+	t, err := st.Trim(ctx, head, r)
+	if err == nil {
+		err = c.checkLinks(ctx, t.Plan)
+	}
+	return t, err
 }
 
 // ProposeUncompact plans to take back the newest compaction of a session. It reads only;
@@ -224,7 +228,28 @@ func (c *Client) ProposeUncompact(ctx context.Context, head session.Head, r repa
 		return repair.Uncompacted{}, errors.ErrUnsupported
 	}
 	r.Options = c.repairOptions()
-	return st.Uncompact(ctx, head, r)
+	u, err := st.Uncompact(ctx, head, r)
+	if err == nil {
+		err = c.checkLinks(ctx, u.Plan)
+	}
+	return u, err
+}
+
+// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The
+// store would refuse the plan, but only when the user has agreed to it. A repair finds this for each
+// of its fixes.
+func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
+	st, ok := c.store.(agent.LinkChecker)
+	if !ok || len(p.Ops) == 0 {
+		return nil
+	}
+	refs := make([]session.Ref, 0, len(p.Ops))
+	for _, o := range p.Ops {
+		if o.Ref.Kind != session.KindFolder {
+			refs = append(refs, o.Ref)
+		}
+	}
+	return st.CheckLinks(ctx, refs)
 }
 
 // plan reads a session and plans its repair. It sets r.All if the same error was

@@ -175,6 +175,12 @@ type RowDefaulter interface {
 	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
 }
 
+// A LinkChecker is a Store whose records can be in files with several names, which are not replaced.
+type LinkChecker interface {
+	// CheckLinks returns a [*change.LinkedError] about a record whose file has several names.
+	CheckLinks(ctx context.Context, refs []session.Ref) error
+}
+
 // A Migrated is a Store that an agent made from an older one.
 type Migrated interface {
 	// Former returns the path of the older store, which the agent no longer reads, ""

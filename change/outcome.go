@@ -67,6 +67,17 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
+// A LinkedError says that the file of a record has several names, so that it must not be replaced.
+// Nothing was changed.
+type LinkedError struct {
+	Ref session.Ref
+	Why string // with what the user can do
+}
+
+func (e *LinkedError) Error() string {
+	return fmt.Sprintf("%v %s cannot be changed: %s", e.Ref.Kind, e.Ref, e.Why)
+}
+
 // ErrInUse says that a record must not be replaced while a process has it in its memory.
 // Nothing was changed.
 var ErrInUse = errors.New("a running process uses this session")

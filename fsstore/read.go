@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -40,6 +41,32 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 		images[i] = imageOf(&e)
 	}
 	return images, nil
+}
+
+// CheckLinks returns a [*change.LinkedError] about the first record whose file has several names.
+func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+	root, err := s.OpenRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, ref := range refs {
+		op, err := s.locate(change.Op{Ref: ref})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("looking at records: %w", err)
+		}
+		why, err := root.WhyLocked(path.Join(op.dir, op.name))
+		if err != nil {
+			return fmt.Errorf("looking at %v %s: %w", ref.Kind, ref, err)
+		}
+		if why != "" {
+			return &change.LinkedError{Ref: ref, Why: why}
+		}
+	}
+	return nil
 }
 
 // readTarget reads the target of op if it has at most max bytes. If the folder of the

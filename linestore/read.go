@@ -38,6 +38,39 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 	return images, nil
 }
 
+// CheckLinks returns a [*change.LinkedError] about the first record whose transcript has several
+// names.
+func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+	root, err := s.OpenRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		p, _, err := s.layout.Locate(ref)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("looking at records: %w", err)
+		}
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		why, err := root.WhyLocked(p)
+		if err != nil {
+			return fmt.Errorf("looking at %s: %w", p, err)
+		}
+		if why != "" {
+			ref.Kind = session.KindSession
+			return &change.LinkedError{Ref: ref, Why: why}
+		}
+	}
+	return nil
+}
+
 // readOne reads records of one transcript.
 func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
 	tx, err := s.beginRead(ops)

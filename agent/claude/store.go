@@ -32,11 +32,12 @@ type store struct {
 }
 
 var (
-	_ agent.Store      = (*store)(nil)
-	_ agent.Scanner    = (*store)(nil)
-	_ agent.Forecaster = (*store)(nil)
-	_ agent.Trimmer    = (*store)(nil)
-	_ agent.PathFinder = (*store)(nil)
+	_ agent.Store       = (*store)(nil)
+	_ agent.Scanner     = (*store)(nil)
+	_ agent.Forecaster  = (*store)(nil)
+	_ agent.Trimmer     = (*store)(nil)
+	_ agent.PathFinder  = (*store)(nil)
+	_ agent.LinkChecker = (*store)(nil)
 )
 
 // ID implements [agent.Store].
@@ -45,6 +46,11 @@ func (s *store) ID() change.StoreID { return s.lines.ID() }
 // Read implements [agent.Store].
 func (s *store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
 	return s.lines.Read(ctx, refs)
+}
+
+// CheckLinks implements [agent.LinkChecker].
+func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+	return s.lines.CheckLinks(ctx, refs)
 }
 
 // Writer implements [agent.Store].

@@ -59,6 +59,7 @@ var (
 	_ agent.Forecaster   = (*store)(nil)
 	_ agent.Stager       = (*store)(nil)
 	_ agent.RowDefaulter = (*store)(nil)
+	_ agent.LinkChecker  = (*store)(nil)
 	_ agent.Migrated     = (*store)(nil)
 	_ agent.Trimmer      = (*store)(nil)
 )
@@ -92,6 +93,14 @@ func (s *store) SessionByID(ctx context.Context, id string) (session.Head, error
 		return session.Head{}, errors.ErrUnsupported
 	}
 	return db.SessionByID(ctx, id)
+}
+
+// CheckLinks implements [agent.LinkChecker].
+func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+	if s.tree == nil {
+		return nil
+	}
+	return s.tree.CheckLinks(ctx, refs)
 }
 
 // DefaultRow implements [agent.RowDefaulter].

@@ -90,6 +90,7 @@ func exitCode(err error) int {
 		several   *culpritError
 		none      *noCulpritError
 		large     *repair.TooLargeError
+		linked    *change.LinkedError
 	)
 	var reported *reportedError
 	switch {
@@ -110,7 +111,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errNotOverwritten, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), errors.As(err, &linked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errNotOverwritten, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -162,8 +163,11 @@ func hint(err error) string {
 		several  *culpritError
 		none     *noCulpritError
 		large    *repair.TooLargeError
+		linked   *change.LinkedError
 	)
 	switch {
+	case errors.As(err, &linked):
+		return "nothing was changed. When the file is separated, run the command again"
 	case errors.As(err, &changed):
 		return "nothing in it was changed; to plan again, run " + changed.again
 	case errors.As(err, &several):

@@ -70,6 +70,21 @@ func (e *Entry) WhyLocked(below string) string {
 	return fmt.Sprintf("%s; to separate it, run in the store's folder: cp -p %s %s && mv %[3]s %[2]s", e.ReplaceProblem(), file, copied)
 }
 
+// WhyLocked is [Entry.WhyLocked] of the file at a path below the folder, "" if there is none.
+func (d *Dir) WhyLocked(below string) (string, error) {
+	parent, err := d.Sub(path.Dir(below))
+	var strange *NotFolderError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	e, err := parent.Stat(path.Base(below))
+	return e.WhyLocked(below), err
+}
+
 // A Buffer is memory that one reader uses again for each file and folder. It is not
 // safe for concurrent use.
 type Buffer struct {
