@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/change"
 	"mend/repair"
 	"mend/session"
 )
@@ -71,7 +73,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		return err
 	}
 	a.printStore(c)
-	todo, err := a.proposeOrphans(cmd.Context(), c, ids)
+	todo, left, err := a.proposeOrphans(cmd.Context(), c, ids)
 	if err != nil {
 		return err
 	}
@@ -82,10 +84,13 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
-		a.finishOrphans(todo)
-		return nil
+		if len(todo) > 0 || left == nil {
+			a.finishOrphans(todo)
+		}
+		return left
 	}
 	run := repairRun{app: a, client: c, proposals: todo}
+	err = left
 	for _, p := range todo {
 		err = worst(err, run.apply(cmd.Context(), p, len(todo) == 1))
 	}
@@ -95,24 +100,29 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 	return err
 }
 
-func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) ([]proposal, error) {
+// proposeOrphans plans to move orphans. The error left is about those for which there is no plan.
+func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) (todo []proposal, left, err error) {
 	found, err := c.Orphans(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(ids) > 0 {
 		found = slices.DeleteFunc(found, func(o mend.Orphaned) bool { return !strings.HasPrefix(o.Session, ids[0]) })
 	}
-	var todo []proposal
 	for _, o := range found {
 		p, err := c.ProposeOrphans(ctx, o)
+		var linked *change.LinkedError
+		if errors.As(err, &linked) {
+			left = err
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		a.printOrphans(o.Session, o.Records(), "- delete ")
 		todo = append(todo, proposal{head: session.Head{ID: o.Session}, result: repair.Result{Plan: p}})
 	}
-	return todo, nil
+	return todo, left, nil
 }
 
 // finishOrphans prints the end of an answer if nothing was written.
