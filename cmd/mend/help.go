@@ -232,6 +232,11 @@ func exitHelp() string {
 		fmt.Fprintf(&b, "  %s  %s\n", e.code, e.meaning)
 	}
 	b.WriteString(`
+If there is nothing to do, the code depends on the verb. It is 0 for those that look
+for what to do: scan, repair, trim, recover, gc, forget and the uninstalling ones. It is
+5 for those that take back or decide something: undo, redo, resolve and uncompact. It is
+1 for fix and "repair --error" if no session fits the error.
+
 The program also exits with 2 if it runs out of memory, as under "ulimit -v", or
 crashes: the runtime of Go sets that code. Standard error then begins with "fatal
 error" or "panic". Run "mend recover" afterwards: it completes the change that was
