@@ -64,7 +64,7 @@ func (a *app) agentOptions() []mend.Options {
 		return []mend.Options{a.opt}
 	}
 	for _, denied := range unreadable {
-		a.printNote(fmt.Sprintf("sessions in %s are not examined: %v", filepath.Dir(denied.Path), denied.Err))
+		a.noteSkipped(fmt.Errorf("sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err))
 	}
 	return all
 }
@@ -110,7 +110,7 @@ func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Cl
 		found = owner[h.ID]
 	}
 	if unread != nil {
-		a.printNote("another store is not examined: " + unread.Error())
+		a.noteSkipped(fmt.Errorf("another store is not examined: %w", unread))
 	}
 	return a.openWith(cmd, options[found], write)
 }

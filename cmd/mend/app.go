@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -135,7 +136,7 @@ func (a *app) printAnswer(err error) {
 	answer := a.newAnswer()
 	maps.Copy(answer, a.answer)
 	if err != nil && !errors.Is(err, errProblems) {
-		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": a.hint(err)}
+		answer["error"] = a.errorJSON(err)
 	}
 	var conflict *change.ConflictError
 	if errors.As(err, &conflict) {
@@ -147,6 +148,11 @@ func (a *app) printAnswer(err error) {
 		return
 	}
 	_, _ = a.Write(append(text, '\n')) // a.writeErr keeps it
+}
+
+// errorJSON returns an error as a JSON answer has it.
+func (a *app) errorJSON(err error) map[string]string {
+	return map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": a.hint(err)}
 }
 
 // newAnswer returns the members that every JSON answer has.
@@ -191,6 +197,16 @@ func (a *app) printMessage(label, text string) {
 		text = indentWrapped(text, ansi.StringWidth(label)+1, a.errWidth)
 	}
 	fmt.Fprintf(a.err, "%s %s\n", label, text)
+}
+
+// noteSkipped reports that something is not examined while the verb goes on: in a note, and in the
+// JSON answer, each once.
+func (a *app) noteSkipped(err error) {
+	a.printNote(err.Error())
+	skipped, _ := a.answer["skipped"].([]map[string]string)
+	if e := a.errorJSON(err); !slices.ContainsFunc(skipped, func(s map[string]string) bool { return maps.Equal(s, e) }) {
+		a.setAnswer("skipped", append(skipped, e))
+	}
 }
 
 // printNote prints a note on stderr, each text once.

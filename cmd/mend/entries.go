@@ -93,7 +93,7 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 	if len(options) > 1 {
 		var unread error
 		if heads, _, unread = sessionsOf(ctx, options); unread != nil {
-			a.printNote("a store is not examined: " + unread.Error())
+			a.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
 		}
 	} else {
 		c, err := mend.Open(options[0])

@@ -114,7 +114,7 @@ func (a *app) readableStores(ctx context.Context) (all []*mend.Client, left erro
 		case !errors.Is(err, mend.ErrNoStore):
 			left = a.skipStore(ctx, left, err)
 		case errors.Is(err, fs.ErrPermission):
-			a.printNote(err.Error())
+			a.noteSkipped(err)
 		}
 	}
 	return all, left
