@@ -32,17 +32,7 @@ func holdLock(t *testing.T, dir string, env ...string) (pid int, release func())
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), "MEND_TEST_DO=hold", "MEND_TEST_DIR="+dir), env...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := storetest.StartPiped(t, cmd)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "open <nil>\n" {
 		t.Fatalf("the other process says %q, %v", line, err)

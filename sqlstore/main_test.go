@@ -18,6 +18,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/dbtest"
+	"mend/internal/storetest"
 	"mend/session"
 	"mend/sqlstore"
 )
@@ -204,21 +205,10 @@ func startProgram(t testing.TB, exe, role, path, arg string, as *syscall.SysProc
 	t.Helper()
 	p := &process{cmd: exec.Command(exe, path, arg)}
 	p.cmd.SysProcAttr = as
-	var err error
 	p.cmd.Env = append(os.Environ(), "SQLSTORE_ROLE="+role)
 	p.cmd.Stderr = os.Stderr
-	p.in, err = p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(out)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := storetest.StartPiped(t, p.cmd)
+	p.in, p.out = in, bufio.NewReader(out)
 	t.Cleanup(func() { _, _ = p.in.Close(), p.cmd.Process.Kill() })
 	return p
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"mend/internal/damage"
+	"mend/internal/storetest"
 )
 
 var hookRecoveries = flag.Int("recoveries", 1000, "recoveries of TestLiveHookMemory")
@@ -33,17 +34,7 @@ func TestLiveHookMemory(t *testing.T) {
 	state := t.TempDir()
 	cmd := exec.Command("mend", "hook", "--store", store)
 	cmd.Env = append(os.Environ(), "GOGC=", "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := storetest.StartPiped(t, cmd)
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Wait()

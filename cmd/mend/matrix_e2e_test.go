@@ -9,22 +9,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"mend/internal/damage"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 )
 
 var everything = flag.Bool("everything", false, "every damage on every version; else a quarter of them, others each day, on one version in turn, and on all those whose fate differs")
-
-// today is a number that is greater by one each day.
-func today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
 
 // inTurn skips one of the longest tests in a short run on two days of three: but for those whose
 // number leaves that remainder.
 func inTurn(t *testing.T, remainder int) {
 	t.Helper()
-	if testing.Short() && today()%3 != remainder {
+	if testing.Short() && storetest.Today()%3 != remainder {
 		t.Skip("it is tested on each third day; make e2e-all does it now")
 	}
 }
@@ -45,7 +42,7 @@ func TestMatrix(t *testing.T) {
 				w := newAgentPool(t, i, agentsPerVersion)
 				for n, c := range damage.Table {
 					differs := c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2]
-					if *everything || (n+today())%4 == 0 && (n/4%len(damage.Versions) == i || differs) {
+					if *everything || (n+storetest.Today())%4 == 0 && (n/4%len(damage.Versions) == i || differs) {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							m.put(c.Name, i, w.run(newTestStore(t, i), c.Apply, c.Want[i]))

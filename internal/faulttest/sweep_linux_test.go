@@ -7,7 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+
+	"mend/internal/storetest"
 )
 
 // sweep does the fault to the scenario's verb at every call, or at those of [cuts], and
@@ -50,15 +51,12 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	case level() == "sample":
 		step = 15
 	}
-	first := 1 + today(step)
+	first := 1 + storetest.Today()%step
 	return func(yield func(int) bool) {
 		for k := first; !sb.exposed(sum) && yield(k); k += step {
 		}
 	}
 }
-
-// today is a number below n, another each day.
-func today(n int) int { return int(time.Now().Unix()/(24*60*60)) % n }
 
 // exposed reports whether a mend that is wrong on purpose was seen to be.
 func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }

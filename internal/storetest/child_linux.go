@@ -54,22 +54,12 @@ func DenyExchange(t *testing.T) {
 // its command line and its environment. What it returns ends the program.
 func StartCat(t *testing.T, cmd *exec.Cmd) (end func()) {
 	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := StartPiped(t, cmd)
 	end = func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()         // it is killed
 	}
-	_, err = io.WriteString(in, "x")
+	_, err := io.WriteString(in, "x")
 	if err == nil {
 		_, err = out.Read(make([]byte, 1))
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 )
 
 // AllCases reports whether sweeps and tables run every case, as in `make test-all`, which sets
@@ -12,6 +13,9 @@ func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
 
 // Includes reports whether case i of a sweep runs: every case if [AllCases], otherwise every nth.
 func Includes(i, n int) bool { return AllCases() || i%n == 0 }
+
+// Today returns a number that is greater by one each day, for a sample that is another each day.
+func Today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
 
 // NeedAllCases skips a test that takes seconds unless [AllCases].
 func NeedAllCases(t testing.TB) {
