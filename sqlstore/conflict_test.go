@@ -237,7 +237,7 @@ func TestCancelledInExpression(t *testing.T) {
 				cancel()
 			})
 			_, err := s.Prepare(ctx, change.Plan{Ops: ops})
-			if took := time.Since(end); end.IsZero() || !errors.Is(err, context.Canceled) || took > 800*time.Millisecond {
+			if took := time.Since(end); end.IsZero() || !errors.Is(err, context.Canceled) || took > 5*time.Second {
 				t.Errorf("Prepare = %v, %s after the context ended", err, took)
 			}
 		})

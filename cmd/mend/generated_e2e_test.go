@@ -55,7 +55,7 @@ func TestGenerated(t *testing.T) {
 			g := newGenerator(t, i)
 			if *first == 0 {
 				for n, c := range g.corpus() {
-					if testing.Short() && n%len(damage.Versions) != i {
+					if testing.Short() && (n+storetest.Today())%6 > 0 { // a sixth, others each day
 						continue
 					}
 					t.Run(fmt.Sprintf("known %d", n), func(t *testing.T) { g.judge(t, c) })

@@ -17,6 +17,7 @@ import (
 	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 )
 
 // A guardModel is a scripted model. A prompt names a list of tool calls; the model makes one
@@ -69,6 +70,7 @@ func (m *guardModel) answer(n int, r endpoint.Request) endpoint.Content {
 // that stays where it is, nothing of that is stored, and a silent subagent is noticed, ended
 // and begun again.
 func TestLiveGuards(t *testing.T) {
+	storetest.InTurn(t, 0)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		if !*everything && version != "1.18.33" {

@@ -13,6 +13,7 @@ import (
 	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 	"mend/live"
 )
 
@@ -61,7 +62,7 @@ func TestLiveOverflow(t *testing.T) {
 // compacted, the model calls the tool again whose output is too long. After three errors mend
 // ends that and trims the output, and the turn is continued.
 func TestLiveCompactions(t *testing.T) {
-	inTurn(t, 0)
+	storetest.InTurn(t, 0)
 	t.Parallel()
 	for _, transport := range []string{"plugin", "watch"} {
 		if testing.Short() && transport == "watch" {

@@ -15,6 +15,7 @@ import (
 
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 	"mend/live"
 )
 
@@ -128,7 +129,7 @@ func TestLivePlugin(t *testing.T) {
 // TestLivePluginRun checks that the session is repaired if "opencode run" ends right after
 // an error, even if the plugin did not report it, and that the next run works.
 func TestLivePluginRun(t *testing.T) {
-	inTurn(t, 1)
+	storetest.InTurn(t, 1)
 	t.Parallel()
 	for version := range archives {
 		for _, c := range []struct{ name, deaf string }{
@@ -239,7 +240,7 @@ func TestLivePluginHarmless(t *testing.T) {
 
 // TestLivePluginGone checks that a plugin whose mend was removed says so once.
 func TestLivePluginGone(t *testing.T) {
-	inTurn(t, 2)
+	storetest.InTurn(t, 2)
 	t.Parallel()
 	onVersions(t, "1.18.33", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -262,7 +263,7 @@ func TestLivePluginGone(t *testing.T) {
 // TestLivePluginBesideWatch checks that a plugin and a watch of the same user repair a session
 // once, and show each toast once.
 func TestLivePluginBesideWatch(t *testing.T) {
-	inTurn(t, 1)
+	storetest.InTurn(t, 1)
 	t.Parallel()
 	onVersions(t, "1.18.33", func(t *testing.T, version string) {
 		h, session, g := home(t, version, true)
@@ -353,7 +354,7 @@ func killAll(t *testing.T, h *opencode.Home) {
 // TestLivePluginKilled kills one hook before an error, and the next during a recovery.
 // Each time another is started and completes the recovery, and the next prompt works.
 func TestLivePluginKilled(t *testing.T) {
-	inTurn(t, 0)
+	storetest.InTurn(t, 0)
 	t.Parallel()
 	onVersions(t, "", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -412,6 +413,7 @@ func killHook(t *testing.T, h *opencode.Home) {
 // TestLivePluginFirst starts OpenCode without any store: 1.1.53 makes one with the first
 // session. mend repairs that session without a restart.
 func TestLivePluginFirst(t *testing.T) {
+	storetest.InTurn(t, 2)
 	t.Parallel()
 	exe, err := opencode.Install("1.1.53")
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"mend/internal/endpoint"
 	"mend/internal/endpoints"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
@@ -30,6 +31,7 @@ var refusedFirst = map[string]bool{
 // only the provider can judge, and what a repair could fix only by removing something that
 // can be read, is refused once and then repaired.
 func TestLivePreflight(t *testing.T) {
+	storetest.InTurn(t, 0)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -82,7 +84,7 @@ func TestLivePreflight(t *testing.T) {
 // repaired: the next prompt, and one with a call of a tool, are answered, and the store keeps
 // every byte of what was damaged.
 func TestLivePreflightRequest(t *testing.T) {
-	inTurn(t, 2)
+	storetest.InTurn(t, 2)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		if testing.Short() && version != "1.18.33" {
@@ -156,7 +158,7 @@ func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h),
 // TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which
 // refuses the name of a tool that Anthropic accepts. With mend the prompt is answered.
 func TestLivePreflightSwitch(t *testing.T) {
-	inTurn(t, 0)
+	storetest.InTurn(t, 0)
 	t.Parallel()
 	for _, version := range []string{"1.18.33", "1.1.53"} {
 		if !*everything && version != "1.18.33" {

@@ -18,6 +18,7 @@ import (
 	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 	"mend/journal"
 	"mend/live"
 	"mend/testdata"
@@ -60,7 +61,7 @@ func countRepairs(t *testing.T, h *opencode.Home, state string) int {
 // TestLiveLimit checks that recoveries that change the store do not count as attempts: every
 // error of five is repaired, and the counts show it.
 func TestLiveLimit(t *testing.T) {
-	inTurn(t, 2)
+	storetest.InTurn(t, 2)
 	t.Parallel()
 	h, session, _ := home(t, "1.18.33", true)
 	server := h.Serve()
@@ -85,7 +86,7 @@ func TestLiveLimit(t *testing.T) {
 // TestLiveServerKilled kills the server during a recovery: the store is repaired, and a
 // new server works.
 func TestLiveServerKilled(t *testing.T) {
-	inTurn(t, 2)
+	storetest.InTurn(t, 2)
 	t.Parallel()
 	onVersions(t, "1.1.53", func(t *testing.T, version string) { // the others wait for half a minute
 		h, session, _ := home(t, version, true)
@@ -107,7 +108,7 @@ func TestLiveServerKilled(t *testing.T) {
 // TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the
 // next start recovers.
 func TestLiveMendKilled(t *testing.T) {
-	inTurn(t, 1)
+	storetest.InTurn(t, 1)
 	t.Parallel()
 	onVersions(t, "", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -164,7 +165,7 @@ func TestLiveFound(t *testing.T) {
 //
 // It finds the servers of other tests, too, so these must not run beside it.
 func TestLiveUpgrade(t *testing.T) {
-	inTurn(t, 2)
+	storetest.InTurn(t, 2)
 	h, session, _ := home(t, "1.1.53", true)
 	state := t.TempDir()
 	cmd := mendCommand(t, h, state, "watch")
@@ -217,7 +218,7 @@ func TestLiveUpgrade(t *testing.T) {
 // TestLiveOtherStore checks that nothing is repaired or aborted if the server reads another
 // store (found fault 13.1). With the right store, mend repairs the same session.
 func TestLiveOtherStore(t *testing.T) {
-	inTurn(t, 1)
+	storetest.InTurn(t, 1)
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -267,6 +268,7 @@ func TestLiveOtherStore(t *testing.T) {
 // answered: OpenCode works on that prompt, and after each call of a tool again. mend ends the
 // turn and repairs the session. With -record it writes the events to live/testdata.
 func TestLiveLoop(t *testing.T) {
+	storetest.InTurn(t, 2)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		for _, transport := range []string{"watch", "plugin"} {

@@ -17,15 +17,6 @@ import (
 
 var everything = flag.Bool("everything", false, "every damage on every version; else a quarter of them, others each day, on one version in turn, and on all those whose fate differs")
 
-// inTurn skips one of the longest tests in a short run on two days of three: but for those whose
-// number leaves that remainder.
-func inTurn(t *testing.T, remainder int) {
-	t.Helper()
-	if testing.Short() && storetest.Today()%3 != remainder {
-		t.Skip("it is tested on each third day; make e2e-all does it now")
-	}
-}
-
 // agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
 

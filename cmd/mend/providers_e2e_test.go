@@ -174,6 +174,7 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 // TestProvidersStore checks that mend scan reports what the real program does with the option
 // store of OpenAI, wherever the settings of a project or of the administrator have it.
 func TestProvidersStore(t *testing.T) {
+	storetest.InTurn(t, 2)
 	managed := t.TempDir()
 	t.Setenv("OPENCODE_TEST_MANAGED_CONFIG_DIR", managed)
 	p := opencode.ServeProviders(t, pageVersion, "OPENCODE_TEST_MANAGED_CONFIG_DIR="+managed)

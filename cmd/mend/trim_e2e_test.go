@@ -8,13 +8,14 @@ import (
 
 	"mend/internal/damage"
 	"mend/internal/opencode"
+	"mend/internal/storetest"
 )
 
 // TestTrimReal checks with the real program that outputs that are trimmed are no longer
 // sent, that what came before a compaction is sent again after it is removed, and that
 // the prompt is answered in both cases.
 func TestTrimReal(t *testing.T) {
-	inTurn(t, 0)
+	storetest.InTurn(t, 0)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mend/internal/damage"
+	"mend/internal/storetest"
 )
 
 // Each kind of damage has the fate that the table says, with each provider. A short run takes
@@ -74,6 +75,7 @@ func sameRecord(a, b damage.Record) bool {
 
 // An interrupted turn goes on, and a prompt for tools leads to their results.
 func TestRealProvidersTurns(t *testing.T) {
+	storetest.InTurn(t, 2)
 	for _, version := range []string{"1.18.33"} {
 		p := ServeProviders(t, version)
 		for _, settings := range damage.ProviderColumns {

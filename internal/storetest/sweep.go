@@ -17,6 +17,15 @@ func Includes(i, n int) bool { return AllCases() || i%n == 0 }
 // Today returns a number that is greater by one each day, for a sample that is another each day.
 func Today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
 
+// InTurn skips one of the longest tests in a short run on two days of three: but for those whose
+// number leaves that remainder.
+func InTurn(t *testing.T, remainder int) {
+	t.Helper()
+	if testing.Short() && Today()%3 != remainder {
+		t.Skip("a short run has it on each third day")
+	}
+}
+
 // NeedAllCases skips a test that takes seconds unless [AllCases].
 func NeedAllCases(t testing.TB) {
 	t.Helper()
