@@ -38,7 +38,7 @@ func requestEdits(ops []change.Op) (edits []repair.RequestEdit, err error) {
 				return nil, fmt.Errorf("%w: %s: %w", ErrNoEdits, op.Ref, err)
 			}
 			edits = append(edits, e)
-		case session.KindSession, session.KindFile, session.KindProject:
+		case session.KindSession, session.KindFile, session.KindProject, session.KindEvents:
 			return nil, fmt.Errorf("%w: %s", ErrNoEdits, op.Ref)
 		}
 	}

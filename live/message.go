@@ -215,7 +215,7 @@ func decodeRecords(records []session.Record) ([]Message, error) {
 			if last := lastMessage(ms); last != nil {
 				last.Parts = append(last.Parts, p)
 			}
-		case session.KindSession, session.KindFolder, session.KindFile, session.KindProject: // no messages
+		case session.KindSession, session.KindFolder, session.KindFile, session.KindProject, session.KindEvents: // no messages
 		}
 	}
 	return ms, nil

@@ -19,10 +19,11 @@ const (
 	KindFolder  // the folder of a message's parts, or of a session's messages
 	KindFile    // a [File]: a file in such a folder that is not a record, or in the place of the folder
 	KindProject // the row of the project that sessions belong to
+	KindEvents  // the row that counts the events of a session
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter",
 }
 
 func (k Kind) String() string {
@@ -60,14 +61,14 @@ func (r Ref) ID() string {
 		}
 	case KindProject:
 		return r.Project
-	case KindSession:
+	case KindSession, KindEvents:
 	}
 	return r.Session
 }
 
 // String returns the name of the record in all texts that a person reads or types: the id
-// of a session or a message, message/part for a part, a trailing slash for a folder, and
-// folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
+// of a session or a message, message/part for a part, a trailing slash for a folder,
+// session/events for an event counter, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
 // are quoted.
 func (r Ref) String() string {
 	switch r.Kind {
@@ -78,6 +79,8 @@ func (r Ref) String() string {
 		return shown(r.Message) + "/" + shown(r.Part)
 	case KindFolder:
 		return shown(r.ID()) + "/"
+	case KindEvents:
+		return shown(r.Session) + "/events"
 	default:
 		return shown(r.ID())
 	}
@@ -103,7 +106,7 @@ func (r Ref) Compare(o Ref) int {
 func (r Ref) Validate() error {
 	need := []string{r.Session}
 	switch r.Kind {
-	case KindSession:
+	case KindSession, KindEvents:
 	case KindProject:
 		need = []string{r.Project}
 	case KindMessage:

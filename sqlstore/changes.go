@@ -94,9 +94,13 @@ func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
 
 // checkIDColumns reports a row that would not be found again under its ref.
 func checkIDColumns(specs []TableSpec, ref session.Ref, r *session.Record) error {
-	ids := map[string]string{"id": ref.ID()}
+	ids := map[string]string{}
 	for _, spec := range specs {
-		if spec.Kind == ref.Kind && spec.Parent != "" {
+		if spec.Kind != ref.Kind {
+			continue
+		}
+		ids[spec.key()] = ref.ID()
+		if spec.Parent != "" {
 			ids[spec.Parent] = parentID(ref)
 		}
 	}
@@ -124,7 +128,7 @@ func merge(a, b rowChange) (rowChange, error) {
 // parentExists reports whether a parent will exist; known is false if the plan does not
 // contain it.
 func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value) (there, known bool) {
-	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{"id"}) {
+	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{parent.key()}) {
 		return false, false
 	}
 	i, known := changes.index[key{parent.Kind, string(id[0].Bytes)}]

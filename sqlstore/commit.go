@@ -140,7 +140,7 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 	name := sqlite3.QuoteIdentifier(t.Name)
 	switch {
 	case post == nil:
-		return "DELETE FROM " + name + ` WHERE "id" = ?`, []Value{Text(r.id)}
+		return "DELETE FROM " + name + t.whereKey(), []Value{Text(r.id)}
 	case pre == nil:
 		for _, col := range t.Cols {
 			args = append(args, t.valueOf(post, col))
@@ -155,5 +155,5 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 			args = append(args, v)
 		}
 	}
-	return "UPDATE " + name + " SET " + strings.Join(sets, ", ") + ` WHERE "id" = ?`, append(args, Text(r.id))
+	return "UPDATE " + name + " SET " + strings.Join(sets, ", ") + t.whereKey(), append(args, Text(r.id))
 }

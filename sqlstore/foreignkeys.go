@@ -75,7 +75,7 @@ func whereEqual(columns []string) string {
 // such as a project: a repair may leave that as it was, and an undo restores it.
 func (c *Conn) missingParent(t *Table, r *session.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
-		key, null := t.key(r, l.columns)
+		key, null := t.valuesOf(r, l.columns)
 		if null || update && c.schema.isOptional(l.parent) {
 			continue
 		}
@@ -102,10 +102,14 @@ func (sc *schema) isOptional(name string) bool {
 }
 
 // remainingChild returns which row refers to the record, "" if there is none. A row that
-// the plan removes or creates does not count; missingParent checks those that it creates.
+// the plan removes or creates does not count; missingParent checks those that it creates. A
+// row of an optional table may be removed: an undo restores that it was missing.
 func (c *Conn) remainingChild(t *Table, r *session.Record, changes *rowChanges) (string, error) {
+	if t.Optional {
+		return "", nil
+	}
 	for _, l := range t.children {
-		key, null := t.key(r, l.parentColumns)
+		key, null := t.valuesOf(r, l.parentColumns)
 		if null {
 			continue
 		}
@@ -120,7 +124,7 @@ func (c *Conn) remainingChild(t *Table, r *session.Record, changes *rowChanges) 
 			}
 			continue
 		}
-		ids, err := c.Strings(`SELECT "id" FROM `+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns), key...)
+		ids, err := c.Strings("SELECT "+sqlite3.QuoteIdentifier(child.key())+" FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns), key...)
 		if err != nil {
 			return "", err
 		}
@@ -133,8 +137,8 @@ func (c *Conn) remainingChild(t *Table, r *session.Record, changes *rowChanges) 
 	return "", nil
 }
 
-// key returns what the record holds in the columns; null is true if one of them is NULL.
-func (t *Table) key(r *session.Record, cols []string) (key []Value, null bool) {
+// valuesOf returns what the record holds in the columns; null is true if one of them is NULL.
+func (t *Table) valuesOf(r *session.Record, cols []string) (key []Value, null bool) {
 	for _, col := range cols {
 		v := t.valueOf(r, col)
 		if v.Class == session.ClassNull {

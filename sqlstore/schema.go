@@ -12,7 +12,7 @@ import (
 
 // A schema is what the database says of the tables of a store.
 type schema struct {
-	source string // SQL of all tables, triggers and views, from which the rest follows
+	source string // SQL of all tables, indexes, triggers and views, from which the rest follows
 	tables map[session.Kind]*Table
 	exist  map[string]bool // names of the specs whose table exists
 }
@@ -38,7 +38,7 @@ type Table struct {
 // schemaOf returns the schema in the transaction of c. The error wraps [ErrUnusable] if it
 // does not match the specs.
 func (s *Store) schemaOf(c *Conn) (*schema, error) {
-	source, err := c.Strings("SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_schema WHERE type IN ('table', 'trigger', 'view')")
+	source, err := c.Strings("SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_schema")
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 	sc := &schema{source: source, tables: map[session.Kind]*Table{}, exist: map[string]bool{}}
 	for _, spec := range specs {
 		if spec.Optional {
-			ok, err := c.hasColumns(spec)
+			ok, err := c.fits(spec)
 			if err != nil {
 				return nil, err
 			}
@@ -83,15 +83,20 @@ func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 	return sc, c.readForeignKeys(sc)
 }
 
-// hasColumns reports whether the table exists with the columns of the spec.
-func (c *Conn) hasColumns(spec TableSpec) (bool, error) {
+// fits reports whether the table exists with the columns and the index of the spec.
+func (c *Conn) fits(spec TableSpec) (bool, error) {
 	cols, err := c.Strings("SELECT name FROM pragma_table_info(?)", Text(spec.Name))
 	for _, want := range spec.Columns {
 		if !slices.Contains(cols, want) {
 			return false, err
 		}
 	}
-	return true, err
+	if err != nil || spec.Unique == nil {
+		return true, err
+	}
+	const indexes = `SELECT 1 FROM pragma_index_list(?1) AS l WHERE l."unique" AND NOT l.partial AND
+		?2 = (SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno))`
+	return c.Has(indexes, Text(spec.Name), Text(strings.Join(spec.Unique, ",")))
 }
 
 // readTable reads the columns and triggers of a table and compares them with the spec.
@@ -109,31 +114,32 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 			return nil, Unusable("unknown schema: table %s has no column %s; it has %s", t.Name, col, strings.Join(t.Cols, ", "))
 		}
 	}
-	if err := c.checkKey(t.Name); err != nil {
+	if err := c.checkKey(&spec); err != nil {
 		return nil, err
 	}
 	t.SelectAll = "SELECT " + quoteAll(t.Cols) + " FROM " + sqlite3.QuoteIdentifier(t.Name)
-	t.SelectRow = t.SelectAll + ` WHERE "id" = ?`
+	t.SelectRow = t.SelectAll + t.whereKey()
 	t.others = slices.DeleteFunc(slices.Clone(t.Cols), func(name string) bool { return name == t.Data })
 	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
 	class := "typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")"
-	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + ` WHERE "id" = ?`
+	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + t.whereKey()
 	t.SelectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), limit))
 	t.SelectSizes = t.sessionSelect(class)
 	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
 	return t, err
 }
 
-// checkKey returns an error if the primary key is not the id alone, compared by bytes:
+// checkKey returns an error if the primary key is not that column alone, compared by bytes:
 // then an id would not identify one row.
-func (c *Conn) checkKey(name string) error {
+func (c *Conn) checkKey(spec *TableSpec) error {
+	name := spec.Name
 	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0", Text(name))
 	if err != nil {
 		return err
 	}
-	_, collation, _, _, _, err := c.db.TableColumnMetadata("main", name, "id")
-	if err == nil && (len(keys) != 1 || keys[0] != "id" || collation != "BINARY") {
-		err = Unusable("unknown schema: the primary key of %s is (%s), id is compared by %s", name, strings.Join(keys, ", "), collation)
+	_, collation, _, _, _, err := c.db.TableColumnMetadata("main", name, spec.key())
+	if err == nil && (len(keys) != 1 || keys[0] != spec.key() || collation != "BINARY") {
+		err = Unusable("unknown schema: the primary key of %s is (%s), %s is compared by %s", name, strings.Join(keys, ", "), spec.key(), collation)
 	}
 	return err
 }

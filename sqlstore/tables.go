@@ -1,19 +1,36 @@
 package sqlstore
 
-import "mend/session"
+import (
+	"cmp"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/session"
+)
 
 // A TableSpec describes a table whose rows are records: what this package must know of
 // it to change rows. The specs are all that it knows of the agent's schema.
 type TableSpec struct {
 	Kind    session.Kind // of the records; 0 for a table whose rows are no records
 	Name    string
-	Columns []string // columns that must exist, among them the primary key "id"
+	Columns []string // columns that must exist, among them the primary key
+	Key     string   // column that is the primary key; "" for "id"
 	Data    string   // column with the JSON; "" if there is none
 	Parent  string   // column with the id of the session of a message, or of the message of a part
 	// SessionRows is the condition for the rows of the session ?1, and their order.
 	SessionRows string
 	// Optional means that the table may be missing, and also rows to which others refer.
 	Optional bool
+	// Unique has the columns of a unique index that an optional table must have, in their order.
+	Unique []string
+}
+
+// key returns the column that is the primary key.
+func (spec *TableSpec) key() string { return cmp.Or(spec.Key, "id") }
+
+// whereKey returns the condition that the primary key equals the parameter.
+func (spec *TableSpec) whereKey() string {
+	return " WHERE " + sqlite3.QuoteIdentifier(spec.key()) + " = ?"
 }
 
 // parentID returns the id in the parent column of the row of ref; "" if ref has no parent.

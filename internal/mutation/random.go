@@ -42,6 +42,8 @@ func (s *Store) random(r *rand.Rand) Mutation {
 		return s.randomEntry(r)
 	case n < 48 && s.db != nil:
 		return s.randomColumn(r)
+	case n < 51 && s.has("event_sequence"):
+		return randomEvents(r)
 	default:
 		return s.randomJSON(r)
 	}
@@ -283,6 +285,21 @@ func (s *Store) randomValue(r *rand.Rand, rec Record, all []Node, p Node) string
 		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`,
 		"["+was+"]", `{"x":`+was+`}`, `"{message `+strconv.Itoa(r.IntN(len(s.Records["message"])))+`}"`, `"{part `+strconv.Itoa(r.IntN(len(s.Records["part"])))+`}"`,
 		`"{session}"`, `"msg_x"`, `"user"`, `"assistant"`, `"text"`, `"tool"`, `"reasoning"`, `"file"`, `"compaction"`, `"step-start"`, `"error"`, `"pending"`)
+}
+
+// randomEvents returns a change of the events or of their counter, which is at 99.
+func randomEvents(r *rand.Rand) Mutation {
+	return Mutation{"sql", "pragma foreign_keys = off; " + oneOf(r,
+		"delete from event_sequence",
+		"delete from event",
+		"delete from event where seq > 50; update event_sequence set seq = 50",
+		"update event_sequence set seq = "+oneOf(r, "-1000", "-2", "-1", "0", "50", "98", "1000", "9007199254740993", "-9007199254740993", "1e300", "9e999", "50.5", "'x'", "''", "'-'", "x'61'"),
+		"update event_sequence set owner_id = "+oneOf(r, "'x'", "x'00'", "1"),
+		"update event_sequence set aggregate_id = "+oneOf(r, "'ses_x'", "cast(aggregate_id as blob)"),
+		"update event set aggregate_id = 'ses_x'",
+		"update event set type = 'x', data = 'x'",
+		"insert into event values ('evt_x', '{session}', "+oneOf(r, "100", "101", "108", "200", "9007199254740993", "'x'", "100.5")+", 'session.updated.1', '{}')",
+	)}
 }
 
 func (s *Store) randomColumn(r *rand.Rand) Mutation {

@@ -60,6 +60,18 @@ func (s *Store) openDatabase() error {
 	return err
 }
 
+// has reports whether the store is a database with that table.
+func (s *Store) has(table string) bool {
+	if s.db == nil {
+		return false
+	}
+	st, _, err := s.db.Prepare("select 1 from " + table)
+	if err == nil {
+		_ = st.Close()
+	}
+	return err == nil
+}
+
 func (s *Store) rows(table, query string) error {
 	st, _, err := s.db.Prepare(query)
 	if err != nil {

@@ -83,12 +83,6 @@ func (o *Oracle) prepare(archive []byte) error {
 		"attach " + sqlite3.Quote(o.file(o.home)) + " as live",
 		"delete from project", "insert into project select * from live.project", "detach live",
 	}
-	for _, table := range []string{"event", "event_sequence"} {
-		if st, _, err := db.Prepare("select 1 from " + table); err == nil {
-			_ = st.Close()
-			script = append(script, "delete from "+table)
-		}
-	}
 	return errors.Join(db.Exec(strings.Join(append(script, "vacuum"), ";")), db.Close())
 }
 
@@ -241,9 +235,11 @@ func (o *Oracle) exchange(path string) error {
 	defer func() { _ = db.Close() }()
 	script := []string{"pragma foreign_keys = off", "attach " + sqlite3.Quote(path) + " as changed", "begin immediate"}
 	tables := []string{"project", "session", "message", "part"}
-	if st, _, err := db.Prepare("select 1 from workspace"); err == nil {
-		_ = st.Close()
-		tables = append(tables, "workspace")
+	for _, table := range []string{"workspace", "event_sequence", "event"} { // that not every version has
+		if st, _, err := db.Prepare("select 1 from " + table); err == nil {
+			_ = st.Close()
+			tables = append(tables, table)
+		}
 	}
 	for _, table := range tables {
 		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from changed.%[1]s", table))

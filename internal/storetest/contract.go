@@ -109,7 +109,7 @@ func planOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
 			parts[r.Ref.Message] = append(parts[r.Ref.Message], r)
 		case session.KindFile:
 			files++
-		case session.KindSession, session.KindFolder, session.KindProject:
+		case session.KindSession, session.KindFolder, session.KindProject, session.KindEvents:
 		}
 	}
 	full := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) >= 3 })

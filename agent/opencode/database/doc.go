@@ -8,9 +8,10 @@
 //
 // # Events
 //
-// OpenCode 1.18 also has tables of events. mend does not write them: 1.18.33 builds a
-// prompt from message and part only, and replays no event when it starts (observed: a
-// change of mend is in the next request, before and after a restart). A session that is
+// OpenCode 1.18 also has tables of events. mend reads and writes only the counter of a
+// session's events, and reads their numbers: 1.18.33 builds a prompt from message and part
+// only, and replays no event when it starts (observed: a change of mend is in the next
+// request, before and after a restart). A session that is
 // moved to another workspace by its events takes what was there before the repair.
 //
 // # Locks

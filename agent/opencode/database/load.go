@@ -181,7 +181,8 @@ func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	if err := c.loadProject(s); err != nil {
 		return nil, err
 	}
-	if err := c.hashRest(h, id); err != nil || h.ownParts == own {
+	err = c.hashRest(h, id)
+	if s.Events = h.events; err != nil || h.ownParts == own {
 		return s, err
 	}
 	return s, c.loadOrphans(s)

@@ -80,7 +80,8 @@ func (scan *recordScan) run() error {
 	if err := scan.c.loadProject(&scan.session); err != nil {
 		return err
 	}
-	if err := scan.c.hashRest(scan.hasher, scan.session.ID); err != nil || scan.hasher.ownParts != scan.ownParts {
+	err = scan.c.hashRest(scan.hasher, scan.session.ID)
+	if scan.session.Events = scan.hasher.events; err != nil || scan.hasher.ownParts != scan.ownParts {
 		return stopOr(err)
 	}
 	return nil

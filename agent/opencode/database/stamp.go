@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 	"mend/sqlstore"
 )
@@ -34,11 +35,12 @@ func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, er
 
 // A stampHasher computes the stamp of a session.
 type stampHasher struct {
-	data     [session.KindProject + 1][]byte // by kind of record; index rest for all else
-	newest   int64                           // milliseconds since 1970
-	unknown  bool                            // a row has no time of its last change, or cannot be read
-	budget   int64                           // bytes that may still be loaded
-	ownParts int64                           // number of parts with the session's id
+	data     [session.KindPart + 1][]byte // by kind of record; index rest for all else
+	newest   int64                        // milliseconds since 1970
+	unknown  bool                         // a row has no time of its last change, or cannot be read
+	budget   int64                        // bytes that may still be loaded
+	ownParts int64                        // number of parts with the session's id
+	events   record.Events
 }
 
 // rest is the index of what is of no kind.
@@ -75,7 +77,7 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 }
 
 // hashRest adds what else the result of Load depends on: the projects of the session's
-// folder, and the number of parts with the session's id.
+// folder, the number of parts with the session's id, and its events.
 func (c *conn) hashRest(h *stampHasher, id string) error {
 	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
 	err := c.Query(claims, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
@@ -86,7 +88,18 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.hashProjects(h, id)
+	if err := c.hashProjects(h, id); err != nil {
+		return err
+	}
+	if h.events, err = c.readEvents(id); err != nil {
+		return err
+	}
+	for col := range h.events.Counter.Cols.All {
+		h.addValue(rest, sqlstore.ColValue(col))
+	}
+	h.data[rest] = binary.LittleEndian.AppendUint64(h.data[rest], uint64(h.events.Last))
+	h.data[rest] = binary.LittleEndian.AppendUint64(h.data[rest], uint64(h.events.Clash))
+	return nil
 }
 
 // hashProjects adds what [Conn.loadProject] reads: the projects of the session's folder,

@@ -26,5 +26,10 @@ func tables() []sqlstore.TableSpec {
 		},
 		{Kind: session.KindProject, Name: "project", Columns: []string{"id", "worktree", "time_updated"}, Optional: true},
 		{Name: "workspace", Columns: []string{"id"}, Optional: true},
+		{
+			Kind: session.KindEvents, Name: "event_sequence", Key: "aggregate_id", Optional: true,
+			Columns: []string{"aggregate_id", "seq"}, Unique: []string{"aggregate_id"}, SessionRows: `"aggregate_id" = ?1`,
+		},
+		{Name: "event", Columns: []string{"aggregate_id", "seq"}, Unique: []string{"aggregate_id", "seq"}, Optional: true},
 	}
 }

@@ -414,6 +414,13 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
 		Fix:     "The damaged columns are rebuilt.",
 	},
+	"events": {
+		Meaning: "OpenCode 1.18 numbers the events of a session, and the session's counter is lost, damaged, or behind its events. The number of a new event is then taken, and each prompt ends with HTTP 500.",
+		Words:   "Unexpected server error. Check server logs for details.",
+		Example: "A database that was merged or restored table by table, without event_sequence.",
+		Fix:     "The counter is set to the number of the last event.",
+		Loses:   "The former value of the counter.",
+	},
 	folderRule: {
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
 		Words:   "Unexpected server error. Check server logs for details.",

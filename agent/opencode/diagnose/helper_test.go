@@ -19,6 +19,7 @@ type Options struct {
 	Thinking   *bool
 	Reads      func(m request.Model, kind string) (reads, known bool)
 	Missing    func(path string) bool
+	Folder     func(path string) string
 }
 
 func (o Options) repair() repair.Options {
@@ -26,7 +27,7 @@ func (o Options) repair() repair.Options {
 }
 
 func (o Options) environment() Environment {
-	return Environment{Held: o.Held, Foreign: o.Foreign, Reads: o.Reads, Missing: o.Missing}
+	return Environment{Held: o.Held, Foreign: o.Foreign, Reads: o.Reads, Missing: o.Missing, Folder: o.Folder}
 }
 
 // A Request is a [repair.Request] with the Options of these tests.

@@ -28,6 +28,8 @@ type Session struct {
 	// names, as the end of a sentence; "" if it can, and if there is none.
 	WorkspaceFault string
 
+	Events Events
+
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message
@@ -35,6 +37,16 @@ type Session struct {
 	// Files lists the files that the agent opens besides the session's records, and
 	// those in the place of a folder of records.
 	Files []File
+}
+
+// Events says where the numbers of a session's events end. The agent gives a new event the
+// number in the counter plus one.
+type Events struct {
+	Counter session.Record // the row with the number of the last event; if it is not stored, its Ref is the zero Ref
+	Last    int64          // the highest number that an event has; -1 for none
+	// Clash is 1 if the number of the next event is taken, 2 if that of the one after it is,
+	// and so on; 0 if none is for long. The agent cannot store an event whose number is taken.
+	Clash int
 }
 
 // A File is a file beside the records that is not a record. An agent that treats every
@@ -125,7 +137,7 @@ func (s *Session) Records(yield func(*session.Record) bool) {
 }
 
 // AllRecords calls yield for the records of [Session.Records], for the row of the
-// project, and for the files.
+// project, for the event counter, and for the files.
 func (s *Session) AllRecords(yield func(*session.Record) bool) {
 	for r := range s.Records {
 		if !yield(r) {
@@ -133,6 +145,9 @@ func (s *Session) AllRecords(yield func(*session.Record) bool) {
 		}
 	}
 	if s.ProjectRow.Ref.Kind != 0 && !yield(&s.ProjectRow) {
+		return
+	}
+	if s.Events.Counter.Ref.Kind != 0 && !yield(&s.Events.Counter) {
 		return
 	}
 	for i := range s.Files {
