@@ -46,7 +46,7 @@ func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Opti
 	if !ok {
 		return agent.Examination{}
 	}
-	e := agent.Examination{Diagnoses: found, Provider: targetName(q.Asked()), Thinking: q.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
+	e := agent.Examination{Diagnoses: found, Provider: targetName(q.Asked()), Thinking: q.Thinks(), Lasts: bare.Workspace == "" && !now.IsZero(), Stamp: stamp}
 	if o.Thinking != nil {
 		e.Thinking = *o.Thinking
 	}
@@ -55,7 +55,8 @@ func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Opti
 }
 
 // diagnose reads a session and diagnoses it. The examination does not last if it
-// depends on more than the records, such as on the time of day or on a file elsewhere.
+// depends on more than the records, such as on the time of day, on a file elsewhere or on the
+// folder of a workspace.
 // If the newest assistant message was not finished long ago, it lasts until a process
 // opens the store.
 func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
@@ -68,7 +69,7 @@ func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Option
 		return agent.Examination{}, err
 	}
 	e := agent.Examination{Busy: diagnose.Busy(loaded, o.Now, env.Held), Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
-	e.Lasts = len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
+	e.Lasts = loaded.Workspace == "" && len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
 	e.From, e.Until = render.StableSpan(loaded, o.Now)
 	env.Missing = func(path string) bool {
 		e.Lasts = false

@@ -270,6 +270,12 @@ func (g *generator) noFolder(ts *testStore) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// lacksFolder reports whether mend says that the folder in which the session works does not exist,
+// which is latent.
+func (o opinion) lacksFolder() bool {
+	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "folder" && d.Severity == "latent" })
+}
+
 func (o opinion) names(rule string) bool { return scanResult{diagnoses: o.Diagnoses}.hasBroken(rule) }
 
 // ask runs mend scan.
@@ -351,7 +357,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
 		}
-		if verdict == opencode.Dead && ts.version == "1.18.33" && g.noFolder(ts) {
+		if verdict == opencode.Dead && ts.version == "1.18.33" && (g.noFolder(ts) || o.lacksFolder()) {
 			return "dead, a folder that does not exist", ""
 		}
 		return "", said

@@ -44,6 +44,8 @@ func (s *Store) random(r *rand.Rand) Mutation {
 		return s.randomColumn(r)
 	case n < 51 && s.has("event_sequence"):
 		return randomEvents(r)
+	case n < 53 && s.has("event_sequence"):
+		return randomWorkspace(r)
 	default:
 		return s.randomJSON(r)
 	}
@@ -300,6 +302,13 @@ func randomEvents(r *rand.Rand) Mutation {
 		"update event set type = 'x', data = 'x'",
 		"insert into event values ('evt_x', '{session}', "+oneOf(r, "100", "101", "108", "200", "9007199254740993", "'x'", "100.5")+", 'session.updated.1', '{}')",
 	)}
+}
+
+// randomWorkspace returns a change that puts the session into a workspace.
+func randomWorkspace(r *rand.Rand) Mutation {
+	const folder = "(select directory from session where id = '{session}')"
+	return Mutation{"sql", fmt.Sprintf("pragma foreign_keys = off; insert into workspace (id, type, name, directory, project_id, time_used) values ('wrk_1', 'worktree', 'n', %s, 'global', 1795224840000); update session set workspace_id = 'wrk_1'%s",
+		oneOf(r, folder, folder, "'/'", folder+" || '/gone'", folder+" || '/gone'", "''", "null", "x'61'"), oneOf(r, "", "", ", directory = directory || '/gone'"))}
 }
 
 func (s *Store) randomColumn(r *rand.Rand) Mutation {

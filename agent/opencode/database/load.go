@@ -257,11 +257,16 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 	s.WorkspaceFault = " names a workspace that is not in the database"
 	return c.Query(`SELECT * FROM workspace WHERE id = ?1`, []sqlstore.Value{sqlstore.ColValue(workspace)}, func(st *sqlite3.Stmt) error {
 		s.WorkspaceFault = ""
+		texts := map[string]string{}
 		for i := range st.ColumnCount() {
 			v := sqlstore.CopyValue(st, i)
+			texts[st.ColumnName(i)] = string(v.Bytes)
 			if why := workspaceFault(session.Col{Name: st.ColumnName(i), Class: v.Class, Bytes: v.Bytes}); why != "" {
 				s.WorkspaceFault = " names a workspace whose " + why
 			}
+		}
+		if s.WorkspaceFault == "" && texts["type"] == "worktree" { // a plugin decides where those of its types are
+			s.Workspace = texts["directory"]
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/repair"
 	"mend/session"
 )
@@ -19,6 +20,8 @@ const (
 	FolderIsFile    = "is a file and not a folder"
 	FolderIsLink    = "is a link that leads to nothing"
 	FolderOfWindows = "is a path of Windows, and this is another system"
+
+	folderRelative = "is not an absolute path" // of a workspace
 )
 
 // folder returns why the agent cannot use the session's folder.
@@ -32,9 +35,14 @@ func (e *Environment) folder(path string) string {
 // findFolder finds a session whose folder does not exist. That is latent, because folders of
 // finished work are often deleted, and the session lives again when the folder is there. A
 // path of Windows is broken: it kills the list of all sessions. For a version that does
-// without the folder it is a note.
+// without the folder it is a note. The agent works in the folder of the session's workspace,
+// if there is one: then the session's own need not exist.
 func findFolder(c *simulation) []fault {
-	why := c.env.folder(c.s.Directory)
+	path, _ := c.folder()
+	why := c.env.folder(path)
+	if path != c.s.Directory && (why == FolderOfWindows || !schema.IsAbsolute(path)) {
+		why = folderRelative
+	}
 	if why == "" {
 		return nil
 	}
@@ -47,6 +55,15 @@ func findFolder(c *simulation) []fault {
 		severity = repair.Latent
 	}
 	return []fault{{Code: folderRule, Class: MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
+}
+
+// folder returns the path of the folder in which the agent works in the session, and what it
+// is.
+func (c *simulation) folder() (path, name string) {
+	if c.s.Workspace != "" {
+		return c.s.Workspace, "folder of the session's workspace"
+	}
+	return c.s.Directory, "session's folder"
 }
 
 // FindFolder is [Diagnose] for a session in which nothing but its folder can be missing. It
@@ -65,28 +82,53 @@ func FindFolder(s *record.Session, o repair.Options, e Environment) ([]repair.Di
 }
 
 func whyFolder(c *simulation, f fault) string {
-	return fmt.Sprintf("The session's folder %s %s. OpenCode 1.17.9 and later answer no prompt in a session without its folder (HTTP 500).", c.s.Directory, f.Text)
+	path, name := c.folder()
+	return fmt.Sprintf("The %s %s %s. OpenCode 1.17.9 and later answer no prompt in a session without its folder (HTTP 500).", name, path, f.Text)
 }
 
 // whyNoFolder returns what the user can do about a missing folder; "" for other findings,
 // and if there is a fix.
 func (c *simulation) whyNoFolder(f fault) string {
-	if f.Code != folderRule || f.Text == FolderOfWindows {
+	if f.Code != folderRule || f.Text == FolderOfWindows || c.canLeave() {
 		return ""
 	}
-	make := "mkdir -p -- " + shellQuote(c.s.Directory)
+	path, _ := c.folder()
+	if f.Text == folderRelative {
+		return "mend changes no path, because it cannot know the right one. If the session's own folder exists, mend repair --latent takes the session out of its workspace."
+	}
+	make := "mkdir -p -- " + shellQuote(path)
 	if f.Text != FolderMissing {
 		make = "move away what is there, then " + make
 	}
-	return fmt.Sprintf("mend changes no path, because it cannot know the right one. Create the folder (%s) or mount its disk, then restart OpenCode. "+
-		"To continue in another folder, run there: opencode export %[2]s > %[2]s.json && opencode import %[2]s.json", make, c.s.ID)
+	advice := fmt.Sprintf("mend changes no path, because it cannot know the right one. Create the folder (%s) or mount its disk, then restart OpenCode.", make)
+	if path != c.s.Directory {
+		return advice + " If the session's own folder exists, mend repair --latent takes the session out of its workspace."
+	}
+	return advice + fmt.Sprintf(" To continue in another folder, run there: opencode export %[1]s > %[1]s.json && opencode import %[1]s.json", c.s.ID)
+}
+
+// canLeave reports whether the session is in a workspace and could work in its own folder.
+func (c *simulation) canLeave() bool {
+	return c.s.Workspace != "" && schema.IsAbsolute(c.s.Directory) && c.env.folder(c.s.Directory) == ""
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// folderFixes returns the fix of a path of another system, which cannot be created: the list of sessions
-// fails on it, too.
-func folderFixes(_ *record.Session, f fault) []fix {
+// fixFolder returns the fix of a path of another system, which cannot be created: the list of
+// sessions fails on it, too. A session whose workspace has no folder leaves it if its own
+// folder exists.
+func fixFolder(c *simulation, f fault) []fix {
+	if c.canLeave() {
+		return []fix{{
+			text:  "The session leaves its workspace. OpenCode then works in " + c.s.Directory + ".",
+			loses: "The session's workspace.",
+			whole: true,
+			edit: func(d *draft) error {
+				d.s.Info, d.s.Workspace = d.s.Info.WithCol(session.Col{Name: "workspace_id", Class: session.ClassNull}), ""
+				return nil
+			},
+		}}
+	}
 	if f.Text != FolderOfWindows || f.Severity != repair.Broken {
 		return nil
 	}

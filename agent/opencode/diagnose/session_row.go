@@ -61,7 +61,7 @@ func sessionRowFixes(k *facts) []fix {
 	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
 		if slices.Contains(names, "workspace_id") {
-			d.s.WorkspaceFault = ""
+			d.s.WorkspaceFault, d.s.Workspace = "", ""
 		}
 		str := func(name string) string {
 			col, _ := row.Col(name)

@@ -27,6 +27,9 @@ type Session struct {
 	// WorkspaceFault says why the agent cannot use the workspace that the session's row
 	// names, as the end of a sentence; "" if it can, and if there is none.
 	WorkspaceFault string
+	// Workspace is the folder of that workspace if the agent works there and not in Directory;
+	// "" if it works in Directory, or if that is not known.
+	Workspace string
 
 	Events Events
 

@@ -1,0 +1,51 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"mend/internal/damage"
+	"mend/repair"
+	"mend/testdata"
+)
+
+// The folder of the session's workspace must exist, and then the session's own need not.
+func TestWorkspaceFolder(t *testing.T) {
+	st := newRowStore(t, testdata.OpenCode11833)
+	folder := func(path string) string {
+		if strings.HasPrefix(path, "/gone") {
+			return FolderMissing
+		}
+		return ""
+	}
+	for _, c := range []struct {
+		kind, workspace, own string
+		want                 string // what to do; "" for a healthy session
+	}{
+		{"worktree", "/there", "/there", ""},
+		{"worktree", "/there", "/gone", ""},
+		{"worktree", "", "/there", ""},
+		{"worktree", "/gone", "/there", "workspace_id"},
+		{"worktree", "/gone", "/gone/own", "mkdir -p -- '/gone'"},
+		{"worktree", "x", "/there", "workspace_id"},
+		{"worktree", "x", "/gone", "cannot know"},
+		{"x", "/gone", "/there", ""}, // a plugin decides
+		{"x", "/there", "/gone", "mkdir -p -- '/gone'"},
+	} {
+		st.exec("delete from workspace; insert into workspace (id, type, directory, project_id, time_used) values ('wrk_1', '" + c.kind + "', '" + c.workspace + "', 'global', 1)")
+		s := st.with(damage.Cell{Column: "workspace_id", Value: "'wrk_1', directory = '" + c.own + "'"})
+		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Folder: folder}, Latent: true})
+		switch {
+		case c.want == "":
+			if err != nil || len(r.Plan.Ops)+len(r.Remaining) > 0 {
+				t.Errorf("%+v: Plan = %v, %v; left: %s", c, r.Plan.Ops, err, summary(r.Remaining))
+			}
+		case c.want == "workspace_id":
+			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Fixed[0].Severity != repair.Latent {
+				t.Errorf("%+v: Plan = %v, %v; left: %s", c, r.Plan.Ops, err, summary(r.Remaining))
+			}
+		case len(r.Remaining) != 1 || !strings.Contains(r.Remaining[0].WhyNot, c.want):
+			t.Errorf("%+v: Plan = %v, %v; left: %+v", c, r.Plan.Ops, err, r.Remaining)
+		}
+	}
+}
