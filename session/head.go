@@ -26,6 +26,7 @@ type Stray struct {
 	Why     string
 	Hidden  bool // a folder that cannot be read, so records of the session may be missing
 	Link    bool // a link in the place of a folder: the agent follows it, mend does not
+	Place   bool // in the place of a folder without which the agent answers no prompt
 	Unseen  bool // the agent ignores it
 	Row     bool // a row by which the agent cannot list any session
 	Session bool // a session that the agent lists, under an id that is not valid here

@@ -12,6 +12,7 @@ import (
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
+	"mend/internal/ownfile"
 	"mend/internal/userdir"
 	"mend/repair"
 	"mend/request"
@@ -61,8 +62,12 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	case errHome != nil && os.Getenv("XDG_DATA_HOME") == "":
 		return nil, fmt.Errorf("%w: the location of OpenCode's data is unknown: %w", agent.ErrNoStore, errHome)
 	}
-	if _, err := os.Stat(filepath.Join(database.DataDir(os.Getenv, home), "storage")); errors.Is(err, fs.ErrPermission) {
+	storage := filepath.Join(database.DataDir(os.Getenv, home), "storage")
+	switch info, err := os.Stat(storage); {
+	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
+	case err == nil && !info.IsDir():
+		return nil, fmt.Errorf("%w: %s is %s, not a folder, so OpenCode 1.1 does not start; move it away", agent.ErrNoStore, storage, ownfile.KindName(info.Mode()))
 	}
 	return nil, fmt.Errorf("%w: looked in OpenCode's data folder and in the current folder", agent.ErrNoStore)
 }

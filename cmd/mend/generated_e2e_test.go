@@ -370,6 +370,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 			return "", said + ", which no diagnosis names"
 		}
 	}
+	if verdict == opencode.Alive && slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "linked" }) {
+		return "alive, behind a link", ""
+	}
 	if len(real.Calls) > 0 {
 		if o.otherModel() {
 			return "", fmt.Sprintf("%s, but mend expects a request for %v", said, o.Model)

@@ -32,6 +32,10 @@ import (
 //	entry FOLDER NAME copy PATH           with the bytes of another file
 //	entry FOLDER NAME link|hardlink PATH
 //	entry FOLDER NAME folder|fifo
+//	place FOLDER file TEXT                the folder of the tree and what is in it are removed, and an entry is in its place
+//	place FOLDER fifo
+//	place FOLDER link NAME                the folder is moved, and a link to it is in its place
+//	record session N move|copy PROJECT    the file of a session is in the folder of another project, too if it is a copy
 //	record TABLE N delete                 a message, a part, or the file of a session is removed; what belongs to it stays
 //	record part N insert OBJECT           a part is added behind that one, in the same message
 //	record message N insert OBJECT        a message without parts is added behind that one, whose members it
@@ -140,6 +144,9 @@ func (s *Store) apply(words Mutation) error {
 	if m[0] == "sql" && len(m) == 2 && s.db != nil {
 		return s.db.Exec(m[1])
 	}
+	if m[0] == "place" && len(m) > 2 {
+		return s.place(m[1], m[2], strings.Join(m[3:], " "))
+	}
 	if len(m) < 4 {
 		return errors.New("too few words")
 	}
@@ -160,6 +167,8 @@ func (s *Store) apply(words Mutation) error {
 		return s.json(r, m[3], m[4], strings.Join(m[5:], " "))
 	case m[0] == "record" && m[3] == "delete":
 		return s.delete(r)
+	case m[0] == "record" && r.Table == "session" && len(m) == 5 && s.db == nil:
+		return s.otherProject(r, m[3], m[4])
 	case m[0] == "record" && m[3] == "insert" && len(m) == 5:
 		return s.insert(r, m[4])
 	case m[0] == "record" && m[3] == "copy" && r.Table == "message":

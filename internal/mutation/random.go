@@ -38,6 +38,8 @@ func (s *Store) random(r *rand.Rand) Mutation {
 		return s.randomText(r)
 	case n < 18:
 		return s.randomChange(r)
+	case n < 21 && s.db == nil:
+		return s.randomPlace(r)
 	case n < 43 && s.db == nil:
 		return s.randomEntry(r)
 	case n < 48 && s.db != nil:
@@ -341,6 +343,23 @@ func (s *Store) randomColumn(r *rand.Rand) Mutation {
 		"cast("+column+" as blob)", "cast("+column+" as text)", column+" || 'x'", "'x' || "+column, "upper("+column+")", "char(0) || "+column, column+" || char(0)",
 		"'{session}'", "'{message 2}'", "'{message 4}'", "'{part 3}'", `'{"messageID":"{message 3}"}'`, `'{"messageID":"{message 4}","partID":"{part 12}"}'`,
 		`'{"messageID":"x"}'`, `'{"messageID":1}'`, `'{"id":"claude-fake","providerID":"anthropic"}'`, `'{"id":1}'`, `'{"providerID":"anthropic"}'`, "'build'", "'global'"))
+}
+
+// randomPlace returns words that put something in the place of a folder of records, or the
+// session into another project.
+func (s *Store) randomPlace(r *rand.Rand) Mutation {
+	if r.IntN(3) == 0 {
+		return Mutation{"record", "session", "0", oneOf(r, "move", "copy"), oneOf(r, "other", "0123456789abcdef0123456789abcdef01234567")}
+	}
+	words := Mutation{"place", oneOf(r, "session", "session/global", "message", "message/{session}", "part", "part/{message 0}", "part/{message 2}", "project", "session_diff")}
+	switch k := r.IntN(10); {
+	case k < 5:
+		return append(words, "file", oneOf(r, "", "x", "{}"))
+	case k < 8:
+		return append(words, "link", "moved")
+	default:
+		return append(words, "fifo")
+	}
 }
 
 func (s *Store) randomEntry(r *rand.Rand) Mutation {

@@ -160,6 +160,39 @@ func (s *Store) entry(folder, name, kind, arg string) error {
 	return errors.New("unknown kind of entry")
 }
 
+// place replaces a folder of the tree by an entry.
+func (s *Store) place(folder, kind, arg string) error {
+	if s.db != nil {
+		return ErrNoChange
+	}
+	path := filepath.Join(s.Path, folder)
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() || !filepath.IsLocal(folder) {
+		return ErrNoChange
+	}
+	if kind == "link" {
+		return errors.Join(os.Rename(path, filepath.Join(s.Path, arg)), os.Symlink(filepath.Join(s.Path, arg), path))
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	return s.entry(filepath.Dir(folder), filepath.Base(folder), kind, arg)
+}
+
+// otherProject moves or copies the file of a session to the folder of another project.
+func (s *Store) otherProject(r *Record, how, project string) error {
+	path := filepath.Join(s.Path, "session", project, filepath.Base(r.path))
+	if path == r.path || !filepath.IsLocal(project) {
+		return ErrNoChange
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if how == "move" {
+		return os.Rename(r.path, path)
+	}
+	return os.WriteFile(path, r.Data, 0o644)
+}
+
 // Copy copies the content of the folder from into to: names, kinds, bytes, modes.
 func Copy(from, to string) error {
 	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {

@@ -59,6 +59,9 @@ func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, erro
 		return nil, &repair.RefusalError{Why: why, Helps: true}
 	}
 	r := ruleOf(f.Code)
+	if c.lacksFolder() { // a new session needs the folder, too
+		return nil, &repair.RefusalError{Why: r.noFix, Helps: true}
+	}
 	if r.fixes == nil {
 		return nil, nil
 	}

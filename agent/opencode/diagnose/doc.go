@@ -40,7 +40,7 @@
 //	thinking        thinking, when none is wanted           it goes; the placeholder where nothing stays       that thinking
 //	encrypted       reasoning of another account            it goes, its summary stays                         that reasoning
 //	beside          files of the user's own among the records   they move into the journal, if the user agrees   nothing
-//	no-result, order, nothing, name, session, no-session, unlisted, stray, hidden, unavailable: see [Rules]
+//	no-result, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [Rules]
 //
 // # What a fix never does
 //

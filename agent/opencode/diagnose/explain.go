@@ -480,6 +480,11 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "A file or folder of the session cannot be opened, so its contents are unknown.",
 		Fix:     "Nothing is changed. Make it readable, then scan again.",
 	},
+	"place": {
+		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers no prompt.",
+		Fix:     "Nothing is changed. Move it out of the store, and put the folder back if there is a copy of it.",
+		Example: "A file message instead of the folder with all messages.",
+	},
 	"linked": {
 		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its contents are unknown.",
 		Fix:     "Nothing is changed. Put the folder itself in the place of the link, then scan again.",

@@ -52,6 +52,11 @@ func (c *simulation) findAll() *repair.Findings {
 		Elsewhere: func(setting int) string { return c.settings[setting].other },
 		Once:      func(code string) bool { return code == render.FailureScreen },
 	}
+	if c.lacksFolder() { // what else is stored is not known
+		c.runRule(v, ruleOf("place"))
+		c.runRule(v, ruleOf("hidden"))
+		return v
+	}
 	c.runRules(v, true)
 	dead[own] = c.simulate(v, own)
 	c.runRules(v, false)
@@ -77,14 +82,17 @@ func (c *simulation) findAll() *repair.Findings {
 // runRules adds what the rules on records find: those that are fixed before the faults
 // of the request, or the others.
 func (c *simulation) runRules(v *repair.Findings, first bool) {
-	for _, r := range Rules {
-		if r.find == nil || r.first != first || r.Asked && !c.isRequested(r.Class) {
-			continue
+	for i := range Rules {
+		if r := &Rules[i]; r.find != nil && r.first == first && (!r.Asked || c.isRequested(r.Class)) {
+			c.runRule(v, r)
 		}
-		for _, f := range r.find(c) {
-			f.Code, f.Severity = r.Code, cmp.Or(r.severity, f.Severity, repair.Note)
-			c.addFault(v, own, f)
-		}
+	}
+}
+
+func (c *simulation) runRule(v *repair.Findings, r *Rule) {
+	for _, f := range r.find(c) {
+		f.Code, f.Severity = r.Code, cmp.Or(r.severity, f.Severity, repair.Note)
+		c.addFault(v, own, f)
 	}
 }
 

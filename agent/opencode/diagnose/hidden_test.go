@@ -20,7 +20,13 @@ func TestHiddenFolder(t *testing.T) {
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Latent || ds[0].Rule != "linked" || ds[0].Fix != "" {
 		t.Errorf("Diagnose of a link in the place of a folder = %+v, want one that is latent and has no fix", ds)
 	}
-	s.Stray[0].Link = false
+	s.Stray[0].Link, s.Stray[0].Hidden, s.Stray[0].Place = false, false, true
+	for version, want := range map[string]repair.Severity{"1.1.53": repair.Broken, "1.2.27": repair.Latent} {
+		if ds := diagnosed(s, Options{Version: version}); len(ds) != 1 || ds[0].Severity != want || ds[0].Rule != "place" || ds[0].Fix != "" {
+			t.Errorf("Diagnose of a file in the place of a folder for %s = %+v, want one that is %s and has no fix", version, ds, want)
+		}
+	}
+	s.Stray[0].Place = false
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Note {
 		t.Errorf("Diagnose of something that is no record = %+v, want a note", ds)
 	}

@@ -3,11 +3,13 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/session"
 )
 
@@ -132,7 +134,9 @@ func sqlToGiveID(p *record.Part) string {
 }
 
 func findStrays(c *simulation) []fault {
-	return c.findStrays(func(s session.Stray) bool { return !s.Hidden && !s.Session && !c.isLinked(s) && !c.breaksList(s) })
+	return c.findStrays(func(s session.Stray) bool {
+		return !s.Hidden && !s.Place && !s.Session && !c.isLinked(s) && !c.breaksList(s)
+	})
 }
 
 func findUnnamed(c *simulation) []fault {
@@ -146,6 +150,22 @@ func (c *simulation) isLinked(s session.Stray) bool { return s.Link && !c.env.Fo
 
 func findHidden(c *simulation) []fault {
 	return c.findStrays(func(s session.Stray) bool { return s.Hidden })
+}
+
+// lacksFolder reports whether a folder cannot be used without which the agent answers no prompt.
+func (c *simulation) lacksFolder() bool {
+	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool { return s.Place })
+}
+
+// findPlaces finds what is in the place of a folder without which the agent answers no prompt.
+func findPlaces(c *simulation) []fault {
+	fs := c.findStrays(func(s session.Stray) bool { return s.Place && !s.Hidden })
+	for i := range fs {
+		if fs[i].Severity = repair.Latent; c.settings[own].profile.Tree() {
+			fs[i].Severity = repair.Broken
+		}
+	}
+	return fs
 }
 
 func findListed(c *simulation) []fault { return c.findStrays(c.breaksList) }
@@ -196,6 +216,9 @@ func whyStray(_ *simulation, f fault) string {
 	}
 	if f.Code == "hidden" {
 		return fmt.Sprintf("The contents here are unknown: %s.", f.Text)
+	}
+	if f.Code == "place" {
+		return fmt.Sprintf("OpenCode stores records in a folder here, and answers no prompt without it: %s.", f.Text)
 	}
 	if f.Code == "linked" {
 		return fmt.Sprintf("OpenCode follows this link and mend does not, so the contents are unknown: %s.", f.Text)

@@ -121,6 +121,7 @@ var Rules = []Rule{
 	{Code: "listed", Class: repair.UnreadableRecord, severity: repair.Broken, find: findListed, why: whyStray, noFix: "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses."},
 	{Code: "unnamed", Class: repair.UnreadableRecord, severity: repair.Latent, find: findUnnamed, why: whyStray, noFix: "An id has ASCII letters, digits, _, - and . alone, and begins with a letter or a digit. If OpenCode cannot continue the session, give its rows in session, message and part another session id with SQL, while OpenCode is not running; then scan again."},
 	{Code: "hidden", Class: repair.UnreadableRecord, severity: repair.Broken, find: findHidden, why: whyStray, noFix: "mend could not look inside. Make it readable, then scan again."},
+	{Code: "place", Class: repair.UnreadableRecord, find: findPlaces, why: whyStray, noFix: "Move it out of the store by hand, and put the folder back if there is a copy of it. Without one OpenCode makes an empty folder. Then scan again."},
 	{Code: "linked", Class: repair.UnreadableRecord, severity: repair.Latent, find: findLinks, why: whyStray, noFix: "mend follows no link in a store. Put the folder itself in the place of the link, then scan again."},
 
 	{Code: "thinking", Class: repair.ThinkingDisabledViolation, Asked: true, severity: repair.Latent, find: findThinking, why: whyThinking, fixes: fixThinkingOff},

@@ -27,7 +27,7 @@ func (s *Store) List(ctx context.Context) ([]session.Head, error) {
 	known := map[string]bool{}
 	heads := tr.sessionsWithRecord(known)
 	heads = append(heads, tr.sessionsWithoutRecord(known)...)
-	tr.addFilesAtFolders()
+	tr.addPlaces()
 	tr.addFilesAmongProjects()
 	if tr.failed() {
 		return nil, fmt.Errorf("listing sessions: %w", tr.err)
@@ -50,7 +50,7 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 		d := tr.open(f.path(), "")
 		if d == nil {
 			if name := f.names[len(f.names)-1]; !strings.Contains(name, ".") { // a name with a dot is not a project's
-				tr.addFileAtFolder(f.path())
+				tr.addPlace(f.path())
 			}
 			continue
 		}

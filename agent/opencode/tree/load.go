@@ -3,6 +3,7 @@ package tree
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -91,6 +92,9 @@ func (tr *treeReader) readSession(head session.Head, messages func(*record.Sessi
 		defer folder.dir.Close()
 		messages(&bare, folder)
 	}
+	if !ok || folder == nil || tr.unopened {
+		tr.addPlacesOnce()
+	}
 	if tr.failed() {
 		return record.Session{}, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
 	}
@@ -109,11 +113,13 @@ func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
 	}
 	want := session.Ref{Kind: session.KindSession, Project: head.Ref.Project, Session: head.ID}
 	folders, sure := tr.candidateFoldersSurely(p, want)
+	unopened := ""
 	for _, f := range folders {
 		d, err := tr.root.Sub(f.path())
 		if err != nil {
 			sure = false
-			continue // List reports it: it does not belong to this session alone
+			unopened = cmp.Or(unopened, f.path())
+			continue
 		}
 		want.Project = f.ref.Project
 		r, ok := tr.readRecord(d, want)
@@ -124,6 +130,10 @@ func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
 			return bare, true
 		}
 	}
+	if unopened != "" { // the record may have been there
+		tr.addPlace(unopened)
+	}
+	tr.unopened = tr.unopened || !sure
 	// The agent may read what is in the place of a folder or of a record, such as a link.
 	bare.InfoMissing = tr.layout.name == "opencode" && sure && !tr.foundNonRecords()
 	return bare, false
@@ -139,7 +149,8 @@ func (tr *treeReader) readProject(s *record.Session) {
 	}
 	d, err := tr.root.Sub(path.Dir(at))
 	if err != nil {
-		return // the agent creates it, or List reports what is in its place
+		tr.unopened = tr.unopened || !errors.Is(err, fs.ErrNotExist)
+		return // the agent creates it
 	}
 	defer d.Close()
 	name := path.Base(at)
@@ -244,10 +255,11 @@ func (tr *treeReader) partRef(message session.Ref) session.Ref {
 }
 
 // openPartsRoot opens the folder that contains the part folders of a session's messages;
-// nil if that fails, which is reported for each of these.
+// nil if that fails.
 func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
 	d, err := tr.root.Sub(tr.partsRootPath(message))
 	if err != nil {
+		tr.unopened = tr.unopened || !errors.Is(err, fs.ErrNotExist)
 		return nil
 	}
 	return d

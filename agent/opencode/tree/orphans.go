@@ -30,7 +30,7 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	shelves := tr.listPartsRoots()
 	tr.stray = nil // a problem with parts hides no message
 	inv := tr.newInventory(shelves)
-	tr.addFilesAtFolders()
+	tr.addPlaces()
 	tr.filesAtMessageFolders(inv)
 	if err := tr.checkComplete(inv); err != nil || tr.failed() {
 		return nil, fmt.Errorf("looking for orphans: %w", cmp.Or(tr.err, err))

@@ -3,6 +3,7 @@ package tree
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -286,27 +287,46 @@ func (tr *treeReader) addFilesAmongProjects() {
 	}
 }
 
-// addFilesAtFolders reports the regular files in the place of a folder of all records of a
-// kind.
-func (tr *treeReader) addFilesAtFolders() {
+// addPlaces reports what is in the place of a folder of all records of a kind, or that it
+// cannot be opened.
+func (tr *treeReader) addPlaces() {
 	seen := map[string]bool{}
 	for _, p := range tr.layout.patterns {
 		if top := p.names[0]; !seen[top] {
 			seen[top] = true
-			tr.addFileAtFolder(top)
+			tr.addPlace(top)
 		}
 	}
 }
 
-func (tr *treeReader) addFileAtFolder(p string) {
-	d, err := tr.root.Sub(path.Dir(p))
-	if err != nil {
-		return // reported elsewhere
+// addPlace reports what is in the place of the folder at p, or that it cannot be opened. A
+// link is reported where it is met.
+func (tr *treeReader) addPlace(p string) {
+	d, err := tr.root.Sub(p)
+	if err == nil {
+		d.Close()
+		return
 	}
-	defer d.Close()
-	if e, err := d.Stat(path.Base(p)); err == nil && e.IsFile() {
-		tr.addHidden(p, "", "it is a file in the place of a folder of records, so OpenCode reads and stores none; move it away by hand")
+	var strange *safedir.NotFolderError
+	if errors.As(err, &strange) && strange.Path == p && strange.Mode.Type() != fs.ModeSymlink {
+		tr.addNotFolder(strange, "")
+	} else if why, ok := safedir.ReadFailure(err); ok {
+		tr.addHidden(p, "", "the folder cannot be opened: "+why)
+		tr.stray[len(tr.stray)-1].Place = true
 	}
+}
+
+// addPlacesOnce is addPlaces, and drops what was already reported of the same paths, perhaps
+// for each message.
+func (tr *treeReader) addPlacesOnce() {
+	before := tr.stray
+	tr.stray = nil
+	tr.addPlaces()
+	found := map[string]bool{}
+	for _, s := range tr.stray {
+		found[s.Path] = true
+	}
+	tr.stray = append(tr.stray, slices.DeleteFunc(before, func(s session.Stray) bool { return found[s.Path] })...)
 }
 
 // filesAtMessageFolders reports the regular files in the place of the message folders of
@@ -319,7 +339,7 @@ func (tr *treeReader) filesAtMessageFolders(inv *inventory) {
 	for id := range inv.sessions {
 		for _, p := range tr.layout.patterns {
 			if p.kind == session.KindMessage && !slices.Contains(p.names, "{project}") && !has[id] {
-				tr.addFileAtFolder(strings.Join(fill(p.names[:len(p.names)-1], session.Ref{Session: id}), "/"))
+				tr.addPlace(strings.Join(fill(p.names[:len(p.names)-1], session.Ref{Session: id}), "/"))
 			}
 		}
 	}

@@ -1,11 +1,13 @@
 package tree
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/storetest"
 	"mend/session"
@@ -112,6 +114,8 @@ func TestFileInPlace(t *testing.T) {
 		{"part", session.Ref{}},
 		{"message", session.Ref{}},
 		{"session/global", session.Ref{}},
+		{"session", session.Ref{}},
+		{"project", session.Ref{}},
 	} {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", Options{Owner: "own"})
@@ -126,8 +130,19 @@ func TestFileInPlace(t *testing.T) {
 		if c.ref == (session.Ref{}) {
 			stray := heads[len(heads)-1].Stray
 			wantStray(t, stray, c.path)
-			if len(stray) == 1 && !stray[0].Hidden {
+			if len(stray) == 1 && !stray[0].Place {
 				t.Errorf("%s is noted as %+v", c.path, stray)
+			}
+			loaded := mustLoad(t, s)
+			if wantStray(t, loaded.Stray, c.path); len(loaded.Stray) == 1 && !loaded.Stray[0].Place {
+				t.Errorf("%s is noted of the session as %+v", c.path, loaded.Stray)
+			}
+			head := session.Head{ID: "ses_1", Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: "ses_1"}}
+			if stamp, err := s.Stamp(t.Context(), head); err != nil || stamp != (session.Stamp{}) {
+				t.Errorf("%s: the stamp is %v, %v", c.path, stamp, err)
+			}
+			if bare, _ := s.ScanRecords(t.Context(), head, record.Memory{}, func(*session.Record, iter.Seq[*session.Record]) bool { return true }); bare != nil {
+				t.Errorf("%s: the quick check reads the session", c.path)
 			}
 			continue
 		}

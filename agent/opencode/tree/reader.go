@@ -30,6 +30,7 @@ type treeReader struct {
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
 	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
+	unopened bool            // a folder of all records of a kind was not opened: see addPlaces
 }
 
 func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
@@ -148,11 +149,11 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir
 	var strange *safedir.NotFolderError
 	if errors.As(err, &strange) {
 		if !strange.Mode.IsRegular() {
-			tr.addStray(strange.Path, message, "it is "+ownfile.KindName(strange.Mode)+", not a folder")
-			tr.stray[len(tr.stray)-1].Link = strange.Mode.Type() == fs.ModeSymlink
+			tr.addNotFolder(strange, message)
 		}
 	} else if why, ok := safedir.ReadFailure(err); ok {
 		tr.addHidden(path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
+		tr.stray[len(tr.stray)-1].Place = message == ""
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		tr.err = err
 	}
@@ -178,6 +179,15 @@ func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
 
 func (tr *treeReader) addStray(path, message, why string) {
 	tr.stray = append(tr.stray, session.Stray{Path: path, Message: message, Why: why})
+}
+
+// addNotFolder reports what is in the place of a folder: of a message's parts, or of records
+// without which the agent answers no prompt.
+func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
+	tr.addStray(e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
+	s := &tr.stray[len(tr.stray)-1]
+	s.Link = e.Mode.Type() == fs.ModeSymlink
+	s.Place = !s.Link && message == ""
 }
 
 // addHidden reports a folder whose content is unknown.

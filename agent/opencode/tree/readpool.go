@@ -49,6 +49,7 @@ type messageExtras struct {
 // tr. ref is that of the messages, without an id.
 func (tr *treeReader) eachMessage(ref session.Ref, names []string, visit func(w *treeReader, message session.Ref, name string, i int)) {
 	if len(names) == 0 {
+		tr.unopened = true
 		return
 	}
 	before := len(tr.stamp.data)

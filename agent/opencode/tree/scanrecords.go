@@ -49,7 +49,7 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Mem
 			m.Learn(ref.Message, w.sum())
 		}
 	})
-	if tr.failed() || tr.foundNonRecords() {
+	if tr.failed() || tr.foundNonRecords() || tr.unopened {
 		return nil, session.Stamp{}
 	}
 	return &bare, tr.sum()
