@@ -14,6 +14,9 @@ type Head struct {
 	Created int64  // milliseconds since 1970; 0 if unknown
 	Updated int64
 
+	// Others lists the refs of other records of the same session, in other projects.
+	Others []Ref
+
 	// Stray lists folder entries and rows among the session's records that are not
 	// records: a link, a pipe, an unreadable file or folder, a name that is not an id.
 	Stray []Stray

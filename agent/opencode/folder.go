@@ -13,7 +13,9 @@ import (
 
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
+	"mend/internal/ownfile"
 	"mend/internal/userdir"
+	"mend/session"
 )
 
 // folder returns why the agent cannot use the session's folder at that path. It is "" if the
@@ -29,6 +31,43 @@ func (s *store) folder(path string) string {
 	}
 	return fault
 }
+
+// projectOf returns the id of the project as which OpenCode uses a folder of this machine. It is
+// "" if that is not known, and for a database. OpenCode takes the innermost .git above the folder, in which it has
+// stored the id; without a .git the project is global.
+func (s *store) projectOf(folder string) string {
+	if s.tree == nil || !filepath.IsAbs(folder) || folderFault(folder) != "" || !hasLocalParent(folder) && !s.isHere() {
+		return ""
+	}
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		git := filepath.Join(at, ".git")
+		switch info, err := os.Stat(git); {
+		case err == nil && info.IsDir():
+			return idIn(filepath.Join(git, "opencode"))
+		case err == nil || !errors.Is(err, fs.ErrNotExist):
+			return ""
+		case at == filepath.Dir(at):
+			return globalProject
+		}
+	}
+}
+
+// idIn returns the id in a file, "" if there is none.
+func idIn(path string) string {
+	f, err := ownfile.OpenPlain(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := ownfile.ReadAtMost(f, 2*session.MaxID)
+	if id := strings.TrimSpace(string(data)); err == nil && session.ValidateID(id) == nil {
+		return id
+	}
+	return ""
+}
+
+// globalProject is the project of the folders that are in no repository.
+const globalProject = "global"
 
 // folderFault returns why the path leads to no folder, "" if it does or if that is not known.
 func folderFault(path string) string {

@@ -90,14 +90,16 @@ func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		}
 		return &store{records: db, at: at, warn: warn, models: m}, nil
 	}
-	st, err := tree.Open(at.Path, at.Layout, tree.Options{Note: warn})
+	s := &store{at: at, warn: warn, models: m}
+	st, err := tree.Open(at.Path, at.Layout, tree.Options{Note: warn, ProjectOf: s.projectOf})
 	if errors.Is(err, tree.ErrLayout) {
 		return nil, layoutError{err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &store{records: st, tree: st, at: at, warn: warn, models: m}, nil
+	s.records, s.tree = st, st
+	return s, nil
 }
 
 func hasDatabase(path string) bool {

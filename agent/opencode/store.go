@@ -3,6 +3,7 @@ package opencode
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -133,7 +134,7 @@ func (s *store) loadStamped(ctx context.Context, head session.Head) (*record.Ses
 // environment returns what the store and the machine tell about a diagnosis.
 func (s *store) environment(ctx context.Context, loaded *record.Session, provider string) (e diagnose.Environment, err error) {
 	k := s.models.at(loaded.Directory)
-	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder}
+	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 	}
@@ -180,9 +181,15 @@ func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.Uncom
 }
 
 // HeadSettings implements [agent.Scanner]: it identifies the settings of the project, and
-// whether its folder exists.
+// whether its folder exists. In a tree it identifies the project of the folder, and all records
+// of the session.
 func (s *store) HeadSettings(head session.Head) string {
-	return s.models.state(head.Directory) + s.folder(head.Directory)
+	settings := s.models.state(head.Directory) + s.folder(head.Directory)
+	if project := s.projectOf(head.Directory); project != "" && project != head.Ref.Project || len(head.Others) > 0 {
+		unused := missing(filepath.Join(s.ID().Root, "project", project+".json"))
+		settings += fmt.Sprintf(" project %q, unused %t, others %v", project, unused, head.Others)
+	}
+	return settings
 }
 
 // unfinished reports whether the agent may be working in the session.

@@ -35,7 +35,7 @@ var classExplanations = map[repair.Class]repair.Explanation{
 	},
 	HiddenSession: {
 		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
-		Fix:     "Nothing is changed, because this may be intentional.",
+		Fix:     "Nothing is changed, because this may be intentional. With OpenCode 1.1 the session's record is moved to the project of its folder, without which no prompt is answered.",
 	},
 	MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",

@@ -462,7 +462,9 @@ var explanations = map[string]repair.Explanation{
 		Fix:     "Nothing is changed: OpenCode reads the record anyway.",
 	},
 	"unlisted": {
-		Meaning: "OpenCode does not list the session: it is archived, or another project entry has its folder now.",
+		Meaning: "OpenCode does not list the session: it is archived, or its folder is of another project now. OpenCode 1.1 then answers no prompt in it either.",
+		Fix:     "OpenCode 1.1: the session's record is moved to the project of its folder. Else nothing is changed.",
+		Loses:   "The id of its former project.",
 	},
 	"beside": {
 		Meaning: "A file that is not a record lies among the records, and OpenCode tries to read it.",

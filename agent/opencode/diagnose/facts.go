@@ -13,8 +13,9 @@ import (
 type facts struct {
 	s             *record.Session
 	folder        func(path string) string // see [Environment]
-	line          *timeline                // see [facts.timeline]
-	places        map[string]int           // of messages in s
+	projectOf     func(folder string) string
+	line          *timeline      // see [facts.timeline]
+	places        map[string]int // of messages in s
 	parts         partIndex
 	contentCounts map[string]int        // see [facts.countContent]
 	steps         map[session.Ref]*step // see [facts.step]

@@ -32,6 +32,14 @@ func (e *Environment) folder(path string) string {
 	return e.Folder(path)
 }
 
+// projectOf returns the project as which the agent uses a folder.
+func (e *Environment) projectOf(folder string) string {
+	if e.ProjectOf == nil {
+		return ""
+	}
+	return e.ProjectOf(folder)
+}
+
 // findFolder finds a session whose folder does not exist. That is latent, because folders of
 // finished work are often deleted, and the session lives again when the folder is there. A
 // path of Windows is broken: it kills the list of all sessions. For a version that does

@@ -195,8 +195,16 @@ func findUnlisted(c *simulation) (fs []fault) {
 		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "archived", Text: "The session is archived, so OpenCode does not list it."})
 	}
 	if c.s.Newer != "" {
-		says := fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", c.s.Project, c.s.Newer)
-		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "project", Text: says})
+		says := fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer)
+		f := fault{Ref: c.s.Info.Ref, Detail: "project", Text: says}
+		if !c.s.Info.IsRow() && c.settings[own].profile.Tree() {
+			f.Severity, f.Text = repair.Broken, says+" It answers no prompt in the session there, either."
+		}
+		fs = append(fs, f)
+	}
+	for _, o := range c.s.Others {
+		says := fmt.Sprintf("The session has another record, in the project %s. OpenCode reads that one in the folders of that project.", o.Project)
+		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
 	}
 	return fs
 }

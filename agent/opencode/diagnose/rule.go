@@ -115,7 +115,7 @@ var Rules = []Rule{
 	{Code: render.FailureProjectRow, Class: repair.UnreadableRecord, why: whyProjectRow, fixes: withFacts(projectRowFixes)},
 	{Code: "events", Class: repair.IncompleteRecord, find: findEvents, why: whyEvents, fixes: withSessionOnly(eventFixes), noFix: "The number of the last event is too large to count on from it. To continue in a new session, fork this one (/fork)."},
 	{Code: folderRule, Class: MissingFolder, find: findFolder, why: whyFolder, fixes: fixFolder},
-	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *simulation, f fault) string { return f.Text }, noFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it."},
+	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *simulation, f fault) string { return f.Text }, fixes: withSessionOnly(unlistedFixes), noFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it."},
 	{Code: "beside", Class: ForeignFile, find: findFiles, why: whyBeside, fixes: fixBeside},
 	{Code: "stray", Class: repair.UnreadableRecord, find: findStrays, why: whyStray, noFix: "Not changed. Look at it, and move it out of the store if nothing needs it."},
 	{Code: "listed", Class: repair.UnreadableRecord, severity: repair.Broken, find: findListed, why: whyStray, noFix: "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses."},

@@ -70,6 +70,11 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 		d.s.Project = textAt(data, "projectID")
 		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
 		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
+		if s.Directory == "" && k.projectOf != nil {
+			if project := k.projectOf(d.s.Directory); project != "" && !s.HasRecordIn(project) {
+				return d.moveSession(project)
+			}
+		}
 		return nil
 	}}}
 }

@@ -13,6 +13,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/session"
 )
 
@@ -258,6 +259,30 @@ func sumOf(s *record.Session, path ...string) []byte {
 		}
 	}
 	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
+}
+
+// unlistedFixes returns the fix that moves the file of the session to the project of its folder.
+func unlistedFixes(s *record.Session, f fault) []fix {
+	if f.Severity != repair.Broken {
+		return nil
+	}
+	return []fix{{
+		text:  "The session is moved to the project " + s.Newer + ", as which OpenCode uses its folder.",
+		loses: "The id of its former project.",
+		whole: true,
+		edit:  func(d *draft) error { return d.moveSession(s.Newer) },
+	}}
+}
+
+// moveSession moves the file of the session to another project.
+func (d *draft) moveSession(project string) error {
+	data, err := jsonedit.Set(d.s.Info.Data, jsonedit.Quote(project), "projectID")
+	if err != nil {
+		return err
+	}
+	d.s.Info = with(d.s.Info, data)
+	d.s.Info.Ref.Project, d.s.Project, d.s.Newer = project, project, ""
+	return nil
 }
 
 // projectFixes returns the fix that moves the session to the project of its directory.

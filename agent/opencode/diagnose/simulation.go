@@ -82,6 +82,9 @@ type Environment struct {
 	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if
 	// it can, or if that is not known.
 	Folder func(path string) string
+	// ProjectOf returns the id of the project as which an agent with a tree uses a folder; ""
+	// if that is not known, and for a database.
+	ProjectOf func(folder string) string
 }
 
 // New returns the case of a session for a request. In a busy session the newest answer
@@ -204,7 +207,7 @@ func (c *simulation) screenFailures() []render.Failure {
 // known returns the facts of the session.
 func (c *simulation) known() *facts {
 	if c.cachedFacts == nil {
-		c.cachedFacts = &facts{s: c.s, folder: c.env.folder}
+		c.cachedFacts = &facts{s: c.s, folder: c.env.folder, projectOf: c.env.projectOf}
 	}
 	return c.cachedFacts
 }

@@ -16,7 +16,8 @@ type Session struct {
 	InfoMissing bool
 
 	// Newer is the id of another project of the same folder that the agent used later
-	// than the session's own; "" if there is none, or if that is not known.
+	// than the session's own, in a tree the one that it uses; "" if there is none, or if that
+	// is not known.
 	Newer string
 	// ProjectMissing says that the session's row names a project that the database does
 	// not have and that the agent will not create. Home is then the id of the project
@@ -50,6 +51,11 @@ type Events struct {
 	// Clash is 1 if the number of the next event is taken, 2 if that of the one after it is,
 	// and so on; 0 if none is for long. The agent cannot store an event whose number is taken.
 	Clash int
+}
+
+// HasRecordIn reports whether the session has a record in that project.
+func (s *Session) HasRecordIn(project string) bool {
+	return s.Info.Ref.Project == project || slices.ContainsFunc(s.Others, func(r session.Ref) bool { return r.Project == project })
 }
 
 // A File is a file beside the records that is not a record. An agent that treats every

@@ -123,6 +123,13 @@ func TestSeveralSessions(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "message/ses_5"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	// Of two records of a session the one counts that is of its folder's project, or else the newest.
+	for project, want := range map[string]string{"global": "global", "other": "other", "third": "global", "": "global"} {
+		heads, err := mustOpen(t, root, "", Options{ProjectOf: func(string) string { return project }}).List(t.Context())
+		if err != nil || heads[0].ID != "ses_1" || heads[0].Ref.Project != want || len(heads[0].Others) != 1 || heads[0].Others[0].Project == want {
+			t.Errorf("the folder is of the project %q: List = %+v, %v", project, heads, err)
+		}
+	}
 	s := mustOpen(t, root, "", Options{})
 	heads, err := s.List(t.Context())
 	if err != nil {
@@ -140,7 +147,7 @@ func TestSeveralSessions(t *testing.T) {
 		}
 	}
 	storetest.WantNames(t, got, []string{
-		`ses_1 global "A title" 4`, `ses_1 other "Another" 4`, `ses_2 other "A title" 0`, `ses_3  "" 1`, `ses_4  "" 1`,
+		`ses_1 global "A title" 4`, `ses_2 other "A title" 0`, `ses_3  "" 1`, `ses_4  "" 1`,
 	})
 }
 

@@ -25,7 +25,7 @@ func (s *Store) List(ctx context.Context) ([]session.Head, error) {
 	}
 	defer tr.close()
 	known := map[string]bool{}
-	heads := tr.sessionsWithRecord(known)
+	heads := tr.withoutOthers(tr.sessionsWithRecord(known))
 	heads = append(heads, tr.sessionsWithoutRecord(known)...)
 	tr.addPlaces()
 	tr.addFilesAmongProjects()
@@ -68,6 +68,54 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 		d.Close()
 	}
 	return heads
+}
+
+// withoutOthers keeps one record of each session, the one that the agent reads in the session's
+// folder, or else the newest. All records of a session have the same messages, unless a layout
+// stores these by project.
+func (tr *treeReader) withoutOthers(heads []session.Head) []session.Head {
+	if !tr.layout.opensAllFiles {
+		return heads
+	}
+	records := map[string][]session.Head{}
+	for _, h := range heads {
+		records[h.ID] = append(records[h.ID], h)
+	}
+	if len(records) == len(heads) {
+		return heads
+	}
+	var kept []session.Head
+	for _, h := range heads {
+		same := records[h.ID]
+		delete(records, h.ID)
+		if len(same) > 1 {
+			h = tr.readInFolder(same)
+		}
+		for _, o := range same {
+			if o.Ref != h.Ref {
+				h.Others = append(h.Others, o.Ref)
+			}
+		}
+		if len(same) > 0 {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// readInFolder returns the record of a session that the agent reads in its folder, or else the
+// newest.
+func (tr *treeReader) readInFolder(same []session.Head) session.Head {
+	of := map[string]session.Head{}
+	for _, h := range same {
+		of[h.Ref.Project] = h
+	}
+	for _, h := range same {
+		if read, ok := of[tr.opt.ProjectOf(h.Directory)]; ok {
+			return read
+		}
+	}
+	return slices.MaxFunc(same, func(a, b session.Head) int { return cmp.Compare(a.Updated, b.Updated) })
 }
 
 // sessionsWithoutRecord lists the sessions that only have messages.

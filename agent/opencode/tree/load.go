@@ -126,7 +126,9 @@ func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
 		d.Close()
 		if ok {
 			bare = newSession(r)
+			bare.Others = head.Others
 			tr.readProject(&bare)
+			bare.Newer = tr.otherProject(&bare)
 			return bare, true
 		}
 	}
@@ -137,6 +139,48 @@ func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
 	// The agent may read what is in the place of a folder or of a record, such as a link.
 	bare.InfoMissing = tr.layout.name == "opencode" && sure && !tr.foundNonRecords()
 	return bare, false
+}
+
+// otherProject returns the project as which the agent uses the session's folder, if the
+// session has no record there; else "". When the agent first uses a folder as a project, it moves
+// sessions from the project global itself.
+func (tr *treeReader) otherProject(s *record.Session) string {
+	ref := s.Info.Ref
+	project := tr.opt.ProjectOf(s.Directory)
+	if !tr.layout.opensAllFiles || project == "" || project == ref.Project {
+		return ""
+	}
+	if ref.Project == "global" && !tr.hasProject(project) {
+		return ""
+	}
+	ref.Project = project
+	at, _, err := tr.layout.Path(ref)
+	if err != nil {
+		return ""
+	}
+	d, err := tr.root.Sub(path.Dir(at))
+	if errors.Is(err, fs.ErrNotExist) {
+		return project
+	}
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	if e, err := d.Stat(path.Base(at)); err != nil || e.Exists {
+		return ""
+	}
+	return project
+}
+
+// hasProject reports whether the project has a record.
+func (tr *treeReader) hasProject(project string) bool {
+	d, err := tr.root.Sub("project")
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	e, err := d.Stat(project + suffix)
+	return err == nil && e.Exists
 }
 
 // readProject reads the record of the session's project. The content of a symbolic link,

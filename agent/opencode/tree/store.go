@@ -35,6 +35,9 @@ type Options struct {
 	Owner string
 	Note  func(string)
 	Step  func(call string) error
+	// ProjectOf returns the id of the project as which the agent uses a folder, "" if that is
+	// not known. nil means that it never is.
+	ProjectOf func(folder string) string
 	// MaxRecord is the size in bytes of the largest record that is read; 0 for
 	// [session.MaxText].
 	MaxRecord int64
@@ -64,6 +67,9 @@ func Open(path, layout string, o Options) (*Store, error) {
 	}
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()
+	}
+	if o.ProjectOf == nil {
+		o.ProjectOf = func(string) string { return "" }
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {

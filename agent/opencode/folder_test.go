@@ -1,0 +1,74 @@
+package opencode
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/opencode/diagnose"
+	"mend/internal/storetest"
+	"mend/repair"
+)
+
+// TestProjectOf compares the project of a session's folder with that of its record: OpenCode 1.1.53
+// reads the record of the folder's project alone.
+func TestProjectOf(t *testing.T) {
+	dir := t.TempDir()
+	commit := "0123456789abcdef0123456789abcdef01234567"
+	for _, name := range []string{"plain", "repo/.git", "repo/sub", "new/.git", "linked/.git"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	storetest.Put(t, dir, "repo/.git/opencode", commit+"\n")
+	storetest.Put(t, dir, "worktree/.git", "gitdir: x")
+	if err := os.Symlink("../../repo/.git/opencode", filepath.Join(dir, "linked/.git/opencode")); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		folder, project string
+		used            bool // as the commit's project
+		want            string
+	}{
+		{"plain", "global", false, ""},
+		{"plain", commit, false, "global"},
+		{"repo", commit, true, ""},
+		{"repo/sub", "global", true, commit},
+		{"repo", "global", false, ""}, // OpenCode moves it
+		{"new", "global", true, ""},
+		{"worktree", "other", true, ""},
+		{"linked", "other", true, ""},
+		{"missing", "other", true, ""},
+	} {
+		data := t.TempDir()
+		storetest.Put(t, data, "storage/session/"+c.project+"/ses_1.json", `{"id":"ses_1","projectID":"`+c.project+`","directory":"`+filepath.Join(dir, c.folder)+`","title":"x","version":"1.1.53","time":{"created":1,"updated":1}}`)
+		storetest.Put(t, data, "storage/message/ses_1/msg_1.json", storetest.MessageJSON("ses_1", "msg_1", "user", 1000))
+		storetest.Put(t, data, "storage/part/msg_1/prt_1.json", storetest.TextJSON("msg_1", "prt_1", "x"))
+		st, err := Agent{}.Open(agent.Located{Path: data}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := st.(*store)
+		heads, err := s.List(t.Context())
+		if err != nil || len(heads) != 1 {
+			t.Fatalf("List = %+v, %v", heads, err)
+		}
+		before := s.HeadSettings(heads[0])
+		if c.used {
+			storetest.Put(t, data, "storage/project/"+commit+".json", `{"id":"`+commit+`"}`)
+		}
+		loaded, err := s.Load(t.Context(), heads[0])
+		if err != nil || loaded.Newer != c.want {
+			t.Errorf("%+v: the other project is %q, %v", c, loaded.Newer, err)
+		}
+		if c.want == commit && s.HeadSettings(heads[0]) == before {
+			t.Errorf("%+v: a cached result hides that the folder was used", c)
+		}
+		e, err := s.Examine(t.Context(), heads[0], repair.Options{Version: "1.1.53"})
+		broken := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == diagnose.HiddenSession && e.Diagnoses[0].Severity == repair.Broken
+		if err != nil || broken != (c.want != "") {
+			t.Errorf("%+v: Examine = %+v, %v", c, e.Diagnoses, err)
+		}
+	}
+}
