@@ -51,12 +51,15 @@ const (
 	ToolResult       BlockType = "tool_result"
 	Image            BlockType = "image"
 	Document         BlockType = "document"
+	Summary          BlockType = "compaction" // of the conversation before it, made by the API
 )
 
 // A Block is one content block. A field that its type does not have is zero.
 type Block struct {
 	Type BlockType
-	Text string // of text and thinking
+	Text string // of text, thinking and a summary
+
+	Citations json.RawMessage // of a text, nil for none
 
 	// Signature is that of thinking; of redacted thinking it is the data.
 	// Of other providers it is what they signed or encrypted a block with, whatever its type.

@@ -276,6 +276,11 @@ func (o opinion) lacksFolder() bool {
 	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "folder" && d.Severity == "latent" })
 }
 
+// linkUnserved reports whether the program failed to load a file that mend names as a link.
+func (o opinion) linkUnserved(real opencode.Result) bool {
+	return real.Verdict == opencode.Dead && strings.Contains(real.Output, "AI_DownloadError") && strings.Contains(o.why(), "latent link ")
+}
+
 func (o opinion) names(rule string) bool { return scanResult{diagnoses: o.Diagnoses}.hasBroken(rule) }
 
 // ask runs mend scan.
@@ -347,6 +352,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	if unknowable(verdict) {
 		return verdict, ""
 	}
+	if o.severity == "latent" && o.linkUnserved(real) {
+		return g.repair(t, ts, "dead, a link that nothing serves", said, forget, "--latent")
+	}
 	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
 		if broken {
 			shown, why := g.judges.Listed()
@@ -417,10 +425,10 @@ func compacted(sent, predicted []byte) bool {
 }
 
 // repair repairs a session, asks the real program, and undoes the repair.
-func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, forget bool) (outcome, wrong string) {
+func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, forget bool, flags ...string) (outcome, wrong string) {
 	t.Helper()
 	before := ts.snapshot()
-	code, out := g.mend(ts, "repair", ts.session, "--yes")
+	code, out := g.mend(ts, append([]string{"repair", ts.session, "--yes"}, flags...)...)
 	outcome = verdict + ", repaired"
 	switch {
 	case code == exitProblems:
@@ -438,6 +446,9 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 		if real.Verdict == opencode.Dead {
 			if o, wrong := g.ask(ts); wrong == "" && o.otherModel() {
 				outcome += ", for a model that is not configured"
+				real.Verdict = opencode.Alive
+			} else if o.linkUnserved(real) {
+				outcome += ", but a link that nothing serves is left"
 				real.Verdict = opencode.Alive
 			}
 		}

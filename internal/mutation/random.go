@@ -84,6 +84,8 @@ func (s *Store) randomChange(r *rand.Rand) Mutation {
 	switch k := r.IntN(10); {
 	case k < 3:
 		return append(words, "delete")
+	case table == "part" && k < 5:
+		return append(words, "insert", randomFile(r))
 	case table == "part":
 		return append(words, "insert", oneOf(r, parts...))
 	case k < 6:
@@ -144,6 +146,14 @@ var parts = []string{
 	`{"type":"file","mime":"application/pdf","url":"data:application/pdf;base64,eA=="}`,
 	`{"type":"file","mime":"audio/mpeg","url":"data:audio/mpeg;base64,AAAA"}`,
 	`{"type":"file","mime":"","url":""}`,
+	`{"type":"file","mime":"image/png","url":"http://127.0.0.1:9/x.png"}`,
+	`{"type":"file","mime":"application/pdf","url":"http://127.0.0.1:9/x.pdf"}`,
+	`{"type":"file","mime":"audio/mpeg","filename":"x","url":"http://127.0.0.1:9/x"}`,
+	`{"type":"text","text":"hello","metadata":{"anthropic":{"type":"compaction"}}}`,
+	`{"type":"text","text":"","metadata":{"anthropic":{"type":"compaction"}}}`,
+	`{"type":"text","text":"hello","metadata":{"anthropic":{"citations":[{"type":"x"}]}}}`,
+	`{"type":"text","text":"hello","metadata":{"anthropic":{"constructor":{"x":1}}}}`,
+	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"completed","input":{"__proto__":{"x":1}},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
 	`{"type":"agent","name":"build"}`,
 	`{"type":"agent","name":"build","source":{"value":"@build","start":0,"end":6}}`,
 	`{"type":"subtask","prompt":"do","description":"it","agent":"general"}`,
@@ -172,6 +182,33 @@ var parts = []string{
 	`{"type":"tool","callID":"toolu_x","tool":"bash","metadata":{"providerExecuted":true},"state":{"status":"completed","input":{"command":"x"},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
 	`{"type":"unheard-of","text":"x"}`,
 	`{"text":"x"}`,
+}
+
+// randomFile returns the data of a part with a file, or of a call with one, whose URL is unusual.
+func randomFile(r *rand.Rand) string {
+	mime := oneOf(r, "image/png", "image/png", "image/*", "application/pdf", "text/csv", "audio/mpeg")
+	file := fmt.Sprintf(`{"type":"file","mime":%q,"url":%s}`, mime, randomURL(r))
+	if r.IntN(4) == 0 {
+		return `{"type":"tool","callID":"toolu_x","tool":"read","state":{"status":"completed","input":{},"output":"yes","title":"","metadata":{},"attachments":[` + file + `],` + atTime + `}}`
+	}
+	return file
+}
+
+// randomURL returns a URL of a file as JSON. Nothing answers at its addresses.
+func randomURL(r *rand.Rand) string {
+	head, data, _ := strings.Cut(png, ",")
+	url := oneOf(r, "data:", "DATA:", " data:", "data:;base64,", "data:text/plain,x", "data:,x", "http:", "https://", "http://a b/", "http://127.0.0.1:99999/",
+		"http://%zz/", "nonsense", "", "ftp://127.0.0.1:9/x", "file:///nonexistent", "x:y", "/x.png", "C:\\x.png")
+	switch r.IntN(3) {
+	case 0:
+		url = oneOf(r, "http", "https", "HTTP", "ht\ntp") + oneOf(r, "://", ":", ":/", ":\\\\") + oneOf(r, "", "me:secret@") + oneOf(r, "127.0.0.1", "127.1", "[::1]", "LocalHost") + ":9" +
+			oneOf(r, "", "/", "/x.png", "/a b", "/a/../b?c d#e", "\n")
+	case 1:
+		url = oneOf(r, head, head, strings.ToUpper(head), "data:image/png", "data:image/png;charset=utf-8;base64", "data:image/*;base64", "data:image/jpeg;base64", "data:text/plain;base64") + "," +
+			oneOf(r, data, strings.TrimRight(data, "="), data[:len(data)-3], data+"====", strings.NewReplacer("+", "-", "/", "_").Replace(data), data[:8]+" "+data[8:], data[:8]+"\n"+data[8:],
+				data[:8]+"%0A"+data[8:], strings.ReplaceAll(data, "=", "%3D"), data+"\u0000", data+"%", data+"#x", data+",x", "AAA", "AA", "A")
+	}
+	return `"` + url + `"`
 }
 
 var timeMembers = map[string]bool{"created": true, "completed": true, "updated": true, "start": true, "end": true, "time_created": true, "time_updated": true}
@@ -204,6 +241,9 @@ func (s *Store) randomJSON(r *rand.Rand) Mutation {
 			}
 		}
 		name := p.Pointer[strings.LastIndexByte(p.Pointer, '/')+1:]
+		if name == "url" && r.IntN(2) == 0 {
+			return append(words, "set", randomURL(r))
+		}
 		switch k := r.IntN(20); {
 		case k < 4:
 			return append(words, "remove")
@@ -286,7 +326,7 @@ func (s *Store) randomValue(r *rand.Rand, rec Record, all []Node, p Node) string
 	}
 	was := p.Value(rec.Data)
 	return oneOf(r, "null", "true", "false", "0", "1", "-1", "1.5", "1e400", "9007199254740993", `""`, `" "`, `"x"`, `"\u0000"`, `"\ud800"`, `"null"`, `"0"`,
-		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`,
+		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`, `{"__proto__":{"x":1}}`, `{"constructor":{"x":1}}`,
 		"["+was+"]", `{"x":`+was+`}`, `"{message `+strconv.Itoa(r.IntN(len(s.Records["message"])))+`}"`, `"{part `+strconv.Itoa(r.IntN(len(s.Records["part"])))+`}"`,
 		`"{session}"`, `"msg_x"`, `"user"`, `"assistant"`, `"text"`, `"tool"`, `"reasoning"`, `"file"`, `"compaction"`, `"step-start"`, `"error"`, `"pending"`)
 }

@@ -29,6 +29,7 @@ type (
 		Title     string            `json:"title,omitempty"`
 		ToolUseID *string           `json:"tool_use_id,omitempty"`
 		Content   any               `json:"content,omitempty"`
+		Citations json.RawMessage   `json:"citations,omitempty"`
 		IsError   bool              `json:"is_error,omitempty"`
 	}
 	jsonSource struct {
@@ -68,7 +69,9 @@ func encodeBlock(b *request.Block) jsonBlock {
 	out := jsonBlock{Type: b.Type}
 	switch b.Type {
 	case request.Text:
-		out.Text = &b.Text
+		out.Text, out.Citations = &b.Text, b.Citations
+	case request.Summary:
+		out.Content = b.Text
 	case request.Thinking:
 		if out.Thinking = &b.Text; !b.Unsigned {
 			out.Signature = &b.Signature

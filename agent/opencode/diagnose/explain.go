@@ -444,6 +444,13 @@ var explanations = map[string]repair.Explanation{
 		Fix:     "A result that says that the call was cancelled is added.",
 		Loses:   "Nothing.",
 	},
+	"link": {
+		Meaning: "A file in a prompt is a link to the web. For each request the provider loads it, or OpenCode does where the provider follows no such link. mend does not try that, so it does not know whether the next prompt works.",
+		Words:   "AI_DownloadError: Failed to download https://…",
+		Example: `{"type": "file", "mime": "application/pdf", "url": "https://example.com/x.pdf"}`,
+		Fix:     "A line of text with the address replaces the file. Only with --latent.",
+		Loses:   "The file. The model sees its address, without a password and a query.",
+	},
 	"tool-name": {
 		Meaning: "The name of a tool contains characters that some providers reject.",
 		Example: `{"tool": "web search"}`,

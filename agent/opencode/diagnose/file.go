@@ -60,11 +60,15 @@ func fixFile(c *simulation, f fault) []fix {
 	case p.Type != record.TypeFile:
 		return nil
 	}
-	return []fix{correctType(f.Ref), {
+	return []fix{correctType(f.Ref), replaceByLine(f.Ref)}
+}
+
+func replaceByLine(ref session.Ref) fix {
+	return fix{
 		text:  "A synthetic line of text replaces the file and says what it was.",
 		loses: "The file. Its bytes stay in the journal.",
-		edit:  func(d *draft) error { return d.replaceFile(f.Ref, cannotBeSent) },
-	}}
+		edit:  func(d *draft) error { return d.replaceFile(ref, cannotBeSent) },
+	}
 }
 
 // replaceFile replaces a file by a synthetic text that says what it was, and what happened to
@@ -223,6 +227,43 @@ func findSentFiles(c *simulation) []fault {
 	return nil
 }
 
+// findWebLinks finds the files in the next requests that OpenCode or the provider loads from the web.
+// mend loads none, so whether that works is unknown.
+func findWebLinks(c *simulation) (fs []fault) {
+	seen := map[session.Ref]bool{}
+	first := c.render(c.settings[own])
+	for q := &first; q != nil; q = q.Next {
+		for _, t := range q.Turns {
+			for _, b := range t.Blocks {
+				address := render.Address([]byte(b.URL))
+				if address != "" && !seen[b.Ref()] {
+					seen[b.Ref()] = true
+					fs = append(fs, fault{Ref: b.Ref(), Text: address})
+				}
+			}
+		}
+	}
+	return fs
+}
+
+func whyWebLink(_ *simulation, f fault) string {
+	return fmt.Sprintf("The file is a link to %s, which OpenCode or the provider loads again for each request. While that fails, so does every prompt.", f.Text)
+}
+
+// fixWebLink returns the fix that replaces links by lines of text with their addresses.
+func fixWebLink(c *simulation, f fault) []fix {
+	_, p := c.part(f.Ref)
+	switch {
+	case p == nil:
+		return nil
+	case p.Type == record.TypeTool:
+		return []fix{detach(f.Ref, func(raw []byte) bool { return render.Address([]byte(textAt(raw, "url"))) != "" })}
+	case p.Type != record.TypeFile:
+		return nil
+	}
+	return []fix{replaceByLine(f.Ref)}
+}
+
 // downloadPattern finds the link in OpenCode's error about a file that it cannot download.
 var downloadPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `) })
 
@@ -248,6 +289,9 @@ func lineFor(raw []byte, happened string) string {
 		mime = "unknown type"
 	}
 	_, data, ok := strings.Cut(url, ",")
+	if address := render.Address([]byte(url)); address != "" {
+		return fmt.Sprintf("[%s (%s, a link to %s) was here; %s]", what, mime, address, happened)
+	}
 	if !ok {
 		return fmt.Sprintf("[%s (%s) was here; %s]", what, mime, happened)
 	}

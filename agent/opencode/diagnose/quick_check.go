@@ -449,7 +449,7 @@ const (
 // accepts.
 func isUsualImage(mime string, url []byte) bool {
 	data, ok := bytes.CutPrefix(url, []byte("data:"+mime+";base64,"))
-	if !ok || len(data)%4 != 0 || len(url) > maxUsualImage || bytes.ContainsAny(data, "-_ \t\r\n") {
+	if !ok || len(data)%4 != 0 || len(url) > maxUsualImage || bytes.ContainsAny(data, "-_%") || !render.IsBase64(data) {
 		return false
 	}
 	info := media.Inspect(data)

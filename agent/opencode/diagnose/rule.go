@@ -105,6 +105,7 @@ var Rules = []Rule{
 	{Code: "late-prompt", Class: IDsBeforeWrap, class: classOfClock, severity: repair.Latent, find: findLatePrompt, why: whyLatePrompt, fixes: fixClock},
 	{Code: "unfinished", Class: repair.ToolResultMissing, severity: repair.Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noFix: whyNoCall},
 	{Code: "no-result", Class: repair.ToolResultMissing, severity: repair.Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noFix: whyNoCall},
+	{Code: "link", Class: repair.InvalidFile, severity: repair.Latent, find: findWebLinks, why: whyWebLink, fixes: fixWebLink},
 	{Code: "tool-name", Class: repair.InvalidToolCall, severity: repair.Latent, find: findToolNames, why: whyToolName, fixes: fixToolName},
 	{Code: "order", Class: repair.ThinkingBlockOrder, find: findThinkingOrder, why: whyOrder, fixes: fixOrder},
 	{Code: "nothing", Class: repair.EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},

@@ -3,6 +3,7 @@
 package js
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,44 @@ func (v Value) Truthy() bool {
 func (v Value) IsInfinite() bool {
 	_, err := strconv.ParseFloat(string(v.Raw()), 64)
 	return v.Kind() == '0' && err != nil
+}
+
+// WithoutPrototypes returns JSON without members called __proto__. Assigned to an object, as when Bun
+// reads a file, such a member is none that is listed or written.
+func WithoutPrototypes(data []byte) []byte {
+	if !bytes.Contains(data, []byte(prototype)) {
+		return data
+	}
+	v := Parse(data)
+	if !v.Exists() {
+		return data
+	}
+	return appendWithoutPrototypes(nil, v.Value)
+}
+
+const prototype = "__proto__"
+
+func appendWithoutPrototypes(out []byte, v jsonedit.Value) []byte {
+	kind := v.Kind()
+	if kind != '{' && kind != '[' {
+		return append(out, v.Raw()...)
+	}
+	out = append(out, byte(kind))
+	empty := true
+	for name, in := range v.Children() {
+		if kind == '{' && string(name) == prototype {
+			continue
+		}
+		if !empty {
+			out = append(out, ',')
+		}
+		empty = false
+		if kind == '{' {
+			out = append(append(out, jsonedit.Quote(string(name))...), ':')
+		}
+		out = appendWithoutPrototypes(out, in)
+	}
+	return append(out, byte(kind)+2) // } follows { by two, as ] follows [
 }
 
 // Get returns the member of that name. A value that is no object has no members.

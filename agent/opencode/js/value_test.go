@@ -25,3 +25,16 @@ func TestBlank(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutPrototypes(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a": 1}`:              `{"a": 1}`,
+		`{"a":1,"__proto__":2}`: `{"a":1}`,
+		`{"__proto__":{"b":1},"a":[{"__proto__":null,"c":{}},"__proto__",[]]}`: `{"a":[{"c":{}},"__proto__",[]]}`,
+		`{"__proto__":`: `{"__proto__":`,
+	} {
+		if got := string(WithoutPrototypes([]byte(in))); got != want {
+			t.Errorf("WithoutPrototypes(%s) = %s, want %s", in, got, want)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 
 	"mend/agent/opencode/js"
@@ -106,7 +108,23 @@ func (a *assistantDraft) addText(p part) {
 	if a.validMetadata(p) {
 		b := request.Block{Type: request.Text, Text: text}
 		a.mark(p, &b)
+		a.markAnthropicText(p, &b)
 		a.addBlock(p, b, false)
+	}
+}
+
+// markAnthropicText adds to a text what Anthropic stored with it.
+func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
+	if a.api != Anthropic || a.foreign {
+		return
+	}
+	meta := p.value().Get("metadata").Get("anthropic")
+	kind, _ := meta.Get("type").Text()
+	switch {
+	case kind == "compaction" && b.Text != "" && a.has(summaries):
+		b.Type = request.Summary
+	case !meta.Get("citations").Nullish() && a.has(citations):
+		b.Citations = json.RawMessage(meta.Get("citations").Raw())
 	}
 }
 
@@ -176,15 +194,33 @@ func (a *assistantDraft) validMetadata(p part) bool {
 	}
 	ok := v.Kind() == '{'
 	for _, e := range v.Members() {
-		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.has(providerTools))
+		ok = ok && (e.Kind() == '{' || e.Name == "__proto__" || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.has(providerTools))
 	}
 	if v.Kind() != '{' && p.kind == record.TypeTool && a.has(providerTools) {
 		ok = copiesValid(v)
 	}
-	if !ok {
+	switch {
+	case !ok:
 		a.fail(fieldFailure(p.Ref, "metadata is not an object of objects"))
+	case hasConstructor(v):
+		a.fail(fieldFailure(p.Ref, `metadata has a member "constructor"`))
+		ok = false
 	}
 	return ok
+}
+
+// hasConstructor reports whether v or a value in it has a member that hides JavaScript's own constructor.
+// The agent takes such a value for no plain object.
+func hasConstructor(v js.Value) bool {
+	if !bytes.Contains(v.Raw(), []byte("constructor")) {
+		return false
+	}
+	for name, in := range v.Children() {
+		if v.Kind() == '{' && string(name) == "constructor" || hasConstructor(js.Value{Value: in}) {
+			return true
+		}
+	}
+	return false
 }
 
 // copiesValid reports whether an object with the elements of v, which is no object, is an

@@ -26,35 +26,55 @@ var unsupportedMedia = [...]string{"audio", "video"}
 
 // fileBlock returns the block of a file in a prompt, or why the agent fails. The type in a
 // data: URL takes precedence over mime.
-func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Block, why string) {
-	scheme := urlScheme(link)
+func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Block, why string) {
 	b = request.Block{File: request.File{Mime: mime}}
-	switch scheme {
+	l, downloaded := parseLink(text), false
+	switch l.scheme {
 	case "data":
-		if b.Mime, b.Data, why = parseDataURL(link, r.api == OpenRouter && passesOn(mime, link)); why != "" {
+		if b.Mime, b.Data, why = parseDataURL(text, r.api == OpenRouter && passesOn(mime, text)); why != "" {
 			return request.Block{}, why
 		}
 	case "": // no URL: the agent takes it for base64
-		b.Data = link
+		if r.api == Anthropic && r.has(webOnly) && webPrefix().Match(text) {
+			b.URL = string(text)
+		} else {
+			b.Data = text
+		}
 	case "http", "https":
-		b.URL = string(link)
+		b.URL, downloaded = l.href, !r.sendsLink(mime, l)
+		if downloaded && r.has(webOnly) && l.isPrivate() {
+			return request.Block{}, "it is a link to this machine or to a private network"
+		}
 	case "file":
 		if r.has(webOnly) {
 			return request.Block{}, "it is a link to a file on disk"
 		}
-		if r.fileMissing(string(link)) {
+		if r.fileMissing(string(text)) {
 			return request.Block{}, "it is a link to a missing file"
 		}
-		b.URL = string(link)
+		b.URL = string(text)
 	default:
-		return request.Block{}, "it is a link that cannot be followed, " + scheme + ":"
+		if l.scheme != "gs" || r.target.Package != "@ai-sdk/google-vertex" {
+			return request.Block{}, "it is a link that cannot be followed, " + l.scheme + ":"
+		}
+		b.URL = string(text)
 	}
+	if b.Mime == "image/*" && r.api != Bedrock && r.api != OpenRouter {
+		b.Mime = "image/jpeg"
+	}
+	href := b.URL
 	b, why = r.typedFileBlock(b, name)
 	if kind := mediaKind(b); why == "" && kind != "" && !r.modelReads(kind) {
-		return request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}, ""
+		b = request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}
+	}
+	if downloaded { // even if a text replaces the file
+		b.URL = href
 	}
 	return b, why
 }
+
+// webPrefix matches what newer versions of Anthropic's package send as a link, even if it is no URL.
+var webPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^https?://`) })
 
 // mediaKind returns the kind of file, "image" or "pdf", that not every model supports. It is
 // "" for other blocks.
@@ -103,8 +123,12 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 	case b.Mime == "text/plain":
 		b.Type, b.Name = request.Document, name
 		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(string(b.Data)))
-		if err != nil {
+		switch {
+		case err == nil:
+		case r.has(webOnly):
 			return request.Block{}, "its text is not base64"
+		default:
+			text = decodeDigits(b.Data)
 		}
 		b.Data = text
 	default:
@@ -113,13 +137,20 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 	return b, ""
 }
 
+// longestScheme is longer than every scheme, so that no large data is searched for one.
+const longestScheme = 100
+
 // urlScheme returns the scheme of a URL in lower case, or "" if it is no URL.
 func urlScheme(url []byte) string {
-	scheme, _, ok := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
-	if !ok || !schemePattern().Match(scheme) {
+	head, _, ok := bytes.Cut(trimURL(url), []byte(":"))
+	if !ok || len(head) > longestScheme {
 		return ""
 	}
-	return strings.ToLower(string(scheme))
+	scheme := foldURL.Replace(string(head))
+	if !schemePattern().MatchString(scheme) {
+		return ""
+	}
+	return strings.ToLower(scheme)
 }
 
 var (
@@ -131,7 +162,7 @@ var (
 // cannot parse it. The agent validates the base64 strictly, unless the package passes the URL
 // on, but sends it as it is.
 func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why string) {
-	_, rest, _ := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
+	_, rest, _ := bytes.Cut(trimURL(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these
 		if bytes.Contains(rest, []byte(fold)) {
 			rest = bytes.ReplaceAll(rest, []byte(fold), nil)
@@ -141,7 +172,7 @@ func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why stri
 	if !ok {
 		return "", nil, "its data: URL has no comma"
 	}
-	if bytes.HasSuffix(head, []byte(";base64")) && !passedOn && !isBase64(data) {
+	if bytes.HasSuffix(head, []byte(";base64")) && !passedOn && !IsBase64(data) {
 		return "", nil, "its data: URL is not base64"
 	}
 	data, _, _ = bytes.Cut(data, []byte(","))
@@ -162,8 +193,9 @@ func passesOn(mime string, url []byte) bool {
 	}
 }
 
-// isBase64 reports whether s is padded base64. It may mix both alphabets.
-func isBase64(s []byte) bool {
+// IsBase64 reports whether s is base64 as Bun decodes it in a URL: it may mix both alphabets, and one
+// missing character of padding does not matter.
+func IsBase64(s []byte) bool {
 	if bytes.Contains(s, []byte("%")) {
 		plain, err := url.PathUnescape(string(s))
 		if err != nil {
@@ -171,15 +203,38 @@ func isBase64(s []byte) bool {
 		}
 		s = []byte(plain)
 	}
-	if len(s)%4 != 0 {
+	switch len(s) % 4 {
+	case 0:
+		s = bytes.TrimSuffix(bytes.TrimSuffix(s, []byte("=")), []byte("="))
+	case 3:
+	default:
 		return false
 	}
-	for _, c := range bytes.TrimSuffix(bytes.TrimSuffix(s, []byte("=")), []byte("=")) {
+	for _, c := range s {
 		if !base64Digit[c] {
 			return false
 		}
 	}
 	return true
+}
+
+// decodeDigits decodes base64 as older versions decode a text: without other characters, up to the first =.
+func decodeDigits(s []byte) []byte {
+	s, _, _ = bytes.Cut(s, []byte("="))
+	digits := make([]byte, 0, len(s))
+	for _, c := range s {
+		if base64Digit[c] {
+			digits = append(digits, c)
+		}
+	}
+	if len(digits)%4 == 1 {
+		digits = digits[:len(digits)-1]
+	}
+	text, err := base64.RawStdEncoding.DecodeString(urlAlphabet.Replace(string(digits)))
+	if err != nil {
+		return nil // impossible: digits alone
+	}
+	return text
 }
 
 // base64Digit is a table because images are large.

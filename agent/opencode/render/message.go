@@ -202,7 +202,11 @@ func known(v js.Value) string {
 // JSON that is no object, and ignores it for its lack of a role or a type.
 func readRecord(r *session.Record) (v js.Value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
-		v = js.Parse(r.Data)
+		data := r.Data
+		if !r.IsRow() {
+			data = js.WithoutPrototypes(data)
+		}
+		v = js.Parse(data)
 		if !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
 			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
 		}

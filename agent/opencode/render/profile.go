@@ -60,12 +60,18 @@ type Profile struct {
 	Attached AttachedRule
 	// SkipFiles: an attachment that is neither image nor PDF is dropped. Older versions fail.
 	SkipFiles bool
-	// WebOnly: OpenCode fails on a file: URL in a prompt.
+	// WebOnly: OpenCode fails on a file: URL in a prompt, and on a link to a private network
+	// that it would have to download.
 	WebOnly bool
 	// ProviderTools: tool calls that the provider ran itself are recognized.
 	ProviderTools bool
 	// Foreign is what becomes of the thinking of another model.
 	Foreign ForeignRule
+
+	// Summaries: a text that Anthropic's API stored as its own compaction is sent as one.
+	Summaries bool
+	// Citations: a text is sent to Anthropic with its citations.
+	Citations bool
 
 	// Clean-up.
 
@@ -177,6 +183,8 @@ const (
 	callsLastToNext
 	sdkCleanUp
 	emptyReasoning
+	summaries
+	citations
 )
 
 // traits returns the traits of the profile.
@@ -201,6 +209,8 @@ func (p *Profile) traits() (all trait) {
 		{callsLastToNext, p.Calls == CallsLastToNext},
 		{sdkCleanUp, p.SDKCleanUp},
 		{emptyReasoning, p.EmptyReasoning},
+		{summaries, p.Summaries},
+		{citations, p.Citations},
 	} {
 		if t.has {
 			all |= t.trait

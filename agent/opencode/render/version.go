@@ -40,6 +40,7 @@ func Profiles() []Profile {
 
 	v1220 := v121
 	v1220.Version, v1220.SummaryError, v1220.Compaction = "1.2.20", true, CompactNoMedia
+	v1220.Summaries = true
 
 	v132 := v1220
 	v132.Version, v132.KnownAgent = "1.3.2", true
@@ -47,6 +48,7 @@ func Profiles() []Profile {
 	v11434 := v132
 	v11434.Version, v11434.Answered, v11434.Tail = "1.14.34", AnsweredByIDDone, TailInPlace
 	v11434.Partial, v11434.SkipFiles, v11434.WebOnly, v11434.ProviderTools = true, true, true, true
+	v11434.Citations = true
 	v11434.Foreign, v11434.Calls, v11434.SDKCleanUp, v11434.EmptyReasoning = ForeignText, CallsLast, true, true
 
 	v11441 := v11434

@@ -1,0 +1,109 @@
+package render
+
+import "testing"
+
+// TestParseLink checks what the real programs made of these URLs (1.1.53, 1.18.33).
+func TestParseLink(t *testing.T) {
+	for _, c := range []struct{ text, scheme, href string }{
+		{"http://127.0.0.1:9/x", "http", "http://127.0.0.1:9/x"},
+		{"HTTP://Example.com", "http", "http://example.com/"},
+		{" http://a/x\n", "http", "http://a/x"},
+		{"ht\ntp://a/x", "http", "http://a/x"},
+		{"https:x", "https", "https://x/"},
+		{"http:///x", "http", "http://x/"},
+		{"http:/a/x", "http", "http://a/x"},
+		{`http:\\a\x`, "http", "http://a/x"},
+		{"http://a:/x", "http", "http://a/x"},
+		{"http://a:080/./y/../x", "http", "http://a/x"},
+		{"https://a:443/%2e%2E/..", "https", "https://a/"},
+		{"http://a:65535", "http", "http://a:65535/"},
+		{"http://a/a b?c d'#e f'", "http", "http://a/a%20b?c%20d%27#e%20f'"},
+		{"http://a/é,x", "http", "http://a/%C3%A9,x"},
+		{"http://u:p@w@a/x", "http", "http://u:p%40w@a/x"},
+		{"http://[::1]:9/", "http", "http://[::1]:9/"},
+		{"http://0x7f.1/", "http", "http://127.0.0.1/"},
+		{"http://017700000001", "http", "http://127.0.0.1/"},
+		{"http://a%2Eb/", "http", "http://a.b/"},
+		{"http:", "", ""},
+		{"https://", "", ""},
+		{"http://@", "", ""},
+		{"http://a:65536/", "", ""},
+		{"http://a:9x/", "", ""},
+		{"http://a b/", "", ""},
+		{"http://%zz/", "", ""},
+		{"http://[::1", "", ""},
+		{"http://[::1]x/", "", ""},
+		{"http://1.2.3.999/", "", ""},
+		{"http://1.2.3.4.5/", "", ""},
+		{"http://\x00", "", ""},
+		{"nonsense", "", ""},
+		{"C:\\x.png", "c", ""},
+		{"ftp://a/", "ftp", ""},
+		{"data:image/png;base64,x", "data", ""},
+	} {
+		if got := parseLink([]byte(c.text)); got.scheme != c.scheme || got.href != c.href {
+			t.Errorf("parseLink(%q) = %q %q, want %q %q", c.text, got.scheme, got.href, c.scheme, c.href)
+		}
+	}
+	if got, want := Address([]byte("https://me:secret@Example.com:8/x?key=y#z")), "https://example.com:8/x"; got != want {
+		t.Errorf("Address = %q, want %q", got, want)
+	}
+}
+
+func TestIsPrivate(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST.": true, "x.local": true, "x.localhost": true, "127.1": true, "10.0.0.1": true, "172.31.0.1": true,
+		"192.168.1.1": true, "169.254.169.254": true, "0": true, "255.255.255.255": true, "[::1]": true, "[::]": true, "[fd00::1]": true,
+		"[fe80::1]": true, "[::ffff:10.0.0.1]": true, "[64:ff9b::a00:1]": true,
+		"example.com": false, "local": false, "8.8.8.8": false, "172.32.0.1": false, "[2606:4700::1]": false, "[::ffff:8.8.8.8]": false,
+	} {
+		if got := parseLink([]byte("http://" + host + "/")); got.isPrivate() != want || got.scheme == "" {
+			t.Errorf("isPrivate of %s is %v (%+v), want %v", host, !want, got, want)
+		}
+	}
+}
+
+// TestIsBase64 checks what Bun's fetch made of these data: URLs (1.2.27, 1.18.33).
+func TestIsBase64(t *testing.T) {
+	for data, want := range map[string]bool{
+		"": true, "AAAA": true, "AA==": true, "AAA=": true, "-_+/": true, "AAA": true, "AA%41": true, "AAA%3D": true,
+		"A": false, "AA": false, "AA=": false, "AAAA====": false, "AA====": false, "AA AA": false, "AAA%0A": false, "AAA%": false, "AA!A": false,
+	} {
+		if got := IsBase64([]byte(data)); got != want {
+			t.Errorf("IsBase64(%q) = %v, want %v", data, got, want)
+		}
+	}
+	for data, want := range map[string]string{"x": "", "eA": "x", "eA=A": "x", "eHhxx": "xxq", "e%H!h": "xx"} {
+		if got := string(decodeDigits([]byte(data))); got != want {
+			t.Errorf("decodeDigits(%q) = %q, want %q", data, got, want)
+		}
+	}
+}
+
+// TestSendsLink checks which packages send a link as it is; OpenCode downloads the file for others.
+func TestSendsLink(t *testing.T) {
+	for _, c := range []struct{ npm, image, pdf, old string }{ // old: a PDF in 1.2.27
+		{"@ai-sdk/anthropic", "sent", "sent", "downloaded"},
+		{"@ai-sdk/google-vertex/anthropic", "downloaded", "downloaded", "downloaded"},
+		{"@ai-sdk/openai", "sent", "sent", "sent"},
+		{"@openrouter/ai-sdk-provider", "downloaded", "sent", "sent"},
+		{"@ai-sdk/google", "downloaded", "downloaded", "downloaded"},
+		{"@ai-sdk/google-vertex", "sent", "sent", "sent"},
+		{"@ai-sdk/amazon-bedrock", "downloaded", "downloaded", "downloaded"},
+		{Compatible, "downloaded", "downloaded", "downloaded"},
+	} {
+		how := func(version, mime string) string {
+			p := ProfileFor(version)
+			r := builder{traits: p.traits()}
+			r.target = Target{Package: c.npm}
+			r.api = r.target.API(r.Model)
+			if r.sendsLink(mime, parseLink([]byte("https://example.com/x"))) {
+				return "sent"
+			}
+			return "downloaded"
+		}
+		if image, pdf, old := how("1.18.33", "image/png"), how("1.18.33", "application/pdf"), how("1.2.27", "application/pdf"); image != c.image || pdf != c.pdf || old != c.old {
+			t.Errorf("%s: an image is %s, a PDF %s, with 1.2.27 %s; want %+v", c.npm, image, pdf, old, c)
+		}
+	}
+}
