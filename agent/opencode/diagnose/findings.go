@@ -153,8 +153,11 @@ func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
 }
 
 // severity returns how bad a violation in the setting in use is. A rule that only some
-// vendors enforce is latent with another one.
+// vendors enforce is latent with another one, and each rule if a part of the request is unknown.
 func (c *simulation) severity(w request.Violation) repair.Severity {
+	if isRule(w.Rule) && slices.ContainsFunc(c.s.Stray, c.isLinked) {
+		return repair.Latent
+	}
 	r := c.render(c.settings[own])
 	if w.Rule == "R15" && c.env.Reads != nil { // of images; what is attached to a result is sent to any model
 		if _, known := c.env.Reads(r.Model, "image"); !known && !c.isAttachment(w) {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 
 	"mend/agent/opencode/record"
@@ -29,6 +30,22 @@ func TestHiddenFolder(t *testing.T) {
 	s.Stray[0].Place = false
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Note {
 		t.Errorf("Diagnose of something that is no record = %+v, want a note", ds)
+	}
+}
+
+// What the parts behind a link hold is unknown, so that no rule of the request is surely broken
+// (found fault 13.14).
+func TestLinkedParts(t *testing.T) {
+	s := unpack(t, 0, func(damage.Store) {}).load()
+	prompt := s.Messages[0].Ref.Message
+	s.Messages[0].Parts = nil
+	broken := func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
+	if ds := diagnosed(s, Options{Now: fixtureTime}); !slices.ContainsFunc(ds, broken) {
+		t.Errorf("Diagnose without the parts of the first prompt = %s, want something broken", summary(ds))
+	}
+	s.Stray = []session.Stray{{Path: "part/" + prompt, Message: prompt, Why: "it is a link", Link: true}}
+	if ds := diagnosed(s, Options{Now: fixtureTime}); slices.ContainsFunc(ds, broken) {
+		t.Errorf("Diagnose with the parts behind a link = %s, want nothing broken", summary(ds))
 	}
 }
 
