@@ -48,7 +48,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 	defer root.Close()
 	seen := map[string]bool{}
 	for _, ref := range refs {
-		p, _, err := s.layout.Locate(ref)
+		p, _, err := s.locate(change.Op{Ref: ref})
 		if err == nil {
 			err = ctx.Err()
 		}
