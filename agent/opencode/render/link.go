@@ -26,7 +26,8 @@ type link struct {
 // there is none.
 func Address(text []byte) string { return parseLink(text).address }
 
-// parseLink parses a URL. It does not convert a host to ASCII.
+// parseLink parses a URL. It does not convert a host to ASCII. Its time is linear in the text, unlike that
+// of github.com/nlnwa/whatwg-url v0.6.2, which takes 4 s for 16 KB of "@".
 func parseLink(text []byte) link {
 	text = trimURL(text)
 	before, _, _ := bytes.Cut(text, []byte(","))
