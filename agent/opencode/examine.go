@@ -22,7 +22,10 @@ func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options
 }
 
 // Settings implements [agent.Scanner].
-func (s *store) Settings() string { return "models " + s.models.reset() }
+func (s *store) Settings() string {
+	s.projects.Clear()
+	return "models " + s.models.reset()
+}
 
 // quickCheck is diagnose for a session in which nothing is wrong, without building
 // the session. If the examination does not last, the session must be diagnosed.

@@ -36,6 +36,15 @@ func (s *store) folder(path string) string {
 // "" if that is not known, and for a database. OpenCode takes the innermost .git above the folder, in which it has
 // stored the id; without a .git the project is global.
 func (s *store) projectOf(folder string) string {
+	if id, ok := s.projects.Load(folder); ok {
+		return id.(string)
+	}
+	id := s.findProject(folder)
+	s.projects.Store(folder, id)
+	return id
+}
+
+func (s *store) findProject(folder string) string {
 	if s.tree == nil || !filepath.IsAbs(folder) || folderFault(folder) != "" || !hasLocalParent(folder) && !s.isHere() {
 		return ""
 	}

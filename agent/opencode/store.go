@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"mend/agent"
@@ -50,7 +51,8 @@ type store struct {
 	warn   func(string)
 	models *models
 	usage
-	checked checkedSessions
+	checked  checkedSessions
+	projects sync.Map // results of projectOf, by folder, until the next Settings
 }
 
 var (

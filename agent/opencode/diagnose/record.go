@@ -199,6 +199,9 @@ func findUnlisted(c *simulation) (fs []fault) {
 		f := fault{Ref: c.s.Info.Ref, Detail: "project", Text: says}
 		if !c.s.Info.IsRow() && c.settings[own].profile.Tree() {
 			f.Severity, f.Text = repair.Broken, says+" It answers no prompt in the session there, either."
+			if at := c.projectFolder(); at != "" {
+				f.Severity, f.Text = repair.Latent, f.Text+" In "+at+", which may still be a folder of the session's project, it does."
+			}
 		}
 		fs = append(fs, f)
 	}
@@ -207,6 +210,20 @@ func findUnlisted(c *simulation) (fs []fault) {
 		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
 	}
 	return fs
+}
+
+// projectFolder returns the folder of the session's project if the agent uses it as that project, or
+// may. It is "" for the project global, whose folder is no place of work.
+func (c *simulation) projectFolder() string {
+	project := c.s.Info.Ref.Project
+	at := textAt(c.s.ProjectRow.Data, "worktree")
+	if project == "global" || at == "" || at == "/" || c.env.Missing == nil || c.env.Missing(at) {
+		return ""
+	}
+	if now := c.env.projectOf(at); now != "" && now != project {
+		return ""
+	}
+	return at
 }
 
 func isArchived(s *record.Session) bool {
