@@ -258,21 +258,20 @@ func (g *generator) namesOtherID(ts *testStore) bool {
 	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "name" && d.Record == ts.session })
 }
 
-// noFolder reports whether the session's folder is one that another machine may have. The
-// newest version answers no prompt there; it depends on the machine.
-func (g *generator) noFolder(ts *testStore) bool {
-	var answer struct{ Sessions []struct{ Directory string } }
-	ts.runJSON(&answer, "scan", ts.session)
-	if len(answer.Sessions) != 1 || !schema.IsAbsolute(answer.Sessions[0].Directory) {
+// noFolder reports whether the session's folder is one that another machine may have, or mend says that the
+// folder in which the session works does not exist. The newest version answers no prompt there; it depends on
+// the machine.
+func (g *generator) noFolder(ts *testStore, o opinion) bool {
+	if ts.version != "1.18.33" {
 		return false
 	}
-	_, err := os.Stat(answer.Sessions[0].Directory)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-// lacksFolder reports whether mend says that the folder in which the session works does not exist,
-// which is latent.
-func (o opinion) lacksFolder() bool {
+	var answer struct{ Sessions []struct{ Directory string } }
+	ts.runJSON(&answer, "scan", ts.session)
+	if len(answer.Sessions) == 1 && schema.IsAbsolute(answer.Sessions[0].Directory) {
+		if _, err := os.Stat(answer.Sessions[0].Directory); errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "folder" && d.Severity == "latent" })
 }
 
@@ -365,7 +364,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
 		}
-		if verdict == opencode.Dead && ts.version == "1.18.33" && (g.noFolder(ts) || o.lacksFolder()) {
+		if verdict == opencode.Dead && g.noFolder(ts, o) {
 			return "dead, a folder that does not exist", ""
 		}
 		return "", said
@@ -444,11 +443,8 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
 		}
 		if real.Verdict == opencode.Dead {
-			if o, wrong := g.ask(ts); wrong == "" && o.otherModel() {
-				outcome += ", for a model that is not configured"
-				real.Verdict = opencode.Alive
-			} else if o.linkUnserved(real) {
-				outcome += ", but a link that nothing serves is left"
+			if left := g.leftLatent(ts, real); left != "" {
+				outcome += ", " + left
 				real.Verdict = opencode.Alive
 			}
 		}
@@ -469,6 +465,22 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 		return "", fmt.Sprintf("%s; undo did not restore the store (-want +got):\n%.1500s", said, d)
 	}
 	return outcome, ""
+}
+
+// leftLatent returns why a repaired session is dead all the same, if mend says that this is latent.
+func (g *generator) leftLatent(ts *testStore, real opencode.Result) string {
+	o, wrong := g.ask(ts)
+	switch {
+	case wrong != "":
+		return ""
+	case o.otherModel():
+		return "for a model that is not configured"
+	case o.linkUnserved(real):
+		return "but a link that nothing serves is left"
+	case g.noFolder(ts, o):
+		return "but its folder does not exist"
+	}
+	return ""
 }
 
 // sent returns the messages of a request, with another word instead of the prompt.
