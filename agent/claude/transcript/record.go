@@ -223,6 +223,8 @@ func newBlock(raw []byte) *Block {
 		} else {
 			b.Signature = text("signature")
 		}
+	case request.Summary: // not seen in a transcript
+		b.Text, _ = v.Get("content").Text()
 	case request.RedactedThinking:
 		b.Signature = text("data")
 	case request.ToolUse:
