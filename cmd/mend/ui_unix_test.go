@@ -26,6 +26,11 @@ func TestUI(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			ts := newTestStore(t, i)
 			damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
+			damage.Edit(ts, ts.path, ts.session, func(s damage.Store) {
+				if db, ok := s.(damage.Database); ok { // no machine has that folder's parent
+					db.SQL("update session set directory = '/no-such-user/project'")
+				}
+			})
 			damaged := ts.snapshot()
 			s, code := ts.startUI()
 			s.waitShown("1 broken")
