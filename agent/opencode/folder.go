@@ -13,6 +13,7 @@ import (
 
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
+	"mend/agent/opencode/record"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
 	"mend/session"
@@ -56,7 +57,7 @@ func (s *store) findProject(folder string) string {
 		case err == nil || !errors.Is(err, fs.ErrNotExist):
 			return ""
 		case at == filepath.Dir(at):
-			return globalProject
+			return record.GlobalProject
 		}
 	}
 }
@@ -74,9 +75,6 @@ func idIn(path string) string {
 	}
 	return ""
 }
-
-// globalProject is the project of the folders that are in no repository.
-const globalProject = "global"
 
 // folderFault returns why the path leads to no folder, "" if it does or if that is not known.
 func folderFault(path string) string {

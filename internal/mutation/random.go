@@ -44,9 +44,9 @@ func (s *Store) random(r *rand.Rand) Mutation {
 		return s.randomEntry(r)
 	case n < 48 && s.db != nil:
 		return s.randomColumn(r)
-	case n < 51 && s.has("event_sequence"):
+	case n < 51 && s.db != nil && HasTable(s.db, "event_sequence"):
 		return randomEvents(r)
-	case n < 53 && s.has("event_sequence"):
+	case n < 53 && s.db != nil && HasTable(s.db, "event_sequence"):
 		return randomWorkspace(r)
 	default:
 		return s.randomJSON(r)

@@ -60,12 +60,9 @@ func (s *Store) openDatabase() error {
 	return err
 }
 
-// has reports whether the store is a database with that table.
-func (s *Store) has(table string) bool {
-	if s.db == nil {
-		return false
-	}
-	st, _, err := s.db.Prepare("select 1 from " + table)
+// HasTable reports whether a database has that table, which not every version has.
+func HasTable(db *sqlite3.Conn, table string) bool {
+	st, _, err := db.Prepare("select 1 from " + table)
 	if err == nil {
 		_ = st.Close()
 	}
@@ -228,7 +225,7 @@ func Copy(from, to string) error {
 	})
 }
 
-// delete removes a message or a part.
+// delete removes a message, a part, or the file of a session.
 func (s *Store) delete(r *Record) error {
 	if r.Table == "project" || r.Table == "session" && s.db != nil {
 		return ErrNoChange

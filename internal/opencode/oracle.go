@@ -235,9 +235,8 @@ func (o *Oracle) exchange(path string) error {
 	defer func() { _ = db.Close() }()
 	script := []string{"pragma foreign_keys = off", "attach " + sqlite3.Quote(path) + " as changed", "begin immediate"}
 	tables := []string{"project", "session", "message", "part"}
-	for _, table := range []string{"workspace", "event_sequence", "event"} { // that not every version has
-		if st, _, err := db.Prepare("select 1 from " + table); err == nil {
-			_ = st.Close()
+	for _, table := range []string{"workspace", "event_sequence", "event"} {
+		if mutation.HasTable(db, table) {
 			tables = append(tables, table)
 		}
 	}

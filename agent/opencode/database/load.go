@@ -241,10 +241,9 @@ func (c *conn) findProject(s *record.Session, project session.Col) error {
 	if err != nil {
 		return err
 	}
-	const global = "global"
 	isHash := len(s.Project) == 40 && strings.Trim(s.Project, "0123456789abcdef") == ""
-	made := isHash && (s.Home == "" || s.Home == global) // the agent creates it
-	s.ProjectMissing = s.Project != global && !made
+	made := isHash && (s.Home == "" || s.Home == record.GlobalProject) // the agent creates it
+	s.ProjectMissing = s.Project != record.GlobalProject && !made
 	return c.loadWorkspace(s)
 }
 

@@ -217,7 +217,7 @@ func findUnlisted(c *simulation) (fs []fault) {
 func (c *simulation) projectFolder() string {
 	project := c.s.Info.Ref.Project
 	at := textAt(c.s.ProjectRow.Data, "worktree")
-	if project == "global" || at == "" || at == "/" || c.env.Missing == nil || c.env.Missing(at) {
+	if project == record.GlobalProject || at == "" || at == "/" || c.env.Missing == nil || c.env.Missing(at) {
 		return ""
 	}
 	if now := c.env.projectOf(at); now != "" && now != project {
@@ -233,19 +233,16 @@ func isArchived(s *record.Session) bool {
 }
 
 func whyStray(_ *simulation, f fault) string {
-	if f.Code == "listed" {
+	switch f.Code {
+	case "listed":
 		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", f.Text)
-	}
-	if f.Code == "unnamed" {
+	case "unnamed":
 		return fmt.Sprintf("A session is not examined, because mend cannot use its id (%s).", f.Text)
-	}
-	if f.Code == "hidden" {
+	case "hidden":
 		return fmt.Sprintf("The contents here are unknown: %s.", f.Text)
-	}
-	if f.Code == "place" {
+	case "place":
 		return fmt.Sprintf("OpenCode stores records in a folder here, and answers no prompt without it: %s.", f.Text)
-	}
-	if f.Code == "linked" {
+	case "linked":
 		return fmt.Sprintf("OpenCode follows this link and mend does not, so the contents are unknown: %s.", f.Text)
 	}
 	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Text, "an unknown place"))

@@ -90,7 +90,7 @@ func projectRowFixes(k *facts, _ fault) []fix {
 		names = append(names, f.Field)
 	}
 	row, c, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, func([]byte, schema.Source) []byte {
-		if s.ProjectRow.Ref.Project == "global" {
+		if s.ProjectRow.Ref.Project == record.GlobalProject {
 			return []byte(`"/"`)
 		}
 		return jsonedit.Quote(s.Directory)

@@ -8,6 +8,9 @@ import (
 	"mend/session"
 )
 
+// GlobalProject is the id of the project of the folders that are in no repository.
+const GlobalProject = "global"
+
 // A Session is a stored conversation.
 type Session struct {
 	session.Head

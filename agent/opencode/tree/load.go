@@ -150,7 +150,7 @@ func (tr *treeReader) otherProject(s *record.Session) string {
 	if !tr.layout.opensAllFiles || project == "" || project == ref.Project {
 		return ""
 	}
-	if ref.Project == "global" && !tr.hasProject(project) {
+	if ref.Project == record.GlobalProject && !tr.hasProject(project) {
 		return ""
 	}
 	ref.Project = project
