@@ -28,6 +28,9 @@ type Options struct {
 	// MaxRecord is the size in bytes of the largest data of a row that is read; 0 for
 	// SQLite's own limit.
 	MaxRecord int64
+	// Check, if not nil, is called in each transaction before anything else reads or writes. Its
+	// error ends the transaction.
+	Check func(*Conn) error
 }
 
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.

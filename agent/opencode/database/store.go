@@ -36,7 +36,8 @@ type Store struct {
 
 // Open opens the database at path, or the one in the folder at path. It reads its header
 // and checks its side files; the schema is checked by the first read. It writes nothing.
-// The error wraps [sqlstore.ErrUnusable] or is the system's.
+// The error wraps [sqlstore.ErrUnusable], and [ErrNewer] as well if a newer generation of
+// OpenCode uses it, or is the system's.
 func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()
@@ -46,10 +47,14 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	db, err := sqlstore.Open(file, tables(), sqlstore.Options{
-		Step: o.Step, BusyTimeout: o.BusyTimeout, MaxRecord: o.MaxRecord,
+		Step: o.Step, BusyTimeout: o.BusyTimeout, MaxRecord: o.MaxRecord, Check: checkGeneration,
 	})
 	if err != nil {
 		return nil, err
+	}
+	// Any other error is that of the first read.
+	if err := db.View(context.Background(), func(*sqlstore.Conn) error { return nil }); errors.Is(err, ErrNewer) {
+		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	s := &Store{Store: db, opt: o}
 	s.hashers.New = func() any { return new(stampHasher) }
