@@ -189,3 +189,29 @@ func TestScanOfChangingDatabase(t *testing.T) {
 	b.must(err)
 	b.wantRescan("then", true, 0, "orphans of ses_gone")
 }
+
+// A look finds what another program has changed since the last scan, and ends with the time that it
+// may take.
+func TestLook(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode11833)
+	c, err := Open(b.opt)
+	b.must(err)
+	want := func(when string, broken int) {
+		t.Helper()
+		switch s, err := c.Look(t.Context(), time.Minute); {
+		case err != nil || s == nil:
+			t.Fatalf("%s: Look = %v, %v", when, s, err)
+		case s.Broken != broken || s.Time.IsZero():
+			t.Errorf("%s: %d broken at %v, want %d", when, s.Broken, s.Time, broken)
+		}
+	}
+	want("at first", 0)
+	b.alter(`UPDATE part SET data = 'x'`)
+	want("after a change from outside", 1)
+	if s, err := c.Look(t.Context(), 0); s != nil || err != nil {
+		t.Errorf("without time: Look = %v, %v, want neither", s, err)
+	}
+	if last := c.LastScan(); last == nil || last.Broken != 1 {
+		t.Errorf("the last scan: %+v, want that of the look", last)
+	}
+}

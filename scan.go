@@ -29,8 +29,12 @@ type Finding struct {
 	Err       error // why the session could not be examined; the rest is then empty
 }
 
-// Severity returns the worst severity of the diagnoses, 0 for a healthy session.
+// Severity returns the worst severity of the diagnoses, 0 for a healthy session. A session that
+// could not be examined is broken.
 func (f *Finding) Severity() repair.Severity {
+	if f.Err != nil {
+		return repair.Broken
+	}
 	var worst repair.Severity
 	for _, d := range f.Diagnoses {
 		if worst == 0 || d.Severity < worst {

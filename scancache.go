@@ -17,13 +17,29 @@ import (
 // A Summary is what a scan of a whole store found.
 type Summary = scancache.Summary
 
-// LastScan returns the summary of the last [Client.ScanAll] of this store, and whether
-// there is one.
-func (c *Client) LastScan() (s Summary, ok bool) {
-	if last := c.cache().Summary(); last != nil {
-		return *last, true
+// LastScan returns the summary of the last [Client.ScanAll] of this store; nil if there is none,
+// or if mend has changed the store since.
+func (c *Client) LastScan() *Summary { return c.cache().Summary() }
+
+// Look is [Client.ScanAll] with its summary alone, as far as it gets within a limited time, which
+// is enough where little has changed since the last scan. The summary is nil if that was not
+// enough. The error is that of listing the sessions.
+func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error) {
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	cached := c.Cached()
+	heads, err := cached.Sessions(limited)
+	var s Summary
+	if err == nil {
+		for f := range cached.ScanAll(limited, heads) {
+			s.Add(f.Session, f.Severity(), f.Busy, f.Err)
+		}
 	}
-	return Summary{}, false
+	if limited.Err() != nil {
+		return nil, ctx.Err()
+	}
+	s.Time = c.opt.Now()
+	return &s, err
 }
 
 // Cached returns a copy of the client that is for scans alone: as long as the store has

@@ -29,7 +29,7 @@ type contents struct {
 }
 
 // format is what a file begins with. Its number is raised with every change of the format.
-const format = "mend scan 4\n"
+const format = "mend scan 5\n"
 
 var errDamaged = errors.New("the cache is damaged")
 

@@ -177,3 +177,14 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// A session that could not be examined is broken.
+func TestSummary(t *testing.T) {
+	var s Summary
+	s.Add(session.Head{ID: "ses_1", Title: "a"}, repair.Broken, false, errDamaged)
+	s.Add(session.Head{ID: "ses_2"}, repair.Broken, false, nil)
+	s.Add(session.Head{ID: "ses_3"}, repair.Note, true, nil)
+	if s.Sessions != 3 || s.Broken != 2 || s.Failed != 1 || s.Busy != 1 || s.Healthy() != 1 || len(s.Worst) != 2 {
+		t.Errorf("%+v, %d healthy; want 2 of 3 broken, 1 of them failed, 1 healthy, 2 named", s, s.Healthy())
+	}
+}

@@ -12,7 +12,7 @@ import (
 // A Summary is what a scan of a whole store found.
 type Summary struct {
 	Sessions int              `json:"sessions"`
-	Broken   int              `json:"broken"`
+	Broken   int              `json:"broken"` // with those that could not be examined
 	Latent   int              `json:"latent"`
 	Busy     int              `json:"busy"`
 	Failed   int              `json:"failed"` // could not be examined
@@ -30,9 +30,9 @@ type SummarySession struct {
 
 const worstKept = 20
 
-// Add counts a session that was scanned. worst is the worst severity of its
-// diagnoses, 0 for none; err is why it could not be examined. A session without an
-// id stands for records of no session, and is not counted as one.
+// Add counts a session that was scanned. worst is the worst severity of its diagnoses, 0 for
+// none; err is why it could not be examined, and worst is then [repair.Broken]. A session without
+// an id stands for records of no session, and is not counted as one.
 func (s *Summary) Add(head session.Head, worst repair.Severity, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
@@ -40,22 +40,23 @@ func (s *Summary) Add(head session.Head, worst repair.Severity, busy bool, err e
 	if busy {
 		s.Busy++
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		s.Failed++
-	case worst == repair.Broken:
+	}
+	switch worst {
+	case repair.Broken:
 		s.Broken++
 		if len(s.Worst) < worstKept {
 			s.Worst = append(s.Worst, SummarySession{head.ID, head.Title, head.Directory, max(head.Updated, head.Created)})
 		}
-	case worst == repair.Latent:
+	case repair.Latent:
 		s.Latent++
 	}
 }
 
 // Healthy returns the number of sessions with nothing but notes.
 func (s *Summary) Healthy() int {
-	return max(0, s.Sessions-s.Broken-s.Latent-s.Failed)
+	return max(0, s.Sessions-s.Broken-s.Latent)
 }
 
 // sameCounts reports whether two summaries differ in nothing but their time.

@@ -14,6 +14,7 @@ import (
 	"mend/journal"
 	"mend/live"
 	"mend/repair"
+	"mend/session"
 	"mend/txn"
 	"mend/undo"
 )
@@ -164,8 +165,11 @@ func hint(err error) string {
 		none     *noCulpritError
 		large    *repair.TooLargeError
 		linked   *change.LinkedError
+		size     *session.SizeError
 	)
 	switch {
+	case errors.As(err, &size):
+		return "copy the store to a machine with more memory, and name it there with --store PATH"
 	case errors.As(err, &linked):
 		return "nothing was changed. When the file is separated, run the command again"
 	case errors.As(err, &changed):

@@ -274,9 +274,10 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 		}
 		shown = append(shown, findingJSON(f))
 		a.printHeader(f.Session)
-		if len(f.Diagnoses) == 0 && f.Err == nil {
+		if f.Severity() == 0 {
 			a.printf("Nothing is wrong with this session.\n")
 		}
+		a.printUnexamined(f)
 		for _, d := range f.Diagnoses {
 			a.printf("\n%s %s\n%s\n", severityWord(d.Severity), escape(d.Ref.String()), a.wrapped(escape(d.Why)))
 			for _, t := range findTopics(topics, d.Rule) {
@@ -394,7 +395,7 @@ var wordTopics = []topicJSON{
 	{Code: "nothing to do", Kind: kindState, Meaning: "In JSON: nothing in the session needs a change."},
 
 	{Code: "healthy", Kind: kindWord, Meaning: "No fault was found in the session."},
-	{Code: "unknown", Kind: kindWord, Meaning: "The session could not be examined. The reason is next to it."},
+	{Code: "cannot be examined", Kind: kindWord, Meaning: "mend cannot read the session, so it counts as broken. The reason is next to it."},
 	{Code: "busy", Kind: kindWord, Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."},
 	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."},
 	{Code: "dry run", Kind: kindWord, Meaning: "Everything except the change: mend shows what it would do and writes nothing."},

@@ -138,9 +138,6 @@ func findingJSON(f mend.Finding) sessionJSON {
 }
 
 func severityName(f mend.Finding) string {
-	if f.Err != nil {
-		return "unknown"
-	}
 	if s := f.Severity(); s != 0 {
 		return s.String()
 	}

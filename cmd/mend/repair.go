@@ -219,7 +219,7 @@ func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []session.He
 	bar := a.progress(len(heads), "scanning")
 	defer bar.clear()
 	for f := range c.Scan(ctx, heads) {
-		if f.Err != nil || f.Severity() == repair.Broken {
+		if f.Severity() == repair.Broken {
 			some = append(some, f.Session)
 		}
 		bar.step()

@@ -190,10 +190,10 @@ func (r *scanReport) add(f mend.Finding) {
 		r.fixable++
 	}
 	switch {
-	case r.flags.broken && f.Err == nil && severity != repair.Broken, r.classes != nil && f.Err == nil && severity == 0:
+	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
 	case r.asJSON:
 		r.json = append(r.json, findingJSON(f))
-	case r.flags.all || f.Err != nil || severity != 0 && (severity <= repair.Latent || r.named):
+	case r.flags.all || severity != 0 && (severity <= repair.Latent || r.named):
 		r.shown = append(r.shown, f)
 	}
 }
@@ -242,7 +242,7 @@ func (r *scanReport) printTable(all []session.Head) {
 		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
 		cells := r.sessionCells(f.Session)
 		if f.Err != nil {
-			word, cells[len(cells)-1] = bad("unknown"), titleOf(f.Session)+": "+oneLine(f.Err.Error(), 500)
+			cells[len(cells)-1] = titleOf(f.Session)+": "+oneLine(f.Err.Error(), 500)
 		}
 		rows[i] = append([]string{word, bold(short[f.Session.ID]), what}, cells...)
 	}
@@ -255,12 +255,12 @@ func (r *scanReport) printTable(all []session.Head) {
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
-		word := string(f.Diagnoses[i].Class)
+		word, more := string(f.Diagnoses[i].Class), " and %d more"
 		if r.isNarrow() {
-			word = f.Diagnoses[i].Rule
+			word, more = f.Diagnoses[i].Rule, " +%d"
 		}
 		if n := len(f.Diagnoses) - 1; n > 0 {
-			word += fmt.Sprintf(" +%d", n)
+			word += fmt.Sprintf(more, n)
 		}
 		words = append(words, word)
 	}
@@ -309,14 +309,8 @@ func (a *app) printStore(c *mend.Client) {
 // it was diagnosed.
 func (a *app) printFinding(f mend.Finding, all bool) {
 	defer a.bufferOutput()()
-	word := severityWord(f.Severity())
-	if f.Err != nil {
-		word = bad("unknown")
-	}
-	a.printf("%s\n", cutLine(word+"  "+a.sessionLine(f.Session), a.width))
-	if f.Err != nil {
-		a.sayIndented(bad("cannot be examined:") + " " + escape(f.Err.Error()))
-	}
+	a.printf("%s\n", cutLine(severityWord(f.Severity())+"  "+a.sessionLine(f.Session), a.width))
+	a.printUnexamined(f)
 	if f.Busy {
 		a.printf("    %s\n", warn("busy: the agent is using it"))
 	}
@@ -329,6 +323,17 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 		}
 	}
 	a.printf("\n")
+}
+
+// printUnexamined prints why a session could not be examined, and what to do about it.
+func (a *app) printUnexamined(f mend.Finding) {
+	if f.Err == nil {
+		return
+	}
+	a.sayIndented(bad("cannot be examined:") + " " + escape(f.Err.Error()))
+	if h := a.hint(f.Err); h != "" {
+		a.sayIndented(faint(h))
+	}
 }
 
 func (a *app) printDiagnosis(d repair.Diagnosis) {
@@ -348,9 +353,12 @@ func (a *app) printDiagnosis(d repair.Diagnosis) {
 // printSummary prints the totals and the next command.
 func (r *scanReport) printSummary() {
 	s := r.summary
-	text := fmt.Sprintf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
-	if s.Busy > 0 {
-		text += fmt.Sprintf(", %d busy", s.Busy)
+	text := fmt.Sprintf("%s: %s, %d latent, %d healthy", count(s.Sessions, "session"), brokenCount(&s), s.Latent, s.Healthy())
+	switch {
+	case s.Busy > 0 && s.Sessions == 1:
+		text += " (an agent may still be writing it)"
+	case s.Busy > 0:
+		text += fmt.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
 	}
 	r.say("%s.", text)
 	words := []string{"repair"}
@@ -361,9 +369,9 @@ func (r *scanReport) printSummary() {
 		words = append(words, "--here")
 	}
 	switch {
-	case s.Broken > 0:
+	case s.Broken > s.Failed:
 		r.say("Next: run %s to preview and fix them (asks first).", command(r.cmdline(words...)))
-	case r.fixable > 0:
+	case r.fixable > 0 && s.Broken == 0:
 		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline(append(words, "--latent")...)))
 	}
 }

@@ -33,7 +33,7 @@ func (a *app) statusVerb() *cobra.Command {
 // A statusJSON is the answer of status.
 type statusJSON struct {
 	Stores     []storeJSON    `json:"stores"`
-	LastScan   *mend.Summary  `json:"lastScan"`   // of all stores in use; null if one of them changed since its last scan, or cannot be used
+	LastScan   *mend.Summary  `json:"lastScan"`   // of all stores in use, as they are now; null if one of them could not be checked in a short time, or cannot be used
 	LastRepair *repairJSON    `json:"lastRepair"` // the newest that is not undone
 	Pending    []repairJSON   `json:"pending"`
 	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
@@ -53,7 +53,10 @@ type storeJSON struct {
 	Path     string        `json:"path"`
 	Layout   string        `json:"layout"`
 	InUse    bool          `json:"inUse"`
-	LastScan *mend.Summary `json:"lastScan"` // null if the store changed since, or is not in use
+	LastScan *mend.Summary `json:"lastScan"` // of the store as it is now; null if that takes long to find out, or if it is not in use
+
+	earlier *mend.Summary // of the last scan, if LastScan is nil
+	unread  bool          // the sessions cannot be listed
 }
 
 // status answers what the verb says. The error is the worst of the stores that cannot be used: the
@@ -64,10 +67,11 @@ func (a *app) status(ctx context.Context) error {
 		return left
 	}
 	var s statusJSON
-	pending, conflicted, err := a.addStores(&s, clients)
+	pending, conflicted, unread, err := a.addStores(ctx, &s, clients)
 	if err != nil {
 		return err
 	}
+	left = worst(left, unread)
 	if left != nil {
 		s.LastScan = nil
 	}
@@ -120,9 +124,13 @@ func (a *app) readableStores(ctx context.Context) (all []*mend.Client, left erro
 	return all, left
 }
 
-// addStores adds the stores and the last scans of those in use to the status. It returns the entries
-// of the latter that are pending or conflicted.
-func (a *app) addStores(s *statusJSON, inUse []*mend.Client) (pending, conflicted []change.Entry, err error) {
+// lookTime is how long the status looks at a store for what has changed since the last scan.
+const lookTime = 2 * time.Second
+
+// addStores adds the stores to the status, and what a look at those that mend reads finds. It returns
+// the entries of the latter that are pending or conflicted, and the worst error of those that cannot be
+// read.
+func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client) (pending, conflicted []change.Entry, unread, err error) {
 	for _, l := range a.opt.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
@@ -130,22 +138,27 @@ func (a *app) addStores(s *statusJSON, inUse []*mend.Client) (pending, conflicte
 	for _, c := range inUse {
 		entries, err := c.Pending()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		pending = append(pending, entries...)
 		if entries, err = c.Conflicted(); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		conflicted = append(conflicted, entries...)
-		var last *mend.Summary
-		if l, ok := c.LastScan(); ok {
-			last = &l
+		earlier := c.LastScan()
+		last, err := c.Look(ctx, lookTime)
+		if ctx.Err() != nil {
+			return nil, nil, nil, ctx.Err()
+		}
+		if err != nil {
+			last, unread = nil, a.skipStore(ctx, unread, err)
 		}
 		scans = append(scans, last)
-		s.Stores = markUsed(s.Stores, c.Store(), last)
+		used := usedStore(&s.Stores, c.Store())
+		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
 	}
 	s.LastScan = sumScans(scans)
-	return pending, conflicted, nil
+	return pending, conflicted, unread, nil
 }
 
 // settingsNotes returns what a user should know of the settings.
@@ -173,16 +186,15 @@ func (a *app) setAnswers(v any) error {
 	return nil
 }
 
-// markUsed marks a store that the other verbs use, with its last scan. It adds the store if it is
-// not in the list.
-func markUsed(stores []storeJSON, id change.StoreID, last *mend.Summary) []storeJSON {
-	for i := range stores {
-		if path, err := filepath.EvalSymlinks(stores[i].Path); err == nil && path == id.Root {
-			stores[i].InUse, stores[i].LastScan = true, last
-			return stores
+// usedStore returns the store in the list, which it adds if it is not there.
+func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
+	for i, st := range *stores {
+		if path, err := filepath.EvalSymlinks(st.Path); err == nil && path == id.Root {
+			return &(*stores)[i]
 		}
 	}
-	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true, LastScan: last})
+	*stores = append(*stores, storeJSON{Path: id.Root, Layout: id.Kind})
+	return &(*stores)[len(*stores)-1]
 }
 
 // nextCommand returns the command that the user should run next, and what it does.
@@ -196,8 +208,10 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend resolve " + conflicted[0].ID, "resolve the conflict; mend show " + conflicted[0].ID + " shows it"
 	case s.LastScan == nil:
 		return "mend scan", "check all sessions"
-	case s.LastScan.Broken > 0:
+	case s.LastScan.Broken > s.LastScan.Failed:
 		return "mend repair", "preview and fix the broken sessions (asks first)"
+	case s.LastScan.Failed > 0:
+		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.Latent > 0:
 		return "mend repair --latent", "also fix what would fail with another version or setting (asks first)"
 	case onlyTranscripts(s.Stores) && !hasPlugin(s.Plugins, claude.Agent{}.Name()):
@@ -223,7 +237,9 @@ func onlyTranscripts(all []storeJSON) bool {
 func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.Entry) {
 	defer a.bufferOutput()()
 	rows := a.storeRows(s)
-	rows = append(rows, textRow{"Sessions", a.sessionsText(s)})
+	if text := a.sessionsText(s); text != "" {
+		rows = append(rows, textRow{"Sessions", text})
+	}
 	for _, e := range pending {
 		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
 	}
@@ -271,7 +287,7 @@ func (a *app) storeRows(s statusJSON) []textRow {
 	for _, st := range s.Stores {
 		text := escape(shortenHome(st.Path)) + "  " + faint(st.Layout)
 		if st.InUse && len(s.Stores) > 1 {
-			text += "  " + good("in use")
+			text += "  " + good("read by mend")
 		}
 		rows = append(rows, textRow{"Store", text})
 	}
@@ -293,29 +309,33 @@ func sumScans(all []*mend.Summary) *mend.Summary {
 // maxWorst is how many broken sessions the status names.
 const maxWorst = 5
 
-// sessionsText returns the counts of the last scans, and the newest broken sessions. If a store was
-// not scanned since its last change, each store has a line of its own.
+// sessionsText returns what is known of the sessions, and the newest broken ones. If not all stores
+// could be checked, each has a line of its own.
 func (a *app) sessionsText(s statusJSON) string {
 	var lines []string
 	last := s.LastScan
-	if last == nil {
+	if last != nil {
+		lines = []string{scanText(last)}
+	} else {
 		last = &mend.Summary{}
 		for _, st := range s.Stores {
 			if !st.InUse {
 				continue
 			}
 			line := scanText(st.LastScan)
-			if st.LastScan != nil {
+			switch {
+			case st.LastScan != nil:
 				last.Worst = append(last.Worst, st.LastScan.Worst...)
+			case st.unread:
+				line = bad("cannot be read")
+			case st.earlier != nil:
+				line = "at the last scan, " + age(time.Since(st.earlier.Time)) + ": " + countsText(st.earlier)
 			}
 			if len(s.Stores) > 1 {
 				line = escape(shortenHome(st.Path)) + ": " + line
 			}
 			lines = append(lines, line)
 		}
-	}
-	if len(lines) == 0 {
-		lines = []string{scanText(s.LastScan)}
 	}
 	var heads []session.Head
 	for _, w := range last.Worst {
@@ -333,22 +353,37 @@ func (a *app) sessionsText(s statusJSON) string {
 	return strings.Join(lines, "\n")
 }
 
-// scanText returns the counts of the last scan.
+// scanText returns the counts of a scan of the store as it is now; nil says that there is none.
 func scanText(l *mend.Summary) string {
 	if l == nil {
-		return "not checked since the last change"
+		return "not checked yet"
 	}
+	return countsText(l) + " (checked " + age(time.Since(l.Time)) + ")"
+}
+
+// countsText returns the counts of a scan.
+func countsText(l *mend.Summary) string {
 	text := count(l.Sessions, "session") + ": "
 	switch {
 	case l.Broken > 0:
-		text += bad(fmt.Sprintf("%d broken", l.Broken))
+		text += bad(brokenCount(l))
 	default:
 		text += good("none broken")
 	}
 	if l.Latent > 0 {
 		text += fmt.Sprintf(", %d latent", l.Latent)
 	}
-	return text + " (checked " + age(time.Since(l.Time)) + ")"
+	return text
+}
+
+// brokenCount returns the number of broken sessions, and of those among them that could not be
+// examined.
+func brokenCount(s *mend.Summary) string {
+	text := fmt.Sprintf("%d broken", s.Broken)
+	if s.Failed > 0 {
+		text += fmt.Sprintf(" (%d cannot be examined)", s.Failed)
+	}
+	return text
 }
 
 // claudeText says what the hook does in the settings of Claude Code; "" if there is none.

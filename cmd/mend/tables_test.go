@@ -264,3 +264,21 @@ func TestTables(t *testing.T) {
 		t.Errorf("the screens are not those of %s; -update writes it (-golden +found):\n%s", tablesGolden, diff)
 	}
 }
+
+// Where a store could not be checked in time, the status says what the last scan found, and when.
+func TestEarlierScan(t *testing.T) {
+	last := &mend.Summary{Sessions: 3, Broken: 2, Failed: 1, Time: time.Now().Add(-2 * time.Hour)}
+	for _, r := range []struct {
+		st   storeJSON
+		want string
+	}{
+		{storeJSON{InUse: true, earlier: last}, "at the last scan, 2 hours ago: 3 sessions: 2 broken (1 cannot be examined)"},
+		{storeJSON{InUse: true, earlier: last, unread: true}, "cannot be read"},
+		{storeJSON{InUse: true}, "not checked yet"},
+		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined) (checked 2 hours ago)"},
+	} {
+		if got := (&app{}).sessionsText(statusJSON{Stores: []storeJSON{r.st}}); got != r.want {
+			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
+		}
+	}
+}

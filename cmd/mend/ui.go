@@ -193,7 +193,7 @@ func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
 		s.Class = strings.TrimSpace("busy " + s.Class)
 	}
 	worst := f.Severity()
-	if f.Err == nil && worst == 0 {
+	if worst == 0 {
 		worst = repair.Note + 1
 	}
 	const years = 1 << 43 // more milliseconds than any time has

@@ -22,7 +22,7 @@ import (
 // A Session is a line of the list.
 type Session struct {
 	ID, Store string // together they name the session
-	Severity  string // "broken", "latent", "note", "healthy" or "unknown"
+	Severity  string // "broken", "latent", "note" or "healthy"
 	Class     string // what is wrong, in a few words
 	Age       string
 	Title     string
@@ -534,8 +534,5 @@ func (m *model) counts() string {
 		n[s.Severity]++
 	}
 	text := fmt.Sprintf("%d broken, %d latent, %d healthy", n["broken"], n["latent"], n["healthy"]+n["note"])
-	if n["unknown"] > 0 {
-		text += fmt.Sprintf(", %d unknown", n["unknown"])
-	}
 	return text
 }
