@@ -396,6 +396,7 @@ var wordTopics = []topicJSON{
 
 	{Code: "healthy", Kind: kindWord, Meaning: "No fault was found in the session."},
 	{Code: "cannot be examined", Kind: kindWord, Meaning: "mend cannot read the session, so it counts as broken. The reason is next to it."},
+	{Code: "unknown", Kind: kindWord, Meaning: "In JSON answers of earlier versions: the session could not be examined. Such a session is broken now."},
 	{Code: "busy", Kind: kindWord, Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."},
 	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."},
 	{Code: "dry run", Kind: kindWord, Meaning: "Everything except the change: mend shows what it would do and writes nothing."},

@@ -242,7 +242,7 @@ func (r *scanReport) printTable(all []session.Head) {
 		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
 		cells := r.sessionCells(f.Session)
 		if f.Err != nil {
-			cells[len(cells)-1] = titleOf(f.Session)+": "+oneLine(f.Err.Error(), 500)
+			cells[len(cells)-1] = titleOf(f.Session) + ": " + oneLine(f.Err.Error(), 500)
 		}
 		rows[i] = append([]string{word, bold(short[f.Session.ID]), what}, cells...)
 	}
