@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"mend/agent"
 	"mend/change"
@@ -18,10 +19,14 @@ import (
 
 // Apply writes a plan to the journal and then applies it atomically. Before it begins, it
 // finishes what a crash left in this store. The entry is committed if and only if the
-// error is nil. The errors are those of [txn.Run], and of opening journal and store.
+// error is nil. The errors are those of [txn.Run], and of opening journal and store; a
+// [*StaleError] if another mend changed the session after the plan was made.
 func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
-	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
+	err = c.writing(func(j *journal.Journal, st txn.Store) error {
 		if _, err := c.recover(ctx, j, st); err != nil {
+			return err
+		}
+		if err := c.checkSeen(j, p); err != nil {
 			return err
 		}
 		c.cache().Forget(p.Session)
@@ -29,6 +34,47 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 		return err
 	})
 	return e, err
+}
+
+// A StaleError says that the journal has a newer change of the session than the plan knew: what
+// the plan is about may be undone or done already, even if every record is as it was. Nothing was
+// changed.
+type StaleError struct{ Entry change.Entry }
+
+func (e *StaleError) Error() string {
+	what, done := "repair", "made"
+	switch {
+	case e.Entry.Cause.Kind == change.CauseUndo, e.Entry.Cause.Kind == change.CauseRedo:
+		what = "the " + string(e.Entry.Cause.Kind)
+	case e.Entry.Resolved != "":
+		done = "resolved"
+	}
+	return fmt.Sprintf("mend changed the session meanwhile: %s %s was %s", what, e.Entry.ID, done)
+}
+
+// checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
+// was made.
+func (c *Client) checkSeen(j *journal.Journal, p change.Plan) error {
+	if p.Seen == nil {
+		return nil
+	}
+	e, found, err := j.ChangedSince(*p.Seen, c.store.ID(), p.Session)
+	if found {
+		err = &StaleError{e}
+	}
+	return err
+}
+
+// seen returns [change.Plan.Seen] for a plan that is made next. A dry run needs no journal, so one
+// that cannot be read is no error here: Apply reports it.
+func (c *Client) seen() *uint64 {
+	var n uint64
+	o := c.opt
+	o.Unlocked = true
+	if o.read(func(j *journal.Journal) error { n = j.Seen(); return nil }) != nil {
+		return nil
+	}
+	return &n
 }
 
 // Recover finishes what a crash left in this store, and returns the entries with their
@@ -39,7 +85,7 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	if err != nil || len(pending) == 0 {
 		return nil, err
 	}
-	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
+	err = c.writing(func(j *journal.Journal, st txn.Store) error {
 		done, err = c.recover(ctx, j, st)
 		return err
 	})
@@ -69,7 +115,7 @@ func (c *Client) CleanUp(ctx context.Context) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.writing("", func(j *journal.Journal, st txn.Store) error {
+	return c.writing(func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
 		return err
 	})
@@ -175,7 +221,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 
 // revert returns the plan that undoes the entries, which are oldest first.
 func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
-	lists, version := make([][]change.Op, len(es)), ""
+	lists := make([][]change.Op, len(es))
 	for i, e := range es {
 		if !e.Store.Same(c.store.ID()) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
@@ -187,9 +233,6 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		lists[i] = ops
 		cause.Entries = append(cause.Entries, e.Seq)
 		cause.Title = e.Cause.Title
-		if e.Actor != nil {
-			version = e.Actor.AgentVersion
-		}
 		es[i].Ops, es[i].Cause = nil, change.Cause{} // they are not needed, and large
 	}
 	ops, err := undo.Revert(lists...)
@@ -202,7 +245,8 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 			return change.Plan{}, err
 		}
 	}
-	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version}, r.Force)
+	seen := j.Seen()
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, Seen: &seen}, r.Force)
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not
@@ -282,7 +326,11 @@ func (c *Client) ProposeRedo(ctx context.Context, id string, force bool) (p chan
 		if err != nil {
 			return err
 		}
-		p, err = c.revert(ctx, j, []change.Entry{u}, change.Cause{Kind: change.CauseRedo}, UndoRequest{Force: force})
+		var ids []string // for the log, which names the repairs rather than the undo
+		for _, seq := range u.Cause.Entries {
+			ids = append(ids, journal.IDOf(seq))
+		}
+		p, err = c.revert(ctx, j, []change.Entry{u}, change.Cause{Kind: change.CauseRedo, Text: strings.Join(ids, ", ")}, UndoRequest{Force: force})
 		return err
 	})
 	return p, err
@@ -312,7 +360,8 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 		if !e.Store.Same(c.store.ID()) {
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
 		}
-		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title}}
+		seen := j.Seen()
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title}, Seen: &seen}
 		ops, err := j.Ops(e)
 		if err != nil || d == Keep {
 			return err
@@ -337,6 +386,10 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 func (c *Client) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
 	err = c.opt.write(func(j *journal.Journal) error {
 		done, err = j.Resolve(e, string(d), by)
+		var state *journal.StateError
+		if errors.As(err, &state) {
+			err = fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, state.State)
+		}
 		return err
 	})
 	return done, err

@@ -3,8 +3,6 @@ package mend
 import (
 	"context"
 	"errors"
-	"os"
-	"os/user"
 	"time"
 
 	"mend/change"
@@ -13,32 +11,38 @@ import (
 
 // The functions below need only the journal, and work without a store.
 
-// read runs f with the journal open for reading, an empty one if there is none yet.
+// read runs f with the journal open for reading, an empty one if there is none yet. It may run f
+// several times if the options say Unlocked.
 func (o Options) read(f func(*journal.Journal) error) error {
-	return o.withJournal(journal.Options{ReadOnly: true, Context: o.Context}, f)
+	jo := journal.Options{ReadOnly: true, Context: o.Context, Unlocked: o.Unlocked}
+	for range unlockedReads {
+		moved := false
+		err := o.withJournal(jo, func(j *journal.Journal) error {
+			err := f(j)
+			moved = j.Moved()
+			return err
+		})
+		if !moved && !(jo.Unlocked && errors.Is(err, journal.ErrDamaged)) {
+			return err
+		}
+	}
+	jo.Unlocked = false // a writer is busy: wait for it, and report what is wrong
+	return o.withJournal(jo, f)
 }
+
+// unlockedReads is how often a journal is read beside a writer, until it did not change meanwhile.
+const unlockedReads = 3
 
 // write runs f with the journal open for writing.
 func (o Options) write(f func(*journal.Journal) error) error {
 	end := func() {}
 	defer func() { end() }() // after the journal is closed
-	return o.withJournal(journal.Options{Version: o.Version, Actor: o.actor(), Now: o.Now}, func(j *journal.Journal) error {
+	return o.withJournal(journal.Options{Version: o.Version, Now: o.Now}, func(j *journal.Journal) error {
 		if o.Writing != nil {
 			end = o.Writing()
 		}
 		return f(j)
 	})
-}
-
-// actor returns who writes to the journal.
-func (o Options) actor() *change.Actor {
-	a := o.Actor
-	a.UID, a.PID = os.Getuid(), os.Getpid()
-	a.Host, _ = os.Hostname()
-	if u, err := user.Current(); err == nil {
-		a.User = u.Username
-	}
-	return &a
 }
 
 // withJournal runs f with the journal open.

@@ -56,12 +56,13 @@ func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
 // [Client.Apply] carries the plan out, and [Client.ProposeUndo] reverts it. The error
 // names a record that cannot be read.
 func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, error) {
+	seen := c.seen()
 	images, err := c.store.Read(ctx, o.Refs)
 	if err != nil {
 		return change.Plan{}, err
 	}
 	why := fmt.Sprintf("%d records of session %s are orphaned.", len(o.Records()), o.Session)
-	p := change.Plan{Session: o.Session, AllowMissingParent: true, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
+	p := change.Plan{Session: o.Session, AllowMissingParent: true, Seen: seen, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
 	for i, image := range images {
 		if image != nil { // else it was deleted meanwhile
 			p.Ops = append(p.Ops, change.Op{Ref: o.Refs[i], Pre: image})

@@ -185,5 +185,6 @@ func (c *Client) isRepeated(id string, e *repair.APIError) bool {
 func isInterference(err error) bool {
 	var conflict *change.ConflictError
 	var locked *journal.LockedError
-	return errors.As(err, &conflict) || errors.As(err, &locked) || errors.Is(err, ErrLocked)
+	var stale *StaleError
+	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) || errors.Is(err, ErrLocked)
 }

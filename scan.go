@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,33 +86,6 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 			s.Save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
 		}
 	}
-}
-
-// Broken yields those of the sessions that are broken, with what is broken. It reads only, one
-// session at a time: for a process that must leave the machine to others. Of a session that has
-// not changed since an earlier scan it reads only the stamp.
-func (c *Client) Broken(ctx context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis] {
-	return func(yield func(session.Head, []repair.Diagnosis) bool) {
-		s := c.newScan()
-		s.Start(ctx, c.scanSettings())
-		defer s.Save(ctx, false, nil)
-		for _, head := range heads {
-			e := c.examine(ctx, s, head)
-			if ctx.Err() != nil {
-				return
-			}
-			s.Add(head, e.result)
-			broken := slices.DeleteFunc(slices.Clone(e.Diagnoses), func(d repair.Diagnosis) bool { return d.Severity != repair.Broken })
-			if len(broken) > 0 && !yield(head, broken) {
-				return
-			}
-		}
-	}
-}
-
-// State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
-func (c *Client) State(ctx context.Context) (session.Stamp, error) {
-	return scanStore{c.store}.State(ctx)
 }
 
 // An examined session is a finding, with the result to be kept for later scans.
@@ -244,8 +216,10 @@ func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.Tr
 		return repair.Trimmed{}, errors.ErrUnsupported
 	}
 	r.Options = c.repairOptions()
+	seen := c.seen()
 	t, err := st.Trim(ctx, head, r)
 	if err == nil {
+		t.Plan.Seen = seen
 		err = c.checkLinks(ctx, t.Plan)
 	}
 	return t, err
@@ -260,8 +234,10 @@ func (c *Client) ProposeUncompact(ctx context.Context, head session.Head, r repa
 		return repair.Uncompacted{}, errors.ErrUnsupported
 	}
 	r.Options = c.repairOptions()
+	seen := c.seen()
 	u, err := st.Uncompact(ctx, head, r)
 	if err == nil {
+		u.Plan.Seen = seen
 		err = c.checkLinks(ctx, u.Plan)
 	}
 	return u, err
@@ -289,30 +265,15 @@ func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
 // several times the memory of the session.
 func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) (repair.Result, error) {
 	r.All = r.All || c.isRepeated(head.ID, r.Error)
+	seen := c.seen()
 	s, err := c.store.Case(ctx, head, r)
 	if err != nil {
 		return repair.Result{}, err
 	}
 	result, err := repair.Plan(head.ID, s, r)
 	result.After = nil
-	result.Plan.Cause.Title, result.Plan.AgentVersion = head.Title, cmp.Or(r.Version, head.Version)
-	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
-		e.Provider, e.Model = c.nextModel(ctx, head, r.Options)
-	}
+	result.Plan.Cause.Title, result.Plan.Seen = head.Title, seen
 	return result, err
-}
-
-// nextModel returns the model that a session asks next, and its provider, "" if that is not known.
-func (c *Client) nextModel(ctx context.Context, head session.Head, o repair.Options) (provider, model string) {
-	st, ok := c.store.(agent.Forecaster)
-	if !ok {
-		return "", ""
-	}
-	f, err := st.Forecast(ctx, head, o)
-	if err != nil { // then it is not known
-		return "", ""
-	}
-	return f.Request.Model.ProviderID, f.Request.Model.ModelID
 }
 
 // current returns what the records of ops hold now, and the refs of all records of the

@@ -99,7 +99,7 @@ func (b *bench) transcripts(parts int) error {
 	}
 	mend, state := []string{b.path("mend"), "--store", filepath.Join(dir, ".claude")}, b.path("state-transcripts")
 	b.all[repairTranscript] = command{args: append(mend, "repair", string(id), "--force", "--yes"), state: state, until: "Repaired"}
-	b.all[undoTranscript] = command{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Restored"}
+	b.all[undoTranscript] = command{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Undone"}
 	return b.warm(againTranscripts, repairTranscript, undoTranscript)
 }
 
@@ -223,7 +223,7 @@ func (b *bench) small(int) error {
 		return err
 	}
 	fix := command{args: b.mend(tree, "repair", tree.session, "--latent", "--force", "--yes"), state: state, until: "Repaired"}
-	back := command{args: b.mend(tree, "undo", "--session", tree.session, "--yes"), state: state, until: "Restored"}
+	back := command{args: b.mend(tree, "undo", "--session", tree.session, "--yes"), state: state, until: "Undone"}
 	b.all[repair], b.all[undo] = fix, back
 	fix.count, back.count = true, true
 	b.all[repairCounted], b.all[undoCounted] = fix, back

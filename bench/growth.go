@@ -59,7 +59,7 @@ func (l *lab) growth(parts, rounds int) (p point, err error) {
 		scans = append(scans, command{args: append(mend, "scan")}, command{args: append(mend, "scan"), cache: warm})
 		writes = append(writes,
 			command{args: append(mend, "repair", s.session, "--latent", "--force", "--yes"), state: state, until: "Repaired"},
-			command{args: append(mend, "undo", "--session", s.session, "--yes"), state: state, until: "Restored"})
+			command{args: append(mend, "undo", "--session", s.session, "--yes"), state: state, until: "Undone"})
 	}
 	if err := l.runAll(writes); err != nil { // so that there is a journal
 		return p, err

@@ -68,7 +68,7 @@ func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(s
 	commands := [len(steps)]command{
 		{args: append(mend, "scan")},
 		{args: append(mend, "repair", string(id), "--latent", "--force", "--yes"), state: state, until: "Repaired"},
-		{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Restored"},
+		{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Undone"},
 	}
 	for round := range rounds {
 		for i, c := range commands {

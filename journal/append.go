@@ -59,7 +59,7 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 
 // newBeginEvent adds the blobs of a new entry to the batch and returns its begin event.
 func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
-	infos, ops, err := b.ops(s.Ops)
+	ops, err := b.ops(s.Ops)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,6 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 		Text:    text,
 		Ops:     ops,
 		Count:   len(s.Ops),
-		Digest:  change.PlanDigest(infos),
 	}}, nil
 }
 
@@ -293,26 +292,27 @@ func (b *batch) drop() error {
 	return b.j.cleanUpAfterError(b.j.cleanUpStaging)
 }
 
-// ops adds the images and the lists of ops, and returns the ops without images and the hashes of
-// the lists.
-func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err error) {
+// ops adds the images and the lists of ops, and returns the hashes of the lists.
+func (b *batch) ops(ops []change.Op) ([]hash, error) {
 	hashes, err := b.images(ops)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	infos = make([]change.OpInfo, len(ops))
-	for i, o := range ops {
-		infos[i] = change.OpInfo{Ref: o.Ref, Pre: digest(o.Pre, hashes[2*i]), Post: digest(o.Post, hashes[2*i+1])}
-	}
-	for part := range slices.Chunk(infos, maxOpsPerList) {
-		list := encodeOps(part)
+	var lists []hash
+	for part := range slices.Chunk(ops, maxOpsPerList) {
+		infos := make([]change.OpInfo, len(part))
+		for i, o := range part {
+			infos[i] = change.OpInfo{Ref: o.Ref, Pre: digest(o.Pre, hashes[0]), Post: digest(o.Post, hashes[1])}
+			hashes = hashes[2:]
+		}
+		list := encodeOps(infos)
 		h := hash(sha256.Sum256(list))
 		if err := b.blob(blobOps, h, list); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		lists = append(lists, h)
 	}
-	return infos, lists, nil
+	return lists, nil
 }
 
 // images adds the images of the ops, and returns the hashes of Pre and Post of each op;

@@ -14,7 +14,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"mend/change"
 	"mend/internal/ownfile"
 	"mend/journal/boltread"
 )
@@ -23,10 +22,13 @@ import (
 type Options struct {
 	ReadOnly bool
 	Version  string           // of mend, for new entries
-	Actor    *change.Actor    // who writes; nil: nobody says
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
 	Context  context.Context  // ends what only reads; nil: never
+
+	// Unlocked reads beside a writer instead of waiting for it. What was read is one state of the
+	// journal if [Journal.Moved] reports false afterwards. It needs ReadOnly.
+	Unlocked bool
 
 	// Step is called before each change of a file, with a name for it. If it returns an
 	// error, the change is not made. For tests.
@@ -145,6 +147,9 @@ func (j *Journal) openReader() error {
 		if j.lock, err = acquireLock(j.path(lockName), j.opts); err == nil {
 			break
 		}
+		if j.opts.Unlocked && errors.As(err, new(*LockedError)) {
+			break
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -156,6 +161,19 @@ func (j *Journal) openReader() error {
 		return err
 	}
 	return j.attach()
+}
+
+// Moved reports whether a writer has committed since the journal was opened. Only a reader without
+// a lock sees that. Until then no page of its state is overwritten: bbolt frees the pages that a
+// transaction replaces when the next one begins.
+func (j *Journal) Moved() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.lock != nil || j.file == nil {
+		return false
+	}
+	before := j.snap.TxID()
+	return j.load() != nil || j.snap.TxID() != before
 }
 
 // openWriter locks the journal, creates it if it does not exist, and makes it ready for

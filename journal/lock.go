@@ -20,6 +20,9 @@ func acquireLock(path string, o Options) (*ownfile.Lock, error) {
 	if o.ReadOnly {
 		flags = os.O_RDONLY
 	}
+	if o.Unlocked {
+		o.Timeout = 0
+	}
 	l, err := ownfile.Acquire(path, flags, o.ReadOnly, o.Timeout)
 	switch {
 	case errors.Is(err, ownfile.ErrLocked):

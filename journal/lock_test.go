@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/change"
 	"mend/internal/storetest"
 )
 
@@ -129,5 +130,42 @@ func TestReplacedWhileHeld(t *testing.T) {
 	var locked *LockedError
 	if _, err := Open(dir, Options{Timeout: 50 * time.Millisecond}); !errors.As(err, &locked) {
 		t.Errorf("Open: %v, want locked", err)
+	}
+}
+
+// TestUnlockedReader checks that a reader without a lock reads beside a writer, and is told when the
+// journal has moved on.
+func TestUnlockedReader(t *testing.T) {
+	dir := t.TempDir()
+	w := mustOpen(t, dir, Options{})
+	defer mustClose(t, w)
+	mustCommit(t, w, scanCause(), sampleOps()...)
+	if _, err := Open(dir, Options{ReadOnly: true, Timeout: time.Millisecond}); !errors.As(err, new(*LockedError)) {
+		t.Fatalf("a reader beside a writer: %v, want that it is locked", err)
+	}
+	r := mustOpen(t, dir, Options{ReadOnly: true, Unlocked: true})
+	defer mustClose(t, r)
+	es, err := r.List(Query{})
+	if err != nil || len(es) != 1 || r.Moved() {
+		t.Fatalf("beside the writer: %d entries, %v, moved %t; want 1", len(es), err, r.Moved())
+	}
+	seen := r.Seen()
+	if _, found, err := w.ChangedSince(seen, es[0].Store, es[0].Session); found || err != nil {
+		t.Errorf("nothing changed, found %t, %v", found, err)
+	}
+	e := mustBegin(t, w, scanCause(), sampleOps()...)
+	if !r.Moved() {
+		t.Error("the writer has committed, and the reader does not see it")
+	}
+	mustFinish(t, w, e, change.Aborted)
+	if _, found, err := w.ChangedSince(seen, e.Store, e.Session); found || err != nil {
+		t.Errorf("an aborted entry counts: %t, %v", found, err)
+	}
+	e = mustCommit(t, w, scanCause(), sampleOps()...)
+	if got, found, err := w.ChangedSince(seen, e.Store, e.Session); !found || err != nil || got.ID != e.ID {
+		t.Errorf("ChangedSince = %s, %t, %v, want %s", got.ID, found, err, e.ID)
+	}
+	if _, found, err := w.ChangedSince(seen, e.Store, "ses_other"); found || err != nil {
+		t.Errorf("another session: %t, %v", found, err)
 	}
 }

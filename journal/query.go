@@ -303,3 +303,45 @@ func (r imageReader) image(d *change.Digest) (*change.Image, error) {
 	}
 	return &change.Image{Data: data, Mode: fs.FileMode(d.Mode)}, nil
 }
+
+// Seen returns the number of the newest event, 0 for none. [Journal.ChangedSince] needs it.
+func (j *Journal) Seen() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.head.seq
+}
+
+// ChangedSince returns the newest entry of a session of the store that was begun, finished or
+// resolved after event number seen, and whether there is one. Aborted entries do not count: they
+// changed nothing.
+func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string) (e change.Entry, found bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.checkReadable(); err != nil {
+		return e, false, err
+	}
+	q := Query{Store: &store, Session: session}
+	for seq := j.head.seq; seq > seen; seq-- {
+		ev, err := j.snap.event(seq)
+		if err == nil && ev.Entry != 0 {
+			e, found, err = j.changedEntry(ev.Entry, q)
+		}
+		if err != nil {
+			return e, false, fmt.Errorf("reading the newest repairs: %w", err)
+		}
+		if found {
+			return e, true, nil
+		}
+	}
+	return e, false, nil
+}
+
+// changedEntry returns the entry, and whether q selects it and it is not aborted.
+func (j *Journal) changedEntry(seq uint64, q Query) (change.Entry, bool, error) {
+	st, err := j.snap.entryState(seq)
+	if err != nil || !q.matches(st) || st.state() == change.Aborted {
+		return change.Entry{}, false, err
+	}
+	e, err := j.readEntry(seq)
+	return e, err == nil, err
+}

@@ -43,6 +43,7 @@ type app struct {
 	findServers func(ctx context.Context, skip func(address string) bool) probed // see [findServers]
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store
+	changes changes
 }
 
 // agents are all supported agents.
@@ -75,6 +76,7 @@ Run "mend" without a command to see the current status.`,
 	a.opt.Version, a.opt.Note = version(), a.printNote
 	a.opt.Writing = func() func() {
 		a.writing.RLock()
+		a.changes.open.Store(true)
 		return a.writing.RUnlock
 	}
 	f := root.PersistentFlags()
@@ -99,29 +101,16 @@ func (a *app) markParsed(verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a topic of the help has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			a.parsed, a.command = true, commandName(cmd)
+			a.opt.Unlocked, _ = cmd.Flags().GetBool("dry-run")
 			if err := a.selectAgent(); err != nil {
 				return err
 			}
-			a.opt.Actor = change.Actor{Channel: a.channel(), Verb: a.command}
 			return run(cmd, args)
 		}
 	}
 	for _, cmd := range verb.Commands() {
 		a.markParsed(cmd)
 	}
-}
-
-// channel returns how this mend was started.
-func (a *app) channel() change.Channel {
-	switch {
-	case a.command == "watch":
-		return change.ChannelWatch
-	case a.command == "hook" && a.isClaude():
-		return change.ChannelHook
-	case a.command == "hook":
-		return change.ChannelPlugin
-	}
-	return change.ChannelCommand
 }
 
 // report prints the error unless that was done, prints the JSON answer, and returns the exit

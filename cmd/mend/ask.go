@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/session"
 )
 
@@ -29,10 +30,13 @@ func (a *app) input() *bufio.Reader {
 }
 
 // ask asks until the user gives one of the answers, and returns its key. "?" and anything else
-// shows what the answers mean. It returns errNoTerminal without a terminal, errDeclined at the
-// end of the input, and the context's error if that ends first.
+// shows what the answers mean. It returns errNoTerminal without a terminal, errNoQuestion with
+// --json, errDeclined at the end of the input, and the context's error if that ends first.
 func (a *app) ask(ctx context.Context, question string, answers []answer) (string, error) {
-	if !a.canAsk {
+	switch {
+	case a.asJSON:
+		return "", errNoQuestion
+	case !a.canAsk:
 		return "", errNoTerminal
 	}
 	var keys []string
@@ -59,10 +63,28 @@ func (a *app) ask(ctx context.Context, question string, answers []answer) (strin
 	}
 }
 
-// confirm asks a question that is answered with yes or no. The error is errDeclined for no, or
-// that of [app.ask].
-func (a *app) confirm(ctx context.Context, question string) error {
-	key, err := a.ask(ctx, question, yesOrNo)
+// askChange is ask about a change that was shown. With "diff" it shows every record and asks again.
+func (a *app) askChange(ctx context.Context, question string, answers []answer, ops []change.Op) (string, error) {
+	for {
+		key, err := a.ask(ctx, question, answers)
+		if err != nil || key != "d" {
+			return key, err
+		}
+		a.page(func() { a.printOps(ops) })
+	}
+}
+
+// confirmChange asks whether a change that was shown is made, unless the user has agreed with
+// --yes or it is a dry run. The error is errDeclined for no, or that of [app.ask].
+func (a *app) confirmChange(ctx context.Context, f writeFlags, question string, ops []change.Op) error {
+	if f.yes || f.dryRun {
+		return nil
+	}
+	answers := yesOrNo
+	if len(ops) > 0 {
+		answers = append(slices.Clone(yesOrNo), answer{"diff", "show the diff of every record"})
+	}
+	key, err := a.askChange(ctx, question, answers, ops)
 	if err == nil && key != "y" {
 		return errDeclined
 	}

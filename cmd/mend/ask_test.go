@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/internal/damage"
+	"mend/journal"
 )
 
 // TestAsk checks that repair shows a session and asks until the answer is one, if there is a
@@ -128,6 +130,98 @@ func (r *changingInput) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
+// TestAskStale checks that a plan is not applied if another mend has changed the session while its
+// question waited, even if every record is as it was then: the log would have a repair that is in
+// force and undone. What another mend does in other sessions does not matter.
+func TestAskStale(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		setup     [][]string
+		args      []string
+		meanwhile [][]string
+		want      int
+		says      string
+	}{
+		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, exitConflict, "repair walazu was made"},
+		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, exitConflict, "the redo walazu was made"},
+		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, exitConflict, "the undo migeji was made"},
+		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, exitConflict, `repairing "A title": mend changed the session meanwhile: the undo goqare was made`},
+		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, exitDone, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ts := newTestStore(t, 0)
+			ts.damage(ts.kind("blank answer"))
+			other := ts.copySession(1, "Add dark mode")
+			expand := func(words []string) (all []string) {
+				for _, w := range words {
+					all = append(all, strings.NewReplacer("SESSION", ts.session, "OTHER", other).Replace(w))
+				}
+				return all
+			}
+			doAll := func(lines [][]string) {
+				for _, words := range lines {
+					if code, out := ts.mend(append(expand(words), "--yes")...); code != exitDone {
+						t.Fatalf("mend %v: exit code %d\n%s", words, code, out)
+					}
+				}
+			}
+			doAll(c.setup)
+			var between map[string]string
+			in := &changingInput{strings.NewReader("y\n"), func() {
+				doAll(c.meanwhile)
+				between = ts.snapshot()
+			}}
+			var out, errs bytes.Buffer
+			a := &app{terminal: terminal{in: in, out: &out, err: &errs, canAsk: true}}
+			root := a.root()
+			a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+			root.SetArgs(append(expand(c.args), "--store", ts.path))
+			if code := a.report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
+				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, c.want, c.says, &out, &errs)
+			}
+			if same := maps.Equal(between, ts.snapshot()); same != (c.want == exitConflict) {
+				t.Errorf("the store is as the other mend left it: %t", same)
+			}
+			if _, log := ts.mend("log"); c.want == exitConflict && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
+				t.Errorf("the log has another entry:\n%s", log)
+			}
+		})
+	}
+}
+
+// TestDryRunUnlocked checks that no dry run waits for another mend that writes to the journal.
+func TestDryRunUnlocked(t *testing.T) {
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("blank answer"))
+	if code, out := ts.mend("repair", ts.session, "--yes"); code != exitDone {
+		t.Fatal(out)
+	}
+	j, err := journal.Open(ts.journal, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"undo"}, "Undo would restore 1 record"},
+		{[]string{"undo", "qevajo"}, "Undo would restore 1 record"},
+		{[]string{"undo", "--session", ts.session}, "Undo would restore 1 record"},
+		{[]string{"repair"}, "Nothing is broken."},
+		{[]string{"repair", ts.session}, "nothing to repair"},
+		{[]string{"recover"}, "No repair is pending."},
+		{[]string{"gc", "--older-than", "0s"}, "The undo data of 1 repair would be deleted"},
+		{[]string{"forget", "qevajo"}, "The undo data of 1 repair would be deleted"},
+	} {
+		began := time.Now()
+		code, out := ts.mend(append(c.args, "--dry-run")...)
+		if took := time.Since(began); code != exitDone || !strings.Contains(out, c.says) || took > time.Second {
+			t.Errorf("mend %v --dry-run beside a writer: exit code %d after %v, want %q:\n%s", c.args, code, took, c.says, out)
+		}
+	}
+}
+
 // TestAskChanged checks what is said of a session that changes while its repair is planned: it is
 // left alone, and the others are repaired.
 func TestAskChanged(t *testing.T) {
@@ -162,7 +256,7 @@ func TestAskInterrupted(t *testing.T) {
 	a := &app{terminal: terminal{in: in, out: io.Discard, err: io.Discard, canAsk: true}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := a.confirm(ctx, "Go on?"); !errors.Is(err, context.Canceled) {
+	if err := a.confirmChange(ctx, writeFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("confirm = %v, want the context's error", err)
 	}
 }

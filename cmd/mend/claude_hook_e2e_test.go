@@ -57,7 +57,7 @@ func TestRealClaudeHook(t *testing.T) {
 		t.Run(map[bool]string{false: "report", true: "repair"}[repair], func(t *testing.T) {
 			t.Parallel()
 			c := newClaudeTrial(t, "parent unknown twice")
-			install, shown := []string{"plugin", "install", "--agent", "claude"}, "this session is damaged"
+			install, shown := []string{"plugin", "install", "--yes", "--agent", "claude"}, "this session is damaged"
 			if repair {
 				install, shown = append(install, "--repair"), "mend repaired this session"
 			}

@@ -129,7 +129,7 @@ func (a *app) answerClaude(ctx context.Context, repairs bool, writing *atomic.Bo
 	case err != nil || id == "":
 		return brokenText(head, why, len(plan.Plan.Ops) > 0), err
 	}
-	return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo %s)", why, head.ID, id), nil
+	return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo %s --yes)", why, head.ID, id), nil
 }
 
 // whyBroken returns what a user notices of a session, "" for nothing.
@@ -162,7 +162,7 @@ func brokenText(head session.Head, why string, fixable bool) string {
 	if !fixable {
 		return text + " mend scan " + head.ID + " says more."
 	}
-	return fmt.Sprintf("%s To repair it, type these two lines:\n! mend repair %s --force\n/resume %s", text, head.ID, head.ID)
+	return fmt.Sprintf("%s To repair it, type these two lines:\n! mend repair %s --force --yes\n/resume %s", text, head.ID, head.ID)
 }
 
 // errHookLeaves is why the hook leaves a session as it is.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -111,7 +112,7 @@ func hashOf(text []byte) string {
 }
 
 // installClaudeHook adds mend's hooks to settings of Claude Code.
-func (a *app) installClaudeHook(path string, repair, dryRun bool) error {
+func (a *app) installClaudeHook(ctx context.Context, path string, repair bool, f writeFlags) error {
 	command, err := hookCommand(repair)
 	if err != nil {
 		return err
@@ -130,7 +131,12 @@ func (a *app) installClaudeHook(path string, repair, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	if !dryRun && !bytes.Equal(now, after) {
+	if !bytes.Equal(now, after) {
+		if err := a.confirmChange(ctx, f, "Install mend's hooks in "+escape(shortenHome(path))+"?", nil); err != nil {
+			return err
+		}
+	}
+	if !f.dryRun && !bytes.Equal(now, after) {
 		if err := a.saveSettings(path, before, after); err != nil {
 			return err
 		}
@@ -141,7 +147,7 @@ func (a *app) installClaudeHook(path string, repair, dryRun bool) error {
 			return err
 		}
 	}
-	if err := a.reportClaudeHook(path, dryRun, "Installed in", "install in", "use it"); err != nil || dryRun {
+	if err := a.reportClaudeHook(path, f.dryRun, "Installed in", "install in", "use it"); err != nil || f.dryRun {
 		return err
 	}
 	if claude.HooksDisabled(after) {
@@ -171,7 +177,7 @@ func (a *app) saveSettings(path string, before, after []byte) error {
 }
 
 // uninstallClaudeHook removes mend's hooks from settings of Claude Code.
-func (a *app) uninstallClaudeHook(path string, dryRun bool) error {
+func (a *app) uninstallClaudeHook(ctx context.Context, path string, f writeFlags) error {
 	now, mode, err := readClaudeSettings(path)
 	if err != nil {
 		return err
@@ -185,7 +191,10 @@ func (a *app) uninstallClaudeHook(path string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	if !dryRun {
+	if err := a.confirmChange(ctx, f, "Remove mend's hooks from "+escape(shortenHome(path))+"?", nil); err != nil {
+		return err
+	}
+	if !f.dryRun {
 		if before == nil {
 			err = os.Remove(path)
 		} else {
@@ -198,7 +207,7 @@ func (a *app) uninstallClaudeHook(path string, dryRun bool) error {
 			_ = os.Remove(name) // a later install writes another one
 		}
 	}
-	return a.reportClaudeHook(path, dryRun, "Removed from", "remove from", "no longer use it")
+	return a.reportClaudeHook(path, f.dryRun, "Removed from", "remove from", "no longer use it")
 }
 
 func (a *app) reportClaudeHook(path string, dryRun bool, done, would, effect string) error {

@@ -104,10 +104,10 @@ func (d demo) run() error {
 	}{
 		{"mend scan finds it.", exitProblems, []string{"scan"}, damaged},
 		{"A dry run of the repair writes nothing.", exitDone, []string{"repair", d.session, "--dry-run"}, damaged},
-		{"The repair itself.", exitDone, []string{"repair", d.session}, nil},
+		{"The repair itself.", exitDone, []string{"repair", d.session, "--yes"}, nil},
 		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
 		{"The log shows the repair.", exitDone, []string{"log"}, nil},
-		{"Undo restores every byte, including the damage.", exitDone, []string{"undo", "--session", d.session}, damaged},
+		{"Undo restores every byte, including the damage.", exitDone, []string{"undo", "--session", d.session, "--yes"}, damaged},
 		{"The journal is intact.", exitDone, []string{"verify"}, damaged},
 	} {
 		d.printStep("%s", step.say)

@@ -38,9 +38,9 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"2", "usage", "usage error, or an unknown session, repair or command"},
 	{"3", "conflict", "conflict: something else changed the data since; nothing was changed"},
 	{"4", "unusable", "the store or the journal cannot be used"},
-	{"5", "refused", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on, a file of yours is in the way, or there is nothing to undo, redo, resolve or uncompact"},
+	{"5", "refused", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo, resolve or uncompact"},
 	{"6", "pending", "a repair is still pending: run \"mend recover\""},
-	{"130, 143", "signal", "interrupted; the change in progress was completed or rolled back"},
+	{"130, 143", "signal", "interrupted; a change in progress was completed or rolled back"},
 }
 
 // codeNames are the names of the exit codes in JSON answers.
@@ -52,6 +52,7 @@ var codeNames = map[int]string{
 var (
 	errProblems   = errors.New("problems found") // already reported; only sets the exit code
 	errNoTerminal = errors.New("cannot ask for confirmation: no terminal")
+	errNoQuestion = errors.New("cannot ask for confirmation: with --json nothing is shown")
 	// Used for all broken sessions.
 	errNoTerminalForMany = fmt.Errorf("%w", errNoTerminal)
 	// errNoTerminalForOther is the same for sessions of Claude Code, see errOtherAgent.
@@ -72,11 +73,12 @@ func (e *reportedError) Error() string { return e.err.Error() }
 func (e *reportedError) Unwrap() error { return e.err }
 
 // A signalError is returned if a signal ended the command.
-type signalError struct{ signal os.Signal }
-
-func (e *signalError) Error() string {
-	return fmt.Sprintf("interrupted (%v); the change in progress was completed or rolled back", e.signal)
+type signalError struct {
+	signal os.Signal
+	*changes
 }
+
+func (e *signalError) Error() string { return "interrupted: " + e.changes.String() }
 
 // exitCode returns the exit code for an error. For joined errors it returns the code of the
 // worst.
@@ -92,6 +94,7 @@ func exitCode(err error) int {
 		none      *noCulpritError
 		large     *repair.TooLargeError
 		linked    *change.LinkedError
+		stale     *mend.StaleError
 	)
 	var reported *reportedError
 	switch {
@@ -108,11 +111,11 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &pending):
 		return exitPending
-	case errors.As(err, &conflict):
+	case errors.As(err, &conflict), errors.As(err, &stale):
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), errors.As(err, &linked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errNotOverwritten, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), errors.As(err, &linked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoQuestion, errNoScreen, errDeclined, errFileExists, errNotOverwritten, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -166,6 +169,7 @@ func hint(err error) string {
 		large    *repair.TooLargeError
 		linked   *change.LinkedError
 		size     *session.SizeError
+		stale    *mend.StaleError
 	)
 	switch {
 	case errors.As(err, &size):
@@ -174,6 +178,8 @@ func hint(err error) string {
 		return "nothing was changed. When the file is separated, run the command again"
 	case errors.As(err, &changed):
 		return "nothing in it was changed; to plan again, run " + changed.again
+	case errors.As(err, &stale):
+		return fmt.Sprintf("nothing was changed: \"mend show %s\" shows what was; run the command again to plan with it", stale.Entry.ID)
 	case errors.As(err, &several):
 		return "name the session: mend repair SESSION --error TEXT"
 	case errors.As(err, &large):
@@ -230,7 +236,8 @@ var hints = []struct {
 	{errFileExists, "name another file, or use --force"},
 	{errNotOverwritten, "name another file, or - for standard output"},
 	{errNoScreen, `"mend scan" and "mend repair" need no terminal`},
-	{errNoTerminalForOther, "pass --yes with --agent claude, or name a session to repair only that one"},
-	{errNoTerminalForMany, "pass --yes, or name a session to repair only that one"},
+	{errNoTerminalForOther, "pass --yes with --agent claude, or with a session to repair only that one"},
+	{errNoTerminalForMany, "pass --yes; name a session to repair only that one"},
 	{errNoTerminal, "pass --yes"},
+	{errNoQuestion, "pass --yes"},
 }

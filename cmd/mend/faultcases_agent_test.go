@@ -125,9 +125,9 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 	start, enough := time.Now(), time.Duration(tortureCount(1, 60))*time.Second
 	for round := 0; round < 1000 && (time.Since(start) < enough || count[exitDone] < 2 || count[exitConflict] < 2); round++ {
 		began := time.Now()
-		args := []string{"repair", sb.session, "--force"}
+		args := []string{"repair", "--yes", sb.session, "--force"}
 		if round%2 == 1 {
-			args = []string{"undo", "--session", sb.session}
+			args = []string{"undo", "--yes", "--session", sb.session}
 		}
 		r := sb.mend(args...)
 		count[r.code]++

@@ -53,7 +53,7 @@ func TestCase11ReadOnly(t *testing.T) {
 		}
 		sb.mustExit(exitProblems, "scan")
 		sb.mustExit(exitDone, "repair", sb.session, "--dry-run")
-		a := sb.mustExit(exitUnusable, "repair", sb.session)
+		a := sb.mustExit(exitUnusable, "repair", "--yes", sb.session)
 		sb.wantOutput(a, "read-only")
 		sb.wantOutput(a, "make its file system writable")
 		if got := sb.rawFiles(); !maps.Equal(got, before) {
@@ -98,7 +98,7 @@ func TestCase13FullAtStaging(t *testing.T) {
 		sb := newSandbox(t, version, dir)
 		before := sb.snapshot()
 		free := fillDisk(t, data)
-		a := sb.mustExit(exitUnusable, "repair", sb.session)
+		a := sb.mustExit(exitUnusable, "repair", "--yes", sb.session)
 		sb.wantOutput(a, "no space left")
 		sb.wantOutput(a, "free some space there")
 		if version == damage.Versions[0] {
@@ -124,7 +124,7 @@ func TestCase14FullJournal(t *testing.T) {
 			if err := os.Truncate(filepath.Join(state, "fill"), int64(400-kb)<<10); err != nil {
 				t.Fatal(err)
 			}
-			for _, verb := range [][]string{{"repair", sb.session}, {"undo", "qevajo"}} {
+			for _, verb := range [][]string{{"repair", "--yes", sb.session}, {"undo", "--yes", "qevajo"}} {
 				a := sb.mend(verb...)
 				if a.code == exitDone {
 					continue
@@ -141,7 +141,7 @@ func TestCase14FullJournal(t *testing.T) {
 			free()
 			sb.mustExit(exitDone, "recover")
 			sb.mustExit(exitDone, "verify")
-			sb.mend("undo", "--session", sb.session)
+			sb.mend("undo", "--yes", "--session", sb.session)
 			sb.wantSnapshot(fmt.Sprintf("with %d KB, recovered and undone", kb), before)
 		}
 		if refused == 0 {
@@ -175,7 +175,7 @@ func TestCase15FullInRecovery(t *testing.T) {
 			free()
 		}
 		sb.mustExit(exitDone, "recover")
-		sb.mend("undo", "--session", sb.session)
+		sb.mend("undo", "--yes", "--session", sb.session)
 		sb.wantSnapshot("killed at "+at+", recovered and undone", before)
 	}
 }
@@ -196,7 +196,7 @@ func TestCase16Limits(t *testing.T) {
 				}
 			}
 			sb.mustExit(exitDone, "recover")
-			sb.mend("undo", "--session", sb.session)
+			sb.mend("undo", "--yes", "--session", sb.session)
 			sb.wantSnapshot("with ulimit -"+limit+", recovered and undone", before)
 		}
 	})

@@ -102,7 +102,7 @@ func TestCase12TurnsReadOnly(t *testing.T) {
 		lo.unmount()
 		lo.mount()
 		sb.mustExit(exitDone, "recover")
-		if a := sb.mend("undo", "--session", sb.session); a.code != exitDone && a.code != exitRefused {
+		if a := sb.mend("undo", "--yes", "--session", sb.session); a.code != exitDone && a.code != exitRefused {
 			t.Errorf("undo: exit code %d\n%s", a.code, a.err)
 		}
 		sb.wantSnapshot("turned read-only at "+at, before)

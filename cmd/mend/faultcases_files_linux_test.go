@@ -68,11 +68,11 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 		t.Errorf("scan took %d MB", mb)
 	}
 	sb.wantSnapshot("scanned", before)
-	a = sb.mend("repair", sb.session)
+	a = sb.mend("repair", "--yes", sb.session)
 	if mb := maxMemoryMB(a); a.code > exitProblems || mb > 300 {
 		t.Errorf("repair: exit code %d, %d MB\n%s", a.code, mb, a.err)
 	}
-	a = sb.mend("undo", "--session", sb.session)
+	a = sb.mend("undo", "--yes", "--session", sb.session)
 	if mb := maxMemoryMB(a); mb > 300 {
 		t.Errorf("undo took %d MB", mb)
 	}
@@ -94,7 +94,7 @@ func TestCase03HugeFiles(t *testing.T) {
 		if mb := maxMemoryMB(a); mb > 300 {
 			t.Errorf("%d bytes: scan took %d MB", size, mb)
 		}
-		if a := sb.mend("repair", sb.session); a.code > exitProblems || maxMemoryMB(a) > 300 {
+		if a := sb.mend("repair", "--yes", sb.session); a.code > exitProblems || maxMemoryMB(a) > 300 {
 			t.Errorf("%d bytes: repair: exit code %d, %d MB\n%s", size, a.code, maxMemoryMB(a), a.err)
 		}
 		if fi, err := os.Stat(path); err != nil || fi.Size() != size {
@@ -114,7 +114,7 @@ func TestCase08Unreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	sb.wantOutput(sb.mustExit(exitProblems, "scan", "--all", "-v"), "permission denied")
-	a := sb.mustExit(exitProblems, "repair", sb.session) // the answer in another message is fixed
+	a := sb.mustExit(exitProblems, "repair", "--yes", sb.session) // the answer in another message is fixed
 	sb.wantOutput(a, "Repaired \"A title\"")
 	sb.wantOutput(a, "permission denied")
 	if err := os.Chmod(sb.store, 0); err != nil {
@@ -124,7 +124,7 @@ func TestCase08Unreadable(t *testing.T) {
 	if err := os.Chmod(sb.store, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	a = sb.mustExit(exitUnusable, "undo", "--session", sb.session)
+	a = sb.mustExit(exitUnusable, "undo", "--yes", "--session", sb.session)
 	sb.wantOutput(a, "permission denied")
 	sb.wantOutput(a, "run mend as the user who owns it")
 	if err := os.Chmod(sb.store, 0o755); err != nil {
@@ -142,7 +142,7 @@ func TestCase08Unreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sb.mustExit(exitDone, "undo", "--session", sb.session)
+	sb.mustExit(exitDone, "undo", "--yes", "--session", sb.session)
 }
 
 // TestCase09Names has a store in a folder whose name is not UTF-8, and such file names in it.
@@ -155,7 +155,7 @@ func TestCase09Names(t *testing.T) {
 	}
 	sb.store = filepath.Join(odd, "opencode", "storage")
 	before := sb.snapshot()
-	for _, verb := range [][]string{{"scan", "--all", "-v"}, {"repair", sb.session, "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}} {
+	for _, verb := range [][]string{{"scan", "--all", "-v"}, {"repair", sb.session, "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "--yes", "qevajo"}} {
 		a := sb.mend(append(verb, "--store", sb.store)...)
 		if a.code > exitProblems {
 			t.Errorf("%s: exit code %d\n%s", verb[0], a.code, a.err)
@@ -180,14 +180,14 @@ func TestCase37Modes(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, owners := sb.snapshot(), sb.owners()
-		sb.mustRun("umask " + mask + "; mend repair " + sb.session)
+		sb.mustRun("umask " + mask + "; mend repair --yes " + sb.session)
 		repaired := sb.snapshot()
-		sb.mustRun("umask " + mask + "; mend undo qevajo")
+		sb.mustRun("umask " + mask + "; mend undo --yes qevajo")
 		sb.wantSnapshot("undone under umask "+mask, before)
 		if got := sb.owners(); !maps.Equal(got, owners) {
 			t.Errorf("under umask %s the owners are %v, want %v", mask, got, owners)
 		}
-		sb.mustRun("umask " + mask + "; mend redo qevajo")
+		sb.mustRun("umask " + mask + "; mend redo --yes qevajo")
 		sb.wantSnapshot("done again under umask "+mask, repaired)
 		state, err := os.Stat(filepath.Join(sb.dir, "state", "mend", "journal.db"))
 		if err != nil || state.Mode() != 0o600 {

@@ -23,7 +23,7 @@ func TestCase34KilledGC(t *testing.T) {
 	sb.addBlankTexts(100)
 	before := sb.snapshot()
 	sb.mustRepair()
-	sb.mustExit(exitDone, "undo", "--session", sb.session)
+	sb.mustExit(exitDone, "undo", "--yes", "--session", sb.session)
 	file := filepath.Join(sb.dir, "state", "mend", "journal.db")
 	r, killed := rand.New(rand.NewPCG(3, 4)), 0
 	for range tortureCount(3, 200) {

@@ -67,20 +67,20 @@ func TestCase19Damaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sb.mustExit(exitDone, "undo", undo)
+	sb.mustExit(exitDone, "undo", "--yes", undo)
 	undone := sb.snapshot()
-	sb.mustExit(exitDone, "redo", undo)
+	sb.mustExit(exitDone, "redo", "--yes", undo)
 	verbs := [][]string{
 		{"log"},
-		{"undo", undo},
-		{"repair", sb.session},
+		{"undo", "--yes", undo},
+		{"repair", "--yes", sb.session},
 		{"recover"},
 		{"gc", "--older-than", "0h", "--yes"},
 		{"show", undo},
-		{"redo", undo},
-		{"undo", "--session", sb.session},
+		{"redo", "--yes", undo},
+		{"undo", "--yes", "--session", sb.session},
 		{"forget", undo, "--yes"},
-		{"resolve", undo, "--keep"},
+		{"resolve", "--yes", undo, "--keep"},
 		{"scan"},
 		{"status"},
 	}
@@ -162,7 +162,7 @@ func TestCase20Replaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(sb.dir, "state", "mend", "journal.db"), theirs, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sb.wantOutput(sb.mustExit(exitRefused, "undo", undo, "--store", sb.store), "another store")
+	sb.wantOutput(sb.mustExit(exitRefused, "undo", "--yes", undo, "--store", sb.store), "another store")
 	sb.wantSnapshot("refused", repaired)
 }
 
@@ -210,6 +210,6 @@ func TestCase22Clock(t *testing.T) {
 		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
 	}
 	sb.mustExit(exitDone, "verify")
-	sb.mustExit(exitDone, "undo", ids[len(ids)-1])
+	sb.mustExit(exitDone, "undo", "--yes", ids[len(ids)-1])
 	sb.wantSnapshot("all undone", before)
 }

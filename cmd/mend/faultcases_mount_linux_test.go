@@ -38,7 +38,7 @@ func TestCase31Mounts(t *testing.T) {
 			}
 		}
 		before := sb.snapshot()
-		a := sb.mustExit(exitUnusable, "repair", sb.session)
+		a := sb.mustExit(exitUnusable, "repair", "--yes", sb.session)
 		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on another file system") {
 			t.Errorf("%s: the program says\n%s", way, a.err)
 		}
@@ -62,12 +62,12 @@ func TestCase31Transcripts(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, claude.ByName("parent unknown").Broken(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	id := sb.firstRepairID(sb.mustExit(exitDone, "repair", claude.Session, "--agent", "claude", "--json"))
+	id := sb.firstRepairID(sb.mustExit(exitDone, "repair", "--yes", claude.Session, "--agent", "claude", "--json"))
 	repaired, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sb.wantOutput(sb.mend("undo", id), "put the whole folder on one file system")
+	sb.wantOutput(sb.mend("undo", "--yes", id), "put the whole folder on one file system")
 	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, repaired) {
 		t.Errorf("after an undo that failed the transcript is another one: %v", err)
 	}
@@ -93,13 +93,13 @@ func TestCase32FUSE(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	a := sb.mustExit(exitDone, "repair", sb.session, "--store", fuse, "--json")
+	a := sb.mustExit(exitDone, "repair", "--yes", sb.session, "--store", fuse, "--json")
 	if n := strings.Count(a.err, "cannot exchange two files"); n != 1 {
 		t.Errorf("the smaller promise is told %d times:\n%s", n, a.err)
 	}
 	if maps.Equal(sb.snapshot(), before) {
 		t.Error("nothing was repaired")
 	}
-	sb.mustExit(exitDone, "undo", sb.firstRepairID(a), "--store", fuse)
+	sb.mustExit(exitDone, "undo", "--yes", sb.firstRepairID(a), "--store", fuse)
 	sb.wantSnapshot("undone", before)
 }

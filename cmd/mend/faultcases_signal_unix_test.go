@@ -51,7 +51,7 @@ func TestCase36Signals(t *testing.T) {
 		before, after := states[i%2], states[1-i%2]
 		at := sb.moments(folder, len(begin))[(i+i/4)%4]
 		signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[i%2]
-		a := sb.signalAt(at, []syscall.Signal{signal}, verb, "qevajo")
+		a := sb.signalAt(at, []syscall.Signal{signal}, verb, "--yes", "qevajo")
 		switch a.code {
 		case exitDone:
 			done++
@@ -59,13 +59,13 @@ func TestCase36Signals(t *testing.T) {
 			continue
 		case exitSignalled + int(signal):
 			stopped++
-			sb.wantOutput(a, "the change in progress was completed or rolled back")
+			sb.wantOutput(a, "interrupted: nothing was changed")
 		default:
 			t.Fatalf("%s at %s, signal %v: exit code %d\n%s%s", verb, at.name, signal, a.code, a.out, a.err)
 		}
 		sb.wantSnapshot(verb+" that was put back at "+at.name, before)
 		sb.wantOutput(sb.mustExit(exitDone, "recover"), "No repair was pending")
-		sb.mustExit(exitDone, verb, "qevajo")
+		sb.mustExit(exitDone, verb, "--yes", "qevajo")
 		sb.wantSnapshot(verb, after)
 	}
 	sb.mustExit(exitDone, "verify")
@@ -83,7 +83,7 @@ func TestCase36SecondSignal(t *testing.T) {
 	for i := range tortureCount(4, 100) {
 		begin, _ := os.ReadDir(folder)
 		at := sb.moments(folder, len(begin))[i%4]
-		a := sb.signalAt(at, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "undo", "qevajo")
+		a := sb.signalAt(at, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "undo", "--yes", "qevajo")
 		if a.code < 0 {
 			killed++
 		}
@@ -91,7 +91,7 @@ func TestCase36SecondSignal(t *testing.T) {
 		now := sb.snapshot()
 		switch {
 		case maps.Equal(now, states[1]):
-			sb.mustExit(exitDone, "redo", "qevajo")
+			sb.mustExit(exitDone, "redo", "--yes", "qevajo")
 		case maps.Equal(now, states[0]):
 		default:
 			t.Fatalf("killed at %s: the store is neither before nor after", at.name)

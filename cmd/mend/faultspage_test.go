@@ -78,3 +78,18 @@ func addTests(all map[string]bool, file string) error {
 	}
 	return nil
 }
+
+// TestReadmeCommands checks that the first page of the README has what a machine needs on which
+// nothing is installed but Go.
+func TestReadmeCommands(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(readme), "\n## ")
+	for _, line := range []string{"\n    go run ./cmd/mend demo ", "\n    go test ./... ", "first build"} {
+		if !strings.Contains(first, line) {
+			t.Errorf("the README has no %q before its first section", line)
+		}
+	}
+}

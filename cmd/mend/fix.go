@@ -18,9 +18,9 @@ func (a *app) fixVerb() *cobra.Command {
 		Use:   "fix [ERROR TEXT...]",
 		Short: "Paste an error: find its session and repair it",
 		Long: `Fix takes the error that the agent shows, finds the session whose next request causes
-it, and repairs that session. Copy the text as it is: line breaks of the terminal,
-colours, quotes and whole JSON answers are accepted. If the text has several errors,
-fix uses the one that fits a session.
+it, shows the repair of that session, and asks. Copy the text as it is: line breaks of
+the terminal, colours, quotes and whole JSON answers are accepted. If the text has
+several errors, fix uses the one that fits a session.
 
 On a command line, put the text between single quotes, because the shell would run
 text between backticks.
@@ -33,7 +33,7 @@ thinking, it is the newest session of this folder whose last answer failed with 
 If that is not certain, fix asks; without a terminal it lists the sessions and exits
 with 5. It is short for "mend repair --error TEXT".`,
 		Example: "  mend fix                                   asks for the error; paste it\n" +
-			"  pbpaste | mend fix -                       the text from the clipboard\n" +
+			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question\n" +
 			"  mend fix @err.txt --dry-run                show the repair, and write nothing",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {

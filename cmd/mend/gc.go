@@ -157,15 +157,17 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		a.printf("There is nothing to delete.\n")
 		return nil
 	}
-	if !f.yes {
-		question := count(len(es), "repair") + ofSession(es) + " can no longer be undone after this."
-		if files := movedUserFiles(es); len(files) > 0 {
-			a.printFiles(files)
-			question += " " + count(len(files), "file") + " of yours, listed above, will be deleted for good."
-		}
-		if err := a.confirm(ctx, question+" Go on?"); err != nil {
-			return err
-		}
+	question := count(len(es), "repair") + ofSession(es) + " can no longer be undone after this."
+	files := movedUserFiles(es)
+	if len(files) > 0 {
+		question += " " + count(len(files), "file") + " of yours, listed above, will be deleted for good."
+	}
+	if !f.yes && !a.asJSON {
+		_ = a.printEntries(es, "")
+		a.printFiles(files)
+	}
+	if err := a.confirmChange(ctx, f, question+" Go on?", nil); err != nil {
+		return err
 	}
 	freed, err := do()
 	if err != nil {

@@ -458,7 +458,7 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 		}
 		return outcome, ""
 	}
-	if code, out := g.mend(ts, "undo", "--session", ts.session); code != exitDone {
+	if code, out := g.mend(ts, "undo", "--yes", "--session", ts.session); code != exitDone {
 		return "", fmt.Sprintf("%s; mend undo: exit code %d: %s", said, code, out[max(0, len(out)-700):])
 	}
 	if d := cmp.Diff(before, ts.snapshot()); d != "" {

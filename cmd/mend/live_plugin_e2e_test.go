@@ -34,7 +34,7 @@ func installPlugin(t *testing.T, h *opencode.Home) {
 		}
 	})
 	config, state := pluginHome(h)
-	cmd := mendCommand(t, h, state, "plugin", "install")
+	cmd := mendCommand(t, h, state, "plugin", "install", "--yes")
 	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
 	if out, err := cmd.Output(); err != nil {
 		t.Fatalf("installing the plugin: %v: %s", err, out)

@@ -47,7 +47,7 @@ func run(args []string, t terminal) int {
 	defer cancel(nil)
 	a := &app{terminal: t}
 	a.opt.Context = ctx
-	handleSignals(cancel, &a.writing, args, t)
+	a.handleSignals(cancel, args)
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -50,7 +50,7 @@ func TestNewcomer(t *testing.T) {
 			t.Setenv("XDG_DATA_HOME", filepath.Dir(h.DataDir()))
 			t.Chdir(h.Project())
 			began := time.Now()
-			code, out := runMendHere(t, strings.NewReader(failed.Output), filepath.Join(t.TempDir(), "journal"), "fix", "-")
+			code, out := runMendHere(t, strings.NewReader(failed.Output), filepath.Join(t.TempDir(), "journal"), "fix", "--yes", "-")
 			t.Logf("mend fix took %v:\n%s", time.Since(began), out)
 			if code != exitDone || !strings.Contains(out, session+` "A title": `+c.says) {
 				t.Fatalf("mend fix: exit code %d, want one that takes %s: %s\n%s", code, session, c.says, out)

@@ -77,9 +77,13 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 	if err != nil {
 		return err
 	}
-	if len(todo) > 0 && len(ids) == 0 && !f.dryRun && !f.yes {
+	if len(todo) > 0 {
+		var ops []change.Op
+		for _, p := range todo {
+			ops = append(ops, p.result.Plan.Ops...)
+		}
 		question := fmt.Sprintf("Move the orphans of %s into the journal?", count(len(todo), "session"))
-		if err := a.confirm(cmd.Context(), question); err != nil {
+		if err := a.confirmChange(cmd.Context(), writeFlags{dryRun: f.dryRun, yes: f.yes}, question, ops); err != nil {
 			return err
 		}
 	}

@@ -58,18 +58,18 @@ func ownVerbs(sb sandbox) [][]string {
 		{"repair", "--yes"},
 		{"log"},
 		{"show", "qevajo"},
-		{"undo", "qevajo"},
-		{"redo", "qevajo"},
+		{"undo", "--yes", "qevajo"},
+		{"redo", "--yes", "qevajo"},
 		{"verify"},
 		{"recover"},
-		{"resolve", "qevajo", "--keep"},
+		{"resolve", "--yes", "qevajo", "--keep"},
 		{"config"},
 		{"hook"},
-		{"plugin", "install"},
+		{"plugin", "install", "--yes"},
 		{"plugin", "status"},
-		{"plugin", "uninstall"},
-		{"plugin", "install", "--project"},
-		{"plugin", "uninstall", "--project"},
+		{"plugin", "uninstall", "--yes"},
+		{"plugin", "install", "--yes", "--project"},
+		{"plugin", "uninstall", "--yes", "--project"},
 		{"gc", "--older-than", "1h", "--yes"},
 		{"forget", "ses_none", "--yes"},
 		{"version"},
@@ -93,7 +93,7 @@ func TestPreparedFiles(t *testing.T) {
 			sb := newSandbox(t, "1.1.53", "")
 			sb.setHome()
 			sb.mustRepair()
-			sb.mustExit(exitDone, "undo", "qevajo")
+			sb.mustExit(exitDone, "undo", "--yes", "qevajo")
 			sb.mustExit(exitProblems, "scan")
 			victim := filepath.Join(sb.dir, "victim")
 			if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
@@ -151,7 +151,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		if a := sb.sh(command); a.code != 0 {
 			sb.Errorf("%s: %s: %s", place, command, a.err)
 		}
-		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install"}, {"plugin", "install", "--project"}, {"config"}, {"log"}} {
+		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install", "--yes"}, {"plugin", "install", "--project"}, {"config"}, {"log"}} {
 			if a := sb.runInProcess(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the intruder is not a journal
 				sb.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
 			}

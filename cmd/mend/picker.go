@@ -13,7 +13,8 @@ import (
 // errNothingPicked is returned if the user left a picker without a choice.
 var errNothingPicked = fmt.Errorf("nothing was picked: %w", errDeclined)
 
-// A picker lets a user choose a row: arrows move, letters filter, Enter picks, Esc leaves.
+// A picker lets a user choose a row: arrows move, letters filter, Enter picks, and
+// Esc, or q before a filter, leaves.
 type picker struct {
 	title  string
 	rows   [][]string
@@ -85,6 +86,12 @@ func (p *picker) press(key tea.KeyPressMsg) tea.Cmd {
 	case "esc", "ctrl+c", "ctrl+d":
 		p.done = true
 		return tea.Quit
+	case "q":
+		if p.filter == "" {
+			p.done = true
+			return tea.Quit
+		}
+		p.setFilter(p.filter + "q")
 	case "up", "ctrl+p", "ctrl+k", "shift+tab":
 		p.cursor--
 	case "down", "ctrl+n", "ctrl+j", "tab":
@@ -155,6 +162,6 @@ func (p *picker) View() tea.View {
 		lines = append(lines, mark+line)
 	}
 	lines = append(lines, cutLine(fmt.Sprintf("Filter: %s_", escape(p.filter)), p.size.Width),
-		cutLine(faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  Esc leave", len(p.fit), len(p.rows))), p.size.Width))
+		cutLine(faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  q quit", len(p.fit), len(p.rows))), p.size.Width))
 	return tea.NewView(strings.Join(lines, "\n"))
 }

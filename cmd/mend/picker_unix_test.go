@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,14 +68,14 @@ func (s *screen) read() {
 	}
 }
 
-// wait waits until the screen has shown a text.
-func (s *screen) wait(text string) {
+// wait waits until the screen has shown one of the texts.
+func (s *screen) wait(texts ...string) {
 	s.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !bytes.Contains(s.text, []byte(text)) {
+	for !slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(s.text, []byte(t)) }) {
 		if s.ended {
-			s.Fatalf("the screen does not show %q:\n%q", text, s.text)
+			s.Fatalf("the screen does not show %q:\n%q", texts, s.text)
 		}
 		s.more.Wait()
 	}
@@ -106,6 +107,8 @@ func TestPicker(t *testing.T) {
 		"by a wide title":   {[]string{"שלום", "\r"}, 70},
 		"after a wrong key": {[]string{"xyz", "\r", "\x7f", "\x7f", "\x7f", "_012", "\r"}, 12},
 		"left":              {[]string{"\x1b[B", "\x03"}, -1},
+		"left by q":         {[]string{"\x1b[B", "q"}, -1},
+		"a q in the filter": {[]string{"xq", "\x7f", "\x7f", "_003", "\r"}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
@@ -166,6 +169,7 @@ func TestTerminal(t *testing.T) {
 			[][2]string{
 				{"Paste the error", "Error: messages.1: `tool_use` ids were found\nwithout `tool_result` blocks immediately after\n\ny\ny\n"},
 				{"Which session", "dark\r"},
+				{`Repair "Add dark mode"? [y/n/d/q/?] `, "y\n"},
 			},
 			exitDone,
 			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo). Undo: mend undo qevajo`},
@@ -175,7 +179,7 @@ func TestTerminal(t *testing.T) {
 			[]string{"undo"},
 			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move part", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
 			exitDone,
-			[]string{"Session", "Why", "Changed", "Lost", `Restored "Add dark mode" (goqare)`},
+			[]string{"Session", "Why", "Changed", "Lost", `Undone: repair qevajo of "Add dark mode" (goqare)`},
 		},
 		{
 			"redo without an id",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -56,16 +57,16 @@ Without a subcommand this shows where the plugin is installed.`,
 	}
 	var hooks string
 	var repair bool
-	install := a.pluginCommand("install", "Install the plugin", func(path string, dryRun bool) error {
+	install := a.pluginCommand("install", "Install the plugin", func(ctx context.Context, path string, f writeFlags) error {
 		switch {
 		case a.isClaude() && hooks != "":
 			return usagef("--hooks is for the plugin of OpenCode")
 		case a.isClaude():
-			return a.installClaudeHook(path, repair, dryRun)
+			return a.installClaudeHook(ctx, path, repair, f)
 		case repair:
 			return usagef("--repair is for --agent claude: the setting preflight says whether the plugin of OpenCode repairs sessions")
 		}
-		return a.installPlugin(path, hooks, dryRun)
+		return a.installPlugin(ctx, path, hooks, f)
 	})
 	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
 loads it at its next start.
@@ -83,11 +84,11 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(
 		install,
-		a.pluginCommand("uninstall", "Remove the plugin", func(path string, dryRun bool) error {
+		a.pluginCommand("uninstall", "Remove the plugin", func(ctx context.Context, path string, f writeFlags) error {
 			if a.isClaude() {
-				return a.uninstallClaudeHook(path, dryRun)
+				return a.uninstallClaudeHook(ctx, path, f)
 			}
-			return a.uninstallPlugin(path, dryRun)
+			return a.uninstallPlugin(ctx, path, f)
 		}),
 		&cobra.Command{
 			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
@@ -97,11 +98,12 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	return cmd
 }
 
-func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool) error) *cobra.Command {
-	var project, dryRun bool
+func (a *app) pluginCommand(use, short string, run func(ctx context.Context, path string, f writeFlags) error) *cobra.Command {
+	var f writeFlags
+	var project bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			find := pluginPath
 			if a.isClaude() {
 				find = claudeSettingsPath
@@ -110,14 +112,14 @@ func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool
 			if err != nil {
 				return err
 			}
-			if err := run(path, dryRun); err != nil {
+			if err := run(cmd.Context(), path, f); err != nil {
 				return fmt.Errorf("%sing %s: %w", use, path, err)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "only for the current project")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done; write nothing")
+	f.add(cmd, "")
 	return cmd
 }
 
@@ -250,7 +252,7 @@ func readPlugin(path string) (version, text string, err error) {
 	return string(m[2]), string(data), nil
 }
 
-func (a *app) installPlugin(path, hooks string, dryRun bool) error {
+func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlags) error {
 	if hooks != "" && !slices.Contains(config.HooksValues(), hooks) {
 		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), hooks)
 	}
@@ -263,7 +265,12 @@ func (a *app) installPlugin(path, hooks string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	if !dryRun {
+	if text != before {
+		if err := a.confirmChange(ctx, f, "Install "+escape(shortenHome(path))+"?", nil); err != nil {
+			return err
+		}
+	}
+	if !f.dryRun {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
@@ -271,7 +278,7 @@ func (a *app) installPlugin(path, hooks string, dryRun bool) error {
 			return err
 		}
 	}
-	if err := a.reportPlugin(path, dryRun, "Installed", "install"); err != nil || dryRun {
+	if err := a.reportPlugin(path, f.dryRun, "Installed", "install"); err != nil || f.dryRun {
 		return err
 	}
 	a.say("%s", faint(installNotes))
@@ -292,7 +299,7 @@ func (a *app) installPlugin(path, hooks string, dryRun bool) error {
 const installNotes = `Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
 With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.`
 
-func (a *app) uninstallPlugin(path string, dryRun bool) error {
+func (a *app) uninstallPlugin(ctx context.Context, path string, f writeFlags) error {
 	_, _, err := readPlugin(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		a.printf("%s is not installed.\n", escape(shortenHome(path)))
@@ -302,12 +309,15 @@ func (a *app) uninstallPlugin(path string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	if !dryRun {
+	if err := a.confirmChange(ctx, f, "Remove "+escape(shortenHome(path))+"?", nil); err != nil {
+		return err
+	}
+	if !f.dryRun {
 		if err := os.Remove(path); err != nil {
 			return err
 		}
 	}
-	return a.reportPlugin(path, dryRun, "Removed", "remove")
+	return a.reportPlugin(path, f.dryRun, "Removed", "remove")
 }
 
 func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {

@@ -54,7 +54,12 @@ func (p *progress) clear() {
 func (a *app) applyPlan(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
 	defer a.showBusy("checking and writing ...")()
 	debug.FreeOSMemory()
-	return c.Apply(ctx, p)
+	var e change.Entry
+	err := a.changes.apply(func() (err error) {
+		e, err = c.Apply(ctx, p)
+		return err
+	})
+	return e, err
 }
 
 // showBusy shows a text on the terminal after progressDelay, until the returned function is

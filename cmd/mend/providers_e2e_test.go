@@ -102,7 +102,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 	if gocmp.Equal(damaged, ts.snapshot()) {
 		return outcome
 	}
-	if code, out := ts.mend("undo", "--session", session); code != exitDone {
+	if code, out := ts.mend("undo", "--yes", "--session", session); code != exitDone {
 		c.Errorf("mend undo: exit code %d:\n%s", code, out)
 	}
 	if diff := gocmp.Diff(damaged, ts.snapshot()); diff != "" {

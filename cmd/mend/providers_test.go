@@ -153,7 +153,7 @@ func TestMissingReasoning(t *testing.T) {
 	if refused() {
 		t.Error("the request still has a call without reasoning")
 	}
-	if code, out := ts.mend("undo", "--session", session); code != exitDone || !gocmp.Equal(whole, ts.snapshot()) {
+	if code, out := ts.mend("undo", "--yes", "--session", session); code != exitDone || !gocmp.Equal(whole, ts.snapshot()) {
 		t.Errorf("mend undo: exit code %d, the store is not what it was:\n%s", code, out)
 	}
 }

@@ -15,7 +15,8 @@ func (a *app) recoverVerb() *cobra.Command {
 		Use:   "recover",
 		Short: "Finish or roll back interrupted repairs",
 		Long: `Complete every repair of this store that was interrupted, or roll it back if it
-cannot be completed. Every command that writes does this first.`,
+cannot be completed. Every command that writes does this first. It does not ask: you
+have agreed to these repairs.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var entries []change.Entry

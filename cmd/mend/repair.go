@@ -50,8 +50,9 @@ func (a *app) repairVerb() *cobra.Command {
 the journal, and applies it: all or nothing.
 
 SESSION is an id, the start of one, a title or a part of it, . for the newest session
-of this folder, or @ for the newest of all. With a session it repairs that one.
-Without, it shows the repair of each broken session and asks.
+of this folder, or @ for the newest of all. Without one, it is about each broken
+session. The repair is shown before you are asked; without a terminal, and with --json,
+it is only made with --yes.
 
 With --error it repairs what the error names, then everything else that is broken.
 Without a session it finds the one that the error came from, as mend fix does.
@@ -187,6 +188,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 		}
 	}
 	bar := a.progress(len(heads), "planning")
+	defer bar.clear()
 	for _, h := range heads {
 		r, err := c.ProposeRepair(ctx, h, req)
 		bar.step()
@@ -209,7 +211,6 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 			ps = append(ps, proposal{head: h, result: r})
 		}
 	}
-	bar.clear()
 	return ps, failed
 }
 
@@ -284,16 +285,23 @@ type repairRun struct {
 func (r *repairRun) finish(ctx context.Context, left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	files := plannedUserFiles(todo...)
-	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes && (!r.named || len(files) > 0)
-	if asks && r.canAsk {
+	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
+	if asks && r.canAsk && !r.asJSON {
 		err := r.applyAsking(ctx)
 		return r.end(worst(left, err))
 	}
 	r.show(r.proposals)
+	if asks && r.asJSON {
+		r.setRepairs()
+	}
 	switch {
+	case asks && r.asJSON:
+		return errNoQuestion
 	case asks && len(files) > 0:
 		r.printFiles(files)
 		return errNoTerminalForFiles
+	case asks && r.named:
+		return errNoTerminal
 	case asks && agentOf(r.client.Store()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
 		return errNoTerminalForOther
 	case asks:
@@ -401,13 +409,7 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, files []session.R
 	if more {
 		answers = repairAnswersN
 	}
-	for {
-		key, err := r.ask(ctx, question, answers)
-		if err != nil || key != "d" {
-			return key, err
-		}
-		r.page(func() { r.printOps(p.result.Plan.Ops) })
-	}
+	return r.askChange(ctx, question, answers, p.result.Plan.Ops)
 }
 
 // apply applies a plan, and prints its repair id when the change is durable. An error is printed
@@ -472,7 +474,8 @@ func (r *repairRun) applyOnce(ctx context.Context, p proposal, only bool) error 
 		r.failed++
 		r.keep(p)
 		var conflict *change.ConflictError
-		if errors.As(err, &conflict) {
+		var stale *mend.StaleError
+		if errors.As(err, &conflict) || errors.As(err, &stale) {
 			err = &changedError{r.cmdline("repair", p.head.ID), quotedTitle(p.head.Title, p.head.ID), err}
 		}
 		if !only {
@@ -501,6 +504,9 @@ type changedError struct {
 }
 
 func (e *changedError) Error() string {
+	if stale := new(mend.StaleError); errors.As(e.err, &stale) {
+		return fmt.Sprintf("repairing %s: %v", e.name, e.err)
+	}
 	return fmt.Sprintf("repairing %s: another program changed it meanwhile: %v", e.name, e.err)
 }
 func (e *changedError) Unwrap() error { return e.err }

@@ -138,8 +138,6 @@ func quotedTitle(title, id string) string {
 func (a *app) printCommitted(e change.Entry, title string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
-	case change.CauseUndo:
-		what = "Restored"
 	case change.CauseTrim:
 		what = "Trimmed"
 	case change.CauseUncompact:
@@ -149,8 +147,20 @@ func (a *app) printCommitted(e change.Entry, title string) {
 	default:
 	}
 	a.say("%s %s (%s). Undo: %s", good(what), quotedTitle(title, e.Session), bold(e.ID), command("mend undo "+e.ID))
+	a.printKept(e)
+}
+
+// printKept says where the bytes are that another program wrote meanwhile.
+func (a *app) printKept(e change.Entry) {
 	for _, path := range e.Kept {
 		a.sayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", warn("note:"), escape(path)))
+	}
+}
+
+// setRepairs sets the JSON answer.
+func (r *repairRun) setRepairs() {
+	for name, v := range repairAnswer(r.proposals, r.done) {
+		r.setAnswer(name, v)
 	}
 }
 
@@ -158,9 +168,7 @@ func (a *app) printCommitted(e change.Entry, title string) {
 func (r *repairRun) end(err error) error {
 	err = worst(err, remainingError(r.proposals, r.request))
 	if r.asJSON {
-		for name, v := range repairAnswer(r.proposals, r.done) {
-			r.setAnswer(name, v)
-		}
+		r.setRepairs()
 		return err
 	}
 	todo := nonEmptyPlans(r.proposals)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"mend"
@@ -56,6 +58,10 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	}
 	if f.dryRun {
 		return a.finishDryRun(p)
+	}
+	question := map[mend.Decision]string{mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it", mend.Forward: "applying it over the other changes"}[d]
+	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
+		return err
 	}
 	var by change.Entry
 	if len(p.Ops) > 0 {

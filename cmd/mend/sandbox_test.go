@@ -169,7 +169,7 @@ func (sb sandbox) wantOutput(a cmdResult, text string) {
 // mustRepair repairs the session and returns the id of the repair.
 func (sb sandbox) mustRepair() string {
 	sb.Helper()
-	return sb.firstRepairID(sb.mustExit(exitDone, "repair", sb.session, "--json"))
+	return sb.firstRepairID(sb.mustExit(exitDone, "repair", "--yes", sb.session, "--json"))
 }
 
 // firstRepairID returns the id of the first repair in a JSON answer.

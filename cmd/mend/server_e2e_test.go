@@ -85,14 +85,14 @@ func TestBesideServer(t *testing.T) {
 			}
 			prompt("with the damage", "R11")
 			damaged := conversation(t, h)
-			run("repair", session)
-			run("undo", "--session", session)
+			run("repair", "--yes", session)
+			run("undo", "--yes", "--session", session)
 			if diff := cmp.Diff(damaged, conversation(t, h)); diff != "" {
 				t.Fatalf("undo did not restore the database (-want +got):\n%s", diff)
 			}
-			run("repair", session)
+			run("repair", "--yes", session)
 			prompt("after the repair", opencode.Alive)
-			run("undo", "--session", session)
+			run("undo", "--yes", "--session", session)
 			prompt("after undo", "R11")
 			run("verify")
 		})
@@ -128,7 +128,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 			run("beside a server of another store", "repair", session, "--dry-run")
 			h.Serve()
 			run("beside a younger server", "repair", session, "--dry-run")
-			run("beside a younger server", "repair", session)
+			run("beside a younger server", "repair", "--yes", session)
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestHammeredServer(t *testing.T) {
 				}
 			}()
 			for i := range 50 {
-				for _, args := range [][]string{{"repair", session}, {"undo", "--session", session}} {
+				for _, args := range [][]string{{"repair", "--yes", session}, {"undo", "--yes", "--session", session}} {
 					if code, out := runMendIn(t, h, journal, args...); code != exitDone {
 						t.Fatalf("round %d: mend %v: exit code %d:\n%s", i, args, code, out)
 					}
@@ -212,7 +212,7 @@ func TestKilledBesideWriter(t *testing.T) {
 		}
 	}
 	damaged := state()
-	must("repair", session)
+	must("repair", "--yes", session)
 	mended := state()
 
 	stop := make(chan struct{})
@@ -220,9 +220,9 @@ func TestKilledBesideWriter(t *testing.T) {
 	defer close(stop)
 	var whole, absent int
 	for i := range 200 {
-		args := []string{"repair", session}
+		args := []string{"repair", "--yes", session}
 		if cmp.Equal(state(), mended) {
-			args = []string{"undo", "--session", session}
+			args = []string{"undo", "--yes", "--session", session}
 		}
 		cmd := mend(args...)
 		if err := cmd.Start(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
@@ -264,7 +265,8 @@ func (s *service) read() (version string, err error) {
 
 func (a *app) watchInstallVerb() *cobra.Command {
 	var f watchFlags
-	var dryRun, now bool
+	var w writeFlags
+	var now bool
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run \"mend watch\" whenever you are logged in",
@@ -272,26 +274,27 @@ func (a *app) watchInstallVerb() *cobra.Command {
 "mend watch" with the flags that are given here when you log in. The folders that
 XDG_DATA_HOME and similar variables name are those of now.`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.installService(f, dryRun, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.installService(cmd.Context(), f, w, now) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the file; write nothing")
+	w.add(cmd, "")
 	cmd.Flags().BoolVar(&now, "now", false, "also start it")
 	return cmd
 }
 
 func (a *app) watchUninstallVerb() *cobra.Command {
-	var dryRun, now bool
+	var w writeFlags
+	var now bool
 	cmd := &cobra.Command{
 		Use: "uninstall", Short: "Remove what \"mend watch install\" wrote", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.uninstallService(dryRun, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.uninstallService(cmd.Context(), w, now) },
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done; write nothing")
+	w.add(cmd, "")
 	cmd.Flags().BoolVar(&now, "now", false, "also stop it")
 	return cmd
 }
 
-func (a *app) installService(f watchFlags, dryRun, now bool) error {
+func (a *app) installService(ctx context.Context, f watchFlags, w writeFlags, now bool) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
@@ -307,11 +310,17 @@ func (a *app) installService(f watchFlags, dryRun, now bool) error {
 		return err
 	}
 	text := s.withHeader(s.text(c), a.opt.Version)
-	if dryRun {
-		a.setAnswer("service", a.serviceState())
+	a.setAnswer("service", a.serviceState())
+	if !w.yes {
 		a.setAnswer("text", text)
-		a.printf("%s\n%s", faint("This would be written to "+escape(s.path)+". Nothing was written."), escapeText(text))
+		a.printf("%s\n%s", faint("This would be written to "+escape(s.path)+":"), escapeText(text))
+	}
+	if w.dryRun {
+		a.printf("Dry run: nothing was written.\n")
 		return nil
+	}
+	if err := a.confirmChange(ctx, w, "Install "+escape(s.path)+"?", nil); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return err
@@ -330,7 +339,7 @@ func (a *app) installService(f watchFlags, dryRun, now bool) error {
 	return nil
 }
 
-func (a *app) uninstallService(dryRun, now bool) error {
+func (a *app) uninstallService(ctx context.Context, w writeFlags, now bool) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
@@ -344,10 +353,13 @@ func (a *app) uninstallService(dryRun, now bool) error {
 	if err != nil {
 		return fmt.Errorf("removing %s: %w", s.path, err)
 	}
-	if dryRun {
+	if w.dryRun {
 		a.setAnswer("service", a.serviceState())
 		a.printf("This would remove %s. Nothing was written.\n", escape(s.path))
 		return nil
+	}
+	if err := a.confirmChange(ctx, w, "Remove "+escape(s.path)+"?", nil); err != nil {
+		return err
 	}
 	if now { // the system forgets how to stop it with the file
 		if err := runAll(s.disable); err != nil {

@@ -187,7 +187,7 @@ func TestServiceStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home)
-	install := exec.Command(exe, "watch", "install", "--server", "http://127.0.0.1:9", "--set", "maxRetries=2")
+	install := exec.Command(exe, "watch", "install", "--yes", "--server", "http://127.0.0.1:9", "--set", "maxRetries=2")
 	install.Env = env
 	if out, err := install.CombinedOutput(); err != nil || !strings.Contains(string(out), "systemctl --user enable --now mend-watch") {
 		t.Fatalf("mend watch install: %v:\n%s", err, out)

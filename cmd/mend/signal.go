@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"mend/txn"
 )
 
 // How long a verb that only reads may take to end after a signal, and to report it.
@@ -19,17 +23,21 @@ const (
 // handleSignals cancels ctx on SIGINT or SIGTERM. A verb that has not ended after graceToEnd
 // is ended, unless it holds writing for reading: a change is always finished first. A second
 // signal kills the program as a crash would.
-func handleSignals(cancel context.CancelCauseFunc, writing *sync.RWMutex, args []string, t terminal) {
+func (a *app) handleSignals(cancel context.CancelCauseFunc, args []string) {
+	t := a.terminal
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		err := &signalError{<-signals}
+		err := &signalError{<-signals, &a.changes}
 		signal.Stop(signals)
 		cancel(err)
-		writing.Lock() // waits for the current change and prevents others
+		a.writing.Lock() // waits for the current change and prevents others
 		time.Sleep(graceToEnd)
 		reported := make(chan struct{})
 		go func() { // a write may block
+			if t.canDraw {
+				fmt.Fprint(t.err, "\r\x1b[K") // progress
+			}
 			a := &app{terminal: t, asJSON: slices.Contains(args, "--json"), parsed: true}
 			a.report(err)
 			close(reported)
@@ -40,4 +48,35 @@ func handleSignals(cancel context.CancelCauseFunc, writing *sync.RWMutex, args [
 		}
 		os.Exit(exitCode(err))
 	}()
+}
+
+// changes says what the command has changed, for the message about a signal.
+type changes struct {
+	open atomic.Bool  // the journal was opened for writing, and what became of that is not known here
+	made atomic.Int32 // plans that were applied
+}
+
+func (c *changes) String() string {
+	switch n := int(c.made.Load()); {
+	case c.open.Load():
+		return "the change in progress was completed or rolled back"
+	case n > 0:
+		return fmt.Sprintf("%s made before, which \"mend log\" lists; nothing else was changed", countVerb(n, "change was", "changes were"))
+	}
+	return "nothing was changed"
+}
+
+// apply applies a plan and notes whether that changed anything. A plan that is not applied, and not
+// pending, changed nothing.
+func (c *changes) apply(do func() error) error {
+	before := c.open.Load()
+	err := do()
+	var pending *txn.PendingError
+	if err == nil {
+		c.made.Add(1)
+	}
+	if !errors.As(err, &pending) {
+		c.open.Store(before)
+	}
+	return err
 }

@@ -18,7 +18,7 @@ func TestSignalEndsReading(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.addBlankTexts(100)
 	id := sb.mustRepair()
-	sb.mustExit(exitDone, "undo", id)
+	sb.mustExit(exitDone, "undo", "--yes", id)
 	for _, c := range []struct {
 		signal syscall.Signal
 		args   []string

@@ -149,7 +149,7 @@ func (c *trial) checkUndo() {
 	if cmp.Equal(c.damaged, c.snapshot()) {
 		return
 	}
-	if code, out := c.mend("undo", "--session", c.session); code != exitDone {
+	if code, out := c.mend("undo", "--yes", "--session", c.session); code != exitDone {
 		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
 	}
 	if diff := cmp.Diff(c.damaged, c.snapshot()); diff != "" {

@@ -32,8 +32,8 @@ until the next request is small enough. It does not change the newest turns. Siz
 are estimates: a token counts as four bytes.
 
 If that is not enough, --hard also removes large files and the middle of large texts.
-It asks first. A line of text says what was there; the bytes are kept in the journal.
-Neither you nor the model see them until "mend undo" restores them.`,
+A line of text says what was there; the bytes are kept in the journal. Neither you nor
+the model see them until "mend undo" restores them.`,
 		Example: `  mend trim .                    the newest session of this folder, to 60% of the context window
   mend trim "dark mode" --to 80000
   mend trim . --keep-turns 5 --dry-run
@@ -97,13 +97,11 @@ func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.Tr
 		return errProblems
 	}
 	a.printSizes(t.Before, t.After, t.Window)
-	if len(t.Removed) > 0 && !f.dryRun && !f.yes {
-		question := fmt.Sprintf("Move %s into the journal? Only undo shows them again.", countVerb(len(t.Removed), "file or text", "files and texts"))
-		if err := a.confirm(ctx, question); err != nil {
-			return err
-		}
+	question := "Trim %s?"
+	if len(t.Removed) > 0 {
+		question = fmt.Sprintf("Trim %%s, and move %s into the journal? Only undo shows them again.", countVerb(len(t.Removed), "file or text", "files and texts"))
 	}
-	if err := a.applyOne(ctx, c, f, t.Plan); err != nil {
+	if err := a.applyOne(ctx, c, f, t.Plan, head, question); err != nil {
 		return err
 	}
 	if t.After > t.Goal {
@@ -161,7 +159,7 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 	}
 	a.printTrimmed(u.Outputs)
 	a.printSizes(u.Before, u.After, u.Window)
-	if err := a.applyOne(ctx, c, f, u.Plan); err != nil {
+	if err := a.applyOne(ctx, c, f, u.Plan, head, "Remove the newest compaction of %s?"); err != nil {
 		return err
 	}
 	if u.Earlier > 0 {
@@ -184,10 +182,15 @@ func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend
 	return c, head, err
 }
 
-// applyOne applies the plan of one session, or says that it was a dry run.
-func (a *app) applyOne(ctx context.Context, c *mend.Client, f writeFlags, p change.Plan) error {
+// applyOne asks about the plan of one session that was shown, and applies it, or says that it was a
+// dry run. question has %s for the name of the session.
+func (a *app) applyOne(ctx context.Context, c *mend.Client, f writeFlags, p change.Plan, head session.Head, question string) error {
+	p.Cause.Title = head.Title
 	if f.dryRun {
 		return a.finishDryRun(p)
+	}
+	if err := a.confirmChange(ctx, f, fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), p.Ops); err != nil {
+		return err
 	}
 	e, err := a.applyPlan(ctx, c, p)
 	if err != nil {
@@ -197,7 +200,7 @@ func (a *app) applyOne(ctx context.Context, c *mend.Client, f writeFlags, p chan
 		a.setAnswer("repairs", []repairJSON{entryJSON(e, p.Ops)})
 		return nil
 	}
-	a.printCommitted(e, "")
+	a.printCommitted(e, head.Title)
 	return nil
 }
 

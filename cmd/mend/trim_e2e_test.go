@@ -35,7 +35,7 @@ func TestTrimReal(t *testing.T) {
 			if n := bytes.Count(body(c.before), long); n != 3 {
 				t.Fatalf("%d long outputs before, want 3", n)
 			}
-			if code, out := ts.mend("trim", ts.session, "--to", "3000", "--keep-turns", "0"); code != exitDone {
+			if code, out := ts.mend("trim", "--yes", ts.session, "--to", "3000", "--keep-turns", "0"); code != exitDone {
 				t.Fatalf("mend trim: exit code %d:\n%s", code, out)
 			}
 			sent := body(c.prompt())
@@ -63,7 +63,7 @@ func TestTrimReal(t *testing.T) {
 			if n := bytes.Count(body(c.before), long); n != 0 {
 				t.Fatalf("%d long outputs behind a compaction, want 0", n)
 			}
-			if code, out := ts.mend("uncompact", ts.session); code != exitDone {
+			if code, out := ts.mend("uncompact", "--yes", ts.session); code != exitDone {
 				t.Fatalf("mend uncompact: exit code %d:\n%s", code, out)
 			}
 			if n := bytes.Count(body(c.prompt()), long); n != 3 {

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +39,8 @@ func (a *app) undoVerb() *cobra.Command {
 		Long: `Undo restores what a repair changed: the same bytes, names and modes as before. It has
 an entry of its own in the journal, and can itself be undone.
 
-Without an id it shows the newest repair that is not undone, and asks.
+Without an id it is the newest repair that is not undone. It is shown before you are
+asked.
 
 If something changed a record after the repair, undo changes nothing and shows that
 record: before, what the repair wrote, and now.`,
@@ -73,9 +74,9 @@ func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRe
 		if err != nil {
 			return err
 		}
-		return a.runChange(cmd, c, f, nil, propose)
+		return a.runChange(cmd, c, f, true, propose)
 	}
-	e, chosen, err := a.chooseEntry(ids, "undo", "no repair is in force", inForce)
+	e, err := a.chooseEntry(ids, "no repair is in force", inForce)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRe
 		return err
 	}
 	r.ID = e.ID
-	return a.runChange(cmd, c, f, chosen, propose)
+	return a.runChange(cmd, c, f, len(ids) > 0, propose)
 }
 
 // openForSession opens the store of the session that the request names, and puts its id into the
@@ -113,24 +114,23 @@ func (a *app) redoVerb() *cobra.Command {
 		Long: `Redo re-applies a repair that was undone. If that undo reverted several repairs at
 once, as undo --session does, all of them are re-applied.
 
-Without an id it shows the repair that was undone last, and asks.`,
+Without an id it is the repair that was undone last. It is shown before you are asked.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			e, chosen, err := a.chooseEntry(ids, "redo", "no repair is undone", undoInForce)
+			e, err := a.chooseEntry(ids, "no repair is undone", undoInForce)
 			if err != nil {
 				return err
 			}
-			if chosen != nil { // the undo: what it reverted is applied again
+			if len(ids) == 0 { // the undo: what it reverted is applied again
 				if e, _, err = a.opt.Show(journal.IDOf(e.Cause.Entries[0])); err != nil {
 					return err
 				}
-				chosen = &e
 			}
 			c, err := a.openStoreOf(cmd, e, !f.dryRun)
 			if err != nil {
 				return err
 			}
-			return a.runChange(cmd, c, f, chosen, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
+			return a.runChange(cmd, c, f, len(ids) > 0, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
 		},
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
@@ -138,43 +138,40 @@ Without an id it shows the repair that was undone last, and asks.`,
 	return cmd
 }
 
-// chooseEntry returns the entry that the user names, or else the newest one that is wanted; that
-// is also returned as chosen. Without a terminal the user has to name one.
-func (a *app) chooseEntry(ids []string, verb, none string, wanted func(change.Entry) bool) (e change.Entry, chosen *change.Entry, err error) {
+// chooseEntry returns the entry that the user names, or else the newest one that is wanted.
+func (a *app) chooseEntry(ids []string, none string, wanted func(change.Entry) bool) (change.Entry, error) {
 	if len(ids) == 1 {
-		e, _, err = a.opt.Show(ids[0])
-		return e, nil, err
+		e, _, err := a.opt.Show(ids[0])
+		return e, err
 	}
-	if !a.canAsk {
-		return e, nil, &usageError{fmt.Errorf("%s needs a repair id", verb), `"mend log" lists the repairs`}
-	}
-	e, err = a.newestRepair(none, wanted)
-	return e, &e, err
+	return a.newestRepair(none, wanted)
 }
 
-// runChange applies the plan that propose returns, or prints it for a dry run. chosen is the entry
-// that it is about, if the user did not name it: then it is shown first, and the user is asked.
-func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, chosen *change.Entry, propose func(*mend.Client) (change.Plan, error)) error {
+// runChange shows the undo or redo that propose returns, asks, and applies it. With --yes what the
+// user has named is not shown.
+func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, named bool, propose func(*mend.Client) (change.Plan, error)) error {
 	p, err := propose(c)
 	if err != nil {
 		return a.printConflicts(err)
 	}
-	if chosen != nil {
-		a.printEntryHead(*chosen)
-		a.printf("\n")
+	repairs, err := a.revertedRepairs(p)
+	if err != nil {
+		return err
 	}
-	if f.patch && !a.asJSON {
+	if !f.yes || !named {
+		a.printReverted(repairs)
+	}
+	switch {
+	case f.patch && !a.asJSON:
 		a.page(func() { a.printOps(p.Ops) })
-	} else {
-		a.printRecordCounts(p)
+	case !f.yes:
+		a.printf("%s would %s.\n", capitalized(cmd.Name()), recordCounts(p))
 	}
 	if f.dryRun {
 		return a.finishDryRun(p)
 	}
-	if chosen != nil && !f.yes {
-		if err := a.confirmChange(cmd.Context(), cmd.Name(), *chosen, p); err != nil {
-			return err
-		}
+	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("%s %s?", capitalized(cmd.Name()), nameRepairs(repairs)), p.Ops); err != nil {
+		return err
 	}
 	e, err := a.applyPlan(cmd.Context(), c, p)
 	if err != nil && f.force {
@@ -187,8 +184,61 @@ func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, chosen
 		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
 		return nil
 	}
-	a.printCommitted(e, p.Cause.Title)
+	a.printReversal(e, repairs)
 	return nil
+}
+
+// revertedRepairs returns the repairs that a plan undoes or applies again, newest first.
+func (a *app) revertedRepairs(p change.Plan) ([]change.Entry, error) {
+	es, err := a.opt.Log(journal.Query{Session: p.Session})
+	seqs := p.Cause.Entries
+	if p.Cause.Kind == change.CauseRedo {
+		seqs = nil
+		for _, e := range es {
+			if slices.Contains(p.Cause.Entries, e.Seq) {
+				seqs = append(seqs, e.Cause.Entries...)
+			}
+		}
+	}
+	return slices.DeleteFunc(es, func(e change.Entry) bool { return !slices.Contains(seqs, e.Seq) }), err
+}
+
+// printReverted shows repairs before they are undone or applied again.
+func (a *app) printReverted(repairs []change.Entry) {
+	if a.asJSON {
+		return
+	}
+	if len(repairs) == 1 {
+		a.printEntryHead(repairs[0])
+	} else {
+		_ = a.printEntries(repairs, "")
+	}
+	a.printf("\n")
+}
+
+// nameRepairs names the repairs of one session in a sentence.
+func nameRepairs(repairs []change.Entry) string {
+	name := quotedTitle(repairs[0].Cause.Title, repairs[0].Session)
+	if len(repairs) > 1 {
+		return fmt.Sprintf("%d repairs of %s", len(repairs), name)
+	}
+	return fmt.Sprintf("repair %s of %s", repairs[0].ID, name)
+}
+
+// printReversal says which repairs an entry undid or applied again, and how to revert that.
+func (a *app) printReversal(e change.Entry, repairs []change.Entry) {
+	first := repairs[len(repairs)-1].ID
+	switch {
+	case e.Cause.Kind == change.CauseRedo && len(repairs) == 1: // it is in force again, and has its id
+		a.say("%s %s (%s). Undo: %s", good("Applied again:"), nameRepairs(repairs), bold(e.ID), command("mend undo "+first))
+	case e.Cause.Kind == change.CauseRedo:
+		a.say("%s %s (%s). Undo: %s", good("Applied again:"), nameRepairs(repairs), bold(e.ID), command("mend undo "+e.ID))
+	case e.Cause.Partial:
+		a.say("%s %s of %s (%s). Undo: %s", good("Undone:"), count(len(e.Ops), "record"), nameRepairs(repairs), bold(e.ID), command("mend undo "+e.ID))
+	default:
+		a.say("%s %s (%s). Apply it again: %s", good("Undone:"), nameRepairs(repairs), bold(e.ID), command("mend redo "+first))
+	}
+	a.printKept(e)
 }
 
 // A forcedError is the error of a change that was to overwrite newer changes.
@@ -196,53 +246,29 @@ type forcedError struct{ error }
 
 func (e *forcedError) Unwrap() error { return e.error }
 
-// confirmChange asks whether an undo or redo is to be made.
-func (a *app) confirmChange(ctx context.Context, verb string, e change.Entry, p change.Plan) error {
-	question := fmt.Sprintf("%s repair %s of %s?", capitalized(verb), e.ID, quotedTitle(e.Cause.Title, e.Session))
-	for {
-		key, err := a.ask(ctx, question, []answer{{"yes", verb + " it"}, {"no", "change nothing"}, {"diff", "show the diff of every record"}})
-		switch {
-		case err != nil:
-			return err
-		case key == "y":
-			return nil
-		case key == "n":
-			return errDeclined
-		}
-		a.page(func() { a.printOps(p.Ops) })
-	}
-}
-
-// printRecordCounts prints how many records a plan creates, changes and deletes.
-func (a *app) printRecordCounts(p change.Plan) {
-	if len(p.Ops) == 0 {
-		return
-	}
-	a.printf("%s\n", recordCounts(p.Ops))
-}
-
-// recordCounts says how many records ops create, change, move and delete.
-func recordCounts(ops []change.Op) string {
+// recordCounts says how many records a plan restores, creates, changes, moves and deletes.
+func recordCounts(p change.Plan) string {
 	numbers := map[string]int{}
-	for _, e := range patchEntries(ops) {
+	for _, e := range patchEntries(p.Ops) {
 		if e.op.Ref.Kind != session.KindFolder {
 			numbers[e.verb()]++
 		}
 	}
 	var words []string
 	for _, verb := range []string{"create", "change", "move", "delete", "move away", "put back"} {
-		if n := numbers[verb]; n > 0 {
-			words = append(words, fmt.Sprintf("%s %s", pastTense[verb], count(n, "record")))
+		n := numbers[verb]
+		if verb == "change" && p.Cause.Kind == change.CauseUndo {
+			verb = "restore"
+		}
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%s %s", verb, count(n, "record")))
 		}
 	}
 	if len(words) == 0 {
-		return count(len(ops), "folder")
+		return "change " + count(len(p.Ops), "folder")
 	}
-	return capitalized(strings.Join(words, ", ")) + "."
+	return strings.Join(words, ", ")
 }
-
-// pastTense has what recordCounts says of records.
-var pastTense = map[string]string{"create": "creates", "change": "changes", "move": "moves", "delete": "deletes", "move away": "moves away", "put back": "puts back"}
 
 func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
@@ -270,7 +296,7 @@ func (a *app) printConflicts(err error) error {
 func (a *app) printConflict(c change.Conflict) {
 	a.printf("%s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, c.Why)
 	for _, id := range c.Later {
-		a.printf("    changed later by repair %s\n", bold(id))
+		a.printf("    changed later by mend, in repair %s\n", bold(id))
 	}
 	a.printf("    %s\n", faint("what the repair did:"))
 	a.printDiff(c.Pre, c.Post)

@@ -22,7 +22,7 @@ func (c *crowd) settle() {
 		if e.State != change.Conflicted {
 			continue
 		}
-		if code, out := c.runUnfiltered("resolve", e.ID, "--keep"); code != 0 {
+		if code, out := c.runUnfiltered("resolve", "--yes", e.ID, "--keep"); code != 0 {
 			c.problem("resolve %s --keep: exit code %d\n%s", e.ID, code, out)
 		}
 	}

@@ -131,13 +131,13 @@ func (c *crowd) verb(rng *rand.Rand) []string {
 		return []string{"gc", "--older-than", "2s", "--yes"}
 	}
 	return [][]string{
-		{"repair", c.session, "--force"},
-		{"repair", c.session, "--force"},
+		{"repair", "--yes", c.session, "--force"},
+		{"repair", "--yes", c.session, "--force"},
 		{"repair", "--yes"},
 		{"scan"},
-		{"undo", id},
-		{"redo", id},
-		{"undo", "--session", c.session},
+		{"undo", "--yes", id},
+		{"redo", "--yes", id},
+		{"undo", "--yes", "--session", c.session},
 		{"recover"},
 	}[rng.IntN(8)]
 }

@@ -45,12 +45,12 @@ func (s scenario) change() []string {
 // The verbs. SESSION, ID and LAST are replaced by the ids of the session, of the first
 // repair and of the newest.
 var (
-	repairOne = []string{"repair", "SESSION", "--class", "thinking_block_order"}
-	repairAll = []string{"repair", "SESSION"}
-	undoOne   = []string{"undo", "ID"}
-	undoAll   = []string{"undo", "--session", "SESSION"}
-	undoLast  = []string{"undo", "LAST"}
-	redoOne   = []string{"redo", "ID"}
+	repairOne = []string{"repair", "--yes", "SESSION", "--class", "thinking_block_order"}
+	repairAll = []string{"repair", "--yes", "SESSION"}
+	undoOne   = []string{"undo", "--yes", "ID"}
+	undoAll   = []string{"undo", "--yes", "--session", "SESSION"}
+	undoLast  = []string{"undo", "--yes", "LAST"}
+	redoOne   = []string{"redo", "--yes", "ID"}
 )
 
 // repairFirst also makes the journal.
@@ -83,7 +83,7 @@ func besideWal(k kind) scenario {
 
 // repairMany is a repair of so many files that all of the file system is synced.
 func repairMany() scenario {
-	return scenario{name: "repair of many", kind: tree, many: true, verb: []string{"repair", "SESSION", "--class", "tool_result_missing"}, back: undoAll}
+	return scenario{name: "repair of many", kind: tree, many: true, verb: []string{"repair", "--yes", "SESSION", "--class", "tool_result_missing"}, back: undoAll}
 }
 
 // seasoned is a repair with a journal that has room: no call makes it longer, and

@@ -1,0 +1,220 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"mend/internal/claude"
+	"mend/internal/damage"
+)
+
+// A writeCase is a command that writes, in a sandbox with a broken session.
+type writeCase struct {
+	verb  string
+	args  func(sb sandbox) []string // after the verb
+	setup func(sb sandbox)
+	asks  string // the question has it
+}
+
+func commandArgs(text string) func(sandbox) []string {
+	return func(sb sandbox) []string { return strings.Fields(strings.ReplaceAll(text, "SESSION", sb.session)) }
+}
+
+// writeCases have a row for each verb that writes.
+var writeCases = []writeCase{
+	{verb: "repair", args: commandArgs("SESSION"), asks: `Repair "A title"?`},
+	{verb: "repair", asks: `Repair "A title"?`},
+	{verb: "repair", args: commandArgs("--error all.messages.must.have.non-empty.content SESSION"), asks: `Repair "A title"?`},
+	{verb: "repair", args: commandArgs("--orphans SESSION"), asks: "Move the orphans of 1 session", setup: func(sb sandbox) {
+		damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "prompt gone, its parts stay"))
+	}},
+	{verb: "fix", args: commandArgs("messages: text content blocks must contain non-whitespace text"), asks: `Repair "A title"?`},
+	{verb: "trim", args: commandArgs("SESSION --to 3000 --keep-turns 0"), asks: `Trim "A title"?`, setup: longOutputs},
+	{verb: "trim", args: commandArgs("SESSION --to 1 --keep-turns 0 --hard"), asks: `Trim "A title"`, setup: longOutputs},
+	{verb: "uncompact", args: commandArgs(claude.Session), asks: "Remove the newest compaction of", setup: func(sb sandbox) {
+		dir := filepath.Join(sb.dir, ".claude", "projects", "-home-user-project")
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), claude.ByName("compaction that preserves nothing").Broken(), 0o600)); err != nil {
+			sb.Fatal(err)
+		}
+	}},
+	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
+	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
+	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
+	{verb: "redo", asks: `Redo repair qevajo of "A title"?`, setup: undone1},
+	{verb: "redo", args: commandArgs("qevajo"), asks: `Redo repair qevajo of "A title"?`, setup: undone1},
+	{verb: "resolve", args: commandArgs("qevajo --back"), asks: "Resolve the conflict of repair qevajo by restoring", setup: inConflict},
+	{verb: "resolve", args: commandArgs("qevajo --keep"), asks: "Resolve the conflict of repair qevajo by leaving", setup: inConflict},
+	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
+	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
+	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?"},
+	{verb: "plugin install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?"},
+	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(exitDone, "plugin", "install", "--yes") }},
+	{verb: "plugin uninstall", args: commandArgs("--agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
+		sb.mustExit(exitDone, "plugin", "install", "--agent", "claude", "--yes")
+	}},
+	{verb: "watch install", asks: "mend-watch"},
+	{verb: "watch uninstall", asks: "mend-watch", setup: func(sb sandbox) { sb.mustExit(exitDone, "watch", "install", "--yes") }},
+}
+
+// unasked are the verbs with --yes that do not ask, and why.
+var unasked = map[string]string{"recover": "it finishes what a user has agreed to, as every verb that writes does first"}
+
+func longOutputs(sb sandbox) {
+	damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "long outputs"))
+}
+
+func repaired(sb sandbox) { sb.mustRepair() }
+
+func undone1(sb sandbox) {
+	sb.mustRepair()
+	sb.mustExit(exitDone, "undo", "--yes")
+}
+
+// inConflict leaves repair qevajo in conflict: it was cut, and another program wrote.
+func inConflict(sb sandbox) {
+	dead := false
+	_ = repairWith(sb.store, filepath.Join(sb.dir, "state", "mend"), sb.session, func(call string) error {
+		if dead = dead || strings.HasPrefix(call, "commit finish"); dead {
+			return errors.New("killed")
+		}
+		return nil
+	})
+	damage.Text(damage.Hello, "changed by hand")(sb.open())
+	sb.mustExit(exitConflict, "recover")
+}
+
+// files returns the bytes of all files in the sandbox besides mend's cache.
+func (sb sandbox) files() map[string]string {
+	sb.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(sb.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == filepath.Join(sb.dir, "cache") {
+			return errors.Join(err, map[bool]error{true: fs.SkipDir}[err == nil])
+		}
+		text := ""
+		if e.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text = string(data)
+		}
+		all[path] = text
+		return nil
+	})
+	if err != nil {
+		sb.Fatal(err)
+	}
+	return all
+}
+
+// answer starts mend on a terminal of its own, waits for the question, and types keys. meanwhile
+// is called before. It returns the exit code and all that was shown.
+func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string) (int, string) {
+	sb.Helper()
+	s := newScreen(sb.T)
+	cmd, _ := sb.command("mend", args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.tty, s.tty, s.tty
+	cmd.Env = append(cmd.Env, "PAGER=cat", "TERM=xterm")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		sb.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { // a command that ends without a question ends the wait
+		_ = cmd.Wait()
+		_, _ = s.tty.WriteString("(the end)")
+		close(done)
+	}()
+	s.wait("/?] ", "(the end)")
+	if shown := s.shown(); strings.Contains(shown, "(the end)") || !strings.Contains(strings.Join(strings.Fields(shown), " "), question) {
+		sb.Errorf("mend %s does not ask %q:\n%s", strings.Join(args, " "), question, shown)
+	} else if meanwhile != nil {
+		meanwhile()
+	}
+	s.press(keys)
+	<-done
+	s.wait("(the end)")
+	return cmd.ProcessState.ExitCode(), s.shown()
+}
+
+// TestWritesAsk checks that every verb that writes shows what it does and asks on a terminal, that
+// it changes no byte before the answer, nor after any answer but yes, and that without a terminal
+// and with --json it needs --yes.
+func TestWritesAsk(t *testing.T) {
+	for _, c := range writeCases {
+		args := strings.Fields(c.verb)
+		version := damage.Versions[0]
+		if c.verb == "trim" {
+			version = damage.Versions[2]
+		}
+		sb := newSandbox(t, version, "")
+		if c.setup != nil {
+			c.setup(sb)
+		}
+		if c.args != nil {
+			args = append(args, c.args(sb)...)
+		}
+		name := strings.Join(args, " ")
+		before := sb.files()
+		unchanged := func(when string) {
+			t.Helper()
+			if !maps.Equal(before, sb.files()) {
+				t.Errorf("mend %s changed a file %s", name, when)
+			}
+		}
+		for _, a := range []struct {
+			name, keys string
+			code       int
+			says       string
+		}{
+			{"no", "n\n", exitRefused, "nothing was changed"},
+			{"Ctrl-C", "\x03", exitSignalled + int(syscall.SIGINT), "interrupted: nothing was changed"},
+			{"the end of input", "\x04", exitRefused, "nothing was changed"},
+		} {
+			code, shown := sb.answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
+			if code != a.code || !strings.Contains(shown, a.says) {
+				t.Errorf("mend %s, %s: exit code %d, want %d and %q:\n%s", name, a.name, code, a.code, a.says, shown)
+			}
+			unchanged("after " + a.name)
+		}
+		for _, more := range [][]string{nil, {"--json"}} {
+			got := sb.mustExit(exitRefused, append(slices.Clone(args), more...)...)
+			if !strings.Contains(got.out+got.err, "pass --yes") {
+				t.Errorf("mend %s %v without a terminal says:\n%s%s", name, more, got.out, got.err)
+			}
+			unchanged("without a terminal")
+		}
+		if code, shown := sb.answer(c.asks, "y\n", func() { unchanged("before the answer") }, args...); code > exitProblems {
+			t.Errorf("mend %s, yes: exit code %d:\n%s", name, code, shown)
+		}
+		if maps.Equal(before, sb.files()) {
+			t.Errorf("mend %s, yes: nothing was changed", name)
+		}
+	}
+}
+
+// TestWritesListed checks that the table has every verb that writes: those with --dry-run or --yes.
+func TestWritesListed(t *testing.T) {
+	eachCommand((&app{}).root(), func(cmd *cobra.Command) {
+		dryRun, yes := cmd.Flags().Lookup("dry-run") != nil, cmd.Flags().Lookup("yes") != nil
+		if dryRun != yes {
+			t.Errorf("%s has --dry-run: %t, --yes: %t; want both or none", commandName(cmd), dryRun, yes)
+		}
+		asks := slices.ContainsFunc(writeCases, func(c writeCase) bool { return c.verb == commandName(cmd) })
+		if yes && !asks && unasked[commandName(cmd)] == "" {
+			t.Errorf("writeCases has no row for mend %s, which writes", commandName(cmd))
+		}
+	})
+}
