@@ -59,13 +59,16 @@ const maxDrafts = 256
 
 // examine finds what is wrong.
 func (c *Case) examine() {
-	if c.findUnreadable() {
+	if c.findUTF16() {
 		return
 	}
 	c.findBefore()
 	c.findUnread()
 	c.findBeside()
 	c.findRefusals()
+	if !c.findNothing() {
+		c.findTorn()
+	}
 }
 
 // after returns the edits with those of a fix; without them if the fix cannot be applied.
