@@ -18,13 +18,22 @@ import (
 )
 
 // Apply writes a plan to the journal and then applies it atomically. Before it begins, it
-// finishes what a crash left in this store. The entry is committed if and only if the
-// error is nil. The errors are those of [txn.Run], and of opening journal and store; a
-// [*StaleError] if another mend changed the session after the plan was made.
+// finishes what a crash left in this store; what cannot be finished stops only a plan for the
+// same records. The entry is committed if and only if the error is nil. The errors are those of
+// [txn.Run] and [Client.Recover], and of opening journal and store; a [*StaleError] if another
+// mend changed the session after the plan was made.
 func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
 	err = c.writing(func(j *journal.Journal, st txn.Store) error {
-		if _, err := c.recover(ctx, j, st); err != nil {
+		_, err := c.recover(ctx, j, st)
+		var left txn.UndecidedError
+		if err != nil && !errors.As(err, &left) {
 			return err
+		}
+		for _, l := range left {
+			if l.Blocks(p) {
+				return txn.UndecidedError{l}
+			}
+			p.Undecided = append(p.Undecided, l.Entry.Dir)
 		}
 		if err := c.checkSeen(j, p); err != nil {
 			return err
@@ -79,7 +88,7 @@ func (c *Client) seen() *uint64 {
 
 // Recover finishes what a crash left in this store, and returns the entries with their
 // new states. If there are none, which is usual, nothing is written. The error is a
-// [*txn.PendingError] with an entry whose outcome could not be found out.
+// [txn.UndecidedError] with the entries whose outcome could not be found out.
 func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	pending, err := c.Pending()
 	if err != nil || len(pending) == 0 {
@@ -346,15 +355,16 @@ const (
 	Forward Decision = "forward" // write what the repair would have written
 )
 
-// ProposeResolve plans the decision on a conflicted entry. It reads only. The plan is
-// empty if the decision changes nothing, as Keep. [Client.Resolve] then ends the
-// conflict.
+// ProposeResolve plans the decision on an entry that is in conflict, or whose outcome
+// [Client.Recover] could not find out. It reads only. The plan is empty if the decision changes
+// nothing, as Keep. [Client.GiveUp] is called before the plan is applied, and [Client.Resolve]
+// then ends the conflict.
 func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
 	err = c.opt.read(func(j *journal.Journal) error {
 		if e, err = j.Get(id); err != nil {
 			return err
 		}
-		if e.State != change.Conflicted {
+		if e.State != change.Conflicted && e.State != change.Pending {
 			return fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
 		}
 		if !e.Store.Same(c.store.ID()) {
@@ -379,6 +389,19 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 		return err
 	})
 	return e, p, err
+}
+
+// GiveUp makes a pending entry one in conflict: no recovery decides about it any more. It
+// returns other entries as they are.
+func (c *Client) GiveUp(e change.Entry) (conflicted change.Entry, err error) {
+	if e.State != change.Pending {
+		return e, nil
+	}
+	err = c.opt.write(func(j *journal.Journal) error {
+		conflicted, err = j.Finish(e, change.Outcome{State: change.Conflicted})
+		return err
+	})
+	return conflicted, err
 }
 
 // Resolve writes to the journal that the conflict of the entry is resolved: by the entry

@@ -177,7 +177,7 @@ type RowDefaulter interface {
 
 // A LinkChecker is a Store whose records can be in files with several names, which are not replaced.
 type LinkChecker interface {
-	// CheckLinks returns a [*change.LinkedError] about a record whose file has several names.
+	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced.
 	CheckLinks(ctx context.Context, refs []session.Ref) error
 }
 

@@ -67,8 +67,8 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// A LinkedError says that the file of a record has several names, so that it must not be replaced.
-// Nothing was changed.
+// A LinkedError says that the file of a record must not be replaced, because it has several
+// names, or cannot be, because this user lacks the rights. Nothing was changed.
 type LinkedError struct {
 	Ref session.Ref
 	Why string // with what the user can do

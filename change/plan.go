@@ -23,6 +23,9 @@ type Plan struct {
 	// Seen is the number of the newest event of the journal before the plan was made; nil for a
 	// plan that does not depend on the journal. The journal does not keep it.
 	Seen *uint64
+	// Undecided are the staging folders of changes of other records whose outcome is not
+	// known, see [Staged]. Prepare leaves them alone.
+	Undecided []string
 }
 
 // A Cause says why a plan was made.

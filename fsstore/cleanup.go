@@ -69,9 +69,9 @@ func (tx *transaction) makeOwnDir(d *safedir.Dir, name string) (made bool, err e
 	return true, sub.File().Chmod(0o700)
 }
 
-// cleanUp removes what a crash left of earlier changes of this owner. All of them must be
-// decided.
-func (tx *transaction) cleanUp() error {
+// cleanUp removes what a crash left of earlier changes of this owner, except in the folders of
+// those that are undecided.
+func (tx *transaction) cleanUp(undecided []string) error {
 	owner, err := tx.root.Sub(mendDir + "/" + tx.opt.Owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tx.removeEmptyDirs(mendDir)
@@ -86,7 +86,7 @@ func (tx *transaction) cleanUp() error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if n, _, _ := strings.Cut(name, "."); isNumber(n) {
+		if n, _, _ := strings.Cut(name, "."); isNumber(n) && !slices.Contains(undecided, owner.Path+"/"+n) {
 			err = errors.Join(err, tx.cleanStage(owner.Path+"/"+name))
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Store) cleanOwner() error {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
 	defer tx.close()
-	if err := tx.cleanUp(); err != nil {
+	if err := tx.cleanUp(nil); err != nil {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
 	return nil

@@ -30,7 +30,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if err := safedir.CanWrite(); err != nil {
 		return change.Staged{}, err
 	}
-	st, err := s.prepare(ctx, p.Ops)
+	st, err := s.prepare(ctx, p.Ops, p.Undecided)
 	var conflict *change.ConflictError
 	if err != nil && !errors.As(err, &conflict) {
 		err = fmt.Errorf("preparing the change: %w", err)
@@ -38,7 +38,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, err
 }
 
-func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
+func (s *Store) prepare(ctx context.Context, ops []change.Op, undecided []string) (change.Staged, error) {
 	if err := session.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
 		return change.Staged{}, fmt.Errorf("the owner %q names no folder", s.opt.Owner)
 	}
@@ -50,7 +50,7 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 		return change.Staged{}, err
 	}
 	defer tx.close()
-	if err := tx.cleanUp(); err != nil {
+	if err := tx.cleanUp(undecided); err != nil {
 		return change.Staged{}, err
 	}
 	if err := tx.compareAll(ctx); err != nil {

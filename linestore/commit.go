@@ -90,13 +90,11 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	if err == nil {
 		_, err = f.Write(plan.block)
 	}
-	if err == nil {
-		err = tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
-	}
 	if err != nil {
 		f.Close()
 		return change.Outcome{}, err
 	}
+	tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
 	b.Add(f)
 	return change.Outcome{State: change.Committed}, tx.wait(b)
 }
@@ -112,16 +110,22 @@ func (tx *transaction) hasNewline() bool {
 }
 
 // restoreTime sets the time of the transcript's last change if it has the size: else another
-// program has written since.
-func (tx *transaction) restoreTime(mtime, size int64) error {
+// program has written since. The lines are written, whether the system allows that or not, so
+// an error is only a note.
+func (tx *transaction) restoreTime(mtime, size int64) {
 	e, err := tx.dir.Stat(tx.name)
-	if err != nil || e.Size != size || e.Mtime == mtime {
-		return err
+	if err == nil && (e.Size != size || e.Mtime == mtime) {
+		return
 	}
-	if err := tx.step("time " + tx.path); err != nil {
-		return err
+	if err == nil {
+		err = tx.step("time " + tx.path)
 	}
-	return tx.dir.SetMtime(tx.name, mtime)
+	if err == nil {
+		err = tx.dir.SetMtime(tx.name, mtime)
+	}
+	if err != nil {
+		tx.note(fmt.Sprintf("%v: the session counts as used just now", err))
+	}
 }
 
 // commitReplace exchanges the transcript with the staged one.
@@ -299,13 +303,11 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 	if err == nil {
 		_, err = f.Write(missing)
 	}
-	if err == nil {
-		err = tx.restoreTime(mtime, e.Size+int64(len(missing)))
-	}
 	if err != nil {
 		f.Close()
 		return false, err
 	}
+	tx.restoreTime(mtime, e.Size+int64(len(missing)))
 	b.Add(f)
 	return true, tx.wait(b)
 }

@@ -42,21 +42,15 @@ func (s *Store) discard(st change.Staged) error {
 	if st.Dir != "" {
 		tx, err = s.begin(st.Ops)
 	}
-	if st.Dir == "" || errors.Is(err, fs.ErrNotExist) {
-		tx = &transaction{Store: s}
+	if st.Dir == "" {
 		tx.root, err = s.OpenRoot()
 	}
 	if err != nil {
 		return err
 	}
-	defer func() {
-		tx.root.Close()
-		if tx.dir != nil {
-			tx.dir.Close()
-		}
-	}()
+	defer tx.close()
 	if st.Dir == "" {
-		return tx.cleanOwner()
+		return tx.cleanOwner(nil)
 	}
 	return tx.removeStage(st.Dir)
 }
@@ -79,8 +73,9 @@ func isStage(name string) bool {
 	return err == nil || ok
 }
 
-// cleanOwner removes what crashes left of earlier changes of this owner.
-func (tx *transaction) cleanOwner() error {
+// cleanOwner removes what crashes left of earlier changes of this owner, except in the folders
+// of those that are undecided.
+func (tx *transaction) cleanOwner(undecided []string) error {
 	p := mendDir + "/" + tx.opt.Owner
 	owner, err := tx.root.Sub(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +91,7 @@ func (tx *transaction) cleanOwner() error {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Clone(names) {
-		if isStage(name) {
+		if isStage(name) && !slices.Contains(undecided, p+"/"+name) {
 			err = errors.Join(err, tx.removeStage(p+"/"+name))
 		}
 	}

@@ -22,7 +22,8 @@ import (
 // which the next Prepare of the same owner removes.
 //
 // The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place;
-// [ErrInUse] if the transcript must be replaced and a process uses it;
+// [ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError]
+// if the transcript cannot be changed, or the change not be undone;
 // [errors.ErrUnsupported] if the system cannot do this.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	if err := safedir.CanWrite(); err != nil {
@@ -48,7 +49,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return change.Staged{}, err
 	}
 	defer tx.close()
-	if err := errors.Join(ctx.Err(), tx.cleanOwner()); err != nil {
+	if err := errors.Join(ctx.Err(), tx.cleanOwner(p.Undecided)); err != nil {
 		return change.Staged{}, err
 	}
 	e, err := tx.readTarget()
@@ -58,6 +59,13 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	t, conflicts := tx.conflicts(&e)
 	if len(conflicts) > 0 {
 		return change.Staged{}, &change.ConflictError{Conflicts: conflicts}
+	}
+	if why, err := tx.root.WhyFixed(tx.path); err != nil {
+		return change.Staged{}, err
+	} else if why != "" {
+		ref := tx.ops[0].Ref
+		ref.Kind = session.KindSession
+		return change.Staged{}, &change.LinkedError{Ref: ref, Why: why}
 	}
 	use := ""
 	if s.opt.InUse != nil {

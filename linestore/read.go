@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -38,8 +37,8 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 	return images, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record whose transcript has several
-// names.
+// CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be
+// changed and the change undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 	root, err := s.OpenRoot()
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 			continue
 		}
 		seen[p] = true
-		why, err := root.WhyLocked(p)
+		why, err := whyLocked(root, p)
 		if err != nil {
 			return fmt.Errorf("looking at %s: %w", p, err)
 		}
@@ -71,13 +70,30 @@ func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 	return nil
 }
 
+// WhyLocked explains why the transcript at a path below the root cannot be changed, or its
+// change not be undone, and what the user can do; "" if both can be done.
+func (s *Store) WhyLocked(p string) (string, error) {
+	root, err := s.OpenRoot()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	return whyLocked(root, p)
+}
+
+// An append needs the right to write to the file, and its undo, which replaces the file, the
+// rights to replace it and to stage another one.
+func whyLocked(root *safedir.Dir, p string) (string, error) {
+	why, err := root.WhyLocked(p)
+	if err != nil || why != "" {
+		return why, err
+	}
+	return root.WhyFixed(p)
+}
+
 // readOne reads records of one transcript.
 func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
 	tx, err := s.beginRead(ops)
-	var strange *safedir.NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -115,6 +131,9 @@ func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
 
 // readTarget returns the transcript with its content.
 func (tx *transaction) readTarget() (safedir.Entry, error) {
+	if tx.dir == nil {
+		return safedir.Entry{}, nil
+	}
 	return tx.dir.Read(nil, tx.name, session.MaxText)
 }
 

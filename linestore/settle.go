@@ -98,12 +98,16 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 			}
 		}
 	}
+	if !e.IsFile() {
+		return out, nil
+	}
 	return out, tx.syncTarget()
 }
 
 // syncTarget makes the transcript durable: the process that wrote to it may have died before.
+// That needs no right to write.
 func (tx *transaction) syncTarget() error {
-	f, err := tx.dir.OpenAppend(tx.name)
+	f, _, err := tx.dir.Open(tx.name)
 	if isMissing(err) {
 		return nil
 	}
@@ -111,7 +115,9 @@ func (tx *transaction) syncTarget() error {
 		return err
 	}
 	b := atomicfile.NewBarrier(tx.root.File())
-	b.Add(f)
+	if f != nil {
+		b.Add(f)
+	}
 	return errors.Join(tx.wait(b), tx.barrier(path.Dir(tx.path)))
 }
 
@@ -128,9 +134,7 @@ func (tx *transaction) settleAppend(stage string, size, mtime int64) (change.Out
 	}
 	if all := !slices.ContainsFunc(tx.ops, func(op lineOp) bool { return t.state(&op) != holdsPost }); all {
 		plan, _, _ := tx.edit(tx.newTranscript(rest), true)
-		if err := tx.restoreTime(mtime, size+int64(len(plan.block))); err != nil {
-			return change.Outcome{}, err
-		}
+		tx.restoreTime(mtime, size+int64(len(plan.block)))
 		return tx.settleByContent()
 	}
 	if len(rest) == int(size) {

@@ -1,6 +1,7 @@
 package linestore
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -82,7 +83,7 @@ func (s *Store) note(text string) {
 type transaction struct {
 	*Store
 	root *safedir.Dir
-	dir  *safedir.Dir // the folder of the transcript
+	dir  *safedir.Dir // the folder of the transcript; nil if there is none
 	path string       // of the transcript below the root
 	name string       // of the transcript in dir
 	ops  []lineOp
@@ -110,7 +111,9 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	if tx.root, err = s.OpenRoot(); err != nil {
 		return nil, err
 	}
-	if tx.dir, err = tx.root.Sub(path.Dir(tx.path)); err != nil {
+	var strange *safedir.NotFolderError
+	tx.dir, err = tx.root.Sub(path.Dir(tx.path))
+	if err != nil && !isMissing(err) && !errors.As(err, &strange) {
 		tx.root.Close()
 		return nil, err
 	}
@@ -118,7 +121,9 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 }
 
 func (tx *transaction) close() {
-	tx.dir.Close()
+	if tx.dir != nil {
+		tx.dir.Close()
+	}
 	tx.root.Close()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/journal"
+	"mend/session"
 )
 
 // A PendingError says that it is not known whether a change took effect. Its entry stays
@@ -23,6 +24,44 @@ func (e *PendingError) Error() string {
 }
 
 func (e *PendingError) Unwrap() error { return e.Err }
+
+// Blocks reports whether a plan is about the session or a record of the entry, so that it has
+// to wait for the outcome.
+func (e *PendingError) Blocks(p change.Plan) bool {
+	return sharesRecord(e.Entry, p.Session, len(p.Ops), func(i int) session.Ref { return p.Ops[i].Ref })
+}
+
+// sharesRecord reports whether an entry is about that session or one of n records.
+func sharesRecord(e change.Entry, id string, n int, ref func(int) session.Ref) bool {
+	if e.Session == id {
+		return true
+	}
+	refs := make(map[session.Ref]bool, len(e.Ops))
+	for _, o := range e.Ops {
+		refs[o.Ref] = true
+	}
+	for i := range n {
+		if refs[ref(i)] {
+			return true
+		}
+	}
+	return false
+}
+
+// An UndecidedError has the entries whose outcome [Recover] could not find out, oldest first.
+// They block only plans that are about the same records, see [PendingError.Blocks].
+type UndecidedError []*PendingError
+
+func (e UndecidedError) Error() string {
+	text := e[0].Error()
+	if n := len(e) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+// Unwrap returns the first entry's error, which is a [*PendingError].
+func (e UndecidedError) Unwrap() error { return e[0] }
 
 // Run journals p, applies it, and marks the entry as committed. The returned entry is
 // committed if and only if the error is nil.
@@ -103,8 +142,9 @@ func outcomeError(out change.Outcome) error {
 // store's Settle decides. It returns them with their new states. It may be interrupted at
 // any point and called again.
 //
-// The error is a [*PendingError] with the first entry whose outcome could not be found out,
-// or that was not begun before ctx ended; that entry and the later ones stay pending. The
+// The error is an [UndecidedError] with the entries that stay pending because their outcome
+// could not be found out. It is a [*PendingError] with the first entry that was not begun before
+// ctx ended, or whose outcome could not be written; then the later ones stay pending, too. The
 // entry in progress is finished even if ctx ends.
 func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID) ([]change.Entry, error) {
 	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
@@ -113,30 +153,41 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 	}
 	slices.Reverse(pending) // oldest first
 	var done []change.Entry
+	var left UndecidedError
 	for _, e := range pending {
 		if err := ctx.Err(); err != nil {
 			return done, &PendingError{e, err}
 		}
-		e, err := recoverEntry(context.WithoutCancel(ctx), j, st, e)
+		ctx := context.WithoutCancel(ctx)
+		s, out, err := settleEntry(ctx, j, st, e, left)
 		if err != nil {
+			left = append(left, &PendingError{e, err})
+			continue
+		}
+		if e, err = finish(ctx, j, st, e, s, out); err != nil {
 			return done, err
 		}
 		done = append(done, e)
+	}
+	if len(left) > 0 {
+		return done, left
 	}
 	// Nothing is pending now, so nothing staged is needed any more.
 	return done, st.Discard(ctx, change.Staged{})
 }
 
-func recoverEntry(ctx context.Context, j *journal.Journal, st Store, e change.Entry) (change.Entry, error) {
-	s, err := readStaged(j, e)
-	if err != nil {
-		return e, &PendingError{e, err}
+// settleEntry finds out the outcome of an entry. It has to wait for the earlier ones in left
+// that are about the same records.
+func settleEntry(ctx context.Context, j *journal.Journal, st Store, e change.Entry, left UndecidedError) (s change.Staged, out change.Outcome, err error) {
+	for _, l := range left {
+		if sharesRecord(l.Entry, e.Session, len(e.Ops), func(i int) session.Ref { return e.Ops[i].Ref }) {
+			return s, out, fmt.Errorf("it waits for repair %s", l.Entry.ID)
+		}
 	}
-	out, err := st.Settle(ctx, s)
-	if err != nil {
-		return e, &PendingError{e, err}
+	if s, err = readStaged(j, e); err == nil {
+		out, err = st.Settle(ctx, s)
 	}
-	return finish(ctx, j, st, e, s, out)
+	return s, out, err
 }
 
 // readStaged returns what Prepare returned for the entry.

@@ -111,13 +111,14 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 	return e, err
 }
 
-// whyLocked is [safedir.Entry.WhyLocked] of a transcript.
-func (s *store) whyLocked(head session.Head, e safedir.Entry) string {
+// whyLocked is [linestore.Store.WhyLocked] of a transcript. An error shows when it is read.
+func (s *store) whyLocked(head session.Head) string {
 	p, _, err := s.layout.Locate(head.Ref)
 	if err != nil {
 		return ""
 	}
-	return e.WhyLocked(p)
+	why, _ := s.lines.WhyLocked(p)
+	return why
 }
 
 func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
@@ -126,7 +127,7 @@ func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Text
 		return nil, e, err
 	}
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: s.whyLocked(head, e), Texts: texts,
+		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: s.whyLocked(head), Texts: texts,
 	}), e, nil
 }
 
@@ -206,7 +207,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	if err := checkLines(head, data, e.Size); err != nil {
 		return nil, e, err
 	}
-	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor), Locked: s.whyLocked(head, e)})
+	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor), Locked: s.whyLocked(head)})
 	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
 		return s.newCase(head, o, diagnose.Texts{}, freshFor)
 	}
@@ -224,6 +225,7 @@ func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) 
 	}
 	if x.Lasts = !x.Busy; c != nil {
 		x.Diagnoses = repair.Diagnose(c)
+		x.Lasts = x.Lasts && s.whyLocked(head) == "" // the rights of folders are not in the stamp
 	}
 	return x, nil
 }

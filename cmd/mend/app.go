@@ -22,6 +22,7 @@ import (
 	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/termjson"
+	"mend/txn"
 )
 
 // An app is one run of the command: its terminal, and the flags of every verb.
@@ -280,6 +281,12 @@ func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Cl
 			a.printMessage("     ", faint(resolveHint(e.ID)))
 		}
 	}
+	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // a plan for these records fails
+		for _, e := range left {
+			a.printPending(e.Entry)
+		}
+		err = nil
+	}
 	return c, err
 }
 
@@ -291,8 +298,12 @@ func (a *app) warnPending(c *mend.Client) {
 		a.printError(err)
 	}
 	for _, e := range pending {
-		a.printMessage(warn("mend:"), fmt.Sprintf("repair %s is pending: %s", e.ID, a.withStore(`run "mend recover"`)))
+		a.printPending(e)
 	}
+}
+
+func (a *app) printPending(e change.Entry) {
+	a.printMessage(warn("mend:"), fmt.Sprintf("repair %s is pending: %s", e.ID, a.withStore(`run "mend recover"`)))
 }
 
 // warnAbandoned reports staged changes that belong to no entry of this journal.

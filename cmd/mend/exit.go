@@ -158,24 +158,25 @@ func (a *app) hint(err error) string {
 // hint returns what the user can do about an error, or "" if the error is enough.
 func hint(err error) string {
 	var (
-		pending  *txn.PendingError
-		conflict *change.ConflictError
-		forced   *forcedError
-		locked   *journal.LockedError
-		usage    *usageError
-		changed  *changedError
-		several  *culpritError
-		none     *noCulpritError
-		large    *repair.TooLargeError
-		linked   *change.LinkedError
-		size     *session.SizeError
-		stale    *mend.StaleError
+		pending   *txn.PendingError
+		undecided txn.UndecidedError
+		conflict  *change.ConflictError
+		forced    *forcedError
+		locked    *journal.LockedError
+		usage     *usageError
+		changed   *changedError
+		several   *culpritError
+		none      *noCulpritError
+		large     *repair.TooLargeError
+		linked    *change.LinkedError
+		size      *session.SizeError
+		stale     *mend.StaleError
 	)
 	switch {
 	case errors.As(err, &size):
 		return "copy the store to a machine with more memory, and name it there with --store PATH"
 	case errors.As(err, &linked):
-		return "nothing was changed. When the file is separated, run the command again"
+		return "nothing was changed. When that is done, run the command again"
 	case errors.As(err, &changed):
 		return "nothing in it was changed; to plan again, run " + changed.again
 	case errors.As(err, &stale):
@@ -186,6 +187,8 @@ func hint(err error) string {
 		return "use --trim to make room, or a model with a larger context window"
 	case errors.As(err, &none):
 		return none.hint()
+	case errors.As(err, &undecided):
+		return fmt.Sprintf(`when that is repaired, run "mend recover"; or leave the records as they are now: mend resolve %s --keep`, undecided[0].Entry.ID)
 	case errors.As(err, &pending):
 		return `run "mend recover"; every byte needed is in the journal`
 	case errors.As(err, &conflict) && errors.As(err, &forced):

@@ -16,7 +16,8 @@ func (a *app) resolveVerb() *cobra.Command {
 		Use:   "resolve ID --keep|--back|--forward",
 		Short: "Resolve a conflict after an interrupted repair",
 		Long: `A conflict arises when a repair was interrupted and another program changed the
-same records before recovery. mend left those changes alone. You decide:
+same records before recovery. mend left those changes alone. So it is with a repair
+that stays pending because recovery fails. You decide:
 
   --keep     leave everything as it is now
   --back     restore the state before the repair
@@ -61,6 +62,9 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	}
 	question := map[mend.Decision]string{mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it", mend.Forward: "applying it over the other changes"}[d]
 	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
+		return err
+	}
+	if e, err = c.GiveUp(e); err != nil {
 		return err
 	}
 	var by change.Entry

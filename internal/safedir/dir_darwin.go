@@ -19,3 +19,6 @@ func (d *Dir) List(b *Buffer, yield func(names []string)) error {
 	}
 	return err
 }
+
+// attributes is for Linux.
+func (d *Dir) attributes(string) string { return "" }

@@ -80,3 +80,19 @@ func appendNames(names []string, entries []byte) []string {
 	}
 	return names
 }
+
+// attributes returns the letters of the attributes of a name that forbid changes, as chattr
+// has them; "" for none, or if the file system has no such attributes.
+func (d *Dir) attributes(name string) (letters string) {
+	var st unix.Statx_t
+	if unix.Statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW, 0, &st) != nil {
+		return ""
+	}
+	if st.Attributes&unix.STATX_ATTR_APPEND != 0 {
+		letters += "a"
+	}
+	if st.Attributes&unix.STATX_ATTR_IMMUTABLE != 0 {
+		letters += "i"
+	}
+	return letters
+}

@@ -174,5 +174,6 @@ func (d *Dir) Move(string, *Dir, string) error              { return CanWrite() 
 func (d *Dir) Replace(string, *Dir, string) error           { return CanWrite() }
 func (d *Dir) OpenAppend(string) (*os.File, error)          { return nil, CanWrite() }
 func (d *Dir) SetMtime(string, int64) error                 { return CanWrite() }
+func (d *Dir) WhyFixed(string) (string, error)              { return "", CanWrite() }
 func StatFile(*os.File) (Entry, error)                      { return Entry{}, CanWrite() }
 func (d *Dir) File() *os.File                               { return nil }

@@ -4,6 +4,7 @@ package safedir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
 )
 
 // CanWrite returns nil where a tree can be changed, else an error that wraps
@@ -71,6 +73,49 @@ func (d *Dir) SetMtime(name string, mtime int64) error {
 	return d.wrap("set the time of", name, retryError(func() error {
 		return unix.UtimesNanoAt(d.fd, name, times, unix.AT_SYMLINK_NOFOLLOW)
 	}))
+}
+
+// WhyFixed explains why this process cannot write to the file at a path below the folder, or
+// cannot replace it by one that is staged in the folder itself, and what the user can do; "" if
+// it can do both, or there is no file.
+func (d *Dir) WhyFixed(below string) (string, error) {
+	parent, err := d.Sub(path.Dir(below))
+	var strange *NotFolderError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	name := path.Base(below)
+	e, err := parent.Stat(name)
+	if err != nil || !e.IsFile() {
+		return "", err
+	}
+	file, folder := ownfile.Quote("./"+below), ownfile.Quote("./"+path.Dir(below))
+	const do = "; run in the store's folder: "
+	switch uid := os.Geteuid(); {
+	case uid != 0 && uid != e.Owner.UID:
+		return fmt.Sprintf("it belongs to another user (uid %d, you are %d), and an undo would make it yours; run mend as that user, or run in the store's folder: sudo chown %[2]d %[3]s", e.Owner.UID, uid, file), nil
+	case parent.attributes(name) != "":
+		return "its attribute " + parent.attributes(name) + " forbids to change it and to undo that" + do + "sudo chattr -ai " + file, nil
+	case parent.denies(name, unix.W_OK):
+		return "you may not write to it" + do + "chmod u+w " + file, nil
+	case parent.attributes(".") != "":
+		return "the attribute " + parent.attributes(".") + " of its folder forbids to undo a change" + do + "sudo chattr -ai " + folder, nil
+	case parent.denies(".", unix.W_OK|unix.X_OK):
+		return "its folder may not be written to, so that a change could not be undone" + do + "chmod u+w " + folder, nil
+	case d.attributes(".") != "" || d.denies(".", unix.W_OK|unix.X_OK):
+		return "the store's folder may not be written to, so that a change could not be undone" + do + "chmod u+w .", nil
+	}
+	return "", nil
+}
+
+// denies reports whether the rights of a name forbid that access.
+func (d *Dir) denies(name string, mode uint32) bool {
+	err := retryError(func() error { return unix.Faccessat(d.fd, name, mode, unix.AT_EACCESS) })
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // StatFile returns the entry of an open file without its content.

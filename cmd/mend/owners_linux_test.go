@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"mend/internal/claude"
+	"mend/internal/storetest"
+)
+
+// newUserSandbox returns a sandbox of a user without rights, who has a broken transcript of Claude
+// Code. The tests run as root.
+func newUserSandbox(t *testing.T) (sb sandbox, transcript string) {
+	t.Helper()
+	if testing.Short() || os.Geteuid() != 0 {
+		t.Skip("runs the program as two users")
+	}
+	sb = sandbox{T: t, dir: storetest.FastDir(t), session: claude.Session}
+	sb.store = filepath.Join(sb.dir, ".claude")
+	transcript = filepath.Join(sb.store, "projects", "-home-user-project", claude.Session+".jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(transcript), 0o700), os.WriteFile(transcript, claude.ByName("parent unknown").Broken(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range sb.files() {
+		if err := os.Chown(path, storetest.NobodyUID, storetest.NobodyUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sb, transcript
+}
+
+// files returns all paths of the home folder.
+func (sb sandbox) files() (all []string) {
+	sb.Helper()
+	if err := filepath.WalkDir(sb.dir, func(path string, _ fs.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	}); err != nil {
+		sb.Fatal(err)
+	}
+	return all
+}
+
+// asUser runs mend as the user without rights, and requires that exit code.
+func (sb sandbox) asUser(code int, args ...string) cmdResult {
+	sb.Helper()
+	cmd, a := sb.command("mend", args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: storetest.NobodyUID, Gid: storetest.NobodyUID}}
+	if err := cmd.Start(); err != nil {
+		sb.Fatal(err)
+	}
+	sb.wait(cmd, a)
+	if a.code != code {
+		sb.Fatalf("mend %q: exit code %d, want %d\n%s%s", args, a.code, code, a.out, a.err)
+	}
+	return *a
+}
+
+// TestCase38Rights: a transcript that this user may write to, but whose repair could not be undone,
+// is not repaired; the reason names the command that helps. Nothing is left pending.
+func TestCase38Rights(t *testing.T) {
+	sb, transcript := newUserSandbox(t)
+	before := sb.snapshot()
+	must := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for why, c := range map[string]struct{ deny, allow func() }{
+		"sudo chown 65534 ./projects/": {
+			func() { must(os.Chown(transcript, 0, 0), os.Chmod(transcript, 0o666)) },
+			func() { must(os.Chown(transcript, storetest.NobodyUID, storetest.NobodyUID), os.Chmod(transcript, 0o600)) },
+		},
+		"chmod u+w ./projects/-home-user-project": {
+			func() { must(os.Chmod(filepath.Dir(transcript), 0o500)) }, func() { must(os.Chmod(filepath.Dir(transcript), 0o700)) },
+		},
+		"chmod u+w .": {
+			func() { must(os.Chmod(sb.store, 0o500)) }, func() { must(os.Chmod(sb.store, 0o700)) },
+		},
+	} {
+		c.deny()
+		sb.wantOutput(sb.asUser(exitProblems, "repair", sb.session, "--yes"), why)
+		sb.wantOutput(sb.asUser(exitProblems, "scan", "-v"), why)
+		c.allow()
+		sb.wantSnapshot("refused", before)
+		sb.asUser(exitDone, "repair", sb.session, "--yes")
+		c.deny()
+		sb.wantOutput(sb.asUser(exitRefused, "undo", "--session", sb.session), why)
+		sb.wantOutput(sb.asUser(exitDone, "recover"), "No repair was pending")
+		c.allow()
+		sb.asUser(exitDone, "undo", "--session", sb.session)
+		sb.wantSnapshot("undone", before)
+	}
+}

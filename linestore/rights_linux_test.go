@@ -1,0 +1,222 @@
+package linestore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/linestore"
+)
+
+const rootKey = "LINESTORE_ROOT"
+
+// asNobody runs the test again as a user who owns nothing, with the root that prep made as root. It
+// returns that root in the child alone.
+func asNobody(t *testing.T, prep func(root string)) (root string, child bool) {
+	t.Helper()
+	if root = os.Getenv(rootKey); root != "" {
+		return root, true
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to other users")
+	}
+	root = newRoot(t)
+	for dir := filepath.Dir(file(root)); dir != filepath.Dir(root); dir = filepath.Dir(dir) {
+		if err := errors.Join(os.Chown(dir, storetest.NobodyUID, -1), os.Chmod(dir, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chown(file(root), storetest.NobodyUID, -1), os.Chtimes(file(root), long, long)); err != nil {
+		t.Fatal(err)
+	}
+	prep(root)
+	t.Setenv(rootKey, root)
+	storetest.RunInChild(t, storetest.NobodyUID)
+	return root, false
+}
+
+// wantFixed checks that an append is refused before anything is written.
+func wantFixed(t *testing.T, root, why string) {
+	t.Helper()
+	before := content(t, root)
+	s := mustOpen(t, root, linestore.Options{})
+	ops := appendOps(t, root)
+	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+	linked, ok := errors.AsType[*change.LinkedError](err)
+	if !ok || !strings.Contains(linked.Why, why) {
+		t.Errorf("Prepare = %v, want %q", err, why)
+	}
+	if err := s.CheckLinks(t.Context(), storetest.Refs(ops...)); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("CheckLinks = %v, want %q", err, why)
+	}
+	if got := content(t, root); got != before || leftovers(root) != nil {
+		t.Errorf("the refused change wrote %q, %q", got, leftovers(root))
+	}
+}
+
+// What cannot be undone is not begun.
+func TestOwnerOfTranscript(t *testing.T) {
+	root, child := asNobody(t, func(root string) {
+		if err := errors.Join(os.Chown(file(root), 0, 0), os.Chmod(file(root), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if child {
+		wantFixed(t, root, "another user (uid 0, you are 65534)")
+	}
+}
+
+func TestFolderNotWritable(t *testing.T) {
+	root, child := asNobody(t, func(string) {})
+	if !child {
+		return
+	}
+	for name, c := range map[string]struct {
+		path string
+		mode os.FileMode
+		why  string
+	}{
+		"folder":     {filepath.Dir(file(root)), 0o555, "its folder may not be written to, so that a change could not be undone; run in the store's folder: chmod u+w ./talks"},
+		"root":       {root, 0o555, "chmod u+w ."},
+		"transcript": {file(root), 0o400, "you may not write to it; run in the store's folder: chmod u+w ./talks/ses_1.jsonl"},
+	} {
+		info, err := os.Stat(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(c.path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) { wantFixed(t, root, c.why) })
+		if err := os.Chmod(c.path, info.Mode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := mustOpen(t, root, linestore.Options{})
+	storetest.Apply(t, s, change.Inverse(storetest.Apply(t, s, appendOps(t, root)).Ops))
+}
+
+// A change that an earlier mend wrote into such a transcript is decided: its time stays that of the
+// change.
+func TestSettleWithoutRights(t *testing.T) {
+	var st change.Staged
+	staged := func(root string) string { return filepath.Join(filepath.Dir(root), filepath.Base(root)+".staged") }
+	root, child := asNobody(t, func(root string) {
+		s := mustOpen(t, root, linestore.Options{Step: func(call string) error {
+			if call == "barrier" || strings.HasPrefix(call, "time") {
+				return errors.New("killed")
+			}
+			return nil
+		}})
+		var err error
+		if st, err = s.Prepare(t.Context(), change.Plan{Ops: appendOps(t, root)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Commit(t.Context(), st); err == nil {
+			t.Fatal("the commit was not killed")
+		}
+		data, err := json.Marshal(st)
+		if err = errors.Join(err, os.WriteFile(staged(root), data, 0o644), os.Chown(file(root), 0, 0), os.Chmod(file(root), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Remove(staged(root)) })
+	})
+	if !child {
+		return
+	}
+	data, err := os.ReadFile(staged(root))
+	if err == nil {
+		err = json.Unmarshal(data, &st)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	s := mustOpen(t, root, linestore.Options{Note: func(text string) { notes = append(notes, text) }})
+	before := content(t, root)
+	out, err := s.Settle(t.Context(), st)
+	if err != nil || out.State != change.Committed || content(t, root) != before {
+		t.Errorf("Settle = %v, %v, want committed", out, err)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "operation not permitted: the session counts as used just now") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// A transcript that is gone, or in whose place is something else, is decided about.
+func TestSettleLostTranscript(t *testing.T) {
+	for name, lose := range map[string]func(root string) error{
+		"file":   func(root string) error { return os.Remove(file(root)) },
+		"folder": func(root string) error { return os.RemoveAll(filepath.Dir(file(root))) },
+		"link": func(root string) error {
+			return errors.Join(os.Rename(file(root), file(root)+".moved"), os.Symlink(file(root)+".moved", file(root)))
+		},
+		"folder link": func(root string) error {
+			dir := filepath.Dir(file(root))
+			return errors.Join(os.Rename(dir, dir+".moved"), os.Symlink(dir+".moved", dir))
+		},
+		"pipe": func(root string) error { return errors.Join(os.Remove(file(root)), unix.Mkfifo(file(root), 0o600)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := newRoot(t)
+			s := mustOpen(t, root, linestore.Options{})
+			st, err := s.Prepare(t.Context(), change.Plan{Ops: appendOps(t, root)})
+			if err == nil {
+				_, err = s.Commit(t.Context(), st)
+			}
+			if err = errors.Join(err, lose(root)); err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Settle(t.Context(), st)
+			if err != nil || out.State == change.Committed {
+				t.Errorf("Settle = %v, %v, want that it did not take effect", out, err)
+			}
+			if err := s.Discard(t.Context(), st); err != nil {
+				t.Errorf("Discard = %v", err)
+			}
+		})
+	}
+}
+
+// The attributes of chattr hold for root, too.
+func TestAttributes(t *testing.T) {
+	set := func(path string, flag int, on bool) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+		if flags &^= flag; on {
+			flags |= flag
+		}
+		return errors.Join(err, unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags))
+	}
+	for name, c := range map[string]struct {
+		path func(root string) string
+		flag int
+		why  string
+	}{
+		"append-only": {file, unix.STATX_ATTR_APPEND, "its attribute a forbids"},
+		"immutable":   {file, unix.STATX_ATTR_IMMUTABLE, "its attribute i forbids"},
+		"folder":      {func(root string) string { return filepath.Dir(file(root)) }, unix.STATX_ATTR_APPEND, "the attribute a of its folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			storetest.Put(t, root, transcript, content(t, newRoot(t)))
+			path := c.path(root)
+			if err := set(path, c.flag, true); err != nil {
+				t.Skip(err)
+			}
+			defer func() { _ = set(path, c.flag, false) }()
+			wantFixed(t, root, c.why)
+		})
+	}
+}
