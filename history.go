@@ -30,7 +30,7 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 			return err
 		}
 		for _, l := range left {
-			if l.Blocks(p) {
+			if l.Entry.Blocks(p) {
 				return txn.UndecidedError{l}
 			}
 			p.Undecided = append(p.Undecided, l.Entry.Dir)

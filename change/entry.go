@@ -38,6 +38,30 @@ func (e *Entry) Files() (refs []session.Ref) {
 	return refs
 }
 
+// Blocks reports whether a plan is about the session or a record of the entry.
+func (e *Entry) Blocks(p Plan) bool {
+	return e.Session == p.Session || e.has(len(p.Ops), func(i int) session.Ref { return p.Ops[i].Ref })
+}
+
+// Shares reports whether both entries are about the same session or record.
+func (e *Entry) Shares(o Entry) bool {
+	return e.Session == o.Session || e.has(len(o.Ops), func(i int) session.Ref { return o.Ops[i].Ref })
+}
+
+// has reports whether the entry changed one of n records.
+func (e *Entry) has(n int, ref func(int) session.Ref) bool {
+	own := make(map[session.Ref]bool, len(e.Ops))
+	for _, o := range e.Ops {
+		own[o.Ref] = true
+	}
+	for i := range n {
+		if own[ref(i)] {
+			return true
+		}
+	}
+	return false
+}
+
 // A StoreID identifies a store. Kind and Root are compared; Dev and Ino are for display.
 type StoreID struct {
 	Kind string // "json", "sqlite" or "lines"

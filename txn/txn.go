@@ -9,7 +9,6 @@ import (
 
 	"mend/change"
 	"mend/journal"
-	"mend/session"
 )
 
 // A PendingError says that it is not known whether a change took effect. Its entry stays
@@ -25,31 +24,8 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// Blocks reports whether a plan is about the session or a record of the entry, so that it has
-// to wait for the outcome.
-func (e *PendingError) Blocks(p change.Plan) bool {
-	return sharesRecord(e.Entry, p.Session, len(p.Ops), func(i int) session.Ref { return p.Ops[i].Ref })
-}
-
-// sharesRecord reports whether an entry is about that session or one of n records.
-func sharesRecord(e change.Entry, id string, n int, ref func(int) session.Ref) bool {
-	if e.Session == id {
-		return true
-	}
-	refs := make(map[session.Ref]bool, len(e.Ops))
-	for _, o := range e.Ops {
-		refs[o.Ref] = true
-	}
-	for i := range n {
-		if refs[ref(i)] {
-			return true
-		}
-	}
-	return false
-}
-
 // An UndecidedError has the entries whose outcome [Recover] could not find out, oldest first.
-// They block only plans that are about the same records, see [PendingError.Blocks].
+// They block only plans that are about the same records, see [change.Entry.Blocks].
 type UndecidedError []*PendingError
 
 func (e UndecidedError) Error() string {
@@ -180,7 +156,7 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 // that are about the same records.
 func settleEntry(ctx context.Context, j *journal.Journal, st Store, e change.Entry, left UndecidedError) (s change.Staged, out change.Outcome, err error) {
 	for _, l := range left {
-		if sharesRecord(l.Entry, e.Session, len(e.Ops), func(i int) session.Ref { return e.Ops[i].Ref }) {
+		if l.Entry.Shares(e) {
 			return s, out, fmt.Errorf("it waits for repair %s", l.Entry.ID)
 		}
 	}
