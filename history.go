@@ -391,17 +391,22 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 	return e, p, err
 }
 
-// GiveUp makes a pending entry one in conflict: no recovery decides about it any more. It
-// returns other entries as they are.
-func (c *Client) GiveUp(e change.Entry) (conflicted change.Entry, err error) {
+// GiveUp makes a pending entry one in conflict, so that no recovery decides about it any more, and
+// returns the plan of its resolution as one that knows this. It leaves other entries as they are.
+func (c *Client) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
 	if e.State != change.Pending {
-		return e, nil
+		return e, p, nil
 	}
-	err = c.opt.write(func(j *journal.Journal) error {
-		conflicted, err = j.Finish(e, change.Outcome{State: change.Conflicted})
+	err := c.opt.write(func(j *journal.Journal) (err error) {
+		if err = c.checkSeen(j, p); err != nil {
+			return err
+		}
+		e, err = j.Finish(e, change.Outcome{State: change.Conflicted})
+		n := j.Seen()
+		p.Seen = &n
 		return err
 	})
-	return conflicted, err
+	return e, p, err
 }
 
 // Resolve writes to the journal that the conflict of the entry is resolved: by the entry

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -212,4 +213,46 @@ func TestCase22Clock(t *testing.T) {
 	sb.mustExit(exitDone, "verify")
 	sb.mustExit(exitDone, "undo", "--yes", ids[len(ids)-1])
 	sb.wantSnapshot("all undone", before)
+}
+
+// TestGiveUp resolves a repair that is still pending. The plan knows that this was written to the
+// journal.
+func TestGiveUp(t *testing.T) {
+	for d, want := range map[mend.Decision]bool{mend.Back: false, mend.Forward: true} {
+		sb := newSandbox(t, damage.Versions[0], "")
+		before, dir := sb.snapshot(), filepath.Join(sb.dir, "journal")
+		dead := false
+		if err := repairWith(sb.store, dir, sb.session, func(call string) error {
+			if dead = dead || strings.HasPrefix(call, "exchange"); dead {
+				return errors.New("killed")
+			}
+			return nil
+		}); err == nil {
+			t.Fatal("the repair was not killed")
+		}
+		c, err := mend.Open(mend.Options{Agents: agents, Store: sb.store, Journal: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, p, err := c.ProposeResolve(t.Context(), journal.IDOf(1), d)
+		if err == nil {
+			e, p, err = c.GiveUp(e, p)
+		}
+		var by change.Entry
+		if err == nil && len(p.Ops) > 0 {
+			by, err = c.Apply(t.Context(), p)
+		}
+		if err == nil {
+			e, err = c.Resolve(e, d, by.ID)
+		}
+		if err == nil {
+			err = c.CleanUp(t.Context())
+		}
+		if err != nil || e.State != change.Resolved {
+			t.Errorf("resolving %s = %v, %v", d, e.State, err)
+		}
+		if changed := !maps.Equal(before, sb.snapshot()); changed != want {
+			t.Errorf("resolved %s: the store changed: %t, want %t", d, changed, want)
+		}
+	}
 }

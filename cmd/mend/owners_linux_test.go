@@ -25,7 +25,7 @@ func newUserSandbox(t *testing.T) (sb sandbox, transcript string) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(transcript), 0o700), os.WriteFile(transcript, claude.ByName("parent unknown").Broken(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range sb.files() {
+	for _, path := range sb.paths() {
 		if err := os.Chown(path, storetest.NobodyUID, storetest.NobodyUID); err != nil {
 			t.Fatal(err)
 		}
@@ -33,8 +33,8 @@ func newUserSandbox(t *testing.T) (sb sandbox, transcript string) {
 	return sb, transcript
 }
 
-// files returns all paths of the home folder.
-func (sb sandbox) files() (all []string) {
+// paths returns all paths of the home folder.
+func (sb sandbox) paths() (all []string) {
 	sb.Helper()
 	if err := filepath.WalkDir(sb.dir, func(path string, _ fs.DirEntry, err error) error {
 		all = append(all, path)
@@ -90,10 +90,10 @@ func TestCase38Rights(t *testing.T) {
 		sb.wantSnapshot("refused", before)
 		sb.asUser(exitDone, "repair", sb.session, "--yes")
 		c.deny()
-		sb.wantOutput(sb.asUser(exitRefused, "undo", "--session", sb.session), why)
+		sb.wantOutput(sb.asUser(exitRefused, "undo", "--session", sb.session, "--yes"), why)
 		sb.wantOutput(sb.asUser(exitDone, "recover"), "No repair was pending")
 		c.allow()
-		sb.asUser(exitDone, "undo", "--session", sb.session)
+		sb.asUser(exitDone, "undo", "--session", sb.session, "--yes")
 		sb.wantSnapshot("undone", before)
 	}
 }

@@ -64,7 +64,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
 		return err
 	}
-	if e, err = c.GiveUp(e); err != nil {
+	if e, p, err = c.GiveUp(e, p); err != nil {
 		return err
 	}
 	var by change.Entry
