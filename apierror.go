@@ -7,19 +7,17 @@ import (
 )
 
 // ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent
-// stores or reports it, or plain text. If several agents recognise it, the first does.
+// stores or reports it, or plain text. If several agents recognise it, the first does; if none
+// does, it may be an error of the system or of any provider.
 func (o Options) ParseAPIError(input []byte) repair.APIError {
-	e := provider.NewErrorParser().Parse(input)
 	for _, a := range o.Agents {
-		p, ok := a.(agent.ErrorParser)
-		if !ok {
-			continue
-		}
-		if e = p.ParseAPIError(input); e.Recognised {
-			break
+		if p, ok := a.(agent.ErrorParser); ok {
+			if e := p.ParseAPIError(input); e.Recognised {
+				return e
+			}
 		}
 	}
-	return e
+	return provider.ParseCommon(input)
 }
 
 // ParseAPIError recognises an error, see [Options.ParseAPIError].

@@ -40,8 +40,16 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 	p := &ErrorParser{}
 	var calls []string
 	for _, t := range texts {
-		p.kinds = append(p.kinds, t.Kinds...)
+		for _, k := range t.Kinds {
+			words := make([]Words, len(k.Any))
+			for i, ws := range k.Any {
+				words[i] = ws.squeezed()
+			}
+			k.Any = words
+			p.kinds = append(p.kinds, k)
+		}
 		for _, r := range t.Rules {
+			r.Words = r.Words.squeezed()
 			p.rules = append(p.rules, ruleText{r, t.API})
 		}
 		calls = append(calls, t.Calls...)
@@ -85,6 +93,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	e.Explanation = notRecognised
 	if kind != nil {
 		e.Class, e.Recognised, e.Explanation = kind.Class, true, kind.Explanation
+		e.About = cmp.Or(kind.About, request.AboutSession)
 	}
 	e.Rule, e.API = p.rule(e.Text)
 	var api string
@@ -99,7 +108,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 
 // kind returns the kind of the text, nil if it fits none.
 func (p *ErrorParser) kind(text string) *ErrorKind {
-	text = strings.ToLower(text)
+	text = squeeze(text)
 	if i := slices.IndexFunc(p.kinds, func(k ErrorKind) bool { return k.fits(text) }); i >= 0 {
 		return &p.kinds[i]
 	}
@@ -109,7 +118,7 @@ func (p *ErrorParser) kind(text string) *ErrorKind {
 // rule returns the code of the rule that the text is about, and the name of its API, ""
 // for none.
 func (p *ErrorParser) rule(text string) (code, api string) {
-	text = strings.ToLower(text)
+	text = squeeze(text)
 	if i := slices.IndexFunc(p.rules, func(r ruleText) bool { return r.Words.fits(text) }); i >= 0 {
 		return p.rules[i].Code, p.rules[i].api
 	}

@@ -30,7 +30,8 @@ type ErrorTexts struct {
 	Tool string
 }
 
-// Words are substrings of a text, which has to contain all of them.
+// Words are substrings of a text, which has to contain all of them. White space does not
+// count: a terminal breaks a line inside of a word, and drops the blank at its end.
 type Words []string
 
 // An ErrorKind is a kind of errors: how they are recognised and what they mean.
@@ -39,8 +40,9 @@ type ErrorKind struct {
 	// other errors quote has a higher rank than those. Kinds of one rank are the same
 	// kind in the words of different APIs.
 	Rank  int
-	Any   []Words       // an error is of the kind if it contains one of these
-	Class request.Class // "" if no repair of the store answers the error
+	Any   []Words         // an error is of the kind if it contains one of these
+	Class request.Class   // "" if no repair of the store answers the error
+	About request.Subject // "" for the session
 	// Explanation says for a person what the error means and what to do.
 	Explanation string
 }
@@ -58,7 +60,7 @@ const (
 	InvalidToolCall    = "The provider rejects the id, the name or the input of a tool call."
 	TooManyImages      = "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session."
 	InvalidFile        = "The provider rejects an image in the session."
-	OrphanResult       = "The request contained a tool result without its call. OpenCode stores a call with its result, so this happened while the request was built, often after a compaction. Continue in a new session, or fork this one before the compaction."
+	OrphanResult       = "The request contained a tool result without its call. Agents build requests from the stored session, and this happened there, often after a compaction. Continue in a new session, or fork this one before the compaction."
 	ToolResultMissing  = "A tool call never got a result, or the result is not where the provider expects it."
 	EncryptedReasoning = "The session contains reasoning that was encrypted or signed for another account, key or model. Only that one can use it. A readable summary may stay."
 	OutputTooLong      = "The result of a tool call is longer than the provider accepts in one text."
@@ -66,14 +68,28 @@ const (
 	TooLong            = "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes the next request smaller and removes nothing. Or compact the session."
 )
 
-const notRecognised = "mend does not know this error. Run `mend scan` to check the stored session."
+const notRecognised = "mend does not know this error."
 
-// fits reports whether a text in lower case contains all of the words.
+// squeeze returns the text in lower case and without white space.
+func squeeze(text string) string {
+	return strings.Join(strings.Fields(strings.ToLower(text)), "")
+}
+
+// squeezed returns the words as a text of [squeeze] has them.
+func (ws Words) squeezed() Words {
+	all := make(Words, len(ws))
+	for i, w := range ws {
+		all[i] = squeeze(w)
+	}
+	return all
+}
+
+// fits reports whether a text of [squeeze] contains all of the squeezed words.
 func (ws Words) fits(text string) bool {
 	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// fits reports whether a text in lower case is of the kind.
+// fits reports whether a text of [squeeze] is of the kind, whose words are squeezed.
 func (k *ErrorKind) fits(text string) bool {
 	return slices.ContainsFunc(k.Any, func(ws Words) bool { return ws.fits(text) })
 }

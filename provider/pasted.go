@@ -26,10 +26,10 @@ func Readings(text string) []string {
 		for _, t := range [...]string{joined, unescape(joined)} {
 			all = append(all, quotedJSON(t)...)
 		}
+		all = append(all, joined)
 		if at := strings.LastIndex(joined, errorPrefix); at >= 0 {
 			all = append(all, joined[at+len(errorPrefix):])
 		}
-		all = append(all, joined)
 	}
 	all = append(all, text)
 	for _, piece := range errorPieces(text) {

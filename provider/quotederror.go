@@ -26,13 +26,17 @@ var bodyPaths = [...][]string{
 	{"error", "metadata", "raw"},
 }
 
-// codePaths are where the code of an error is, which may say more than its message.
+// codePaths are where the code, the type or the name of an error is, which may say more than its
+// message.
 var codePaths = [...][]string{
 	{"data", "code"},
 	{"error", "code"},
 	{"code"},
 	{"data", "error", "code"},
 	{"error", "data", "code"},
+	{"error", "type"},
+	{"error", "status"},
+	{"name"},
 }
 
 // maxQuotes is how many levels of errors that quote others are read. Each level is

@@ -1,5 +1,15 @@
 package request
 
+// A Subject is what an error is about.
+type Subject string
+
+// The subjects of errors.
+const (
+	AboutSession Subject = "session"
+	AboutStore   Subject = "store"   // the agent cannot use its store, or does not find a session there
+	AboutService Subject = "service" // the provider, the account, the network or the settings: nothing stored
+)
+
 // An APIError is a parsed error of a model API, or of the agent that asked it.
 type APIError struct {
 	Text  string   // the message, as it was given
@@ -14,6 +24,7 @@ type APIError struct {
 
 	// Recognised says that the error is a known one, though it may have no class.
 	Recognised bool
+	About      Subject // of a known one
 
 	// Explanation says for a person what the error means and what to do.
 	Explanation string

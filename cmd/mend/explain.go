@@ -180,11 +180,15 @@ func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error
 	if isRecord(name) || strings.HasPrefix(name, "ses_") {
 		return a.explainFindings(cmd, name, topics)
 	}
-	if e := a.opt.ParseAPIError([]byte(name)); e.Recognised {
+	e := a.opt.ReadAPIError([]byte(name))[0]
+	if e.Class != "" {
 		return a.explainError(e, topics)
 	}
 	if heads, _, _ := sessionsOf(cmd.Context(), a.agentOptions()); isSession(heads, name) {
 		return a.explainFindings(cmd, name, topics)
+	}
+	if e.Recognised { // in words that a title may have, too
+		return a.explainError(e, topics)
 	}
 	if strings.ContainsAny(name, " \n") {
 		return &usageError{fmt.Errorf("mend does not know this error: %s", oneLine(name, 100)), `"mend scan" checks the stored sessions`}
@@ -238,7 +242,7 @@ func (a *app) explainError(e repair.APIError, topics []topicJSON) error {
 		}
 	}
 	a.setAnswer("topics", nonNil(found))
-	a.setAnswer("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
+	a.setAnswer("apiError", apiErrorJSON(e))
 	a.printf("%s\n\n", a.wrapped(e.Explanation))
 	for _, t := range found {
 		a.printTopic(t)

@@ -96,7 +96,7 @@ var errorKinds = []provider.ErrorKind{
 		Rank: 170,
 		Any: []provider.Words{
 			{"non-empty content"},
-			{"content", "is empty"},
+			{"message", "content", "is empty"},
 			{"empty content"},
 			{"text content blocks must"}, // be non-empty, or contain non-whitespace text (R5 and R11)
 			{"cache_control cannot be set for empty text"},

@@ -42,7 +42,7 @@ var errorKinds = []provider.ErrorKind{
 	},
 	{
 		Rank:        70,
-		Any:         []provider.Words{{"images", "exceeding the maximum of"}, {"too many images"}},
+		Any:         []provider.Words{{"request contains", "images", "exceeding"}, {"too many images"}},
 		Explanation: provider.TooManyImages,
 	},
 	{

@@ -28,7 +28,7 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank:        220,
-			Any:         []provider.Words{{"no conversation found with session id"}},
+			Any:         []provider.Words{{"no conversation found"}},
 			Class:       MissingHistory,
 			Explanation: "Claude Code does not find the session in the folder of this directory, or its transcript has no record of the main conversation.",
 		},
@@ -37,6 +37,37 @@ var errorTexts = provider.ErrorTexts{
 			Any:         []provider.Words{{"earlier messages in this session weren't loaded"}},
 			Class:       MissingHistory,
 			Explanation: "The chain of records breaks, so what is before the break does not reach the model.",
+		},
+		{
+			Rank: 240,
+			Any: []provider.Words{
+				{"exceeds the dimension limit for many-image requests"}, {"image was too large", "double press esc"}, {"image was too large", "resizing"},
+				{"pdf is password"}, {"pdf too large"}, {"pdf file is corrupted"}, {"pdf specified"}, {"could not process pdf"}, {"pdf file was not valid"},
+				{"unable to resize image"}, {"api could not process this image"}, {"document source is invalid"},
+			},
+			Class:       repair.InvalidFile,
+			Explanation: "Claude Code or the provider refuses an image or a PDF of the session.",
+		},
+		{
+			Rank:        250,
+			Any:         []provider.Words{{"due to tool use concurrency issues"}},
+			Class:       repair.ToolResultMissing,
+			Explanation: "Claude Code writes this in place of the provider's error about a tool call that has no result, or whose id is there twice.",
+		},
+		{
+			Rank: 260,
+			Any: []provider.Words{
+				{"conversation too long"}, {"context limit reached"}, {"context low", "/compact"}, {"could not be reduced below the context limit"},
+				{"conversation is too long"},
+			},
+			Class:       repair.ContextTooLong,
+			Explanation: provider.TooLong,
+		},
+		{
+			Rank:        270,
+			Any:         []provider.Words{{"transcript appears partially corrupt"}},
+			Class:       repair.UnreadableRecord,
+			Explanation: "A line of the session's transcript is not one that Claude Code can read.",
 		},
 	},
 }

@@ -59,16 +59,13 @@ const maxDrafts = 256
 
 // examine finds what is wrong.
 func (c *Case) examine() {
-	if c.findUTF16() {
+	if c.findUnreadable() {
 		return
 	}
 	c.findBefore()
 	c.findUnread()
 	c.findBeside()
 	c.findRefusals()
-	if !c.findNothing() {
-		c.findTorn()
-	}
 }
 
 // after returns the edits with those of a fix; without them if the fix cannot be applied.

@@ -10,6 +10,7 @@ import (
 	"mend/provider/gemini"
 	"mend/provider/openai"
 	"mend/repair"
+	"mend/request"
 )
 
 // ParseAPIError recognises an error of a model API or of OpenCode itself: JSON, as it is
@@ -38,13 +39,42 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank:        200,
-			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}},
+			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}, {"must start with", `"ses"`}},
 			Class:       repair.IncompleteRecord,
 			Explanation: "A record of the session lacks a field that OpenCode needs, or has an invalid one. No request was sent.",
 		},
 		{
-			Rank:        210,
-			Any:         []provider.Words{{"unexpected end of json input"}, {"json", "unexpected eof"}},
+			Rank:        201,
+			Any:         []provider.Words{{"expected a string starting with"}},
+			Class:       repair.IncompleteRecord,
+			Explanation: "A record of the session has an id of another form. But if OpenCode got \"dummy\" while it started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
+		},
+		{
+			Rank:        202,
+			Any:         []provider.Words{{"session file is corrupted"}},
+			About:       request.AboutStore,
+			Explanation: "This is an error of GitHub Copilot CLI, whose sessions mend does not read. A line of its file events.jsonl is torn.",
+		},
+		{
+			Rank:        204,
+			Any:         []provider.Words{{"config file at", "is not valid json"}},
+			About:       request.AboutService,
+			Explanation: "OpenCode cannot read its settings file. Nothing stored in a session is broken. Correct the file that the error names.",
+		},
+		{
+			Rank:        205,
+			Any:         []provider.Words{{"unrecognized token '<'", "json"}, {"unexpected token '<'", "json"}, {"unexpected token <", "json"}},
+			About:       request.AboutService,
+			Explanation: "A page of HTML came instead of the provider's answer, mostly from a proxy or a wrong address. This is not about a stored session. Check the address in the settings, and the network.",
+		},
+		{
+			Rank: 210,
+			Any: []provider.Words{
+				{"unexpected end of json input"}, {"json", "unexpected eof"}, {"syntaxerror: failed to parse json"}, {"unterminated string in json"},
+				{"json parse error: unterminated string"}, {"json parse error: unrecognized token"}, {"json parse error: unable to parse json string"},
+				{"json parse error: expected '}'"}, {"json parse error: expected ']'"}, {"property value in json"}, {"property name in json"},
+				{"non-whitespace character after json"}, {"bad control character in string literal in json"},
+			},
 			Class:       repair.UnreadableRecord,
 			Explanation: "A record of the session is truncated or empty, and OpenCode fails to read it. No request was sent.",
 		},
@@ -53,6 +83,64 @@ var errorTexts = provider.ErrorTexts{
 			Any:         []provider.Words{{"failed to download http"}},
 			Class:       repair.InvalidFile,
 			Explanation: "OpenCode must download a linked file before it sends the request, because the provider does not follow links, and cannot. No request was sent.",
+		},
+		{
+			Rank: 230,
+			Any: []provider.Words{
+				{"database disk image is malformed"}, {"sqlite_corrupt"}, {"file is not a database"}, {"sqlite_notadb"}, {"malformed database schema"},
+				{"database corruption"},
+			},
+			About:       request.AboutStore,
+			Explanation: "OpenCode's database is damaged, not only one session in it. Keep a copy of the file, and let no program write to it. `mend scan` shows what can still be read.",
+		},
+		{
+			Rank:        235,
+			Any:         []provider.Words{{"database or disk is full"}, {"sqlite_full"}},
+			About:       request.AboutStore,
+			Explanation: "The disk was full when OpenCode wrote. Free some space. `mend scan` shows whether a session was damaged.",
+		},
+		{
+			Rank: 240,
+			Any: []provider.Words{
+				{"database is locked"}, {"database table is locked"}, {"database schema is locked"}, {"sqlite_busy"}, {"sqlite_locked"}, {"locktimeouterror"},
+				{"failed to execute statement"},
+			},
+			About:       request.AboutStore,
+			Explanation: "Another process was writing to OpenCode's database for longer than it waits. Nothing stored is broken by that. Close other windows of OpenCode, then send the prompt again.",
+		},
+		{
+			Rank:        245,
+			Any:         []provider.Words{{"readonly database"}, {"sqlite_readonly"}, {"unable to open database file"}, {"sqlite_cantopen"}},
+			About:       request.AboutStore,
+			Explanation: "OpenCode may not open or write its database. Often a program that ran as root made the file. Make the database, the files beside it and their folder belong to your user, and writable. Nothing stored is broken by that.",
+		},
+		{
+			Rank:        250,
+			Any:         []provider.Words{{"disk i/o error"}, {"sqlite_ioerr"}, {"sqlite_protocol"}},
+			About:       request.AboutStore,
+			Explanation: "The disk or the network file system failed while OpenCode used its database. Check them first. Then `mend scan` finds what was damaged.",
+		},
+		{
+			Rank: 255,
+			Any: []provider.Words{
+				{"failed to run data migrations"}, {"no such table"}, {"no such column"}, {"has no column named"}, {"duplicate column name"},
+				{"table", "already exists", "sql"}, {"failed to run the query", "alter table"}, {"failed to run the query", "create table"},
+				{"migrations in the database that do not match"},
+			},
+			About:       request.AboutStore,
+			Explanation: "The tables of the database are not those that this version of OpenCode expects, mostly after an update or a return to an older version. Run the newest version that used the store. `mend scan` shows whether the sessions can be read.",
+		},
+		{
+			Rank:        260,
+			Any:         []provider.Words{{"string or blob too big"}, {"sqlite_toobig"}, {"sqlite_nomem"}},
+			About:       request.AboutStore,
+			Explanation: "What OpenCode loads at once is too large for it. Continue in a new session; a newer version may load it.",
+		},
+		{
+			Rank:        270, // a log may say why before it says this
+			Any:         []provider.Words{{"unexpected server error. check server logs"}},
+			Class:       repair.UnreadableRecord,
+			Explanation: "OpenCode failed before it sent a request, mostly at a record of the session that it cannot read. A damaged database, a missing folder or a wrong setting do the same: `opencode --print-logs` says which.",
 		},
 	},
 	Tool: `(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`,
