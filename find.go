@@ -4,7 +4,10 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"mend/provider"
 	"mend/repair"
@@ -41,19 +44,19 @@ type Culprit struct {
 	Match   repair.Match
 	Error   repair.APIError // the reading of the error that fits the session
 	Failed  bool            // its newest answer failed with the error; known only if several sessions fit
+	Wrong   string          // why the session is broken, or cannot be examined; "" if it is neither
 }
 
-// FindCulprits returns the sessions that fit an error best, those of the folder dir first, then
-// the newest: those whose request breaks the rule of the error at its place, of these those first
-// whose newest answer failed with it; else those whose newest answer failed with it, else those
-// that break the rule elsewhere. readings are of
-// [Options.ReadAPIError]. It calls step for each session that it has examined. It reads only.
-// Sessions that cannot be read do not fit.
+// FindCulprits returns the sessions that fit an error best (see [repair.Degree]), those of the
+// folder dir first, then the newest. Of several whose request breaks the rule of the error those
+// come first whose newest answer failed with it. If none fits, it returns all that are broken or
+// cannot be examined. readings are of [Options.ReadAPIError]. It calls step for each session that
+// it has examined. It reads only.
 func (c *Client) FindCulprits(ctx context.Context, heads []session.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
 	heads = slices.Clone(heads)
 	here := Here(heads, dir)
 	slices.SortStableFunc(heads, func(a, b session.Head) int { return order(here(a)) - order(here(b)) })
-	found, err := c.breaking(ctx, heads, readings, step)
+	found, err := c.fitting(ctx, heads, readings, step)
 	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
 		return c.failedFirst(ctx, found, readings), err
 	}
@@ -64,24 +67,40 @@ func (c *Client) FindCulprits(ctx context.Context, heads []session.Head, reading
 	return found, nil
 }
 
-// breaking returns the sessions whose request breaks the rule of the error, those that fit it
-// best.
-func (c *Client) breaking(ctx context.Context, heads []session.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+// fitting returns the sessions that fit the error best by their names, their requests or their
+// findings.
+func (c *Client) fitting(ctx context.Context, heads []session.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+	named := newNames(readings)
 	for f := range c.Cached().Scan(ctx, heads) {
-		if step(); f.Err != nil || !f.Busy && (f.Severity() == 0 || f.Severity() > repair.Latent) {
-			continue // a healthy session breaks no rule
+		step()
+		x := Culprit{Session: f.Session, Error: readings[0], Wrong: wrongWith(f, ""), Match: repair.Match{N: -1, M: -1}}
+		switch {
+		case named.hasID(f.Session.ID):
+			x.Match.Degree = repair.IDInText
+		case named.hasTitle(f.Session.Title):
+			x.Match.Degree = repair.TitleInText
+		case x.Wrong != "":
+			x.Match.Degree = repair.IsBroken
 		}
-		m, err := c.matcher(ctx, f.Session)
-		if err != nil {
-			return nil, err
+		var m repair.Matcher
+		if f.Err == nil && (f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
+			if m, err = c.matcher(ctx, f.Session); err != nil {
+				return nil, err
+			}
 		}
-		if m == nil {
-			continue
-		}
-		x := Culprit{Session: f.Session}
 		for _, e := range readings {
-			if is := m.Match(e); is.Degree > x.Match.Degree {
-				x.Match, x.Error = is, e
+			is := repair.Match{N: -1, M: -1}
+			if m != nil {
+				is = m.Match(e)
+			}
+			wrong := x.Wrong
+			if placed := e.Index >= 0 || len(e.Calls) > 0; is.Degree == 0 && e.Class != "" && (m == nil || !placed) {
+				if of := wrongWith(f, e.Class); of != "" {
+					is.Degree, wrong = repair.HasClass, of
+				}
+			}
+			if is.Degree > x.Match.Degree {
+				x.Match, x.Error, x.Wrong = is, e, wrong
 			}
 		}
 		switch {
@@ -94,6 +113,60 @@ func (c *Client) breaking(ctx context.Context, heads []session.Head, readings []
 	}
 	return best, ctx.Err()
 }
+
+// wrongWith says why a session is broken or cannot be examined, "" if it is neither. With a class
+// it says only what of it is broken.
+func wrongWith(f Finding, class repair.Class) string {
+	if f.Err != nil && class == "" {
+		return "it cannot be examined: " + f.Err.Error()
+	}
+	for _, d := range f.Diagnoses {
+		if d.Severity == repair.Broken && (class == "" || d.Class == class) {
+			return d.Why
+		}
+	}
+	return ""
+}
+
+// names are what a copied text may name sessions by.
+type names struct {
+	words map[string]bool
+	text  string // without white space, in lower case
+}
+
+var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
+
+// maxTitled is how much of a text is searched for titles: each is searched for on its own.
+const maxTitled = 16 << 10
+
+func newNames(readings []repair.APIError) names {
+	n := names{words: map[string]bool{}}
+	for _, e := range readings {
+		for _, w := range nameWords.FindAllString(e.Text, -1) {
+			n.words[w] = true
+			for at := strings.LastIndexByte(w, '.'); at >= 0; at = strings.LastIndexByte(w, '.') { // the name of a file
+				w = w[:at]
+				n.words[w] = true
+			}
+		}
+	}
+	n.text = squeeze(readings[0].Text[:min(len(readings[0].Text), maxTitled)])
+	return n
+}
+
+func (n names) hasID(id string) bool { return n.words[id] }
+
+// hasTitle reports whether the text has a title of several words.
+func (n names) hasTitle(title string) bool {
+	title = strings.TrimSpace(title)
+	short := squeeze(title)
+	return strings.Contains(title, " ") && utf8.RuneCountInString(short) >= minTitle && strings.Contains(n.text, short)
+}
+
+// minTitle is the least number of letters of a title that is found in a text.
+const minTitle = 10
+
+func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
 
 // failedFirst returns the culprits, if there are several, with those first whose newest answer
 // failed with the error.

@@ -1,61 +1,88 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"mend"
+	"mend/agent/claude"
 	"mend/repair"
+	"mend/session"
 )
 
 // A culpritError is returned if several sessions, or none for certain, may have caused an API
 // error and no user can be asked.
-type culpritError struct{ found []mend.Culprit }
+type culpritError struct {
+	found  []mend.Culprit
+	looked string // see broken
+}
 
 func (e *culpritError) Error() string {
-	if len(e.found) == 1 {
+	switch {
+	case e.found[0].Match.Degree == repair.IsBroken:
+		return "finding the session of the error: no session would produce it now; " + e.looked
+	case len(e.found) == 1:
 		return "finding the session of the error: it is not certain which one it is"
 	}
 	return fmt.Sprintf("finding the session of the error: %d sessions fit", len(e.found))
 }
 
-// A noCulpritError is returned if no session fits an API error.
+func (e *culpritError) hint() string {
+	if e.found[0].Match.Degree == repair.IsBroken {
+		return "if it is one of these: mend repair SESSION"
+	}
+	return "name the session: mend repair SESSION --error TEXT"
+}
+
+// A noCulpritError is returned if no session fits an API error, and none is broken.
 type noCulpritError struct {
-	looked     int    // how many sessions were looked at
+	looked     string // at how many sessions, of which stores
 	recognised bool   // mend knows the error
-	scan       string // the command that lists what is broken
+	missing    string // the id of a session that the error names and no store has; "" for none
+	report     string // the command that makes a page about a session
 }
 
 func (e *noCulpritError) Error() string {
-	return fmt.Sprintf("no session fits this error: looked at %s", count(e.looked, "session"))
+	return "no session fits this error, and none is broken: looked at " + e.looked
 }
 
 func (e *noCulpritError) hint() string {
-	if !e.recognised {
-		return fmt.Sprintf("mend does not know the error, and no session's last answer failed with it. %q lists what is broken", e.scan)
+	if e.missing != "" {
+		return fmt.Sprintf("none of them is %s. If it is in another store, name that with --store PATH", escape(e.missing))
 	}
-	return fmt.Sprintf("no next request breaks the rule of the error at its place, and no last answer failed with it. "+
-		"%q lists what is broken; \"mend repair SESSION --error TEXT\" repairs a session that you name", e.scan)
+	text := "if the session is in another store, name that with --store PATH. Else send the prompt again"
+	if !e.recognised {
+		return text + fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", e.report)
+	}
+	return text + ": the cause may be gone"
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that
-// fits it, and its store. If that is not certain it asks. If no session fits, it may be one of a
+// fits it, and its store. If that is not certain it asks. If no session fits, it offers those that
+// are broken. If none is, it may be one of a
 // store that cannot be read: then the error is that of the store, or unread, which is that of the
 // stores that could not be opened.
-func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError, unread error) (x mend.Culprit, c *mend.Client, err error) {
+func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Client, err error) {
 	var found []mend.Culprit
+	var heads []session.Head
+	var looked []string
 	stores := map[string]*mend.Client{} // by session
-	looked := 0
 	for _, c := range clients {
-		heads, err := c.Sessions(ctx)
+		all, err := c.Sessions(ctx)
 		if err != nil {
 			unread = a.skipStore(ctx, unread, err)
 			continue
 		}
-		looked += len(heads)
-		bar := a.progress(len(heads), "looking for the session")
-		culprits, err := c.FindCulprits(ctx, heads, readings, workingFolder(), bar.step)
+		heads = append(heads, all...)
+		looked = append(looked, fmt.Sprintf("%s of %s in %s", count(len(all), "session"), agentOf(c.Store()), shortenHome(c.Store().Root)))
+		bar := a.progress(len(all), "looking for the session")
+		culprits, err := c.FindCulprits(ctx, all, readings, workingFolder(), bar.step)
 		bar.clear()
 		if err != nil {
 			return x, nil, err
@@ -74,34 +101,95 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 	if len(found) == 0 && unread != nil {
 		return x, nil, unread
 	}
+	missing := missingSession(readings, heads)
 	if len(found) == 0 {
-		return x, nil, &noCulpritError{looked, readings[0].Recognised, a.cmdline("scan")}
+		return x, nil, &noCulpritError{strings.Join(looked, ", "), readings[0].Recognised, missing, a.cmdline("report") + " SESSION"}
 	}
 	firstIf(found, func(c mend.Culprit) bool { return c.Failed })
+	if len(found) < len(heads) { // of several stores
+		here := mend.Here(heads, workingFolder())
+		firstIf(found, func(c mend.Culprit) bool { return here(c.Session) })
+	}
 	x, ok := certain(found)
 	if !ok {
-		rows := a.culpritRows(found)
-		if !a.canAsk {
-			a.listCulprits(found, rows)
-			return x, nil, &culpritError{found}
-		}
-		i, err := a.pick(ctx, "Which session did this error come from?", rows)
-		if err != nil {
+		if x, err = a.chooseCulprit(ctx, found, broken(len(found), len(heads)), missing, f); err != nil {
 			return x, nil, err
 		}
-		x = found[i]
 	}
 	a.printCulprit(x)
 	return x, stores[x.Session.ID], nil
 }
 
+// broken says how many of the sessions are broken.
+func broken(n, all int) string {
+	verb := "are"
+	if n == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s broken", n, count(all, "session"), verb)
+}
+
+// chooseCulprit lets the user choose the session that the error came from. One that is alone need
+// not be chosen if nothing is written, or if the user is asked before it is. The error is a
+// [culpritError] without a terminal.
+func (a *app) chooseCulprit(ctx context.Context, found []mend.Culprit, looked, missing string, f repairFlags) (mend.Culprit, error) {
+	if missing != "" {
+		a.say("No store that mend looked at has the session %s.", escape(missing))
+	}
+	if (!a.canAsk || a.asJSON) && !(f.dryRun && len(found) == 1) {
+		a.listCulprits(found, a.culpritRows(found))
+		return mend.Culprit{}, &culpritError{found, looked}
+	}
+	title := "Which session did this error come from?"
+	if found[0].Match.Degree == repair.IsBroken {
+		a.say("No session would produce this error now. %s", sentenceCase(looked))
+		title = "Is it one of these?"
+	}
+	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown, and asked for
+		return found[0], nil
+	}
+	i, err := a.pick(ctx, title, a.culpritRows(found))
+	if err != nil {
+		return mend.Culprit{}, err
+	}
+	return found[i], nil
+}
+
+// sessionID matches the id of a session of an agent.
+var sessionID = regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// missingSession returns the id of a session that an error names because the agent does not find
+// it, if none of the sessions has it.
+func missingSession(readings []repair.APIError, heads []session.Head) string {
+	for _, e := range readings {
+		id := sessionID.FindString(e.Text)
+		if id == "" || !strings.Contains(strings.ToLower(e.Text), "found") {
+			continue
+		}
+		if !slices.ContainsFunc(heads, func(h session.Head) bool { return h.ID == id }) {
+			return id
+		}
+	}
+	return ""
+}
+
 // certain returns the session that an error came from if nothing speaks for another one: the
+// only one that the text names, or that is broken of these; the
 // only one that breaks the rule, or of these the only one that failed with the error; or the newest of the working folder that failed with the
-// error, or else the only one that did.
+// error, or else the only one that did; or the only one with a finding of the error's class, if
+// the error names no place.
 func certain(found []mend.Culprit) (mend.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
-	case degree == repair.BreaksElsewhere:
+	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
 		return mend.Culprit{}, false
+	case degree == repair.HasClass && (found[0].Error.Index >= 0 || len(found[0].Error.Calls) > 0):
+		return mend.Culprit{}, false
+	case degree == repair.IDInText, degree == repair.TitleInText:
+		wrong := slices.DeleteFunc(slices.Clone(found), func(x mend.Culprit) bool { return x.Wrong == "" })
+		if len(wrong) == 1 {
+			return wrong[0], true
+		}
+		return found[0], len(found) == 1
 	case len(found) == 1, degree != repair.FailedWithIt && found[0].Failed && !found[1].Failed:
 		return found[0], true
 	case degree == repair.FailedWithIt:
@@ -111,10 +199,36 @@ func certain(found []mend.Culprit) (mend.Culprit, bool) {
 	return mend.Culprit{}, false
 }
 
+// isHealthyByName reports whether a session was found by its name alone, and nothing in it is
+// broken.
+func isHealthyByName(x mend.Culprit) bool {
+	return x.Wrong == "" && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
+}
+
+// printHealthy says where a session is in which nothing is broken, and how it goes on.
+func (a *app) printHealthy(c *mend.Client, h session.Head) {
+	command := continueCommand(agentName(c.Store()), h)
+	a.setAnswer("continue", command)
+	a.say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.Store()), escape(cmp.Or(shortenHome(h.Directory), "no folder")))
+	a.printf("To continue it: %s\n", bold(escape(command)))
+}
+
+// continueCommand returns the command with which a user continues a session, in its folder.
+func continueCommand(agent string, h session.Head) string {
+	command := "opencode -s " + shellWord(h.ID)
+	if agent == (claude.Agent{}).Name() {
+		command = "claude --resume " + shellWord(h.ID)
+	}
+	if info, err := os.Stat(h.Directory); err != nil || !info.IsDir() || filepath.Clean(h.Directory) == workingFolder() {
+		return command
+	}
+	return "cd " + shellWord(h.Directory) + " && " + command
+}
+
 // printCulprit prints the session that the error came from, and why.
 func (a *app) printCulprit(x mend.Culprit) {
 	a.setAnswer("culprit", culpritJSON(x))
-	a.say("%s %s: %s.", bold(escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), reasonOf(x))
+	a.say("%s %s: %s.", bold(escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), escape(reasonOf(x)))
 }
 
 // listCulprits lists the sessions that may have caused the error.
@@ -136,7 +250,11 @@ func culpritJSON(x mend.Culprit) map[string]any {
 func (a *app) culpritRows(found []mend.Culprit) [][]string {
 	rows := a.sessionRows(mend.SessionsOf(found), mend.SessionsOf(found))
 	for i, x := range found {
-		rows[i] = slices.Insert(rows[i], 1, placeOf(x))
+		why := placeOf(x)
+		if why == "" {
+			why = oneLine(firstSentence(x.Wrong), 60)
+		}
+		rows[i] = slices.Insert(rows[i], 1, why)
 	}
 	return rows
 }
@@ -147,7 +265,17 @@ func reasonOf(x mend.Culprit) string {
 		x.Failed = false
 		return reasonOf(x) + ", and its newest answer failed with this error"
 	}
+	wrong := firstSentence(x.Wrong)
 	switch where := placeOf(x); x.Match.Degree {
+	case repair.IsBroken:
+		return "it is broken: " + wrong
+	case repair.HasClass:
+		return "it has a fault of this kind: " + wrong
+	case repair.IDInText, repair.TitleInText:
+		if wrong == "" {
+			return "the text names it"
+		}
+		return "the text names it, and it is broken: " + wrong
 	case repair.FailedWithIt:
 		return "its newest answer failed with this error"
 	case repair.BreaksElsewhere:

@@ -182,7 +182,7 @@ func hint(err error) string {
 	case errors.As(err, &stale):
 		return fmt.Sprintf("nothing was changed: \"mend show %s\" shows what was; run the command again to plan with it", stale.Entry.ID)
 	case errors.As(err, &several):
-		return "name the session: mend repair SESSION --error TEXT"
+		return several.hint()
 	case errors.As(err, &large):
 		return "use --trim to make room, or a model with a larger context window"
 	case errors.As(err, &none):

@@ -13,6 +13,7 @@ import (
 	"mend"
 	"mend/change"
 	"mend/repair"
+	"mend/request"
 	"mend/session"
 )
 
@@ -149,18 +150,25 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 
 // repairCulprit repairs the session that an error came from.
 func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Request, readings []repair.APIError) error {
-	if req.Error.Recognised && (req.Error.Class == "" && req.Error.Rule == "" || req.Error.Class == repair.ContextTooLong) {
+	if e := req.Error; e.About == request.AboutService || e.About == request.AboutSession && (e.Class == "" && e.Rule == "" || e.Class == repair.ContextTooLong) {
 		return errProblems // no repair of any session answers it, as was printed
 	}
 	clients, unread := a.openAll(cmd, !f.dryRun)
-	x, c, err := a.findCulprit(cmd.Context(), clients, readings, unread)
+	x, c, err := a.findCulprit(cmd.Context(), clients, readings, f, unread)
 	if err != nil {
 		return err
+	}
+	if isHealthyByName(x) && !f.latent {
+		a.printHealthy(c, x.Session)
+		return nil
 	}
 	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another one of several errors
 		a.printAPIError(x.Error)
 	}
 	req.Error = &x.Error
+	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not say what to repair
+		req.Error = nil
+	}
 	_, err = a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
 	return err
 }

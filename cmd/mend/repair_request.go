@@ -8,6 +8,7 @@ import (
 	"mend/config"
 	"mend/internal/ownfile"
 	"mend/repair"
+	"mend/request"
 )
 
 // repairRequest converts the flags and settings to a [repair.Request]. It also returns the
@@ -61,17 +62,22 @@ func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
 	})
 }
 
-// printAPIError prints what a provider error means.
+// printAPIError prints what an error means.
 func (a *app) printAPIError(e repair.APIError) {
-	a.setAnswer("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
+	a.setAnswer("apiError", apiErrorJSON(e))
 	class := string(e.Class)
 	switch {
-	case class == "" && e.Recognised:
-		class = "none that a repair can fix"
-	case class == "":
+	case class != "":
+	case !e.Recognised:
 		class = "not recognised"
+	case e.About == request.AboutSession:
+		class = "none that a repair can fix"
+	case e.About == request.AboutStore:
+		class = "none: it is about the agent's files, not one session"
+	default:
+		class = "none: it is not about a stored session"
 	}
-	a.say("%s %s", faint("Error:"), oneLine(e.Text, 200))
+	a.say("%s %s", faint("Error:"), oneLine(strings.TrimPrefix(e.Text, "Error: "), 200))
 	a.printf("%s %s", faint("Class:"), class)
 	if e.Index >= 0 {
 		a.printf(", at message %d of the request", e.Index)
@@ -81,4 +87,9 @@ func (a *app) printAPIError(e repair.APIError) {
 		a.say("%s", escape(e.Explanation))
 	}
 	a.printf("\n")
+}
+
+// apiErrorJSON returns an error as a JSON answer has it.
+func apiErrorJSON(e repair.APIError) map[string]any {
+	return map[string]any{"class": e.Class, "rule": e.Rule, "about": e.About, "text": e.Text, "explanation": e.Explanation}
 }

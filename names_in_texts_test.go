@@ -1,0 +1,42 @@
+package mend
+
+import (
+	"testing"
+
+	"mend/repair"
+)
+
+// A text names a session by its whole id, also as a part of a path or wrapped, or by a title of
+// several words.
+func TestNamesInTexts(t *testing.T) {
+	const id = "35814092-99b2-4a66-99e1-1dc2cbd7fc10"
+	o := Options{}
+	for _, c := range []struct {
+		text, id, title string
+		hasID, hasTitle bool
+	}{
+		{text: "No conversation found with session ID: " + id, id: id, hasID: true},
+		{text: "/home/user/.claude/projects/-home/" + id + ".jsonl: line 3", id: id, hasID: true},
+		{text: "service=session.prompt sessionID=ses_0bf1ffa17ffefvlL96v3475UGE step=3", id: "ses_0bf1ffa17ffefvlL96v3475UGE", hasID: true},
+		{text: "Session not found: ses_0bf1ffa17\nffefvlL96v3475UGE", id: "ses_0bf1ffa17ffefvlL96v3475UGE", hasID: true},
+		{text: "No conversation found with session ID: " + id, id: id[:20]},
+		{text: "see agents of " + id + ".agent-7", id: id + ".agent-7", hasID: true},
+		{text: "message", id: "message"},
+		{text: `"Fix the date parser" is gone`, title: "Fix the date parser", hasTitle: true},
+		{text: "fix the date\npar\nser is gone", title: "Fix the date parser", hasTitle: true},
+		{text: "rate limit exceeded", title: "rate"},
+		{text: "unauthorized", title: "Unauthorized"},
+		{text: "out of cheese", title: ""},
+	} {
+		n := newNames(o.ReadAPIError([]byte(c.text)))
+		if got := n.hasID(c.id); got != c.hasID {
+			t.Errorf("%q names the id %q: %v", c.text, c.id, got)
+		}
+		if got := n.hasTitle(c.title); got != c.hasTitle {
+			t.Errorf("%q names the title %q: %v", c.text, c.title, got)
+		}
+	}
+	if n := newNames([]repair.APIError{{}}); n.hasID("") || n.hasTitle("") {
+		t.Error("an empty text names a session")
+	}
+}
