@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 
@@ -80,12 +81,33 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 		}
 		switch finished := !stopped && ctx.Err() == nil; {
 		case finished && whole:
-			summary.Time = c.opt.Now()
+			summary.Time, summary.Damage = c.opt.Now(), s.Damage()
 			s.Save(ctx, true, &summary)
 		default:
 			s.Save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
 		}
 	}
+}
+
+// CheckFile checks the whole file of the store, if its sessions are together in one file of at most
+// most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
+// is right, and nothing is written to it. A client made by [Client.Cached] checks a file once in
+// each state; its next [Client.ScanAll] notes the damage.
+func (c *Client) CheckFile(ctx context.Context, most int64) error {
+	st, ok := c.store.(agent.FileChecker)
+	if info, err := os.Stat(c.store.ID().Root); !ok || err != nil || most > 0 && info.Size() > most {
+		return nil
+	}
+	if c.lists == nil {
+		return st.CheckFile(ctx)
+	}
+	return c.lists.CheckFile(func() (damage string, err error) {
+		err = st.CheckFile(ctx)
+		if d, ok := errors.AsType[*change.DamagedError](err); ok {
+			damage = d.Error()
+		}
+		return damage, err
+	})
 }
 
 // An examined session is a finding, with the result to be kept for later scans.

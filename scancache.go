@@ -21,6 +21,9 @@ type Summary = scancache.Summary
 // or if mend has changed the store since.
 func (c *Client) LastScan() *Summary { return c.cache().Summary() }
 
+// lookAt is the size in bytes of the largest file that [Client.Look] checks as a whole.
+const lookAt = 100 << 20
+
 // Look is [Client.ScanAll] with its summary alone, as far as it gets within a limited time, which
 // is enough where little has changed since the last scan. The summary is nil if that was not
 // enough. The error is that of listing the sessions.
@@ -31,6 +34,7 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 	heads, err := cached.Sessions(limited)
 	var s Summary
 	if err == nil {
+		_ = cached.CheckFile(limited, lookAt) // the damage is noted
 		for f := range cached.ScanAll(limited, heads) {
 			s.Add(f.Session, f.Severity(), f.Busy, f.Err)
 		}
@@ -38,7 +42,7 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 	if limited.Err() != nil {
 		return nil, ctx.Err()
 	}
-	s.Time = c.opt.Now()
+	s.Time, s.Damage = c.opt.Now(), cached.lists.Damage()
 	return &s, err
 }
 

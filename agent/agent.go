@@ -175,6 +175,13 @@ type RowDefaulter interface {
 	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
 }
 
+// A FileChecker is a Store whose sessions are together in one file.
+type FileChecker interface {
+	// CheckFile checks the whole file, which takes as long as reading it. The error is a
+	// [*change.DamagedError] if it is damaged.
+	CheckFile(ctx context.Context) error
+}
+
 // A LinkChecker is a Store whose records can be in files with several names, which are not replaced.
 type LinkChecker interface {
 	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced.

@@ -22,7 +22,8 @@ type contents struct {
 	// State is the stamp of the store in which it has the sessions and the orphans; the
 	// zero stamp if they are not known.
 	state    [sha256.Size]byte
-	sessions []session.Head // without their stray entries
+	sound    [sha256.Size]byte // the stamp with which the whole file was found sound
+	sessions []session.Head    // without their stray entries
 	orphans  []session.Ref
 
 	results map[sessionKey]*Result
@@ -109,6 +110,7 @@ func (c *coder) contents(v *contents) {
 		c.summary(v.summary)
 	}
 	c.sum(&v.state)
+	c.sum(&v.sound)
 	codeList(c, &v.sessions, 8, c.head)
 	codeList(c, &v.orphans, 5, c.ref)
 
@@ -127,6 +129,7 @@ func (c *coder) contents(v *contents) {
 
 // summary leaves out the time, which is that of the file.
 func (c *coder) summary(v *Summary) {
+	codeText(c, &v.Damage)
 	for _, n := range []*int{&v.Sessions, &v.Broken, &v.Latent, &v.Busy, &v.Failed} {
 		codeInt(c, n)
 	}

@@ -51,6 +51,9 @@ type Scan struct {
 	changed  bool // a result is not in the file
 
 	orphans *orphanList // nil if they were not listed yet
+
+	sound  [sha256.Size]byte // the state in which the whole file of the store was found sound
+	damage *string           // what is damaged in it, "" for nothing; nil if it was not checked
 }
 
 type orphanList struct {
@@ -92,6 +95,33 @@ func (s *Scan) List(ctx context.Context) ([]session.Head, error) {
 		s.state, s.sessions = state.Sum, slices.Clone(all)
 	}
 	return all, err
+}
+
+// CheckFile returns the error of check, a check of the whole file of the store, which it does not
+// call if the file was found sound in its present state. List was called before. damage is what the
+// error says about the file; "" if it is about something else.
+func (s *Scan) CheckFile(check func() (damage string, err error)) error {
+	if s.state != ([sha256.Size]byte{}) && s.state == s.stored.sound {
+		s.sound = s.state
+		return nil
+	}
+	damage, err := check()
+	if s.damage = &damage; err == nil {
+		s.sound = s.state
+	}
+	return err
+}
+
+// Damage returns what is damaged in the file of the store: what CheckFile has found, or if it was
+// not called, what the last whole scan had found.
+func (s *Scan) Damage() string {
+	switch {
+	case s.damage != nil:
+		return *s.damage
+	case s.stored != nil && s.stored.summary != nil && s.sound == ([sha256.Size]byte{}):
+		return s.stored.summary.Damage
+	}
+	return ""
 }
 
 // Start begins a pass. Only results that were found with the same settings are used.
@@ -168,7 +198,7 @@ func (s *Scan) Orphans(ctx context.Context) ([]session.Ref, error) {
 // summary.
 func (s *Scan) Save(ctx context.Context, complete bool, summary *Summary) {
 	isNew := complete && !s.current && s.orphans != nil && s.state != ([sha256.Size]byte{})
-	changed := s.changed || isNew || complete && len(s.results) != len(s.stored.results) ||
+	changed := s.changed || isNew || s.sound != ([sha256.Size]byte{}) && s.sound != s.stored.sound || complete && len(s.results) != len(s.stored.results) ||
 		summary != nil && (s.stored.summary == nil || !summary.sameCounts(s.stored.summary))
 	if !changed {
 		if summary != nil {
@@ -177,7 +207,7 @@ func (s *Scan) Save(ctx context.Context, complete bool, summary *Summary) {
 		return
 	}
 	stored := s.load() // another process may have written it
-	next := &contents{build: s.build, settings: s.settings, summary: summary, results: s.results}
+	next := &contents{build: s.build, settings: s.settings, summary: summary, results: s.results, sound: s.sound}
 	if summary == nil {
 		next.summary = stored.summary
 	}

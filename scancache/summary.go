@@ -16,6 +16,7 @@ type Summary struct {
 	Latent   int              `json:"latent"`
 	Busy     int              `json:"busy"`
 	Failed   int              `json:"failed"` // could not be examined
+	Damage   string           `json:"damage"` // what is damaged in the file of the store as a whole; "" for nothing
 	Worst    []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
 	Time     time.Time        `json:"time"`
 }
@@ -62,7 +63,7 @@ func (s *Summary) Healthy() int {
 // sameCounts reports whether two summaries differ in nothing but their time.
 func (s *Summary) sameCounts(o *Summary) bool {
 	return s.Sessions == o.Sessions && s.Broken == o.Broken && s.Latent == o.Latent && s.Busy == o.Busy &&
-		s.Failed == o.Failed && slices.Equal(s.Worst, o.Worst)
+		s.Failed == o.Failed && s.Damage == o.Damage && slices.Equal(s.Worst, o.Worst)
 }
 
 // Plus returns the sum of the summaries of two stores. Its time is that of the older one.
@@ -72,6 +73,7 @@ func (s Summary) Plus(o Summary) Summary {
 	s.Latent += o.Latent
 	s.Busy += o.Busy
 	s.Failed += o.Failed
+	s.Damage = cmp.Or(s.Damage, o.Damage)
 	s.Worst = slices.Concat(s.Worst, o.Worst)
 	slices.SortStableFunc(s.Worst, func(a, b SummarySession) int { return cmp.Compare(b.Updated, a.Updated) })
 	s.Worst = s.Worst[:min(len(s.Worst), worstKept)]

@@ -15,6 +15,10 @@
 // the usual case, also with a -wal, which some agents leave when they exit. Both work in
 // a read-only folder.
 //
+// Where that meets a damaged page, the file is read once more with indexes that are made
+// again in memory: a damaged index loses no row. Nothing is written to a file that SQLite's
+// check of all pages finds damaged ([Store.CheckFile]).
+//
 // # Writing
 //
 // SQLite's own transaction makes a change atomic, so nothing is staged: Prepare

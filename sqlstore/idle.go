@@ -1,6 +1,9 @@
 package sqlstore
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // idleTime is how long an unlocked reader is kept for the next use. Opening one takes a
 // millisecond, and a few more with a -wal, which most databases have.
@@ -25,17 +28,22 @@ func (s *Store) putIdle(c *Conn, files fileState) {
 	}
 }
 
-// takeIdle returns a connection that saw the files in that state; nil if there is none.
-func (s *Store) takeIdle(files fileState) *Conn {
+// takeIdle returns a connection that saw the files in that state, with the indexes of the file or with
+// rebuilt ones; nil if there is none.
+func (s *Store) takeIdle(files fileState, rebuilt bool) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.idle) > 0 {
-		last := s.idle[len(s.idle)-1]
-		s.idle = s.idle[:len(s.idle)-1]
-		if last.files == files {
+	for i, last := range slices.Backward(s.idle) {
+		switch {
+		case last.files != files:
+			last.closeReader()
+		case last.rebuilt == rebuilt:
+			s.idle = slices.Delete(s.idle, i, i+1)
 			return last.Conn
+		default:
+			continue
 		}
-		last.closeReader()
+		s.idle = slices.Delete(s.idle, i, i+1)
 	}
 	return nil
 }

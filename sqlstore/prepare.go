@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"mend/change"
@@ -35,10 +34,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 
 // check does the checks of Prepare that read rows.
 func (s *Store) check(ctx context.Context, changes *rowChanges) error {
-	return s.View(ctx, func(c *Conn) error {
-		if err := s.checkPages(c); err != nil {
-			return err
-		}
+	return s.checkedView(ctx, func(c *Conn) error {
 		if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 			return conflictError(conflicts, err)
 		}
@@ -70,42 +66,6 @@ func abandonable(ctx context.Context, read func() error) error {
 	case <-time.After(graceToInterrupt):
 		return ctx.Err()
 	}
-}
-
-// checkPages has SQLite check the whole database, once per Store: a damaged one is never
-// written. It takes as long as reading the whole file, and holds no lock that others wait
-// for. (quick_check takes half the time and misses damaged indexes.)
-func (s *Store) checkPages(c *Conn) error {
-	s.mu.Lock()
-	done := s.sound
-	s.mu.Unlock()
-	if done {
-		return nil
-	}
-	found, err := c.Strings("PRAGMA integrity_check")
-	if err != nil {
-		return err
-	}
-	for _, line := range found {
-		if line != "ok" && !isHarmless(line) {
-			return Unusable("it is damaged: %s", line)
-		}
-	}
-	s.mu.Lock()
-	s.sound = true
-	s.mu.Unlock()
-	return nil
-}
-
-// isHarmless reports whether a finding is about values, which SQLite can read and write as
-// they are, not about the structure of the file.
-func isHarmless(finding string) bool {
-	for _, start := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
-		if strings.HasPrefix(finding, start) {
-			return true
-		}
-	}
-	return false
 }
 
 // checkRights returns an error if the database may not be written: it is better found here

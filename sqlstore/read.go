@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"mend/change"
 	"mend/session"
 )
@@ -19,6 +21,16 @@ var ErrStop = errors.New("the session must be loaded")
 // View runs f in one transaction, so that it sees one state. It changes no file. f may be
 // run more than once.
 func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
+	return s.view(ctx, true, f)
+}
+
+// ViewAsIs is View with the indexes of the file, as another program reads.
+func (s *Store) ViewAsIs(ctx context.Context, f func(*Conn) error) error {
+	return s.view(ctx, false, f)
+}
+
+// view is View. With rebuild, what cannot be read because of a damaged index is read without it.
+func (s *Store) view(ctx context.Context, rebuild bool, f func(*Conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	for range readTries {
@@ -30,7 +42,16 @@ func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
 		if err != nil {
 			return err
 		}
-		again, err := s.readOnce(ctx, files, live, f)
+		s.mu.Lock()
+		damaged := rebuild && s.rebuild
+		s.mu.Unlock()
+		again := false
+		if !damaged {
+			again, err = s.readOnce(ctx, files, live, f)
+		}
+		if damaged || rebuild && !again && errors.Is(err, sqlite3.CORRUPT) {
+			again, err = s.readRebuilt(ctx, files, f, err)
+		}
 		if !again {
 			return err
 		}
@@ -82,7 +103,7 @@ func (s *Store) unchanged(before fileState) bool {
 // reader returns a connection in a read transaction.
 func (s *Store) reader(ctx context.Context, files fileState, live bool) (*Conn, error) {
 	if !live {
-		if c := s.takeIdle(files); c != nil {
+		if c := s.takeIdle(files, false); c != nil {
 			c.db.SetInterrupt(ctx)
 			return c, nil
 		}

@@ -50,6 +50,7 @@ type Store struct {
 	mu      sync.Mutex
 	schema  *schema // last one seen
 	sound   bool    // the pages were checked
+	rebuild bool    // an index is damaged: reading needs rebuilt ones
 	idle    []idleConn
 	idleEnd *time.Timer
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// The two ways of reading, as file systems for SQLite.
+// The ways of reading, as file systems for SQLite.
 const (
 	unlockedVFS = "mend-unlocked" // no other program has the database open
 	lockedVFS   = "mend-locked"   // another may: take SQLite's locks
+	scratchVFS  = "mend-scratch"  // unlocked, for a transaction that stays in memory
 )
 
 // readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it creates
@@ -25,7 +26,7 @@ const (
 // none and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal
 // in memory. Only the check of the files afterwards protects an unlocked reader from a
 // writer.
-type readVFS struct{ locked bool }
+type readVFS struct{ locked, scratch bool }
 
 func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
 
@@ -46,6 +47,9 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 // OpenFilename opens the database or its -wal; SQLite needs no other file to read.
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+	if v.scratch {
+		readonly = flags // a transaction may begin; every write of a file is refused all the same
+	}
 	switch {
 	case flags&vfs.OPEN_MAIN_DB != 0 && v.locked:
 		system := vfs.Find("os").(vfs.VFSFilename)

@@ -63,6 +63,7 @@ var (
 	_ agent.Stager       = (*store)(nil)
 	_ agent.RowDefaulter = (*store)(nil)
 	_ agent.LinkChecker  = (*store)(nil)
+	_ agent.FileChecker  = (*store)(nil)
 	_ agent.Migrated     = (*store)(nil)
 	_ agent.Trimmer      = (*store)(nil)
 )
@@ -104,6 +105,15 @@ func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 		return nil
 	}
 	return s.tree.CheckLinks(ctx, refs)
+}
+
+// CheckFile implements [agent.FileChecker].
+func (s *store) CheckFile(ctx context.Context) error {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return nil
+	}
+	return db.CheckFile(ctx)
 }
 
 // DefaultRow implements [agent.RowDefaulter].

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"mend"
@@ -171,8 +173,11 @@ func hint(err error) string {
 		linked    *change.LinkedError
 		size      *session.SizeError
 		stale     *mend.StaleError
+		damaged   *change.DamagedError
 	)
 	switch {
+	case errors.As(err, &damaged):
+		return damagedHint(damaged)
 	case errors.As(err, &size):
 		return "copy the store to a machine with more memory, and name it there with --store PATH"
 	case errors.As(err, &linked):
@@ -206,6 +211,35 @@ func hint(err error) string {
 		}
 	}
 	return ""
+}
+
+// damagedHint returns what to do about a database whose file is damaged.
+func damagedHint(e *change.DamagedError) string {
+	name := shellWord(filepath.Base(e.File))
+	var then string
+	switch {
+	case len(e.Indexes) == 0:
+		return "nothing was changed, and mend writes nothing to it. The sessions that can be read are in the list. Save each with: opencode export SESSION > FILE, or restore the file from a backup"
+	case e.Rebuild == nil: // an index of a primary key goes with its table
+		then = fmt.Sprintf(`sqlite3 %s .dump | sqlite3 rebuilt.db && sqlite3 rebuilt.db "PRAGMA journal_mode=WAL; PRAGMA integrity_check"`, name)
+	default:
+		quoted := make([]string, len(e.Indexes))
+		for i, index := range e.Indexes {
+			quoted[i] = "'" + strings.ReplaceAll(index, "'", "''") + "'"
+		}
+		then = fmt.Sprintf(`sqlite3 %s ".backup rebuild.db" && sqlite3 rebuild.db %s && sqlite3 rebuild.db "VACUUM INTO 'rebuilt.db'" && sqlite3 rebuilt.db %s`, name,
+			shellSQL("PRAGMA writable_schema=ON; DELETE FROM sqlite_schema WHERE name IN ("+strings.Join(quoted, ", ")+")"),
+			shellSQL(strings.Join(strings.Fields(strings.Join(e.Rebuild, "; ")), " ")+"; PRAGMA journal_mode=WAL; PRAGMA integrity_check"))
+	}
+	return fmt.Sprintf("nothing was changed, and mend writes nothing to it until it is rebuilt. With the agent closed, in %s: %s. If the last line is ok, move %[3]s, %[3]s-wal and %[3]s-shm away, and rename rebuilt.db to %[3]s", escape(filepath.Dir(e.File)), then, name)
+}
+
+// shellSQL returns statements as they are typed in a shell, in double quotes where these need no escape.
+func shellSQL(sql string) string {
+	if strings.ContainsAny(sql, "\"$`\\!") {
+		return shellWord(sql)
+	}
+	return `"` + escape(sql) + `"`
 }
 
 var hints = []struct {

@@ -29,6 +29,7 @@ type scannedJSON struct {
 	Store        string `json:"store"`
 	AgentVersion string `json:"agentVersion"`
 	Profile      string `json:"profile"`
+	Damage       string `json:"damage,omitempty"` // of its file as a whole
 }
 
 type sessionJSON struct {

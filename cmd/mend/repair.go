@@ -195,6 +195,11 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 			return nil, ctx.Err()
 		}
 	}
+	if len(heads) > 0 { // else it is found out when everything is planned
+		if err := a.checkFile(ctx, c, 0); err != nil {
+			return nil, err
+		}
+	}
 	bar := a.progress(len(heads), "planning")
 	defer bar.clear()
 	for _, h := range heads {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/change"
 	"mend/repair"
 	"mend/session"
 )
@@ -113,7 +115,12 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			continue
 		}
 		left = worst(left, scanError(r.summary))
-		stores = append(stores, scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile})
+		scanned := scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile}
+		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
+			scanned.Damage = damaged.Error()
+			left = a.skipStore(cmd.Context(), left, r.damaged)
+		}
+		stores = append(stores, scanned)
 		for _, s := range r.json {
 			s.Agent = agentName(c.Store())
 			found = append(found, s)
@@ -146,11 +153,17 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) e
 	if whole {
 		scan = c.ScanAll
 	}
+	if whole {
+		r.damaged = r.checkFile(ctx, c, largestChecked)
+	}
 	for f := range scan(ctx, heads) {
 		r.add(f)
 		progress.step()
 	}
 	progress.clear()
+	if r.summary.Broken > 0 && r.damaged == nil {
+		r.damaged = r.checkFile(ctx, c, 0)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -164,6 +177,22 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) e
 	return nil
 }
 
+// largestChecked is the size in bytes of the largest file that each scan checks as a whole if it has
+// changed, which takes 2 seconds per GB. A larger one is checked if a session is broken: a repair of
+// it would be refused where the file is damaged.
+const largestChecked = 1 << 30
+
+// checkFile returns the damage of the store's file as a whole. What keeps mend from finding out is
+// noted.
+func (a *app) checkFile(ctx context.Context, c *mend.Client, most int64) error {
+	err := c.CheckFile(ctx, most)
+	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
+		return err
+	}
+	a.printNote(err.Error())
+	return nil
+}
+
 // A scanReport is what a scan shows.
 type scanReport struct {
 	*app
@@ -172,6 +201,7 @@ type scanReport struct {
 	named   bool           // the user named the sessions
 
 	summary mend.Summary
+	damaged error // the file of the store is damaged as a whole; nil if it is not
 	shown   []mend.Finding
 	json    []sessionJSON
 	fixable int // sessions that are latent, and of which a fix is known
@@ -369,6 +399,7 @@ func (r *scanReport) printSummary() {
 		words = append(words, "--here")
 	}
 	switch {
+	case r.damaged != nil: // nothing can be repaired
 	case s.Broken > s.Failed:
 		r.say("Next: run %s to preview and fix them (asks first).", command(r.cmdline(words...)))
 	case r.fixable > 0 && s.Broken == 0:

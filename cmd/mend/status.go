@@ -208,6 +208,8 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend resolve " + conflicted[0].ID, "resolve the conflict; mend show " + conflicted[0].ID + " shows it"
 	case s.LastScan == nil:
 		return "mend scan", "check all sessions"
+	case s.LastScan.Damage != "":
+		return "mend scan", "show what is damaged, and what to do"
 	case s.LastScan.Broken > s.LastScan.Failed:
 		return "mend repair", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.Failed > 0:
@@ -239,6 +241,15 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 	rows := a.storeRows(s)
 	if text := a.sessionsText(s); text != "" {
 		rows = append(rows, textRow{"Sessions", text})
+	}
+	for _, st := range s.Stores {
+		if st.LastScan != nil && st.LastScan.Damage != "" {
+			text := st.LastScan.Damage
+			if len(s.Stores) > 1 {
+				text = shortenHome(st.Path) + ": " + text
+			}
+			rows = append(rows, textRow{bad("Damaged"), escape(text)})
+		}
 	}
 	for _, e := range pending {
 		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})

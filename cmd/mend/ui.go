@@ -152,6 +152,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 			failed = errors.Join(failed, err)
 			continue
 		}
+		failed = errors.Join(failed, c.CheckFile(ctx, largestChecked))
 		p.Total += len(heads)
 		last := time.Now()
 		for f := range c.ScanAll(ctx, heads) {

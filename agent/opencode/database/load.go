@@ -141,7 +141,9 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Ses
 	}
 	var loaded *record.Session
 	var stamp session.Stamp
+	rebuilt := false
 	err := s.read(ctx, func(c *conn) (err error) {
+		rebuilt = c.Rebuilt()
 		h := c.hasher.reset()
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h)
@@ -154,7 +156,42 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Ses
 	if err != nil {
 		return nil, session.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
 	}
-	return loaded, stamp, nil
+	if rebuilt {
+		stamp = session.Stamp{}
+		loaded.IndexFault, err = s.indexFault(ctx, loaded)
+	}
+	return loaded, stamp, err
+}
+
+// indexFault says why the agent cannot read the session, which was read without a damaged index; ""
+// if it can. It reads the rows as the agent does.
+func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string, error) {
+	want, got := 0, 0
+	for range loaded.Records {
+		want++
+	}
+	err := s.ViewAsIs(ctx, func(c *sqlstore.Conn) error {
+		got = 0
+		for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+			err := c.Query(c.Table(kind).SelectSizes, []sqlstore.Value{sqlstore.Text(loaded.ID)}, func(*sqlite3.Stmt) error {
+				got++
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, sqlite3.CORRUPT):
+		return fmt.Sprintf("OpenCode cannot read the session, since an index of the database is damaged (%v). Its rows are whole.", err), nil
+	case err != nil:
+		return "", fmt.Errorf("loading session %s: %w", loaded.ID, err)
+	case got < want:
+		return fmt.Sprintf("OpenCode reads %d of the session's %d records, since an index of the database is damaged. The rows are whole.", got, want), nil
+	}
+	return "", nil
 }
 
 // loadSession reads a session, and adds its rows to h in the order of [Conn.hashRows].

@@ -21,7 +21,7 @@ import (
 //
 // It returns the session without its messages, and the stamp of the rows that it read. It
 // returns nil as soon as visit returns false, if the order of messages by time is another
-// one, or if Load would report Stray or an error.
+// one, if Load would report Stray or an error, or if an index is damaged.
 func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Memory, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
@@ -31,6 +31,9 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Mem
 	err := s.read(ctx, func(c *conn) error {
 		if scan != nil {
 			return sqlstore.ErrStop // visit has seen rows that may have changed since
+		}
+		if c.Rebuilt() {
+			return sqlstore.ErrStop // Load finds out whether the agent can read them
 		}
 		scan = &recordScan{c: c, session: record.Session{Head: session.Head{ID: head.ID}}, visit: visit, memory: m, hasher: c.hasher.reset()}
 		scan.sum.SetSeed(sumSeed)

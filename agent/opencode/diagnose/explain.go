@@ -421,6 +421,11 @@ var explanations = map[string]repair.Explanation{
 		Fix:     "The counter is set to the number of the last event.",
 		Loses:   "The former value of the counter.",
 	},
+	"index": {
+		Meaning: "An index of the database is damaged, and OpenCode reads the session with it: it stops with an error, or shows a part of the session. mend read the rows without the index, and they are whole.",
+		Words:   "SQLiteError: database disk image is malformed",
+		Example: "Pages of the index were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
+	},
 	folderRule: {
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
 		Words:   "Unexpected server error. Check server logs for details.",

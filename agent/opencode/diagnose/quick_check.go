@@ -274,7 +274,7 @@ func newQuickCheck(s *record.Session, now time.Time, target func(request.Model) 
 // which is sent to the model asked.
 func usualInfo(s *record.Session, asked modelID) bool {
 	_, reverted := s.Field("revert")
-	if s.InfoMissing || s.Info.Defect != nil || s.Newer != "" || len(s.Others) > 0 || s.ProjectMissing || s.Events.Clash > 0 || isArchived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
+	if s.InfoMissing || s.Info.Defect != nil || s.Newer != "" || len(s.Others) > 0 || s.ProjectMissing || s.Events.Clash > 0 || s.IndexFault != "" || isArchived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
 		return false
 	}
 	model, ok := s.Field("model")

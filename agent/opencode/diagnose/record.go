@@ -188,6 +188,14 @@ func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 	return fs
 }
 
+// findIndexFault finds why the agent cannot read the records that mend read without an index.
+func findIndexFault(c *simulation) []fault {
+	if c.s.IndexFault == "" {
+		return nil
+	}
+	return []fault{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
+}
+
 // findUnlisted finds the reasons why the agent does not list a session
 // (docs/opencode.md F16).
 func findUnlisted(c *simulation) (fs []fault) {

@@ -37,6 +37,10 @@ type Session struct {
 
 	Events Events
 
+	// IndexFault says why the agent cannot read all records although they are whole, as a sentence:
+	// an index that it uses is damaged; "" if it can.
+	IndexFault string
+
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message

@@ -1,0 +1,173 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+)
+
+// CheckFile has SQLite check the whole database, as Prepare does before a change. It takes as long
+// as reading the whole file twice, and holds no lock that others wait for. The error wraps
+// [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
+func (s *Store) CheckFile(ctx context.Context) error {
+	err := abandonable(ctx, func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) })
+	if err != nil {
+		return fmt.Errorf("checking %s: %w", s.id.Root, err)
+	}
+	return nil
+}
+
+// checkedView has SQLite check the whole database, and runs f as [Store.View] does if it is sound.
+func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
+	err := s.view(ctx, false, func(c *Conn) error {
+		if err := s.checkPages(c); err != nil {
+			return err
+		}
+		return f(c)
+	})
+	var damage *change.DamagedError
+	if !errors.As(err, &damage) || len(damage.Indexes) == 0 {
+		return err
+	}
+	// Nothing else is damaged if there is no fault where these indexes were made again, except that the
+	// pages of the old ones are not used.
+	s.setRebuild(true)
+	whole := false
+	errRest := s.view(ctx, true, func(c *Conn) error {
+		rest := damageLines(c.Strings(checkAll))
+		whole = !slices.ContainsFunc(rest, func(line string) bool { return !strings.HasSuffix(line, ": never used") })
+		return nil
+	})
+	if errRest != nil || !whole {
+		s.setRebuild(false)
+		damage.Indexes, damage.Rebuild = nil, nil
+		err = damagedError{damage}
+	}
+	return err
+}
+
+// A damagedError is an error that is also [ErrUnusable].
+type damagedError struct{ *change.DamagedError }
+
+func (e damagedError) Is(target error) bool { return target == ErrUnusable }
+
+func (e damagedError) Unwrap() error { return e.DamagedError }
+
+// checkAll has SQLite check the whole file, and list all that it finds.
+const checkAll = "PRAGMA integrity_check(1000000)"
+
+// setRebuild says whether each read is to be made with rebuilt indexes.
+func (s *Store) setRebuild(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rebuild = on
+}
+
+// checkPages has SQLite check the whole database, once per Store: a damaged one is never
+// written. (quick_check takes half the time and misses indexes that do not fit their tables.)
+func (s *Store) checkPages(c *Conn) error {
+	s.mu.Lock()
+	done := s.sound
+	s.mu.Unlock()
+	if done {
+		return nil
+	}
+	found, err := c.Strings(checkAll)
+	if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
+		return err
+	}
+	if found = damageLines(found, err); len(found) > 0 {
+		return damagedError{c.describeDamage(s.id.Root, found)}
+	}
+	s.mu.Lock()
+	s.sound = true
+	s.mu.Unlock()
+	return nil
+}
+
+// damageLines returns the lines of a check that are about damage; if it ended with an error and
+// found nothing before, that is a line.
+func damageLines(found []string, err error) (lines []string) {
+	for _, text := range found {
+		for line := range strings.SplitSeq(text, "\n") {
+			if line != "ok" && line != "" && !strings.HasPrefix(line, "*** in database") && !isHarmless(line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if err != nil && len(lines) == 0 {
+		lines = append(lines, err.Error())
+	}
+	return lines
+}
+
+// isHarmless reports whether a finding is about values, which SQLite can read and write as
+// they are, not about the structure of the file.
+func isHarmless(finding string) bool {
+	for _, start := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
+		if strings.HasPrefix(finding, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// describeDamage says what the lines of a check are about.
+func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError {
+	e := &change.DamagedError{File: file, Why: lines[0]}
+	isIndex, roots, sources := map[string]bool{}, map[int64]string{}, map[string]string{}
+	const all = "SELECT type = 'index', name, rootpage, coalesce(sql, '') FROM sqlite_schema WHERE type IN ('table', 'index')"
+	err := c.Query(all, nil, func(st *sqlite3.Stmt) error {
+		name := st.ColumnText(1)
+		isIndex[name], roots[st.ColumnInt64(2)], sources[name] = st.ColumnBool(0), name, st.ColumnText(3)
+		return nil
+	})
+	if err != nil {
+		return e
+	}
+	for _, line := range lines {
+		name := damagedName(line, roots)
+		if _, known := sources[name]; known && isIndex[name] && !slices.Contains(e.Indexes, name) {
+			e.Indexes = append(e.Indexes, name)
+		} else if known && !isIndex[name] && !slices.Contains(e.Tables, name) {
+			e.Tables = append(e.Tables, name)
+		}
+	}
+	if len(e.Tables) > 0 {
+		e.Indexes = nil
+	}
+	for _, name := range e.Indexes {
+		if sources[name] == "" { // of a primary key
+			e.Rebuild = nil
+			break
+		}
+		e.Rebuild = append(e.Rebuild, sources[name])
+	}
+	return e
+}
+
+var (
+	ofTree  = regexp.MustCompile(`^(?:Tree (\d+)|On tree page (\d+))\b`)
+	ofIndex = regexp.MustCompile(` (?:in|from|of)(?: index)? (\S+)$`)
+)
+
+// damagedName returns the name of the table or the index that a line of a check is about; "" if it
+// names none.
+func damagedName(line string, roots map[int64]string) string {
+	if m := ofTree.FindStringSubmatch(line); m != nil {
+		root, _ := strconv.ParseInt(m[1]+m[2], 10, 64)
+		return roots[root]
+	}
+	if m := ofIndex.FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	return ""
+}

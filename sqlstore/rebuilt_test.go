@@ -1,0 +1,229 @@
+package sqlstore_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/internal/bigstore"
+	"mend/internal/dbtest"
+	"mend/session"
+	"mend/sqlstore"
+)
+
+// severalSessions returns a database with several sessions.
+func severalSessions(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	dbtest.Must(t, bigstore.Database(dir, bigstore.Plain, 1500, 1))
+	return filepath.Join(dir, "opencode", dbtest.Name)
+}
+
+const pageSize = 4096
+
+// treePages returns the numbers of the pages of each table and index, the root first.
+func treePages(t testing.TB, path string) map[string][]int {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	dbtest.Must(t, err)
+	all := map[string][]int{}
+	var add func(name string, page int)
+	add = func(name string, page int) {
+		all[name] = append(all[name], page)
+		p := data[(page-1)*pageSize : page*pageSize]
+		if p[0] != 2 && p[0] != 5 {
+			return
+		}
+		for i := range int(binary.BigEndian.Uint16(p[3:])) {
+			add(name, int(binary.BigEndian.Uint32(p[binary.BigEndian.Uint16(p[12+2*i:]):])))
+		}
+		add(name, int(binary.BigEndian.Uint32(p[8:])))
+	}
+	dbtest.Must(t, dbtest.View(path, func(c *sqlstore.Conn) error {
+		return c.Query("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0", nil, func(st *sqlite3.Stmt) error {
+			add(st.ColumnText(0), st.ColumnInt(1))
+			return nil
+		})
+	}))
+	return all
+}
+
+// everyRow reads every session, message and part, each session by its id as the agent does.
+func everyRow(t testing.TB, s *sqlstore.Store) (rows map[string]int, err error) {
+	t.Helper()
+	rows = map[string]int{}
+	err = s.View(t.Context(), func(c *sqlstore.Conn) error {
+		clear(rows)
+		ids, err := c.Strings(`SELECT id FROM session ORDER BY id`)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			for _, kind := range []session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+				err := c.Query(c.Table(kind).SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(*sqlite3.Stmt) error {
+					rows[id]++
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// Where only an index is damaged, each row is read, whichever index it is and however it is damaged, no
+// byte is changed, and the check of the file names the index. Nothing is written to such a file.
+func TestDamagedIndex(t *testing.T) {
+	for name, make := range map[string]func(t testing.TB) string{
+		"several sessions": severalSessions,
+		"1.2.27":           func(t testing.TB) string { path, _ := dbtest.Unpack(t, "1.2.27"); return path },
+		"1.18.33":          func(t testing.TB) string { path, _ := dbtest.Unpack(t, "1.18.33"); return path },
+	} {
+		path := make(t)
+		whole := []byte(dbtest.Files(t, path)[dbtest.Name])
+		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
+		dbtest.Must(t, err)
+		want, err := everyRow(t, s)
+		dbtest.Must(t, err)
+		rnd := rand.New(rand.NewPCG(1, 2))
+		pages := treePages(t, path)
+		for _, tree := range slices.Sorted(maps.Keys(pages)) {
+			if page := whole[(pages[tree][0]-1)*pageSize]; pages[tree][0] == 1 || page != 2 && page != 10 {
+				continue // a table
+			}
+			for how, spoil := range map[string]func(data []byte){
+				"the root is zeroed": func(data []byte) { clear(data[(pages[tree][0]-1)*pageSize:][:pageSize]) },
+				"all pages are overwritten": func(data []byte) {
+					for _, n := range pages[tree] {
+						for i := range pageSize {
+							data[(n-1)*pageSize+i] = byte(rnd.Uint32())
+						}
+					}
+				},
+				"it is empty": func(data []byte) {
+					p := data[(pages[tree][0]-1)*pageSize:][:pageSize]
+					clear(p)
+					p[0], p[5], p[6] = 10, pageSize>>8, 0
+				},
+			} {
+				t.Run(name+" "+tree+" "+how, func(t *testing.T) {
+					path := filepath.Join(t.TempDir(), dbtest.Name)
+					data := slices.Clone(whole)
+					spoil(data)
+					dbtest.Write(t, path, string(data))
+					s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
+					dbtest.Must(t, err)
+					before := dbtest.Files(t, path)
+					err = s.CheckFile(t.Context())
+					var damage *change.DamagedError
+					switch {
+					case err == nil && slices.Equal(data, whole): // an index without an entry
+					case !errors.As(err, &damage) || !slices.Equal(damage.Indexes, []string{tree}) || len(damage.Tables) > 0 || strings.Contains(err.Error(), "\n"):
+						t.Errorf("CheckFile = %v, want that only %s is damaged", err, tree)
+					case (damage.Rebuild == nil) != strings.HasPrefix(tree, "sqlite_autoindex"):
+						t.Errorf("Rebuild = %v", damage.Rebuild)
+					}
+					if got, err := everyRow(t, s); err != nil || !maps.Equal(got, want) {
+						t.Errorf("%v: %d of %d sessions are read, or not all of their rows", err, len(got), len(want))
+					}
+					for id := range want {
+						if _, errPrepare := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, id)}}); !errors.As(errPrepare, &damage) && err != nil {
+							t.Errorf("Prepare = %v, want the damage", errPrepare)
+						}
+						break
+					}
+					dbtest.WantSame(t, before, dbtest.Files(t, path))
+				})
+			}
+		}
+	}
+}
+
+// The same beside an agent that has the database open, with a -wal, and without a WAL; and where a page of a
+// table is damaged as well, the sessions that have no row in it.
+func TestDamagedIndexBesides(t *testing.T) {
+	spoiled := func(t *testing.T, trees ...string) (path string, want map[string]int) {
+		path = severalSessions(t)
+		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
+		dbtest.Must(t, err)
+		want, err = everyRow(t, s)
+		dbtest.Must(t, err)
+		pages := treePages(t, path)
+		data := []byte(dbtest.Files(t, path)[dbtest.Name])
+		for _, tree := range trees {
+			n := pages[tree][len(pages[tree])/2]
+			clear(data[(n-1)*pageSize:][:pageSize])
+		}
+		dbtest.Write(t, path, string(data))
+		return path, want
+	}
+	check := func(t *testing.T, path string, want map[string]int) {
+		t.Helper()
+		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
+		dbtest.Must(t, err)
+		before := dbtest.Files(t, path)
+		if got, err := everyRow(t, s); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%v: %d of %d sessions are read, or not all of their rows", err, len(got), len(want))
+		}
+		after := dbtest.Files(t, path)
+		delete(before, dbtest.Name+"-shm") // has the marks of readers
+		delete(after, dbtest.Name+"-shm")
+		dbtest.WantSame(t, before, after)
+	}
+	t.Run("open", func(t *testing.T) {
+		path, want := spoiled(t, "part_message_id_id_idx")
+		c := dbtest.Agent(t, path)
+		dbtest.Exec(t, c, "UPDATE session SET title = 'in the -wal'")
+		check(t, path, want)
+	})
+	t.Run("without WAL", func(t *testing.T) {
+		path, want := spoiled(t, "part_message_id_id_idx")
+		dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE")
+		check(t, path, want)
+	})
+	t.Run("a table too", func(t *testing.T) {
+		path, want := spoiled(t, "message_session_time_created_id_idx", "part")
+		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
+		dbtest.Must(t, err)
+		read, failed := 0, 0
+		for id, n := range want {
+			rows := 0
+			err := s.View(t.Context(), func(c *sqlstore.Conn) error {
+				rows = 0
+				for _, kind := range []session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+					if err := c.Query(c.Table(kind).SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(*sqlite3.Stmt) error { rows++; return nil }); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			switch {
+			case err == nil && rows == n:
+				read++
+			case err != nil && errors.Is(err, sqlstore.ErrUnusable):
+				failed++
+			default:
+				t.Errorf("session %s: %d of %d rows, %v", id, rows, n, err)
+			}
+		}
+		if read == 0 || failed == 0 {
+			t.Errorf("%d sessions were read and %d not, want some of each", read, failed)
+		}
+		var damage *change.DamagedError
+		if err := s.CheckFile(t.Context()); !errors.As(err, &damage) || len(damage.Indexes) > 0 || !slices.Equal(damage.Tables, []string{"part"}) {
+			t.Errorf("CheckFile = %v, want damage in the table part", err)
+		}
+	})
+}
