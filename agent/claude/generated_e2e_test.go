@@ -5,7 +5,6 @@ package claude_test
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -36,17 +35,19 @@ var differed = []int{5156, 5225, 7015, 7034, 8006, 8024, 9011, 9052, 9272}
 func TestRealGenerated(t *testing.T) {
 	cmd := install(t)
 	healthy := map[string]fixture.Reply{}
-	seeds := slices.Clone(differed)
-	for i := range *generated {
-		seeds = append(seeds, *firstSeed+i)
+	var all []fixture.Generated
+	for _, seed := range differed {
+		all = append(all, fixture.Generate(uint64(seed)))
 	}
-	for _, seed := range seeds {
-		g := fixture.Generate(uint64(seed))
+	for i := range *generated {
+		all = append(all, fixture.Generate(uint64(*firstSeed+i)), fixture.GenerateOrder(uint64(*firstSeed+i)))
+	}
+	for _, g := range all {
 		if _, ok := healthy[g.Shape]; !ok {
 			healthy[g.Shape] = askHealthy(t, cmd, g.Shape)
 		}
 		sent := healthy[g.Shape].Blocks
-		t.Run(fmt.Sprintf("%d %s", seed, g.Name), func(t *testing.T) {
+		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, g.Data)

@@ -34,6 +34,13 @@ var shapes = []shape{
 		}
 		return b.Bytes()
 	}},
+	{"reversed", func(n int) []byte { // each record is before the one that it follows
+		var b bytes.Buffer
+		for i := range n {
+			writeRecord(&b, n-1-i, n-2-i, fmt.Sprintf(`[{"type":"text","text":"%d"}]`, i), "")
+		}
+		return b.Bytes()
+	}},
 	{"parallel calls", func(n int) []byte { // one prompt, then answers with two calls each; of the results only one is a parent
 		var b bytes.Buffer
 		writeRecord(&b, 0, -1, `"go"`, "")

@@ -140,7 +140,7 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 	if o.After = len(after.Blocks); !after.Answered || after.Rule != "" {
 		t.Errorf("after: answered %t, rule %s: %s", after.Answered, after.Rule, after.Output)
 	}
-	if before.Answered && before.Rule == "" && o.After <= o.Before {
+	if before.Answered && before.Rule == "" && o.After <= o.Before && o.After != len(healthy) { // what a compaction compacts may be sent before
 		t.Errorf("%s: the repair changes nothing", o.Rule)
 	}
 	if diff := gocmp.Diff(healthy, after.Blocks); o.After == len(healthy) && isHistory(o.Rule) && diff != "" {
@@ -190,7 +190,7 @@ func askHealthy(t *testing.T, cmd []string, shape string) fixture.Reply {
 // isHistory reports whether a repair of the rule gives back the same blocks, and changes none.
 func isHistory(rule string) bool {
 	switch rule {
-	case "chain_broken", "line_unread", "marked_sidechain", "uuid_repeated", "branch_left_out", "nothing_readable", "boundary_lost", "preserved_unknown", "R10", "R25":
+	case "chain_broken", "line_unread", "marked_sidechain", "uuid_repeated", "branch_left_out", "nothing_readable", "boundary_lost", "preserved_unknown", "out_of_order", "R10", "R25":
 		return true
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	_ "embed" // the transcript
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -263,6 +264,17 @@ func noteBefore(t *Transcript) {
 	t.appendLine(fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"system","subtype":"turn_duration","uuid":%q,"timestamp":"2026-11-22T17:30:00.000Z","durationMs":7}`, t.uuid(answer15), unknownID))
 }
 
+func reversed(t *Transcript) { slices.Reverse(t.Lines) }
+
+func shuffled(t *Transcript) {
+	rand.New(rand.NewPCG(6, 31)).Shuffle(len(t.Lines), func(i, k int) { t.Lines[i], t.Lines[k] = t.Lines[k], t.Lines[i] })
+}
+
+func swapped(t *Transcript) {
+	i := len(t.Lines) / 2
+	t.Lines = slices.Concat(t.Lines[i:], t.Lines[:i])
+}
+
 func nothingPreserved(t *Transcript) {
 	t.edit(boundary, func(r map[string]any) { r["compactMetadata"] = map[string]any{"trigger": "manual", "preTokens": 32} })
 }
@@ -352,6 +364,34 @@ var Damages = []Damage{
 	{Name: "UTF-16", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, true, false) } }},
 	{Name: "UTF-16 without a mark", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, false, true) } }},
 	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
+
+	// Lines in another order.
+	{Name: "lines reversed", Apply: reversed},
+	{Name: "lines shuffled", Apply: shuffled},
+	{Name: "halves swapped", Apply: swapped},
+	{Name: "an early prompt moved to the end", Apply: func(t *Transcript) {
+		i := t.at(prompt3)
+		t.Lines = slices.Concat(t.Lines[:i], t.Lines[i+1:], t.Lines[i:i+1])
+	}},
+	{Name: "an early result moved to the end, and no last-prompt records", Apply: func(t *Transcript) {
+		i := t.at(result4)
+		t.Lines = slices.Concat(t.Lines[:i], t.Lines[i+1:], t.Lines[i:i+1])
+		t.without(`"type":"last-prompt"`)
+	}},
+	{Name: "lines reversed, with calls interrupted", Shape: "interrupted", Apply: reversed},
+	{Name: "lines again at the end", Shape: "interrupted", Apply: func(t *Transcript) { t.Lines = slices.Concat(t.Lines, t.Lines[9:31]) }},
+	{Name: "lines reversed, with a compaction", Shape: "compaction", Apply: reversed},
+	{Name: "lines shuffled, with a compaction", Shape: "compaction", Apply: shuffled},
+	{Name: "halves swapped, with a compaction", Shape: "compaction", Apply: swapped},
+	{Name: "what is compacted moved to the end", Shape: "compaction", Apply: func(t *Transcript) {
+		i, k := t.at(answer15), t.at(boundary)
+		t.Lines = slices.Concat(t.Lines[:i], t.Lines[k:], t.Lines[i:k])
+	}},
+	{Name: "lines reversed, of a fork", Shape: "fork", Apply: reversed},
+	{Name: "summary moved to the end, of a fork", Shape: "fork", Apply: func(t *Transcript) {
+		i := t.at(summary)
+		t.Lines = slices.Concat(t.Lines[i+1:], t.Lines[:i+1])
+	}},
 
 	// Compactions.
 	{Name: "summary lost", Shape: "compaction", Apply: lost(summary)},

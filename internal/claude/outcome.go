@@ -62,11 +62,11 @@ func FormatOutcomes(version string, now map[string]Outcome) string {
 	return b.String()
 }
 
-// Rewrites reports whether the repair of a finding with that code writes the whole transcript
-// again: appended lines cannot repair it.
+// Rewrites reports whether the repair of a finding with that code may write the whole transcript
+// again: appended lines cannot always repair it.
 func Rewrites(rule string) bool {
 	switch rule {
-	case "uuid_repeated", "nothing_readable", "boundary_lost", "not_loadable":
+	case "uuid_repeated", "nothing_readable", "boundary_lost", "not_loadable", "out_of_order":
 		return true
 	}
 	return false

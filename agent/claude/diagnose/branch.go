@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mend/agent/claude/transcript"
+	"mend/jsonedit"
 	"mend/repair"
 )
 
@@ -22,7 +23,11 @@ type branch struct {
 	root *transcript.Record // its first record
 	all  []*transcript.Record
 	leaf *transcript.Record // its last record
+
+	behind bool // it follows the last record of the conversation: the program does not go on at its end
 }
+
+func isBehind(b *branch) bool { return b.behind }
 
 // findBranches reports branches with prompts that are not in the request. If two programs wrote
 // them, the conversation gets both; one that the user may have left by going back to an earlier
@@ -43,6 +48,9 @@ func (c *Case) findBranches() {
 		own := next[c.conv.Parent(b.root)]
 		const tries = 16
 		up := c.conv.Record(c.conv.Parent(b.root))
+		if b.behind = own == nil && !c.conv.Chosen && (up == c.conv.Leaf || !c.conv.Has(up)); b.behind {
+			own = c.conv.Leaf
+		}
 		for n := 0; n < tries && own == nil && up != nil && c.conv.Has(up); n++ {
 			own = next[up.UUID] // the result of a parallel call has no record behind it
 			up = c.conv.Record(c.conv.Parent(up))
@@ -71,9 +79,12 @@ func (c *Case) findBranches() {
 		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
 		d := found{why: fmt.Sprintf("%d branches follow one record: %d blocks do not reach the model%s.", len(branches)+1, n, c.promptsIn(all))}
-		if c.conv.Profile.Checkpoint || goesBefore(own) {
+		switch behind := slices.IndexFunc(branches, isBehind); {
+		case behind >= 0 && !c.conv.Profile.Checkpoint:
+			d.fixes = []repair.Fix{c.correctTimes(branches[behind], n)}
+		case c.conv.Profile.Checkpoint || goesBefore(own):
 			d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
-		} else {
+		default:
 			f.Severity = repair.Note
 			d.refusal = &repair.RefusalError{Final: true, Why: goesOnAtLatest}
 		}
@@ -136,7 +147,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 		return nil
 	}
 	leaf := branches[len(branches)-1].leaf.UUID
-	if goesBefore(own) {
+	if goesBefore(own) && !slices.ContainsFunc(branches, isBehind) {
 		return repair.Fix{
 			Text:  fmt.Sprintf("The branch in use is linked to the end of the other one: %d blocks are sent again.", n),
 			Alike: true,
@@ -157,35 +168,66 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 				return err
 			}
 			d.(*draft).setLeaf(leaf)
+			if branches[0].behind {
+				return nil
+			}
 			return d.(*draft).setParent(branches[0].root.UUID, up)
+		},
+	}
+}
+
+// correctTimes returns the fix for a version that goes on at the record with the latest time: none
+// before the end of the branch has a later time than what follows it.
+func (c *Case) correctTimes(b *branch, n int) repair.Fix {
+	return repair.Fix{
+		Text: fmt.Sprintf("Records get a time that is not later than that of the records behind them: %d blocks are sent again.", n), Whole: true, Loses: "the wrong times",
+		Edit: func(d repair.Draft) error {
+			earliest := b.leaf
+			seen := map[*transcript.Record]bool{}
+			for r := b.leaf; r != nil && !seen[r]; r = c.conv.Record(c.conv.Parent(r)) {
+				seen[r] = true
+				switch {
+				case !r.Timed || !earliest.Timed || r.Time <= earliest.Time:
+					earliest = r
+				default:
+					if err := d.(*draft).setMember(r.UUID, "timestamp", jsonedit.Quote(earliest.Timestamp)); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
 		},
 	}
 }
 
 // branches returns the branches that follow a record of the path.
 func (c *Case) branches(path []*transcript.Record) (all []*branch) {
-	byID, on := map[string]*branch{}, map[string]bool{}
+	byID, on, seen := map[string]*branch{}, map[string]bool{}, map[string]bool{}
 	for _, r := range path {
 		on[r.UUID] = true
 	}
 	for _, r := range c.conv.Records() {
-		if on[r.UUID] || c.conv.Dropped(r) || r.IsSidechain() {
+		var above []*transcript.Record // to the next one that was seen
+		for ; r != nil && !on[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) && !r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
+			seen[r.UUID] = true
+			above = append(above, r)
+		}
+		if r == nil {
 			continue
 		}
-		up := c.conv.Record(c.conv.Parent(r))
-		switch {
-		case up == nil:
-		case on[up.UUID]:
-			b := &branch{root: r, all: []*transcript.Record{r}, leaf: r}
-			byID[r.UUID] = b
-			all = append(all, b)
-		case byID[up.UUID] != nil:
-			b := byID[up.UUID]
-			byID[r.UUID] = b
-			b.all = append(b.all, r)
-			if r.IsMessage() {
-				b.leaf = r
+		b := byID[r.UUID]
+		for _, r := range slices.Backward(above) {
+			switch {
+			case b != nil:
+				b.all = append(b.all, r)
+				if r.IsMessage() {
+					b.leaf = r
+				}
+			case on[c.conv.Parent(r)]:
+				b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
+				all = append(all, b)
 			}
+			byID[r.UUID] = b
 		}
 	}
 	return all

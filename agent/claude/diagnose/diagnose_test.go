@@ -125,6 +125,48 @@ func cycles(data []byte) (n int) {
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
+// Whatever the order of its lines is, a transcript sends the same blocks after a repair as it did
+// before they got into that order.
+func TestOrder(t *testing.T) {
+	healthy := map[string][]string{}
+	for _, shape := range claude.Shapes {
+		healthy[shape] = slices.Sorted(slices.Values(claude.Expected(newCase(claude.Shape(shape).Bytes()))))
+	}
+	lost := 0
+	for seed := range storetest.Count(4_000, 200) {
+		g := claude.GenerateOrder(uint64(seed))
+		c := newCase(g.Data)
+		if blocks(c) < len(healthy[g.Shape]) {
+			lost++
+		}
+		r, err := repair.Plan(claude.Session, c, repair.Request{})
+		if err != nil || slices.ContainsFunc(r.Remaining, isBroken) {
+			t.Errorf("%s: Plan leaves %v, %v", g.Name, r.Remaining, err)
+		}
+		now := newCase(after(t, g.Data, r))
+		if diff := cmp.Diff(healthy[g.Shape], slices.Sorted(slices.Values(claude.Expected(now)))); diff != "" {
+			t.Errorf("%s: repaired, it sends other blocks (-healthy +repaired):\n%s", g.Name, diff)
+		}
+		if again, err := repair.Plan(claude.Session, now, repair.Request{}); err != nil || len(again.Plan.Ops) > 0 {
+			t.Errorf("%s: a second plan has %d ops, %v", g.Name, len(again.Plan.Ops), err)
+		}
+	}
+	if lost == 0 {
+		t.Error("no order loses a block")
+	}
+}
+
+// In another order, a transcript does not tell what the user left by going back. So it is left alone.
+func TestOrderAfterRewind(t *testing.T) {
+	data := bytes.ReplaceAll(claude.ByName("lines reversed").Broken(), []byte(`{"type":"last-prompt",`), []byte(`{"type":"last-prompt","rewound":true,`))
+	r, err := repair.Plan(claude.Session, newCase(data), repair.Request{})
+	if err != nil || len(r.Plan.Ops) > 0 || !slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool {
+		return d.Rule == "out_of_order" && strings.HasPrefix(d.WhyNot, "You went back to an earlier prompt")
+	}) {
+		t.Errorf("Plan = %d ops, leaves %v, %v", len(r.Plan.Ops), findings(r.Remaining), err)
+	}
+}
+
 // A file with nothing to read is reported, and not repaired.
 func TestNothingToRead(t *testing.T) {
 	for name, data := range map[string][]byte{"NUL bytes": make([]byte, 5000), "a torn record": []byte(`{"parentUuid":null,"type":"us`)} {
@@ -145,8 +187,9 @@ func TestShorten(t *testing.T) {
 		cases[d.Name] = d.Broken()
 	}
 	for seed := range uint64(20) {
-		g := claude.Generate(seed)
-		cases[g.Name] = g.Data
+		for _, g := range []claude.Generated{claude.Generate(seed), claude.GenerateOrder(seed)} {
+			cases[g.Name] = g.Data
+		}
 	}
 	for name, data := range cases {
 		short, err := transcript.Shorten(bytes.NewReader(data))
@@ -229,7 +272,7 @@ func TestBranchBehindCompaction(t *testing.T) {
 		if !slices.ContainsFunc(found, func(f string) bool {
 			return strings.HasPrefix(f, "branch_left_out broken") && strings.Contains(f, `"a fork"`)
 		}) {
-			t.Errorf("%d %s: found %q, want the branch with the prompt «a fork»", seed, g.Name, found)
+			t.Errorf("%s: found %q, want the branch with the prompt «a fork»", g.Name, found)
 		}
 	}
 }
@@ -244,7 +287,7 @@ func TestRepairChangesRequest(t *testing.T) {
 	for _, seed := range seeds {
 		g := claude.Generate(seed)
 		for _, version := range claude.Versions {
-			testChangesRequest(t, fmt.Sprintf("%d %s on %s", seed, g.Name, version), version, g.Data)
+			testChangesRequest(t, fmt.Sprintf("%s on %s", g.Name, version), version, g.Data)
 		}
 	}
 }

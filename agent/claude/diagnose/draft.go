@@ -17,6 +17,7 @@ type edits struct {
 	lines map[int][]byte    // lines to be written again in their places; this takes the whole transcript
 	// recode writes the whole transcript again as UTF-8. The other edits are of that.
 	recode bool
+	order  []int  // of all lines, if they are to be written in another one; nil if not
 	leaf   string // where the conversation goes on; "" for where it does now
 }
 
@@ -63,7 +64,7 @@ func (c *Case) apply() {
 		c.base = c.base.recoded
 	}
 	b, e := c.base, c.edits
-	if len(e.lines) > 0 || e.recode {
+	if len(e.lines) > 0 || e.recode || e.order != nil {
 		c.written = c.rewrite()
 		c.lines = transcript.Parse(c.written, int64(len(c.written)))
 		return
@@ -100,7 +101,12 @@ func (c *Case) rewrite() []byte {
 		behind[e.after[uuid]] = append(behind[e.after[uuid]], uuid)
 	}
 	out := make([]byte, 0, len(b.Data))
-	for i, l := range b.lines {
+	for n := range b.lines {
+		i := n
+		if e.order != nil {
+			i = e.order[n]
+		}
+		l := b.lines[i]
 		raw := l.Raw
 		if r := l.Record; r != nil && b.last[r.UUID] == i && e.set[r.UUID] != nil {
 			raw = e.set[r.UUID]
@@ -111,7 +117,7 @@ func (c *Case) rewrite() []byte {
 		}
 		if !edited || raw != nil {
 			out = append(out, raw...)
-			if l.End < len(b.Data) || len(behind[i]) > 0 {
+			if l.End < len(b.Data) || len(behind[i]) > 0 || n < len(b.lines)-1 {
 				out = append(out, '\n')
 			}
 		}
@@ -136,8 +142,14 @@ type undo struct {
 	fresh map[string]bool
 	lined map[int]bool
 	leaf  string
+	order []int
 
 	recode bool
+}
+
+// setOrder writes the stored lines in another order. The conversation goes on at leaf then.
+func (d *draft) setOrder(order []int, leaf string) {
+	d.edits.order, d.edits.leaf = order[:len(d.c.base.lines)], leaf
 }
 
 // setLeaf moves the end of the conversation to another record.
@@ -192,7 +204,7 @@ func (d *draft) raw(uuid string) []byte {
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
-	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.recode}
+	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.order, d.edits.recode}
 	u := d.now
 	if err := x.Edit(d); err != nil {
 		d.Undo(u)
@@ -204,7 +216,7 @@ func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
 // Undo implements [repair.Draft].
 func (d *draft) Undo(e repair.Edit) {
 	u := e.(*undo)
-	d.edits.leaf, d.edits.recode = u.leaf, u.recode
+	d.edits.leaf, d.edits.order, d.edits.recode = u.leaf, u.order, u.recode
 	for uuid, raw := range u.set {
 		d.edits.set[uuid] = raw
 		if u.fresh[uuid] {

@@ -62,6 +62,7 @@ func (c *Case) examine() {
 	if c.findUnreadable() {
 		return
 	}
+	c.findDisorder()
 	c.findBefore()
 	c.findUnread()
 	c.findBeside()

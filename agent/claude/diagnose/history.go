@@ -19,6 +19,7 @@ const (
 	ruleUnread    = "line_unread"      // a line has a record that the program does not read
 	ruleRepeated  = "uuid_repeated"    // two records have one id
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
+	ruleDisorder  = "out_of_order"     // lines are in another order than that in which they were written
 
 	ruleUnreadable = "nothing_readable"  // no line of the transcript is a record
 	ruleSummary    = "summary_lost"      // a compaction has no summary

@@ -74,6 +74,8 @@ type Conversation struct {
 	// Rewound says that the user went back to an earlier prompt, and that the transcript
 	// says so.
 	Rewound bool
+	// Chosen says that the user has set the leaf at least once, to go back or otherwise.
+	Chosen bool
 	// Cleared says that the user went back to before the first prompt.
 	Cleared bool
 	// Boundary is the last compaction, nil if there is none.
@@ -208,9 +210,7 @@ func (c *Conversation) add(r *Record, progress map[string]string) {
 // readCheckpoint reads a last-prompt record.
 func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 	leaf, explicit := r.leaf, r.explicit || r.rewound
-	if r.rewound {
-		c.Rewound = true
-	}
+	c.Chosen, c.Rewound = c.Chosen || explicit, c.Rewound || r.rewound
 	switch {
 	case leaf != "":
 		st.prompts = true

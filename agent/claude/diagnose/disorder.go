@@ -1,0 +1,102 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"mend/agent/claude/transcript"
+	"mend/repair"
+)
+
+// findDisorder reports lines in another order than that in which they were written, if something
+// does not reach the request because of that. Often the program only goes on at another record than
+// the last one, and it helps to append that again.
+func (c *Case) findDisorder() {
+	order := c.conv.Sequence()
+	if order == nil {
+		return
+	}
+	sorted := c.arrange(order)
+	if sorted.conv.Leaf == nil {
+		return
+	}
+	should, leaf := sorted.complete(), sorted.conv.Leaf.UUID
+	lost := without(should, c.visible())
+	gains := len(without(sorted.visible(), c.visible())) > 0 || len(without(should, c.complete())) > 0
+	if !gains && c.historyFaults() <= sorted.historyFaults() {
+		return
+	}
+	f := c.recordFinding(ruleDisorder, MissingHistory, leaf)
+	f.Text = "the conversation is another one"
+	d := found{why: "Lines of the transcript are in another order than that in which they were written, so Claude Code takes some of them for what they are not"}
+	if n := transcript.Sendable(lost); n > 0 {
+		f.Text = fmt.Sprintf("%d of %d blocks do not reach the request", n, transcript.Sendable(should))
+		d.why += fmt.Sprintf(": %d of %d blocks in the file do not reach the model%s", n, transcript.Sendable(should), c.promptsIn(lost))
+	}
+	d.why += "."
+	atEnd := func(d repair.Draft) error { d.(*draft).setLeaf(leaf); return nil }
+	switch {
+	case c.conv.Chosen:
+		d.refusal = &repair.RefusalError{Final: true, Why: "You went back to an earlier prompt, and the order no longer tells what you left by that."}
+	case c.written != nil: // one rewritten transcript at a time
+	default:
+		appended := loadCase(c.base, c.after(atEnd))
+		appended.keepLeaf(leaf)
+		if all := appended.complete(); len(without(should, all))+len(without(all, should)) == 0 {
+			d.fixes = append(d.fixes, repair.Fix{Text: "The last record is appended again, so the conversation goes on there.", Whole: true, Edit: atEnd})
+		}
+		d.fixes = append(d.fixes, repair.Fix{
+			Text: "The lines are put back into their order.", Whole: true,
+			Edit: func(d repair.Draft) error { d.(*draft).setOrder(order, leaf); return nil },
+		})
+	}
+	c.report(f, d)
+}
+
+// arrange returns the case with the lines in another order.
+func (c *Case) arrange(order []int) *Case {
+	other := &Case{base: c.base, edits: c.edits, found: map[string]found{}, tried: true}
+	for _, i := range order {
+		other.lines = append(other.lines, c.lines[i])
+	}
+	other.conv = transcript.Load(other.lines, c.base.size(), c.conv.Profile, c.conv.Agent)
+	if other.conv.Leaf != nil {
+		other.edits.leaf = other.conv.Leaf.UUID
+	}
+	return other
+}
+
+// historyFaults returns how many faults lose some of the history.
+func (c *Case) historyFaults() (n int) {
+	other := &Case{base: c.base, edits: c.edits, lines: c.lines, conv: c.conv, found: map[string]found{}, tried: true}
+	other.findBefore()
+	other.findBeside()
+	for _, f := range other.findings.All() {
+		if f.Class == MissingHistory && f.Severity == repair.Broken {
+			n++
+		}
+	}
+	return n
+}
+
+// visible returns the records of which something is sent.
+func (c *Case) visible() []*transcript.Record {
+	if c.conv.Hidden {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.conv.Chain), func(r *transcript.Record) bool { return !c.anySent(r) })
+}
+
+// complete returns the records of which something is sent when all breaks are repaired.
+func (c *Case) complete() []*transcript.Record {
+	return slices.DeleteFunc(slices.Clone(c.link().Chain), func(r *transcript.Record) bool { return !c.anySent(r) })
+}
+
+// without returns the records whose ids none of the others has.
+func without(all, others []*transcript.Record) []*transcript.Record {
+	has := map[string]bool{}
+	for _, r := range others {
+		has[r.UUID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r *transcript.Record) bool { return has[r.UUID] })
+}
