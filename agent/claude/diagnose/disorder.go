@@ -10,21 +10,29 @@ import (
 
 // findDisorder reports lines in another order than that in which they were written, if something
 // does not reach the request because of that. Often the program only goes on at another record than
-// the last one, and it helps to append that again.
-func (c *Case) findDisorder() {
+// the last one, and it helps to append that again. complete says that the order is another one and
+// all is sent, so that what seems to be lost is not.
+func (c *Case) findDisorder() (complete bool) {
 	order := c.conv.Sequence()
 	if order == nil {
-		return
+		return false
 	}
 	sorted := c.arrange(order)
 	if sorted.conv.Leaf == nil {
-		return
+		return false
 	}
 	should, leaf := sorted.complete(), sorted.conv.Leaf.UUID
-	lost := without(should, c.visible())
-	gains := len(without(sorted.visible(), c.visible())) > 0 || len(without(should, c.complete())) > 0
-	if !gains && c.historyFaults() <= sorted.historyFaults() {
-		return
+	is := c.visible()
+	lost := slices.DeleteFunc(slices.Clone(should), func(r *transcript.Record) bool { return c.conv.Has(r) && !c.conv.Hidden })
+	gains := len(without(sorted.visible(), is)) > 0 || len(without(should, c.complete())) > 0
+	if !gains {
+		faults := sorted.historyFaults()
+		if faults >= c.historyFaults() {
+			return false
+		}
+		if faults == 0 && len(without(is, sorted.visible())) == 0 {
+			return true
+		}
 	}
 	f := c.recordFinding(ruleDisorder, MissingHistory, leaf)
 	f.Text = "the conversation is another one"
@@ -51,6 +59,7 @@ func (c *Case) findDisorder() {
 		})
 	}
 	c.report(f, d)
+	return false
 }
 
 // arrange returns the case with the lines in another order.
@@ -80,11 +89,18 @@ func (c *Case) historyFaults() (n int) {
 }
 
 // visible returns the records of which something is sent.
-func (c *Case) visible() []*transcript.Record {
+func (c *Case) visible() (all []*transcript.Record) {
 	if c.conv.Hidden {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(c.conv.Chain), func(r *transcript.Record) bool { return !c.anySent(r) })
+	for _, t := range c.Request().Turns {
+		for _, b := range t.Blocks {
+			if r := c.conv.Record(b.Ref().Message); r != nil && r.IsMessage() && b.Index < len(r.Blocks()) { // else the program adds it
+				all = append(all, r)
+			}
+		}
+	}
+	return all
 }
 
 // complete returns the records of which something is sent when all breaks are repaired.

@@ -62,10 +62,14 @@ func (c *Case) examine() {
 	if c.findUnreadable() {
 		return
 	}
-	c.findDisorder()
-	c.findBefore()
+	complete := c.findDisorder()
+	if !complete {
+		c.findBefore()
+	}
 	c.findUnread()
-	c.findBeside()
+	if !complete {
+		c.findBeside()
+	}
 	c.findRefusals()
 }
 
