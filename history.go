@@ -23,7 +23,7 @@ import (
 // [txn.Run] and [Client.Recover], and of opening journal and store; a [*StaleError] if another
 // mend changed the session after the plan was made.
 func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
-	err = c.writing(func(j *journal.Journal, st txn.Store) error {
+	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
 		var left txn.UndecidedError
 		if err != nil && !errors.As(err, &left) {
@@ -94,7 +94,7 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	if err != nil || len(pending) == 0 {
 		return nil, err
 	}
-	err = c.writing(func(j *journal.Journal, st txn.Store) error {
+	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
 		done, err = c.recover(ctx, j, st)
 		return err
 	})
@@ -124,7 +124,7 @@ func (c *Client) CleanUp(ctx context.Context) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.writing(func(j *journal.Journal, st txn.Store) error {
+	return c.writing("", func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
 		return err
 	})
@@ -230,7 +230,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 
 // revert returns the plan that undoes the entries, which are oldest first.
 func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
-	lists := make([][]change.Op, len(es))
+	lists, version := make([][]change.Op, len(es)), ""
 	for i, e := range es {
 		if !e.Store.Same(c.store.ID()) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
@@ -242,6 +242,9 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		lists[i] = ops
 		cause.Entries = append(cause.Entries, e.Seq)
 		cause.Title = e.Cause.Title
+		if e.Actor != nil {
+			version = e.Actor.AgentVersion
+		}
 		es[i].Ops, es[i].Cause = nil, change.Cause{} // they are not needed, and large
 	}
 	ops, err := undo.Revert(lists...)
@@ -255,7 +258,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		}
 	}
 	seen := j.Seen()
-	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, Seen: &seen}, r.Force)
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen}, r.Force)
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not

@@ -3,6 +3,8 @@ package mend
 import (
 	"context"
 	"errors"
+	"os"
+	"os/user"
 	"time"
 
 	"mend/change"
@@ -37,12 +39,23 @@ const unlockedReads = 3
 func (o Options) write(f func(*journal.Journal) error) error {
 	end := func() {}
 	defer func() { end() }() // after the journal is closed
-	return o.withJournal(journal.Options{Version: o.Version, Now: o.Now}, func(j *journal.Journal) error {
+	return o.withJournal(journal.Options{Version: o.Version, Actor: o.actor(), Now: o.Now}, func(j *journal.Journal) error {
 		if o.Writing != nil {
 			end = o.Writing()
 		}
 		return f(j)
 	})
+}
+
+// actor returns who writes to the journal.
+func (o Options) actor() *change.Actor {
+	a := o.Actor
+	a.UID, a.PID = os.Getuid(), os.Getpid()
+	a.Host, _ = os.Hostname()
+	if u, err := user.Current(); err == nil {
+		a.User = u.Username
+	}
+	return &a
 }
 
 // withJournal runs f with the journal open.

@@ -31,6 +31,7 @@ type Options struct {
 	Cache        string        // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
 	AgentVersion string        // of the agent that will read the store; "" for the newest that wrote to it
 	Version      string        // of mend, for the journal
+	Actor        change.Actor  // for the journal: Channel and Verb; the rest is added
 
 	// Thinking says whether the model is asked to think in the next request; nil
 	// for what the session shows.
@@ -106,10 +107,11 @@ func Open(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	st, err := o.open()
+	st, name, err := o.open()
 	if err != nil {
 		return nil, err
 	}
+	o.Actor.Agent = name
 	return &Client{opt: o, clock: time.Now, store: st, listed: &lastList{}}, nil
 }
 
@@ -220,9 +222,11 @@ func newestVersion(heads []session.Head) string {
 }
 
 // writing runs f with the journal open for writing, and with the transactions of the store
-// for changes of that journal.
-func (c *Client) writing(f func(*journal.Journal, txn.Store) error) error {
-	return c.opt.write(func(j *journal.Journal) error {
+// for changes of that journal. version is that of the agent, "" for the one that the client knows.
+func (c *Client) writing(version string, f func(*journal.Journal, txn.Store) error) error {
+	o := c.opt
+	o.Actor.AgentVersion = cmp.Or(version, c.AgentVersion())
+	return o.write(func(j *journal.Journal) error {
 		st, err := c.store.Writer(j.ID())
 		if err != nil {
 			return err

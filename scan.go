@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -295,7 +296,24 @@ func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) 
 	result, err := repair.Plan(head.ID, s, r)
 	result.After = nil
 	result.Plan.Cause.Title, result.Plan.Seen = head.Title, seen
+	result.Plan.AgentVersion = cmp.Or(r.Version, head.Version)
+	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
+		e.Provider, e.Model = c.nextModel(ctx, head, r.Options)
+	}
 	return result, err
+}
+
+// nextModel returns the model that a session asks next, and its provider, "" if that is not known.
+func (c *Client) nextModel(ctx context.Context, head session.Head, o repair.Options) (provider, model string) {
+	st, ok := c.store.(agent.Forecaster)
+	if !ok {
+		return "", ""
+	}
+	f, err := st.Forecast(ctx, head, o)
+	if err != nil { // then it is not known
+		return "", ""
+	}
+	return f.Request.Model.ProviderID, f.Request.Model.ModelID
 }
 
 // current returns what the records of ops hold now, and the refs of all records of the

@@ -34,10 +34,11 @@ func (o Options) Stores() []Located {
 	return all
 }
 
-// open opens the named store, or else the first one that an agent finds. If no agent can open it, the
+// open opens the named store, or else the first one that an agent finds, and returns the name of
+// that agent. If no agent can open it, the
 // error is that of the first agent which recognizes the store, or else of the first agent which may
 // not read one, or else of the first agent.
-func (o Options) open() (agent.Store, error) {
+func (o Options) open() (st agent.Store, name string, err error) {
 	var errs []error
 	for _, a := range o.Agents {
 		at := Located{Path: o.Store, Layout: o.Layout}
@@ -47,26 +48,26 @@ func (o Options) open() (agent.Store, error) {
 				errs = append(errs, err)
 				continue
 			}
-			return a.Open(found[0], o.Note)
+			st, err = a.Open(found[0], o.Note)
+			return st, a.Name(), err
 		}
-		st, err := a.Open(at, o.Note)
-		if err == nil {
-			return st, nil
+		if st, err = a.Open(at, o.Note); err == nil {
+			return st, a.Name(), nil
 		}
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
-		return nil, ErrNoStore
+		return nil, "", ErrNoStore
 	}
 	for _, tells := range []func(error) bool{
 		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) },
 		func(err error) bool { return errors.Is(err, fs.ErrPermission) },
 	} {
 		if i := slices.IndexFunc(errs, tells); i >= 0 {
-			return nil, errs[i]
+			return nil, "", errs[i]
 		}
 	}
-	return nil, errs[0]
+	return nil, "", errs[0]
 }
 
 // LegacyTree returns the path of the store from which the agent made this one, "" if

@@ -13,6 +13,8 @@ type Entry struct {
 	ID      string // the repair id, which follows from Seq
 	Time    time.Time
 	Version string // of mend
+	Actor   *Actor // who made it; nil in the entries of older versions
+	Digest  string // of its ops, see [PlanDigest]; "" in the entries of older versions
 	Store   StoreID
 	Dir     string // see [Staged]
 	Session string

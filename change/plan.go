@@ -14,6 +14,9 @@ type Plan struct {
 	Cause   Cause
 	Ops     []Op // at most one for each record
 
+	// AgentVersion is the version of the agent for which the plan was made, "" if none is known.
+	// The journal keeps it with the actor.
+	AgentVersion string
 	// AllowMissingParent allows a row to be created whose parent does not exist, as it is
 	// when orphans are restored. The journal does not keep it: a recovery creates no row.
 	AllowMissingParent bool
@@ -39,6 +42,16 @@ type Cause struct {
 	Live     bool      `json:"live,omitempty"`     // it was made for a running agent
 	Title    string    `json:"title,omitempty"`    // of the session; "" in the entries of older versions
 	Findings []Finding `json:"findings,omitempty"` // what was wrong; none in the entries of older versions
+	Error    *Failure  `json:"error,omitempty"`    // of an API error, what is known besides its text; nil in the entries of older versions
+}
+
+// A Failure is the API error that a repair was made for. What the error does not say is empty.
+type Failure struct {
+	Provider  string `json:"provider,omitempty"` // of the model that the session asks, as the agent names both
+	Model     string `json:"model,omitempty"`
+	Status    int    `json:"status,omitempty"` // of HTTP
+	RequestID string `json:"requestId,omitempty"`
+	Whole     string `json:"whole,omitempty"` // the whole error as it was given, if it is more than its text
 }
 
 // A Finding is what was wrong with a session and what was done about it. Why, Fix and Loses are

@@ -59,7 +59,7 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 
 // newBeginEvent adds the blobs of a new entry to the batch and returns its begin event.
 func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
-	ops, err := b.ops(s.Ops)
+	infos, ops, err := b.ops(s.Ops)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +78,7 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 		Text:    text,
 		Ops:     ops,
 		Count:   len(s.Ops),
+		Digest:  change.PlanDigest(infos),
 	}}, nil
 }
 
@@ -292,27 +293,26 @@ func (b *batch) drop() error {
 	return b.j.cleanUpAfterError(b.j.cleanUpStaging)
 }
 
-// ops adds the images and the lists of ops, and returns the hashes of the lists.
-func (b *batch) ops(ops []change.Op) ([]hash, error) {
+// ops adds the images and the lists of ops, and returns the ops without images and the hashes of
+// the lists.
+func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err error) {
 	hashes, err := b.images(ops)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var lists []hash
-	for part := range slices.Chunk(ops, maxOpsPerList) {
-		infos := make([]change.OpInfo, len(part))
-		for i, o := range part {
-			infos[i] = change.OpInfo{Ref: o.Ref, Pre: digest(o.Pre, hashes[0]), Post: digest(o.Post, hashes[1])}
-			hashes = hashes[2:]
-		}
-		list := encodeOps(infos)
+	infos = make([]change.OpInfo, len(ops))
+	for i, o := range ops {
+		infos[i] = change.OpInfo{Ref: o.Ref, Pre: digest(o.Pre, hashes[2*i]), Post: digest(o.Post, hashes[2*i+1])}
+	}
+	for part := range slices.Chunk(infos, maxOpsPerList) {
+		list := encodeOps(part)
 		h := hash(sha256.Sum256(list))
 		if err := b.blob(blobOps, h, list); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		lists = append(lists, h)
 	}
-	return lists, nil
+	return infos, lists, nil
 }
 
 // images adds the images of the ops, and returns the hashes of Pre and Post of each op;

@@ -240,6 +240,7 @@ func (w *writer) event(j *Journal, ev *event, entries ...uint64) error {
 	now := j.opts.Now()
 	ev.Sec, ev.Nsec = now.Unix(), int64(now.Nanosecond())
 	ev.Begun, ev.Pending = w.head.begun, w.head.pending
+	ev.Actor = j.opts.Actor
 	var err error
 	switch ev.Kind {
 	case kindBegin:

@@ -53,6 +53,10 @@
 // their fields, [encodeOps] the encoding of a list of ops, [causeText] and
 // [outcomeText] that of texts. In JSON, what need not be UTF-8 is base64.
 //
+// Members are added to that JSON; a mend that does not know one ignores it, and its hash is
+// valid all the same. So the actor of an event, the digest of a plan and what is known of an API
+// error are missing in entries of earlier versions, and are then unknown.
+//
 // The last four buckets follow from the rest and [Journal.Verify] recomputes
 // them. "entries" lists for each entry its own events, the gc and forget that
 // named it, and beginning and end of the undos and redos of it.

@@ -144,6 +144,16 @@ type causeText struct {
 	Live     bool          `json:"live,omitempty"`
 	Title    []byte        `json:"title,omitempty"`
 	Findings []findingText `json:"findings,omitempty"`
+	Error    *failureText  `json:"error,omitempty"`
+}
+
+// A failureText is a [change.Failure]. Frozen.
+type failureText struct {
+	Provider  []byte `json:"provider,omitempty"`
+	Model     []byte `json:"model,omitempty"`
+	Status    int    `json:"status,omitempty"`
+	RequestID []byte `json:"requestId,omitempty"`
+	Whole     []byte `json:"whole,omitempty"`
 }
 
 // A findingText is a [change.Finding]. Frozen.
@@ -168,7 +178,7 @@ type conflictText struct {
 }
 
 func encodeCause(c change.Cause) []byte {
-	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && len(c.Findings) == 0 && !c.Live {
+	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && len(c.Findings) == 0 && !c.Live && c.Error == nil {
 		return nil
 	}
 	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title)}
@@ -176,6 +186,9 @@ func encodeCause(c change.Cause) []byte {
 		t.Findings = append(t.Findings, findingText{
 			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count,
 		})
+	}
+	if f := c.Error; f != nil {
+		t.Error = &failureText{[]byte(f.Provider), []byte(f.Model), f.Status, []byte(f.RequestID), []byte(f.Whole)}
 	}
 	b, _ := json.Marshal(t) // bytes and numbers always marshal
 	return b
@@ -188,6 +201,9 @@ func (t causeText) addTo(c *change.Cause) {
 		c.Findings = append(c.Findings, change.Finding{
 			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count,
 		})
+	}
+	if f := t.Error; f != nil {
+		c.Error = &change.Failure{Provider: string(f.Provider), Model: string(f.Model), Status: f.Status, RequestID: string(f.RequestID), Whole: string(f.Whole)}
 	}
 }
 

@@ -177,6 +177,7 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 	b := st.begin.Begin
 	e := change.Entry{
 		Seq: st.seq, ID: IDOf(st.seq), Time: st.begin.time(), Version: b.Version,
+		Actor: st.begin.Actor, Digest: b.Digest,
 		Store:   change.StoreID{Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
 		Dir:     string(b.Dir),
 		Session: string(b.Session),

@@ -43,6 +43,9 @@ type event struct {
 	Nsec  int64     `json:"nsec"`
 	Entry uint64    `json:"entry,omitempty"` // of begin, finish and resolve
 
+	// Added later, as Digest: mend before it ignores them, and its events have none.
+	Actor *change.Actor `json:"actor,omitempty"` // who appended the event
+
 	Begin   *beginEvent   `json:"begin,omitempty"`
 	Finish  *finishEvent  `json:"finish,omitempty"`
 	Resolve *resolveEvent `json:"resolve,omitempty"`
@@ -75,6 +78,7 @@ type beginEvent struct {
 	Text    *hash            `json:"text,omitempty"`    // the cause's text and diagnoses
 	Ops     []hash           `json:"ops"`               // lists of ops, in order
 	Count   int              `json:"count"`             // of ops
+	Digest  string           `json:"digest,omitempty"`  // of the ops, see [change.PlanDigest]
 }
 
 // isUndo reports whether the entry is an undo or a redo.

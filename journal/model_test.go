@@ -83,6 +83,7 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 		pre, post := change.DigestOf(o.Pre), change.DigestOf(o.Post)
 		want.Ops = append(want.Ops, change.OpInfo{Ref: o.Ref, Pre: pre, Post: post})
 	}
+	want.Digest = change.PlanDigest(want.Ops)
 	m.entries, m.ops = append(m.entries, want), append(m.ops, ops)
 }
 

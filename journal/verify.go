@@ -284,8 +284,12 @@ func (v *verifier) checkEntries() error {
 		if st.state() != want.state || st.imagesErased != want.imagesErased || st.textsErased != want.textsErased {
 			return damaged("entry %d is %s, want %s", st.seq, st.state(), want.state)
 		}
-		if _, err := v.j.buildEntry(st, undos); err != nil {
+		e, err := v.j.buildEntry(st, undos)
+		if err != nil {
 			return err
+		}
+		if e.Digest != "" && e.Digest != change.PlanDigest(e.Ops) {
+			return damaged("entry %d has a wrong digest", st.seq)
 		}
 		blobs, err := v.j.neededBlobs(st, !st.imagesErased, !st.textsErased)
 		if err != nil {

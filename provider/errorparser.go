@@ -80,7 +80,7 @@ func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
 // explanation.
 func (p *ErrorParser) Parse(input []byte) request.APIError {
 	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
-	e := request.APIError{Text: texts[0], Index: -1, Block: -1}
+	e := request.APIError{Text: texts[0], Whole: string(input), Index: -1, Block: -1}
 	kind := p.kind(e.Text)
 	for _, t := range texts[1:] { // a quoted body is more exact if the message before it says nothing
 		if kind != nil {

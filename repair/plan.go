@@ -92,6 +92,10 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	c := change.Cause{Kind: change.CauseScan}
 	if r.Error != nil {
 		c.Kind, c.Text = change.CauseError, r.Error.Text
+		c.Error = &change.Failure{Status: r.Error.Status(), RequestID: r.Error.RequestID()}
+		if r.Error.Whole != r.Error.Text {
+			c.Error.Whole = r.Error.Whole
+		}
 	}
 	at := map[change.Finding]int{} // their places, without counts
 	for _, d := range fixed {

@@ -1,5 +1,10 @@
 package request
 
+import (
+	"regexp"
+	"strconv"
+)
+
 // A Subject is what an error is about.
 type Subject string
 
@@ -13,6 +18,7 @@ const (
 // An APIError is a parsed error of a model API, or of the agent that asked it.
 type APIError struct {
 	Text  string   // the message, as it was given
+	Whole string   // the whole error: JSON with the message in it, or a text
 	Class Class    // "" for an error that no repair of the store answers
 	Rule  string   // the code of the provider's rule that is violated; "" if the text fits none
 	API   string   // the provider whose words name the rule or the place; "" if none do
@@ -28,4 +34,25 @@ type APIError struct {
 
 	// Explanation says for a person what the error means and what to do.
 	Explanation string
+}
+
+var (
+	statusPattern  = regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
+	requestPattern = regexp.MustCompile(`(?i)\brequest[-_ ]?id(?:\\?"|)\s*[:=]\s*\\?"?([A-Za-z0-9][A-Za-z0-9_-]{5,127})`)
+)
+
+// Status returns the status of HTTP that the error names, 0 for none.
+func (e *APIError) Status() int {
+	n, _ := strconv.Atoi(firstGroup(statusPattern, e.Whole))
+	return n
+}
+
+// RequestID returns the id by which the provider knows the request, "" if the error names none.
+func (e *APIError) RequestID() string { return firstGroup(requestPattern, e.Whole) }
+
+func firstGroup(p *regexp.Regexp, text string) string {
+	if m := p.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
 }

@@ -106,12 +106,26 @@ func (a *app) markParsed(verb *cobra.Command) {
 			if err := a.selectAgent(); err != nil {
 				return err
 			}
+			a.opt.Actor = change.Actor{Channel: a.channel(), Verb: a.command}
 			return run(cmd, args)
 		}
 	}
 	for _, cmd := range verb.Commands() {
 		a.markParsed(cmd)
 	}
+}
+
+// channel returns how this mend was started.
+func (a *app) channel() change.Channel {
+	switch {
+	case a.command == "watch":
+		return change.ChannelWatch
+	case a.command == "hook" && a.isClaude():
+		return change.ChannelHook
+	case a.command == "hook":
+		return change.ChannelPlugin
+	}
+	return change.ChannelCommand
 }
 
 // report prints the error unless that was done, prints the JSON answer, and returns the exit

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -267,13 +268,14 @@ func (a *app) printEntryHead(e change.Entry) {
 	defer a.bufferOutput()()
 	by := "mend " + e.Version
 	if e.Cause.Live {
-		by += ", for the running agent (watch or plugin)"
+		by += ", for the running agent"
 	}
 	a.printf("%s %s  %s\n", bold("repair"), bold(e.ID), stateWord(e))
 	for _, row := range [][2]string{
 		{"Session", sessionOfEntry(e)},
 		{"Store", escape(shortenHome(e.Store.Root))},
 		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + age(time.Since(e.Time)) + ", by " + escape(by)},
+		{"By", actorText(e.Actor)},
 		{"Undone by", e.UndoneBy},
 		{"Resolved", escape(e.Resolved)},
 	} {
@@ -290,6 +292,30 @@ func (a *app) printEntryHead(e change.Entry) {
 	for _, path := range e.Kept {
 		a.printEntryRow("Kept", escape(path))
 	}
+}
+
+// actorText returns who made a change, and through what.
+func actorText(by *change.Actor) string {
+	if by == nil {
+		return "unknown: an earlier version of mend made the entry"
+	}
+	text := actorName(by)
+	if by.UID >= 0 {
+		text += fmt.Sprintf(" (uid %d)", by.UID)
+	}
+	if by.Channel != "" {
+		text += fmt.Sprintf(", %s %s", oneLine(string(by.Channel), 20), oneLine(by.Verb, 40))
+	}
+	text += fmt.Sprintf(", process %d", by.PID)
+	if by.Agent != "" {
+		text += strings.TrimSpace(", for " + oneLine(by.Agent, 40) + " " + oneLine(by.AgentVersion, 40))
+	}
+	return text
+}
+
+// actorName returns the name of a user with the name of the machine.
+func actorName(by *change.Actor) string {
+	return oneLine(cmp.Or(by.User, "unknown")+"@"+cmp.Or(by.Host, "unknown"), 100)
 }
 
 // printEntryList prints a label with a line for each text.
@@ -354,7 +380,23 @@ func entryError(e change.Entry) []string {
 	if e.Cause.Kind != change.CauseError || e.Cause.Text == "" {
 		return nil
 	}
-	return []string{"The error: " + oneLine(e.Cause.Text, 400)}
+	texts := []string{"The error: " + oneLine(e.Cause.Text, 400)}
+	if f := e.Cause.Error; f != nil {
+		var known []string
+		if f.Provider+f.Model != "" {
+			known = append(known, oneLine(f.Provider+"/"+f.Model, 100))
+		}
+		if f.Status != 0 {
+			known = append(known, fmt.Sprintf("HTTP %d", f.Status))
+		}
+		if f.RequestID != "" {
+			known = append(known, "request "+oneLine(f.RequestID, 130))
+		}
+		if len(known) > 0 {
+			texts = append(texts, strings.Join(known, ", "))
+		}
+	}
+	return texts
 }
 
 // entryChanges returns what was done, each sentence once, and how many records that changed.

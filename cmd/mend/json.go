@@ -67,6 +67,8 @@ type repairJSON struct {
 	State     string          `json:"state"`
 	Time      string          `json:"time,omitempty"`
 	Version   string          `json:"version,omitempty"`
+	Actor     *change.Actor   `json:"actor,omitempty"`
+	Digest    string          `json:"digest,omitempty"` // see [change.PlanDigest]
 	Store     string          `json:"store,omitempty"`
 	Cause     *causeJSON      `json:"cause,omitempty"`
 	Ops       []opJSON        `json:"ops"`
@@ -93,11 +95,12 @@ type causeJSON struct {
 
 	Live     bool             `json:"live,omitempty"` // made for a running agent
 	Findings []change.Finding `json:"findings,omitempty"`
+	Error    *change.Failure  `json:"error,omitempty"`
 }
 
 // setCause sets the members that follow from the cause.
 func (r *repairJSON) setCause(c change.Cause) {
-	r.Cause, r.Title = &causeJSON{string(c.Kind), c.Text, c.Diagnoses, c.Live, c.Findings}, c.Title
+	r.Cause, r.Title = &causeJSON{string(c.Kind), c.Text, c.Diagnoses, c.Live, c.Findings, c.Error}, c.Title
 	if len(c.Findings) > 0 {
 		r.Class, r.Rule = c.Findings[0].Class, c.Findings[0].Rule
 	}
@@ -160,7 +163,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
 		ID: e.ID, Session: e.Session, State: string(e.State), Time: e.Time.UTC().Format(time.RFC3339),
-		Version: e.Version, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
+		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
 		Kept: e.Kept, Ops: []opJSON{},
 	}
 	r.setCause(e.Cause)
@@ -214,8 +217,12 @@ func digestJSON(d *change.Digest) *imageJSON {
 func planJSON(p change.Plan, state string) repairJSON {
 	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}}
 	r.setCause(p.Cause)
-	for _, o := range p.Ops {
-		op := opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: o.Verb(), Pre: digestJSON(change.DigestOf(o.Pre)), Post: digestJSON(change.DigestOf(o.Post))}
+	infos := change.InfosOf(p.Ops)
+	if len(infos) > 0 {
+		r.Digest = change.PlanDigest(infos)
+	}
+	for i, o := range p.Ops {
+		op := opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: o.Verb(), Pre: digestJSON(infos[i].Pre), Post: digestJSON(infos[i].Post)}
 		if hasDiff(o.Ref) {
 			op.Diff = diffLines(o.Pre, o.Post)
 		}

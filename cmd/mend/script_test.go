@@ -214,6 +214,10 @@ var volatile = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\dZ)?`), "TIME"},
 	{regexp.MustCompile(`\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \w+`), "TIME"},
 	{regexp.MustCompile(`[0-9a-f]{64}`), "HASH"},
+	{regexp.MustCompile(`\S+@\S+ \(uid -?\d+\)`), "USER@HOST (uid N)"},
+	{regexp.MustCompile(`, process \d+`), ", process PID"},
+	{regexp.MustCompile(`"(user|host)": ".*"`), `"$1": "NAME"`},
+	{regexp.MustCompile(`"(uid|pid)": -?\d+`), `"$1": 1`},
 	{regexp.MustCompile(`devel(-[0-9a-f]+)?|v0\.0\.0-\S+`), "VERSION"},
 }
 

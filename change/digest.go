@@ -1,0 +1,87 @@
+package change
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// InfosOf returns the ops without the bytes of their images.
+func InfosOf(ops []Op) []OpInfo {
+	infos := make([]OpInfo, len(ops))
+	for i, o := range ops {
+		infos[i] = OpInfo{Ref: o.Ref, Pre: DigestOf(o.Pre), Post: DigestOf(o.Post)}
+	}
+	return infos
+}
+
+// PlanDigest identifies what ops do: the same ops have the same digest, in any order, at any
+// time, on any machine. It is the SHA-256, in hexadecimal, of the line "mend plan 1" and a line
+// for each op, in the order of their bytes, each with a line feed at its end:
+//
+//	KEY PRE POST
+//
+// KEY is [Key] of the record. PRE and POST are - for a record that does not exist, and else
+// SHA256:SIZE:MODE of what it holds: hexadecimal, decimal, and the bits of [io/fs.FileMode] in
+// decimal, 0 for a row. Frozen.
+func PlanDigest(ops []OpInfo) string {
+	lines := make([]string, len(ops))
+	for i, o := range ops {
+		lines[i] = Key(o.Ref) + " " + o.Pre.text() + " " + o.Post.text() + "\n"
+	}
+	slices.Sort(lines)
+	sum := sha256.New()
+	sum.Write([]byte("mend plan 1\n"))
+	for _, line := range lines {
+		sum.Write([]byte(line))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func (d *Digest) text() string {
+	if d == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%x:%d:%d", d.SHA256, d.Size, d.Mode)
+}
+
+// Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART, the kind as in the
+// journal's format, and in each of the others every byte but A-Z a-z 0-9 - . _ ~ as %XX. Frozen.
+func Key(r session.Ref) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", r.Kind)
+	for _, id := range [...]string{r.Project, r.Session, r.Message, r.Part} {
+		b.WriteByte('/')
+		for i := range len(id) {
+			if c := id[i]; c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, "%%%02X", c)
+			}
+		}
+	}
+	return b.String()
+}
+
+// RefOfKey is the inverse of [Key].
+func RefOfKey(key string) (r session.Ref, err error) {
+	kind, rest, _ := strings.Cut(key, "/")
+	ids := strings.Split(rest, "/")
+	if _, err := fmt.Sscanf(kind, "%d", &r.Kind); err != nil || len(ids) != 4 {
+		return r, fmt.Errorf("%q is no key of a record", key)
+	}
+	for i, into := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
+		if *into, err = url.PathUnescape(ids[i]); err != nil {
+			return r, fmt.Errorf("%q is no key of a record: %w", key, err)
+		}
+	}
+	if Key(r) != key {
+		return r, fmt.Errorf("%q is not the key of the record %s", key, r)
+	}
+	return r, nil
+}
