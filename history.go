@@ -241,7 +241,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		}
 		lists[i] = ops
 		cause.Entries = append(cause.Entries, e.Seq)
-		cause.Title = e.Cause.Title
+		cause.Title, cause.Folder = e.Cause.Title, e.Cause.Folder
 		if e.Actor != nil {
 			version = e.Actor.AgentVersion
 		}
@@ -374,7 +374,7 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
 		}
 		seen := j.Seen()
-		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title}, Seen: &seen}
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title, Folder: e.Cause.Folder}, Seen: &seen}
 		ops, err := j.Ops(e)
 		if err != nil || d == Keep {
 			return err

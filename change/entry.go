@@ -27,6 +27,7 @@ type Entry struct {
 	UndoneBy  string // the id of the newest committed undo that is not itself undone
 	Resolved  string // how and by which entry a conflict was resolved
 	Forgotten bool   // its images were removed: it cannot be undone
+	Damage    string // what of it cannot be read; its State is then Unknown
 }
 
 // Files returns the refs of the files of the user's own that the entry moved, in the order of

@@ -28,6 +28,7 @@ const (
 	Aborted    State = "aborted"    // every record holds its Pre, or what another program wrote
 	Conflicted State = "conflicted" // another program wrote too; its records were left, the others hold their Pre
 	Resolved   State = "resolved"   // a conflict that the user decided
+	Unknown    State = "unknown"    // of an entry in a damaged journal; never written
 )
 
 // An Outcome is the result of applying a staged change.

@@ -41,6 +41,7 @@ type Cause struct {
 
 	Live     bool      `json:"live,omitempty"`     // it was made for a running agent
 	Title    string    `json:"title,omitempty"`    // of the session; "" in the entries of older versions
+	Folder   string    `json:"folder,omitempty"`   // of the session; "" if it has none, and in the entries of older versions
 	Findings []Finding `json:"findings,omitempty"` // what was wrong; none in the entries of older versions
 	Error    *Failure  `json:"error,omitempty"`    // of an API error, what is known besides its text; nil in the entries of older versions
 }

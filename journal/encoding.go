@@ -143,6 +143,7 @@ type causeText struct {
 	// Added later: mend before it ignores them, and its entries have none.
 	Live     bool          `json:"live,omitempty"`
 	Title    []byte        `json:"title,omitempty"`
+	Folder   []byte        `json:"folder,omitempty"`
 	Findings []findingText `json:"findings,omitempty"`
 	Error    *failureText  `json:"error,omitempty"`
 }
@@ -178,10 +179,10 @@ type conflictText struct {
 }
 
 func encodeCause(c change.Cause) []byte {
-	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && len(c.Findings) == 0 && !c.Live && c.Error == nil {
+	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && c.Folder == "" && len(c.Findings) == 0 && !c.Live && c.Error == nil {
 		return nil
 	}
-	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title)}
+	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder)}
 	for _, f := range c.Findings {
 		t.Findings = append(t.Findings, findingText{
 			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count,
@@ -196,7 +197,7 @@ func encodeCause(c change.Cause) []byte {
 
 // addTo sets the texts of a cause.
 func (t causeText) addTo(c *change.Cause) {
-	c.Text, c.Diagnoses, c.Live, c.Title = string(t.Text), toStrings(t.Diagnoses), t.Live, string(t.Title)
+	c.Text, c.Diagnoses, c.Live, c.Title, c.Folder = string(t.Text), toStrings(t.Diagnoses), t.Live, string(t.Title), string(t.Folder)
 	for _, f := range t.Findings {
 		c.Findings = append(c.Findings, change.Finding{
 			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count,

@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"mend/change"
@@ -35,34 +37,43 @@ func (st *entryState) isDecided() bool {
 	return st.state() != change.Pending && st.state() != change.Conflicted
 }
 
-// entryState reads the events of an entry.
+// entryState reads the events of an entry. With an error that wraps ErrDamaged it also returns what
+// it could read, nil for nothing.
 func (s *snapshot) entryState(seq uint64) (*entryState, error) {
 	st := &entryState{seq: seq}
+	var damage error
 	err := s.scan(bucketEntries, u64(seq), nil, func(it boltread.Item) error {
 		n, ok := splitU64(it.Key, 2)
 		if !ok {
 			return damaged("entries has a key %x", it.Key)
 		}
-		if _, err := openItem(bucketEntries, it); err != nil {
-			return err
+		_, err := openItem(bucketEntries, it)
+		var ev *event
+		if err == nil {
+			ev, err = s.event(n[1])
 		}
-		ev, err := s.event(n[1])
-		if err != nil {
-			return err
+		if err == nil {
+			err = st.add(ev)
 		}
-		return st.add(ev)
+		if errors.Is(err, ErrDamaged) {
+			damage, err = cmp.Or(damage, err), nil
+		}
+		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = damage
 	}
 	if st.begin == nil {
-		return nil, damaged("entry %d has no beginning", seq)
+		return nil, cmp.Or(err, damaged("entry %d has no beginning", seq))
+	}
+	if err != nil {
+		return st, err
 	}
 	if st.finish == nil {
 		if _, ok, err := s.get(bucketPending, u64(seq)); err != nil {
-			return nil, err
+			return st, err
 		} else if !ok {
-			return nil, damaged("entry %d is pending, but not listed so", seq)
+			return st, damaged("entry %d is pending, but not listed so", seq)
 		}
 	}
 	return st, nil
@@ -172,8 +183,8 @@ func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
 	return j.buildEntry(st, newUndoResolver(j.snap))
 }
 
-// buildEntry returns the entry with that state, and reads its ops and texts.
-func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, error) {
+// newEntry returns the entry with that state, without what its events refer to.
+func newEntry(st *entryState) change.Entry {
 	b := st.begin.Begin
 	e := change.Entry{
 		Seq: st.seq, ID: IDOf(st.seq), Time: st.begin.time(), Version: b.Version,
@@ -190,6 +201,12 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 			e.Resolved += " by " + IDOf(by)
 		}
 	}
+	return e
+}
+
+// buildEntry returns the entry with that state, and reads its ops and texts.
+func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, error) {
+	e := newEntry(st)
 	by, err := u.undoneBy(st)
 	if err != nil {
 		return change.Entry{}, err
@@ -197,10 +214,22 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 	if by != 0 {
 		e.UndoneBy = IDOf(by)
 	}
-	if e.Ops, err = j.opInfos(b); err != nil {
+	if e.Ops, err = j.opInfos(st.begin.Begin); err != nil {
 		return change.Entry{}, err
 	}
 	return e, j.addTexts(&e, st)
+}
+
+// damagedEntry returns what can be read of an entry. st is nil if its beginning cannot.
+func (j *Journal) damagedEntry(seq uint64, st *entryState, damage error) change.Entry {
+	e := change.Entry{Seq: seq, ID: IDOf(seq)}
+	if st != nil {
+		e = newEntry(st)
+		e.Ops, _ = j.opInfos(st.begin.Begin)
+		_ = j.addTexts(&e, st)
+	}
+	e.State, e.Damage = change.Unknown, damage.Error()
+	return e
 }
 
 // cause returns the cause of a begin event, without its texts.

@@ -75,6 +75,7 @@ type Journal struct {
 	head     head
 	id       string
 	fatal    error // why the journal cannot be used any more
+	damage   error // what is damaged of a journal that is open for reading, as far as that is known
 
 	stamp     string // of the file when it was opened; "" if it was verified then
 	stampTxID uint64 // the newest transaction at that time
@@ -257,10 +258,13 @@ func (j *Journal) attach() error {
 	if err := j.readIdentity(); err != nil { // first: the rest depends on the format
 		return err
 	}
-	if j.head, err = j.snap.head(); err != nil {
-		return err
+	if j.head, err = j.snap.head(); err == nil {
+		err = j.checkTotals()
 	}
-	if err := j.checkTotals(); err != nil || j.opts.ReadOnly {
+	if j.opts.ReadOnly {
+		return j.tolerate(err)
+	}
+	if err != nil {
 		return err
 	}
 	if err := j.snap.CheckFreelist(); err != nil { // before bbolt trusts it
@@ -280,6 +284,25 @@ func (j *Journal) detach() error {
 	}
 	j.db, j.boltFile, j.file, j.snap = nil, nil, nil, nil
 	return errors.Join(errs...)
+}
+
+// tolerate notes that the newest event or the totals are damaged, so that the other entries can be
+// read: as many as have a key, since no number in the file is trusted.
+func (j *Journal) tolerate(damage error) error {
+	if !errors.Is(damage, ErrDamaged) {
+		return damage
+	}
+	j.damage = damage
+	last, err := j.snap.lastEntry()
+	if err != nil {
+		return damage
+	}
+	keys, err := j.snap.count(bucketEntries)
+	if err != nil {
+		return damage
+	}
+	j.head.begun = min(max(j.head.begun, last), uint64(keys))
+	return nil
 }
 
 // load reads the state after the newest transaction.

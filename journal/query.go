@@ -1,46 +1,61 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"mend/change"
 	"mend/journal/boltread"
 	"mend/session"
 )
 
-// A Query selects entries. The zero Query selects all.
+// A Query selects entries. The zero Query selects all. What an entry does not say, as those of
+// earlier versions, fits no filter for it.
 type Query struct {
-	Limit   int             // 0: no limit
-	Session string          // "": of any session
-	Store   *change.StoreID // nil: of any store
-	State   change.State    // "": in any state
-	Before  uint64          // only entries with a lower number; 0: no limit
-	InForce bool            // only changes that are not undone, and no undos
+	Limit    int             // 0: no limit
+	Session  string          // "": of any session
+	Sessions map[string]bool // nil: of any session
+	Store    *change.StoreID // nil: of any store
+	State    change.State    // "": in any state
+	Before   uint64          // only entries with a lower number; 0: no limit
+	InForce  bool            // only changes that are not undone, and no undos
+	Undone   *bool           // only what is undone, or only what is not; nil: both
+
+	Forgotten bool // only what cannot be undone any more, because its images were removed
+
+	Since, Until time.Time // only entries that began then or later, or earlier; zero: no limit
+
+	Classes, Rules []string       // only with a finding of one of these; nil: with any, and without
+	Folder         string         // of the session; "": any
+	Agent          string         // whose store it is; "": any
+	Channel        change.Channel // how mend was started; "": in any way
+	Live           bool           // only what was made for a running agent
+	Actor          string         // the name of a user, its number, or USER@HOST; "": anybody
 }
 
 // List returns the entries that q selects, newest first. It reads only the newest entries,
 // those of one session or the pending ones if q asks for no others.
+//
+// Of a damaged journal it returns, with an error that wraps [ErrDamaged], the entries that can be
+// read. One that cannot, or not completely, has a Damage and is always selected.
 func (j *Journal) List(q Query) ([]change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var all []change.Entry
+	damage := j.damage
 	undos := newUndoResolver(j.snap)
 	err := j.eachCandidate(q, func(seq uint64) error {
-		st, err := j.snap.entryState(seq)
-		if err != nil || !q.matches(st) {
-			return err
+		e, ok, err := j.listed(q, seq, undos)
+		if errors.Is(err, ErrDamaged) {
+			damage, ok, err = cmp.Or(damage, err), true, nil
 		}
-		if q.InForce {
-			if by, err := undos.undoneBy(st); err != nil || by != 0 || st.begin.Begin.isUndo() {
-				return err
-			}
-		}
-		e, err := j.buildEntry(st, undos)
-		if err != nil {
+		if err != nil || !ok {
 			return err
 		}
 		if all = append(all, e); len(all) == q.Limit {
@@ -48,17 +63,67 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("listing repairs: %w", err)
+	if err = cmp.Or(err, damage); err != nil {
+		return all, fmt.Errorf("listing repairs: %w", err)
 	}
 	return all, nil
 }
 
+// listed returns an entry, and whether q selects it. With an error that wraps ErrDamaged it
+// returns what can be read of it.
+func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Entry, ok bool, err error) {
+	st, err := j.snap.entryState(seq)
+	if err != nil {
+		return j.damagedEntry(seq, st, err), false, err
+	}
+	if !q.matches(st) {
+		return e, false, nil
+	}
+	if q.InForce || q.Undone != nil {
+		by, err := undos.undoneBy(st)
+		if err != nil {
+			return j.damagedEntry(seq, st, err), false, err
+		}
+		if q.Undone != nil && *q.Undone != (by != 0) || q.InForce && (by != 0 || st.begin.Begin.isUndo()) {
+			return e, false, nil
+		}
+	}
+	if e, err = j.buildEntry(st, undos); err != nil {
+		return j.damagedEntry(seq, st, err), false, err
+	}
+	return e, q.matchesTexts(&e), nil
+}
+
+// matches reports whether the events of an entry fit.
 func (q Query) matches(st *entryState) bool {
-	b := st.begin.Begin
+	b, at := st.begin.Begin, st.begin.time()
 	return (q.Session == "" || q.Session == string(b.Session)) &&
-		(q.State == "" || q.State == st.state()) &&
-		(q.Store == nil || q.Store.Kind == b.Store.Kind && q.Store.Root == string(b.Store.Root))
+		(q.Sessions == nil || q.Sessions[string(b.Session)]) &&
+		(q.State == "" || q.State == st.state()) && (!q.Forgotten || st.imagesErased) &&
+		(q.Store == nil || q.Store.Kind == b.Store.Kind && q.Store.Root == string(b.Store.Root)) &&
+		!at.Before(q.Since) && (q.Until.IsZero() || at.Before(q.Until)) &&
+		q.matchesActor(st.begin)
+}
+
+func (q Query) matchesActor(begin *event) bool {
+	a := begin.Actor
+	if a == nil {
+		a = &change.Actor{UID: -1, Agent: "opencode"} // there was no other with stores of rows and files
+		if begin.Begin.Store.Kind == "lines" {
+			a.Agent = "claude"
+		}
+	}
+	return (q.Agent == "" || q.Agent == a.Agent) && (q.Channel == "" || q.Channel == a.Channel) &&
+		(q.Actor == "" || q.Actor == a.User || q.Actor == a.User+"@"+a.Host || a.UID >= 0 && q.Actor == strconv.Itoa(a.UID))
+}
+
+// matchesTexts reports whether the texts of an entry fit.
+func (q Query) matchesTexts(e *change.Entry) bool {
+	has := func(names []string, name func(change.Finding) string) bool {
+		return names == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(names, name(f)) })
+	}
+	return (!q.Live || e.Cause.Live) && (q.Folder == "" || q.Folder == e.Cause.Folder) &&
+		has(q.Classes, func(f change.Finding) string { return f.Class }) && has(q.Rules, func(f change.Finding) string { return f.Rule })
 }
 
 // eachCandidate calls fn for the entries that q may select, newest first.

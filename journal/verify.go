@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -40,7 +41,7 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 	err := j.checkReadable()
 	if err == nil && j.snap != nil {
 		j.snap.DropCache()
-		err = v.run()
+		err = cmp.Or(v.run(), j.damage)
 	}
 	if err == nil && v.wantHead != "" && !v.headFound {
 		err = fmt.Errorf("%w: %s", ErrHead, v.wantHead)

@@ -85,14 +85,19 @@ func (a *app) addCompletions(cmd *cobra.Command) {
 		"agent-version": words("1.1.53", "1.2.27", "1.18.33"),
 		"thinking":      words("on\tas if the model is asked to think", "off\tas if it is not"),
 		"since":         words("1d", "7d", "30d", "12h"),
+		"until":         words("1d", "7d", "30d", "12h"),
+		"state":         words(logStates...),
+		"channel":       words("command", "plugin", "hook", "watch"),
+		"rule":          a.ruleNames,
+		"actor":         a.actorNames,
 		"older-than":    words("30d", "90d", "365d"),
 	}
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 		cmd.ValidArgsFunction = argumentCompletion(arguments[cmd.Name()])
 	}
 	addFlag := func(f *pflag.Flag) {
-		if _, exists := cmd.GetFlagCompletionFunc(f.Name); exists || f.Value.Type() == "bool" || f.Name == "output" || f.Name == "error" {
-			return // the last two name files
+		if _, exists := cmd.GetFlagCompletionFunc(f.Name); exists || f.Value.Type() == "bool" || f.Name == "output" || f.Name == "error" || f.Name == "folder" {
+			return // the last three name files
 		}
 		isList := f.Value.Type() == "stringSlice"
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, flagCompletion(flags[f.Name], isList))
@@ -193,6 +198,25 @@ func (a *app) repairIDs(fits func(change.Entry) bool) completions {
 		}
 		return all
 	}
+}
+
+// ruleNames returns the rules with their meanings.
+func (a *app) ruleNames(context.Context, []string) (all []cobra.Completion) {
+	for _, t := range a.ruleTopics() {
+		all = append(all, cobra.CompletionWithDesc(t.Code, firstSentence(t.Meaning)))
+	}
+	return all
+}
+
+// actorNames returns who made the entries of the journal.
+func (a *app) actorNames(context.Context, []string) (all []cobra.Completion) {
+	es, _ := a.quietOptions().Log(journal.Query{})
+	for _, e := range es {
+		if e.Actor != nil && !slices.Contains(all, e.Actor.User) {
+			all = append(all, e.Actor.User)
+		}
+	}
+	return all
 }
 
 // recordNames returns the records of the repair that the first argument names.

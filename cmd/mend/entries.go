@@ -105,7 +105,7 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 		}
 	}
 	es, err := a.opt.Log(journal.Query{})
-	if err != nil {
+	if err != nil && !errors.Is(err, journal.ErrDamaged) { // then what can be read of it is enough to find a session
 		return nil, err
 	}
 	has := map[string]bool{}
@@ -113,9 +113,9 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 		has[h.ID] = true
 	}
 	for _, e := range es {
-		if !has[e.Session] {
+		if e.Session != "" && !has[e.Session] {
 			has[e.Session] = true
-			heads = append(heads, session.Head{ID: e.Session, Title: e.Cause.Title})
+			heads = append(heads, session.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
 		}
 	}
 	return heads, nil
@@ -124,8 +124,12 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 // repairedSession returns the id of a session that the user names, among those of the store and
 // of the journal. For an id of the journal it reads no store.
 func (a *app) repairedSession(ctx context.Context, name string) (string, error) {
-	if es, err := a.opt.Log(journal.Query{Session: name, Limit: 1}); err != nil || len(es) > 0 {
+	es, err := a.opt.Log(journal.Query{Session: name, Limit: 1})
+	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return name, err
+	}
+	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session == name }) {
+		return name, nil
 	}
 	heads, err := a.knownSessions(ctx)
 	if err != nil {

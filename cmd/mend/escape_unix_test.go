@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"mend/internal/damage"
+	"mend/journal"
 )
 
 // hostile has every kind of character that controls a terminal or is invisible: the controls
@@ -198,7 +199,7 @@ func (sb sandbox) checkFollow() {
 		ctx, cancel := context.WithTimeout(sb.Context(), 20*time.Second)
 		out := cancelWriter{cancel: cancel}
 		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON}
-		_ = a.followLog(ctx, logQuery{}) // it ends with the context
+		_ = a.followLog(ctx, journal.Query{}) // it ends with the context
 		cancel()
 		if out.Len() == 0 {
 			sb.Error("log --follow shows nothing")

@@ -19,7 +19,7 @@ const followInterval = 300 * time.Millisecond
 
 // followLog shows the entries, oldest first, and then each entry that is added or
 // changes its state, until the context ends.
-func (a *app) followLog(ctx context.Context, q logQuery) error {
+func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	dir, err := a.opt.JournalDir()
 	if err != nil {
 		return err
@@ -30,15 +30,15 @@ func (a *app) followLog(ctx context.Context, q logQuery) error {
 	var seen time.Time
 	for tick := time.NewTicker(followInterval); ; {
 		if changed := journalModTime(dir); changed != seen || seen.IsZero() {
-			es, err := q.entries(a)
+			es, err := a.opt.Log(q)
 			var locked *journal.LockedError
-			if err != nil && !errors.As(err, &locked) {
-				tick.Stop()
-				return err
-			}
-			if err == nil {
+			if !errors.As(err, &locked) {
 				seen = changed
 				a.showNew(es, shown, asJSON)
+				if err != nil {
+					tick.Stop()
+					return err
+				}
 			}
 		}
 		select {

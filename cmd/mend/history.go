@@ -3,8 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,15 +17,15 @@ import (
 	"mend"
 	"mend/change"
 	"mend/journal"
-	"mend/repair"
 )
 
 // logFlags are the flags of log.
 type logFlags struct {
-	limit   int
-	session string
-	follow  bool
-	classes []string
+	limit                         int
+	session, state, until, folder string
+	channel, actor                string
+	classes, rules                []string
+	live, follow                  bool
 	sessionFilter
 }
 
@@ -32,10 +35,13 @@ func (a *app) logVerb() *cobra.Command {
 		Use:   "log [SESSION]",
 		Short: "List repairs and undos, newest first",
 		Long: `List repairs and undos: id, age, state, what was fixed, and the title of the session. SESSION is an id, the start of one, a title or a part of
-it, . for the newest session of this folder, or @ for the newest of all.`,
+it, . for the newest session of this folder, or @ for the newest of all.
+
+A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z.`,
 		Example: `  mend log                    everything
   mend log "dark mode" -n 3   the last three changes of a session
-  mend log --here --since 7d  of this folder, in the last week`,
+  mend log --here --since 7d  of this folder, in the last week
+  mend log --channel plugin --state undone   repairs of the plugin that were undone`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 1 {
@@ -44,89 +50,127 @@ it, . for the newest session of this folder, or @ for the newest of all.`,
 				}
 				f.session = names[0]
 			}
-			q, err := a.logQuery(cmd.Context(), f)
+			q, none, err := a.logQuery(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
 			if f.follow {
 				return a.followLog(cmd.Context(), q)
 			}
-			es, err := q.entries(a)
-			if err != nil {
+			es, err := a.opt.Log(q)
+			if err != nil && !errors.Is(err, journal.ErrDamaged) {
 				return err
 			}
-			return a.printEntries(es, q.none)
+			if err != nil && len(es) == 0 { // "No repairs" would not be true
+				return err
+			}
+			return errors.Join(err, a.printEntries(es, none))
 		},
 	}
 	fl := cmd.Flags()
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` entries")
 	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
-	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+a.classList())
 	f.add(fl)
+	fl.Lookup("since").Usage = "only what was begun at `WHEN` or later"
+	fl.StringVar(&f.until, "until", "", "only what was begun before `WHEN`")
+	fl.StringVar(&f.folder, "folder", "", "only sessions of this `FOLDER`")
+	fl.StringVar(&f.state, "state", "", "only in this `STATE`: "+strings.Join(logStates, ", "))
+	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+a.classList())
+	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of what breaks this `RULE` (mend explain lists them)")
+	fl.BoolVar(&f.live, "live", false, "only repairs for a running agent")
+	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
+	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
 	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
 }
 
-// A logQuery says which entries log lists.
-type logQuery struct {
-	journal journal.Query
-	limit   int
-	after   time.Time
-	classes []repair.Class
-	here    map[string]bool // sessions of the working folder; nil for all
-	none    string          // what is printed if there are no entries
+// logStates are the states of entries, as log shows them.
+var logStates = []string{
+	string(change.Pending), string(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
 }
 
-func (a *app) logQuery(ctx context.Context, f logFlags) (q logQuery, err error) {
-	q = logQuery{limit: f.limit, none: "No repairs yet."}
+// logQuery returns which entries log lists, and what is printed if there are none.
+func (a *app) logQuery(ctx context.Context, f logFlags) (q journal.Query, none string, err error) {
+	q = journal.Query{Limit: f.limit, Rules: f.rules, Live: f.live, Actor: f.actor, Agent: a.agentName, Channel: change.Channel(f.channel)}
+	none = "No repairs yet."
 	if f.limit < 0 {
-		return q, usagef("--limit %d: want a number of entries", f.limit)
+		return q, "", usagef("--limit %d: want a number of entries", f.limit)
 	}
-	if q.classes, err = a.parseClasses(f.classes); err != nil {
-		return q, err
+	if f.channel != "" && !slices.Contains(change.Channels, q.Channel) {
+		return q, "", usagef("--channel %s: want command, plugin, hook or watch", f.channel)
 	}
-	if q.after, err = f.after(); err != nil {
-		return q, err
+	if err := setState(&q, f.state); err != nil {
+		return q, "", err
+	}
+	classes, err := a.parseClasses(f.classes)
+	if err != nil {
+		return q, "", err
+	}
+	for _, c := range classes {
+		q.Classes = append(q.Classes, string(c))
+	}
+	now := time.Now()
+	if q.Since, err = parseWhen("since", f.since, now); err != nil {
+		return q, "", err
+	}
+	if q.Until, err = parseWhen("until", f.until, now); err != nil {
+		return q, "", err
 	}
 	if f.session != "" {
-		if q.journal.Session, err = a.repairedSession(ctx, f.session); err != nil {
-			return q, err
+		if q.Session, err = a.repairedSession(ctx, f.session); err != nil {
+			return q, "", err
 		}
-		q.none = fmt.Sprintf("No repairs of session %s.", q.journal.Session)
+		none = fmt.Sprintf("No repairs of session %s.", q.Session)
 	}
-	if f.here {
-		heads, err := a.knownSessions(ctx)
-		if err != nil {
-			return q, err
-		}
-		q.here = map[string]bool{}
-		here := mend.Here(heads, workingFolder())
-		for _, h := range heads {
-			q.here[h.ID] = here(h)
+	if f.here || f.folder != "" {
+		if q.Sessions, err = a.sessionsOf(ctx, f); err != nil {
+			return q, "", err
 		}
 	}
-	if q.here != nil || q.classes != nil || !q.after.IsZero() {
-		q.none = "No such repairs."
-	} else {
-		q.journal.Limit = f.limit
+	if all := (journal.Query{Limit: q.Limit, Session: q.Session}); !reflect.DeepEqual(q, all) {
+		none = "No such repairs."
 	}
-	return q, nil
+	return q, none, nil
 }
 
-// entries returns the entries of the query, newest first.
-func (q logQuery) entries(a *app) ([]change.Entry, error) {
-	es, err := a.opt.Log(q.journal)
+// setState sets the state that a query is for.
+func setState(q *journal.Query, state string) error {
+	switch {
+	case state == "":
+	case !slices.Contains(logStates, state):
+		return usagef("--state %s: want %s", state, strings.Join(logStates, ", "))
+	case state == "undone":
+		q.Undone = new(true)
+	case state == "forgotten":
+		q.Forgotten = true
+	default:
+		q.State = change.State(state)
+		q.Undone = new(false)
+	}
+	return nil
+}
+
+// sessionsOf returns the sessions of the working folder, or of the one that the user names.
+func (a *app) sessionsOf(ctx context.Context, f logFlags) (map[string]bool, error) {
+	folder := workingFolder()
+	if f.folder != "" {
+		if f.here {
+			return nil, usagef("--here and --folder cannot be used together")
+		}
+		var err error
+		if folder, err = filepath.Abs(f.folder); err != nil {
+			return nil, err
+		}
+	}
+	heads, err := a.knownSessions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	es = slices.DeleteFunc(es, func(e change.Entry) bool {
-		return q.here != nil && !q.here[e.Session] || e.Time.Before(q.after) ||
-			q.classes != nil && !slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(q.classes, repair.Class(f.Class)) })
-	})
-	if q.limit > 0 && len(es) > q.limit {
-		es = es[:q.limit]
+	sessions, here := map[string]bool{}, mend.Here(heads, folder)
+	for _, h := range heads {
+		sessions[h.ID] = here(h)
 	}
-	return es, nil
+	return sessions, nil
 }
 
 // printEntries prints one line for each entry, or none if there are no entries.
@@ -150,14 +194,20 @@ func (a *app) printEntries(es []change.Entry, none string) error {
 // entryRow returns the id, the age, the state, what was done, and the session of an entry.
 func (a *app) entryRow(e change.Entry) []string {
 	what := causeText(e)
-	if !a.isNarrow() {
+	if e.Damage != "" {
+		what = oneLine(e.Damage, 200)
+	} else if !a.isNarrow() {
 		what += ", " + count(len(e.Ops), "record")
 	}
 	id := ""
 	if a.width == 0 && strings.TrimSpace(e.Cause.Title) != "" { // else it is in place of the title
 		id = escape(e.Session)
 	}
-	return []string{bold(e.ID), faint(a.ageCell(age(time.Since(e.Time)))), stateWord(e), what, id, entryTitle(e)}
+	when := faint(a.ageCell(age(time.Since(e.Time))))
+	if e.Time.IsZero() { // nothing of it can be read
+		when = "?"
+	}
+	return []string{bold(e.ID), when, stateWord(e), what, id, entryTitle(e)}
 }
 
 // entryTitle returns how the session of an entry is shown: by its title, or by its id in entries
@@ -172,6 +222,8 @@ func entryTitle(e change.Entry) string {
 // stateWord returns the state of an entry in its colour.
 func stateWord(e change.Entry) string {
 	switch {
+	case e.Damage != "":
+		return bad("damaged")
 	case e.Forgotten:
 		return faint("forgotten")
 	case e.State == change.Committed && e.UndoneBy != "":

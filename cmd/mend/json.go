@@ -65,6 +65,8 @@ type repairJSON struct {
 	Class     string          `json:"class,omitempty"` // of the first finding
 	Rule      string          `json:"rule,omitempty"`
 	State     string          `json:"state"`
+	Damage    string          `json:"damage,omitempty"` // what of it cannot be read
+	Folder    string          `json:"directory,omitempty"`
 	Time      string          `json:"time,omitempty"`
 	Version   string          `json:"version,omitempty"`
 	Actor     *change.Actor   `json:"actor,omitempty"`
@@ -101,6 +103,7 @@ type causeJSON struct {
 // setCause sets the members that follow from the cause.
 func (r *repairJSON) setCause(c change.Cause) {
 	r.Cause, r.Title = &causeJSON{string(c.Kind), c.Text, c.Diagnoses, c.Live, c.Findings, c.Error}, c.Title
+	r.Folder = c.Folder
 	if len(c.Findings) > 0 {
 		r.Class, r.Rule = c.Findings[0].Class, c.Findings[0].Rule
 	}
@@ -162,11 +165,14 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 // entryJSON converts an entry. ops, if given, are its ops with images, and add diffs.
 func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
-		ID: e.ID, Session: e.Session, State: string(e.State), Time: e.Time.UTC().Format(time.RFC3339),
+		ID: e.ID, Session: e.Session, State: string(e.State), Damage: e.Damage,
 		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
 		Kept: e.Kept, Ops: []opJSON{},
 	}
-	r.setCause(e.Cause)
+	if !e.Time.IsZero() { // else nothing of it can be read
+		r.Time = e.Time.UTC().Format(time.RFC3339)
+		r.setCause(e.Cause)
+	}
 	for _, o := range e.Ops {
 		r.Ops = append(r.Ops, opJSON{
 			Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: opVerb(o.Pre == nil, o.Post == nil),

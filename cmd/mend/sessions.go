@@ -147,6 +147,24 @@ func (a *app) parseClasses(names []string) (classes []repair.Class, err error) {
 	return classes, nil
 }
 
+// parseWhen parses a time that a flag has: an age, a date or a time; zero for "".
+func parseWhen(flag, s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	d, err := parseAge(flag, s)
+	if err != nil {
+		return time.Time{}, usagef("--%s %s: want an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z", flag, s)
+	}
+	return now.Add(-d), nil
+}
+
 // parseAge parses the age that a flag has: a duration, or a number of days or weeks.
 func parseAge(flag, s string) (time.Duration, error) {
 	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {

@@ -1,0 +1,139 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mend/change"
+)
+
+func ids(es []change.Entry) (all []string) {
+	for _, e := range es {
+		all = append(all, e.ID)
+	}
+	return all
+}
+
+// With any one event damaged, the entries that it is not about are listed, and the others are marked.
+func TestListDamaged(t *testing.T) {
+	dir := t.TempDir()
+	j := mustOpen(t, dir, Options{})
+	a := mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("a")}), change.Committed)
+	undo := mustFinish(t, j, mustBegin(t, j, change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}}, change.Op{Ref: partRef(1), Pre: image("a")}), change.Committed)
+	c := mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(2), Post: image("c")}), change.Conflicted)
+	if _, err := j.Resolve(c, "keep", ""); err != nil {
+		t.Fatal(err)
+	}
+	about := [][]string{1: {a.ID}, 2: {a.ID}, 3: {a.ID, undo.ID}, 4: {a.ID, undo.ID}, 5: {c.ID}, 6: {c.ID}, 7: {c.ID}}
+	values := make([][]byte, len(about))
+	for seq := 1; seq < len(about); seq++ {
+		v, ok, err := j.snap.get(bucketEvents, u64(uint64(seq)))
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		values[seq] = bytes.Clone(v)
+	}
+	mustClose(t, j)
+	file, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := 1; seq < len(about); seq++ {
+		bad := bytes.Clone(values[seq])
+		bad[50] ^= 1 // in its JSON
+		copied := t.TempDir()
+		if err := os.WriteFile(filepath.Join(copied, fileName), bytes.ReplaceAll(file, values[seq], bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := mustOpen(t, copied, Options{ReadOnly: true})
+		es, err := r.List(Query{})
+		if !errors.Is(err, ErrDamaged) || !slices.Equal(ids(es), []string{c.ID, undo.ID, a.ID}) {
+			t.Errorf("event %d: List returns %v, %v", seq, ids(es), err)
+			continue
+		}
+		for _, e := range es {
+			if marked := e.Damage != "" && e.State == change.Unknown; marked != slices.Contains(about[seq], e.ID) {
+				t.Errorf("event %d: %s is %s, damage %q", seq, e.ID, e.State, e.Damage)
+			}
+		}
+		if es, err := r.List(Query{State: change.Aborted}); !errors.Is(err, ErrDamaged) || len(es) != len(about[seq]) {
+			t.Errorf("event %d: a gap may fit any query: %v, %v", seq, ids(es), err)
+		}
+		if _, err := r.Verify(); !errors.Is(err, ErrDamaged) {
+			t.Errorf("event %d: Verify returns %v", seq, err)
+		}
+		if _, err := Open(copied, Options{}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("event %d: it is opened for writing: %v", seq, err)
+		}
+		for _, id := range []string{a.ID, undo.ID, c.ID} {
+			if _, err := r.Get(id); errors.Is(err, ErrDamaged) != slices.Contains(about[seq], id) {
+				t.Errorf("event %d: Get(%s) returns %v", seq, id, err)
+			}
+		}
+	}
+}
+
+func TestFilters(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC)
+	add := func(hour int, by *change.Actor, kind string, cause change.Cause, session string) string {
+		t.Helper()
+		j, err := Open(dir, Options{Actor: by, Now: func() time.Time { return start.Add(time.Duration(hour) * time.Hour) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mustClose(t, j)
+		p, s := newPlan(cause, change.Op{Ref: partRef(hour), Post: image("x")})
+		p.Session, s.Store.Kind = session, kind
+		e, err := j.Begin(p, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mustFinish(t, j, e, change.Committed).ID
+	}
+	found := func(class, rule string) []change.Finding {
+		return []change.Finding{{Rule: rule, Class: class, Count: 1}}
+	}
+	ann := &change.Actor{User: "ann", UID: 1000, Host: "box", Channel: change.ChannelPlugin, Agent: "opencode"}
+	bob := &change.Actor{User: "bob", UID: 0, Host: "box", Channel: change.ChannelCommand, Agent: "claude"}
+	a := add(1, ann, "sqlite", change.Cause{Kind: change.CauseScan, Findings: found("x", "R1"), Live: true, Folder: "/p"}, "s1")
+	b := add(2, bob, "lines", change.Cause{Kind: change.CauseScan, Findings: found("y", "R2"), Folder: "/p/q"}, "s2")
+	old := add(3, nil, "lines", change.Cause{Kind: change.CauseScan}, "s1")
+	undo := add(4, bob, "lines", change.Cause{Kind: change.CauseUndo, Entries: []uint64{2}}, "s2")
+	j := mustOpen(t, dir, Options{ReadOnly: true})
+	for name, c := range map[string]struct {
+		q    Query
+		want []string
+	}{
+		"all":       {Query{}, []string{undo, old, b, a}},
+		"state":     {Query{State: change.Aborted}, nil},
+		"in force":  {Query{InForce: true}, []string{old, a}},
+		"undone":    {Query{Undone: new(true)}, []string{b}},
+		"not":       {Query{Undone: new(false)}, []string{undo, old, a}},
+		"forgotten": {Query{Forgotten: true}, nil},
+		"since":     {Query{Since: start.Add(2 * time.Hour)}, []string{undo, old, b}},
+		"until":     {Query{Until: start.Add(2 * time.Hour)}, []string{a}},
+		"class":     {Query{Classes: []string{"y", "z"}}, []string{b}},
+		"rule":      {Query{Rules: []string{"R1"}}, []string{a}},
+		"session":   {Query{Session: "s1"}, []string{old, a}},
+		"sessions":  {Query{Sessions: map[string]bool{"s2": true}}, []string{undo, b}},
+		"folder":    {Query{Folder: "/p"}, []string{a}},
+		"agent":     {Query{Agent: "claude"}, []string{undo, old, b}},
+		"channel":   {Query{Channel: change.ChannelPlugin}, []string{a}},
+		"live":      {Query{Live: true}, []string{a}},
+		"user":      {Query{Actor: "ann"}, []string{a}},
+		"user@host": {Query{Actor: "bob@box"}, []string{undo, b}},
+		"uid":       {Query{Actor: "0"}, []string{undo, b}},
+		"nobody":    {Query{Actor: "-1"}, nil},
+		"several":   {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
+	} {
+		if es, err := j.List(c.q); err != nil || !slices.Equal(ids(es), c.want) {
+			t.Errorf("%s: %v, %v, want %v", name, ids(es), err, c.want)
+		}
+	}
+}
