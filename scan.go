@@ -111,6 +111,33 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 	})
 }
 
+// Broken yields those of the sessions that are broken, with what is broken. It reads only, one
+// session at a time: for a process that must leave the machine to others. Of a session that has
+// not changed since an earlier scan it reads only the stamp.
+func (c *Client) Broken(ctx context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis] {
+	return func(yield func(session.Head, []repair.Diagnosis) bool) {
+		s := c.newScan()
+		s.Start(ctx, c.scanSettings())
+		defer s.Save(ctx, false, nil)
+		for _, head := range heads {
+			e := c.examine(ctx, s, head)
+			if ctx.Err() != nil {
+				return
+			}
+			s.Add(head, e.result)
+			broken := slices.DeleteFunc(slices.Clone(e.Diagnoses), func(d repair.Diagnosis) bool { return d.Severity != repair.Broken })
+			if len(broken) > 0 && !yield(head, broken) {
+				return
+			}
+		}
+	}
+}
+
+// State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
+func (c *Client) State(ctx context.Context) (session.Stamp, error) {
+	return scanStore{c.store}.State(ctx)
+}
+
 // An examined session is a finding, with the result to be kept for later scans.
 type examined struct {
 	Finding

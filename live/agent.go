@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"mend/repair"
@@ -101,6 +102,12 @@ type Repairer interface {
 	// ProposeEdits plans the repair of what is broken in a session as edits of its next
 	// request. Nothing is written. The error says if that cannot be done.
 	ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error)
+	// State returns a stamp of the whole store, the zero stamp if that cannot be computed at
+	// once.
+	State(ctx context.Context) (session.Stamp, error)
+	// Broken yields those of the sessions that are broken, with what is broken. What has not
+	// changed since an earlier scan is not read again.
+	Broken(ctx context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis]
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)

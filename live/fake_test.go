@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -38,6 +39,8 @@ type fakeAgent struct {
 	records    []session.Record     // in place of stored
 	others     []session.Head       // of other sessions
 	edits      []repair.RequestEdit // what ProposeEdits returns
+	state      session.Stamp
+	broken     map[string][]repair.Diagnosis // by session
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {
@@ -169,6 +172,23 @@ func (f *fakeAgent) Trim(_ context.Context, _ string, r repair.TrimRequest) (str
 
 func (f *fakeAgent) LastUndone(context.Context, string) (bool, error) {
 	return f.undone, f.record("lastUndone")
+}
+
+func (f *fakeAgent) State(context.Context) (session.Stamp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state, nil
+}
+
+func (f *fakeAgent) Broken(_ context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis] {
+	_ = f.record("broken")
+	return func(yield func(session.Head, []repair.Diagnosis) bool) {
+		for _, head := range heads {
+			if broken := f.broken[head.ID]; broken != nil && !yield(head, broken) {
+				return
+			}
+		}
+	}
 }
 
 func (f *fakeAgent) Verified(version string) bool { return version != "9.9.9" }

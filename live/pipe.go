@@ -403,7 +403,8 @@ func NewLineReader(in io.Reader) *LineReader {
 	return &LineReader{s}
 }
 
-// next returns the next line, or [io.EOF] after the last.
+// next returns the next line, or [io.EOF] after the last. A member of another type than
+// expected, such as the model of a damaged prompt, is left out.
 func (r *LineReader) next() (l line, err error) {
 	if !r.scanner.Scan() {
 		if err := r.scanner.Err(); err != nil {
@@ -412,8 +413,12 @@ func (r *LineReader) next() (l line, err error) {
 		return l, io.EOF
 	}
 	text := strings.TrimSpace(r.scanner.Text())
-	if err := json.Unmarshal([]byte(text), &l); err != nil {
+	var other *json.UnmarshalTypeError
+	if err := json.Unmarshal([]byte(text), &l); err != nil && (!errors.As(err, &other) || other.Field == "") {
 		return l, fmt.Errorf("reading from the plugin: %w", err)
+	}
+	if l.Model != nil && l.Model.ProviderID == "" {
+		l.Model = nil
 	}
 	return l, nil
 }

@@ -172,6 +172,28 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// TestStrangeMembers checks that a member of another type, such as the model of a damaged prompt,
+// is left out of a line, and that the others are read.
+func TestStrangeMembers(t *testing.T) {
+	const text = `{"type":"question","id":1,"session":"ses_1","model":"anthropic/claude","agent":7,"named":true}
+{"type":"question","id":2,"session":"ses_1","model":{"providerID":"anthropic","modelID":5}}
+`
+	var got []Question
+	answer := make(chan Question, 2)
+	err := NewPipe(io.Discard).Serve(t.Context(), NewLineReader(strings.NewReader(text)), nil, func(_ context.Context, q Question) (Reply, error) {
+		answer <- q
+		return Reply{}, nil
+	})
+	for range 2 {
+		got = append(got, <-answer)
+	}
+	for _, q := range got {
+		if err != nil || q.Session.ID != "ses_1" || q.Agent != "" || q.Named && q.Model != nil {
+			t.Errorf("Serve = %v, question %+v, model %+v", err, q, q.Model)
+		}
+	}
+}
+
 // TestUnresponsivePlugin checks that a call ends with its context if the plugin reads
 // nothing or never answers.
 func TestUnresponsivePlugin(t *testing.T) {

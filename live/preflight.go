@@ -73,13 +73,23 @@ var (
 // nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.
 func (h *Hook) preflightNamed(ctx context.Context, q Question) (entry string, err error) {
-	idle := func(ctx context.Context) error {
-		if h.busy(ctx, q.Session) {
+	return h.preflight(ctx, session.Head{ID: q.Session.ID}, q, occasion{force: true, text: beforeRequestText}, h.whenIdle(q.Session))
+}
+
+// whenIdle returns a function that returns an error if the agent may be working in the session.
+func (h *Hook) whenIdle(s SessionRef) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if h.busy(ctx, s) {
 			return errWorking
 		}
 		return nil
 	}
-	return h.preflight(ctx, session.Head{ID: q.Session.ID}, q, true, idle)
+}
+
+// An occasion says how a session is repaired before a request.
+type occasion struct {
+	force bool                      // also if the newest answer seems to be in the making
+	text  func(entry string) string // of the toast; nil if the agent has no screen and no other plugins yet
 }
 
 // preflightStored is [Hook.preflightNamed] for the sessions of a directory that were updated
@@ -98,7 +108,7 @@ func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question)
 		}
 		one := q
 		one.Session.ID, one.Deadline = head.ID, time.Until(end)
-		if _, err := h.preflight(ctx, head, one, false, func(context.Context) error { return nil }); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
+		if _, err := h.preflight(ctx, head, one, occasion{}, func(context.Context) error { return nil }); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -106,7 +116,7 @@ func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question)
 }
 
 // preflight repairs one session. idle returns an error if the agent may be working in it.
-func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, force bool, idle func(context.Context) error) (entry string, err error) {
+func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, o occasion, idle func(context.Context) error) (entry string, err error) {
 	if !h.store.Verified(q.Version) {
 		return "", fmt.Errorf("%w: %q", ErrUnverified, q.Version)
 	}
@@ -138,11 +148,11 @@ func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, for
 			return ErrTooLate
 		}
 		if !begun {
-			begun, end = true, h.begin(ctx, q.Session, force) // an agent that starts has no screen and no other plugins yet
+			begun, end = true, h.begin(ctx, q.Session, o.text != nil)
 		}
 		return nil
 	}
-	req := h.complete(repair.Request{Except: h.opt.Disabled, Force: force})
+	req := h.complete(repair.Request{Except: h.opt.Disabled, Force: o.force})
 	if q.Version != "" {
 		req.Version = q.Version
 	}
@@ -159,8 +169,8 @@ func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, for
 		return "", nil
 	}
 	h.countRepaired(log, entry, result)
-	if force { // the screen is there
-		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, beforeRequestText(entry), VariantSuccess, resultTime})
+	if o.text != nil {
+		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, o.text(entry), VariantSuccess, resultTime})
 	}
 	return entry, nil
 }

@@ -138,6 +138,11 @@ func beforeRequestText(entry string) string {
 	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }
 
+// foundText is of a session in which mend found the damage before a prompt.
+func foundText(entry string) string {
+	return fmt.Sprintf("Repaired before your next prompt. Undo: mend undo %s", entry)
+}
+
 func requestRepairedText(session string) string {
 	return "The stored session stays as it is. To fix it: mend repair " + session
 }

@@ -18,6 +18,7 @@ import (
 
 	"mend"
 	"mend/agent"
+	"mend/config"
 	"mend/internal/ownfile"
 	"mend/live"
 )
@@ -165,6 +166,9 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		children := live.NewChildWatch(h.hook, live.ChildOptions{After: time.Duration(h.config.StuckAfter) * time.Second, Action: h.config.StuckAction})
 		accept, activity = append(accept, children.Accept), children.ActivityInterval()
 		work.Go(func() { children.Run(watching) })
+	}
+	if h.config.Preflight == config.PreflightRepair && !hello.Once {
+		work.Go(func() { h.hook.WatchStore(watching, hello.Directory) })
 	}
 	ended := make(chan error, 1)
 	answer := h.questions(ctx, pipe, w, guard, activity)

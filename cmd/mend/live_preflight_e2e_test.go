@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"mend"
 	"mend/internal/damage"
@@ -77,6 +80,81 @@ func TestLivePreflight(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestLivePreflightUnnamed damages sessions of a running server that has the plugin, and sends
+// prompts that name no model. OpenCode then reads the session before it asks the plugin, if it
+// has kept no model with it (those of older versions), and answers with HTTP 500 without an
+// event. Mend sees the damage in the store, so the next prompt is answered.
+func TestLivePreflightUnnamed(t *testing.T) {
+	storetest.InTurn(t, 1)
+	t.Parallel()
+	for n, version := range []string{"1.18.34", "1.2.27"} {
+		if !*everything && n > 0 {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			exe, err := opencode.Install(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api := endpoint.New(uniqueAnswer)
+			t.Cleanup(api.Close)
+			h := opencode.New(t, exe, api, true)
+			installPlugin(t, h)
+			configure(t, h, `{"preflightMs": 20000}`)
+			fixture := 2 - n
+			server := h.ServeStores(fixtures[fixture])
+			failed := 0
+			for k, c := range slices.DeleteFunc(slices.Clone(damage.Table), func(c damage.Kind) bool {
+				return c.Want[fixture] != opencode.Dead || damage.AddsFile(c.Name)
+			}) {
+				if !*everything && k%15 != 2 {
+					continue
+				}
+				t.Run(c.Name, func(t *testing.T) {
+					ts := newTestStore(t, fixture)
+					damage.Edit(ts, ts.path, ts.session, c.Apply)
+					forgetModel(t, ts.path)
+					repairs := countRepaired(h)
+					r, err := server.Try(ts.data)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.Verdict == opencode.Alive {
+						return
+					}
+					failed++
+					waitFor(t, "a repair", func() bool { return countRepaired(h) > repairs })
+					if r = server.TryAgain(); r.Verdict == opencode.Alive {
+						return
+					}
+					time.Sleep(5 * time.Second) // 1.2.27 copies the model of a damaged prompt into the next one; mend waits until the store is quiet
+					if r = server.TryAgain(); r.Verdict == opencode.Alive {
+						return
+					}
+					t.Errorf("the next prompt = %s; reply:\n%.300s", r.Verdict, r.Output)
+				})
+			}
+			if failed == 0 {
+				t.Error("no prompt failed before the plugin was asked")
+			}
+		})
+	}
+}
+
+// forgetModel removes the model that OpenCode 1.17 and later keep with a session.
+func forgetModel(t *testing.T, path string) {
+	t.Helper()
+	db, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Exec("UPDATE session SET model = NULL") // older ones have no such column
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
