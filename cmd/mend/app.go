@@ -72,7 +72,9 @@ Run "mend" without a command to see the current status.`,
 			return a.status(cmd.Context())
 		},
 	}
-	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
+	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
+	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // as other programs have it
+	_ = root.Flags().MarkHidden("v")
 	a.opt.Agents, a.findServers = agents, findServers
 	a.opt.Version, a.opt.Note = version(), a.printNote
 	a.opt.Writing = func() func() {

@@ -50,6 +50,9 @@ func (a *app) newestRepair(what string, wanted func(change.Entry) bool) (change.
 			return e, nil
 		}
 	}
+	if len(es) == 0 {
+		what = "no repairs yet"
+	}
 	return change.Entry{}, fmt.Errorf("%w: %s", mend.ErrNothingToDo, what)
 }
 

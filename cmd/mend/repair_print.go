@@ -28,7 +28,7 @@ func (a *app) printProposal(p proposal, verbose bool) {
 		}
 	case len(fixed) > 0:
 		a.printFact("wrong", summary(fixed, faultOf))
-		a.printFact("fix", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }))
+		a.printFact("fix", counted(fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }, "%[2]s (cures %[1]d findings)")) // one change may cure several
 		a.printFact("lost", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Loses) }))
 	}
 	if r := p.result; r.SentAfter > r.SentBefore {
@@ -86,6 +86,11 @@ func sentence(s string) string { return strings.TrimSuffix(oneLine(s, 500), ".")
 
 // summary returns the texts of the diagnoses, each once with its number, without empty ones.
 func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
+	return counted(ds, text, "%[1]d × %[2]s")
+}
+
+// counted is summary with a format for the number and the text of several.
+func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format string) []string {
 	var texts []string
 	numbers := map[string]int{}
 	for _, d := range ds {
@@ -99,7 +104,7 @@ func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string
 	}
 	for i, t := range texts {
 		if n := numbers[t]; n > 1 {
-			texts[i] = fmt.Sprintf("%d × %s", n, t)
+			texts[i] = fmt.Sprintf(format, n, t)
 		}
 	}
 	return texts

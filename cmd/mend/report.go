@@ -198,9 +198,22 @@ func storedText(ctx context.Context, c *mend.Client, e change.Entry) string {
 	return "Whether the records still hold what the repair wrote is not known."
 }
 
+// agentText returns the agent and its newest version in the store, and as which version it is
+// checked if that is another one.
+func agentText(c *mend.Client) string {
+	text := agentOf(c.Store())
+	if v := c.AgentVersion(); v != "" {
+		text += " " + v
+	}
+	if p := c.Profile(); p != "" && p != c.AgentVersion() {
+		text += ", checked as " + p + " builds requests"
+	}
+	return text
+}
+
 // examineForReport collects what is known about a session now.
 func (a *app) examineForReport(ctx context.Context, c *mend.Client, head session.Head) (report.Source, error) {
-	s := report.Source{Program: a.programText(), Agent: agentOf(c.Store()) + " " + c.Profile(), Layout: c.Store().Kind, Head: head}
+	s := report.Source{Program: a.programText(), Agent: agentText(c), Layout: c.Store().Kind, Head: head}
 	for f := range c.Scan(ctx, []session.Head{head}) {
 		if f.Err != nil {
 			return s, f.Err

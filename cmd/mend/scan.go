@@ -223,7 +223,7 @@ func (r *scanReport) add(f mend.Finding) {
 	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
 	case r.asJSON:
 		r.json = append(r.json, findingJSON(f))
-	case r.flags.all || severity != 0 && (severity <= repair.Latent || r.named):
+	case r.flags.all || r.named || severity != 0 && severity <= repair.Latent:
 		r.shown = append(r.shown, f)
 	}
 }
@@ -398,10 +398,13 @@ func (r *scanReport) printSummary() {
 	if r.flags.here {
 		words = append(words, "--here")
 	}
+	if r.flags.since != "" {
+		words = append(words, "--since", r.flags.since)
+	}
 	switch {
 	case r.damaged != nil: // nothing can be repaired
 	case s.Broken > s.Failed:
-		r.say("Next: run %s to preview and fix them (asks first).", command(r.cmdline(words...)))
+		r.say("Next: run %s to preview and fix %s (asks first).", command(r.cmdline(words...)), map[bool]string{true: "it", false: "them"}[s.Broken-s.Failed == 1])
 	case r.fixable > 0 && s.Broken == 0:
 		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline(append(words, "--latent")...)))
 	}

@@ -278,10 +278,10 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 		left = append(left, text)
 	}
 	for _, g := range s.GivenUp {
-		left = append(left, fmt.Sprintf("%s: %s", escape(g.Session), oneLine(g.Why, 300)))
+		left = append(left, fmt.Sprintf("%s: %s. To try: %s", escape(g.Session), oneLine(g.Why, 300), a.cmdline("repair", g.Session)))
 	}
 	if len(left) > 0 {
-		rows = append(rows, textRow{"Given up", strings.Join(left, "\n")})
+		rows = append(rows, textRow{"Left alone", strings.Join(left, "\n")})
 	}
 	for _, note := range s.Settings {
 		rows = append(rows, textRow{"Settings", escape(note)})

@@ -352,7 +352,8 @@ func (b *uiBackend) repairChange(root string, p proposal, req repair.Request) (c
 	if files := plannedUserFiles(p); len(files) > 0 {
 		ch.Question = fmt.Sprintf("Repair %s, and move %s of yours out of the agent's sight?", name, count(len(files), "file"))
 	}
-	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s. u undoes it.")
+	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s.")
+	ch.Hint = "u undoes it."
 	ch.Next = func(ctx context.Context) (ui.Change, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -389,7 +390,11 @@ func (b *uiBackend) applier(root string, p change.Plan, done string) func(contex
 func (b *uiBackend) Newest(_ context.Context, s ui.Session, undone bool) (string, error) {
 	es, err := b.opt.Log(journal.Query{Session: s.ID, State: change.Committed})
 	for _, e := range es {
-		if isRepair(e) && e.Store.Root == s.Store && !e.Forgotten && (e.UndoneBy != "") == undone {
+		switch {
+		case e.Store.Root != s.Store:
+		case undone && undoInForce(e): // the repair that was undone last
+			return journal.IDOf(e.Cause.Entries[len(e.Cause.Entries)-1]), err
+		case !undone && inForce(e):
 			return e.ID, err
 		}
 	}
@@ -401,27 +406,22 @@ func (b *uiBackend) Newest(_ context.Context, s ui.Session, undone bool) (string
 	return "", err
 }
 
-// isRepair reports whether an entry is a repair, not an undo or a redo of one.
-func isRepair(e change.Entry) bool {
-	return e.Cause.Kind != change.CauseUndo && e.Cause.Kind != change.CauseRedo
-}
-
 // Undo implements [ui.Backend].
 func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(id, "Undo", "Restored as %s. R applies the repair again.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+	return b.revert(id, "Undo", "Restored as %s.", "R applies the repair again.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
 		return c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
 	})
 }
 
 // Redo implements [ui.Backend].
 func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(id, "Redo", "Applied again as %s. u undoes it.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+	return b.revert(id, "Redo", "Applied again as %s.", "u undoes it.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
 		return c.ProposeRedo(ctx, e.ID, false)
 	})
 }
 
 // revert plans the undo or the redo of a repair, in the store that the journal names.
-func (b *uiBackend) revert(id, verb, done string, propose func(*mend.Client, change.Entry) (change.Plan, error)) (ui.Change, error) {
+func (b *uiBackend) revert(id, verb, done, hint string, propose func(*mend.Client, change.Entry) (change.Plan, error)) (ui.Change, error) {
 	e, _, err := b.opt.Show(id)
 	if err != nil {
 		return ui.Change{}, err
@@ -442,7 +442,7 @@ func (b *uiBackend) revert(id, verb, done string, propose func(*mend.Client, cha
 	})
 	return ui.Change{
 		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, count(len(p.Ops), "record")),
-		Lines:    lines, Apply: b.applier(e.Store.Root, p, done),
+		Lines:    lines, Apply: b.applier(e.Store.Root, p, done), Hint: hint,
 	}, err
 }
 

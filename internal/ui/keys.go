@@ -22,9 +22,9 @@ var (
 	keyOpen     = bind("Enter", "open", "enter")
 	keyBack     = bind("Esc", "back", "esc", "backspace")
 	keyFilter   = bind("/", "filter", "/")
-	keyPane     = bind("Tab", "next pane", "tab", "right")
+	keyPane     = bind("Tab", "pane", "tab", "right")
 	keyPaneBack = bind("Shift+Tab", "pane before", "shift+tab", "left")
-	keyNext     = bind("n", "next broken block", "n")
+	keyNext     = bind("n", "next ▲", "n")
 	keyRepair   = bind("r", "repair", "r")
 	keyUndo     = bind("u", "undo", "u")
 	keyRedo     = bind("R", "redo", "R")
@@ -37,7 +37,7 @@ var (
 	keyNo       = bind("n", "no", "n", "esc", "q")
 )
 
-// shortHelp returns the keys that the last line shows.
+// shortHelp returns the keys that the last line shows. The last of them is shown always.
 func (m *model) shortHelp() []key.Binding {
 	switch {
 	case m.asking != nil:
@@ -51,7 +51,7 @@ func (m *model) shortHelp() []key.Binding {
 	case m.at == atText:
 		return []key.Binding{keyUp, keyDown, keyBack}
 	}
-	return []key.Binding{keyOpen, keyFilter, keyRepair, keyUndo, keyJournal, keyExplain, keyHelp, keyQuit}
+	return []key.Binding{keyOpen, keyFilter, keyRepair, keyUndo, keyJournal, keyExplain, keyQuit, keyHelp}
 }
 
 // helpRows are the rows of the help: keys, and what they do.
@@ -61,7 +61,11 @@ func helpRows() [][2]string {
 		keyOpen, keyBack, keyUp, keyDown, keyPageUp, keyPageDown, keyFirst, keyLast, keyFilter, keyPane, keyPaneBack, keyNext,
 		keyRepair, keyUndo, keyRedo, keyJournal, keyExplain, keyScan, keyHelp, keyQuit,
 	} {
-		rows = append(rows, [2]string{b.Help().Key, b.Help().Desc})
+		does := b.Help().Desc
+		if b.Help() == keyNext.Help() {
+			does = "next broken block (▲)"
+		}
+		rows = append(rows, [2]string{b.Help().Key, does})
 	}
 	return rows
 }
@@ -75,7 +79,9 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		return m.pressAsking(k)
 	case m.filter.typing:
 		return m.pressFilter(k)
-	case m.scroll(k):
+	}
+	m.message = "" // the user has gone on
+	if m.scroll(k) {
 		return nil
 	}
 	switch {

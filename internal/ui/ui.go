@@ -48,6 +48,9 @@ type Change struct {
 	Lines    []string // what it changes
 	// Apply makes the change and says in a sentence what was done.
 	Apply func(ctx context.Context) (string, error)
+	// Hint is a sentence about a key that reverts the change. It is shown after Apply, while the
+	// session that was selected then still is.
+	Hint string
 	// Next returns the change to ask about after Apply, without an Apply if there is none. It
 	// may be nil.
 	Next func(ctx context.Context) (Change, error)
@@ -133,6 +136,8 @@ type model struct {
 	closing bool    // the user wants to leave
 	message string  // the last result
 	failed  bool    // the message is an error
+	next    string  // a sentence behind the message while nextFor is selected
+	nextFor sessionKey
 
 	sessions []Session // the worst first
 	known    map[sessionKey]Session
@@ -177,9 +182,9 @@ type (
 		err    error
 	}
 	appliedMsg struct {
-		text string
-		next Change
-		err  error
+		text, hint string
+		next       Change
+		err        error
 	}
 	examinedMsg struct {
 		session Session
@@ -248,7 +253,15 @@ func (m *model) start(what string, work func(context.Context) tea.Msg) tea.Cmd {
 	}
 }
 
-func (m *model) say(text string) { m.message, m.failed = text, false }
+func (m *model) say(text string) { m.message, m.failed, m.next = text, false, "" }
+
+// hint returns the hint of the change that was made, while its key would revert that.
+func (m *model) hint() string {
+	if s, ok := m.selected(); !ok || m.next == "" || m.failed || s.key() != m.nextFor || m.at != atSessions && m.at != atDetail {
+		return ""
+	}
+	return " " + m.next
+}
 
 // finish reports whether work was done, and shows the error if not.
 func (m *model) finish(err error) bool {
@@ -298,6 +311,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case examinedMsg:
 		if m.finish(msg.err) {
 			m.addSessions([]Session{msg.session})
+			if m.hint() == "" && m.message != "" && m.next != "" { // it has moved in the list: stay with it
+				if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return s.key() == m.nextFor }); i >= 0 {
+					m.list.at = i
+				}
+			}
 		}
 	case journalDone:
 		if m.finish(msg.err) {
@@ -433,7 +451,7 @@ func (m *model) apply() tea.Cmd {
 		if err == nil && c.Next != nil {
 			next, err = c.Next(ctx)
 		}
-		return appliedMsg{text, next, err}
+		return appliedMsg{text, c.Hint, next, err}
 	})
 	m.writing = cmd != nil
 	return cmd
@@ -442,13 +460,14 @@ func (m *model) apply() tea.Cmd {
 // applied shows what became of a change, and examines the session again.
 func (m *model) applied(msg appliedMsg) tea.Cmd {
 	m.writing = false
+	s, ok := m.selected()
 	if m.finish(msg.err); msg.err == nil {
 		m.say(msg.text)
+		m.next, m.nextFor = msg.hint, s.key()
 	}
 	if msg.next.Apply != nil {
 		m.ask(msg.next)
 	}
-	s, ok := m.selected()
 	examine := func() tea.Msg { // also if Esc ends what is read for the screen
 		found, err := m.backend.Examine(m.ctx, s)
 		return examinedMsg{found, err}

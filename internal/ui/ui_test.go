@@ -24,6 +24,7 @@ type fakeBackend struct {
 	notes    []string
 	applied  []string
 	fail     error
+	heals    bool // a repair makes a session healthy, which moves it in the list
 }
 
 func (b *fakeBackend) Scan(_ context.Context, report func(Progress)) error {
@@ -56,7 +57,7 @@ func (b *fakeBackend) Detail(_ context.Context, s Session) (Detail, error) {
 }
 
 func (b *fakeBackend) change(name string) (Change, error) {
-	return Change{Question: name + "?", Lines: []string{"  ~ change part prt_1"}, Apply: func(context.Context) (string, error) {
+	return Change{Question: name + "?", Lines: []string{"  ~ change part prt_1"}, Hint: "u undoes it.", Apply: func(context.Context) (string, error) {
 		b.applied = append(b.applied, name)
 		return name + " is done.", b.fail
 	}}, b.fail
@@ -66,7 +67,17 @@ func (b *fakeBackend) Repair(_ context.Context, s Session) (Change, error) {
 	if s.Severity == "healthy" {
 		return Change{Question: "There is nothing to repair."}, nil
 	}
-	return b.change("repair " + s.ID)
+	c, err := b.change("repair " + s.ID)
+	apply := c.Apply
+	c.Apply = func(ctx context.Context) (string, error) {
+		for i := range b.sessions {
+			if o := &b.sessions[i]; b.heals && o.key() == s.key() {
+				o.Severity, o.Class, o.Rank = "healthy", "", 5000
+			}
+		}
+		return apply(ctx)
+	}
+	return c, err
 }
 
 func (b *fakeBackend) Newest(_ context.Context, s Session, undone bool) (string, error) {
@@ -345,5 +356,29 @@ func TestResize(t *testing.T) {
 				d.check()
 			}
 		}
+	}
+}
+
+// TestHint checks that a message about a key is true: after a repair has moved the session in the
+// list, u undoes that repair; and a message goes when the user does.
+func TestHint(t *testing.T) {
+	b := &fakeBackend{sessions: fakeSessions(20), heals: true}
+	d := newDriver(t, b, 80, 24)
+	d.press("r", "y")
+	repaired := strings.TrimPrefix(b.applied[0], "repair ")
+	if s, _ := d.m.selected(); s.ID != repaired || !strings.Contains(d.screen(), "repair "+repaired+" is done. u undoes it.") {
+		t.Fatalf("after the repair of %s %s is selected:\n%s", repaired, s.ID, d.screen())
+	}
+	d.press("u")
+	if want := "undo newest of " + repaired; !strings.Contains(d.screen(), want) {
+		t.Errorf("u does not ask %q:\n%s", want, d.screen())
+	}
+	d.press("y", "up")
+	if strings.Contains(d.screen(), "is done") {
+		t.Errorf("the message of a change stays when the user has gone on:\n%s", d.screen())
+	}
+	d.press("/", "broken", "enter", "r", "y") // the filter hides what was repaired
+	if !strings.Contains(d.screen(), "is done.") || strings.Contains(d.screen(), "u undoes it") {
+		t.Errorf("the hint is about another session than the selected one:\n%s", d.screen())
 	}
 }

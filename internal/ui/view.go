@@ -165,7 +165,7 @@ func (m *model) status() string {
 		parts = append(parts, m.running+" …")
 	}
 	if m.message != "" && m.asking == nil {
-		parts = append(parts, clean(m.message))
+		parts = append(parts, clean(m.message+m.hint()))
 	} else if notes := m.backend.Notes(); len(notes) > 0 && len(parts) == 0 {
 		parts = append(parts, "note: "+clean(notes[len(notes)-1]))
 	}
@@ -184,20 +184,21 @@ func (m *model) status() string {
 	return line
 }
 
-// keys returns the last line. Keys that do not fit are left out; the help has all.
+// keys returns the last line. Keys that do not fit before the last are left out; the help has all.
 func (m *model) keys() string {
-	var line string
+	var items []string
 	for _, b := range m.shortHelp() {
-		item := b.Help().Key + " " + b.Help().Desc
-		if line != "" {
-			item = "  " + item
-		}
-		if ansi.StringWidth(line+item) > m.width {
+		items = append(items, b.Help().Key+" "+b.Help().Desc)
+	}
+	last := items[len(items)-1]
+	line, room := "", m.width-ansi.StringWidth(last)
+	for _, item := range items[:len(items)-1] {
+		if item += "  "; ansi.StringWidth(line+item) > room {
 			break
 		}
 		line += item
 	}
-	return faint.Render(line)
+	return faint.Render(m.cut(line + last))
 }
 
 func helpText() []string {

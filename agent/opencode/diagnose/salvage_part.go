@@ -198,7 +198,7 @@ func (g recordContext) giveUpPart() []fix {
 	const what = "The contents of the part."
 	fixes := []fix{
 		removal(g.p.Ref, "The part is removed.", what),
-		{text: "A synthetic text replaces the part.", loses: what, edit: func(d *draft) error {
+		{text: "The unreadable part becomes a text, marked synthetic.", loses: what, edit: func(d *draft) error {
 			return rewrite(g.newText(d.texts.placeholder))(d)
 		}},
 		{text: "A step-start marker replaces the part.", loses: what, edit: func(d *draft) error {
