@@ -147,11 +147,33 @@ func TestAskStale(t *testing.T) {
 		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, exitConflict, "the undo migeji was made"},
 		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, exitConflict, `repairing "A title": mend changed the session meanwhile: the undo goqare was made`},
 		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, exitDone, ""},
+		{"trim", nil, []string{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, [][]string{{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, {"undo"}}, exitConflict, "the undo goqare was made"},
+		{"resolve", nil, []string{"resolve", "qevajo", "--back"}, [][]string{{"resolve", "qevajo", "--keep"}}, exitConflict, "repair qevajo was resolved"},
+		{"resolve, keep", nil, []string{"resolve", "qevajo", "--keep"}, [][]string{{"resolve", "qevajo", "--keep"}}, exitRefused, "not in conflict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ts := newTestStore(t, 0)
-			ts.damage(ts.kind("blank answer"))
-			other := ts.copySession(1, "Add dark mode")
+			ts := newTestStore(t, map[bool]int{true: 2}[c.args[0] == "trim"])
+			other := ""
+			switch c.args[0] {
+			case "trim":
+				ts.damage(ts.kind("long outputs"))
+			case "resolve":
+				ts.damage(ts.kind("blank answer"))
+				dead := false
+				_ = repairWith(ts.path, ts.journal, ts.session, func(call string) error {
+					if dead = dead || strings.HasPrefix(call, "commit finish"); dead {
+						return errors.New("killed")
+					}
+					return nil
+				})
+				damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, "changed by hand"))
+				if code, out := ts.mend("recover"); code != exitConflict {
+					t.Fatal(out)
+				}
+			default:
+				ts.damage(ts.kind("blank answer"))
+				other = ts.copySession(1, "Add dark mode")
+			}
 			expand := func(words []string) (all []string) {
 				for _, w := range words {
 					all = append(all, strings.NewReplacer("SESSION", ts.session, "OTHER", other).Replace(w))
@@ -179,10 +201,11 @@ func TestAskStale(t *testing.T) {
 			if code := a.report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
 				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, c.want, c.says, &out, &errs)
 			}
-			if same := maps.Equal(between, ts.snapshot()); same != (c.want == exitConflict) {
+			if same := maps.Equal(between, ts.snapshot()); same != (c.want != exitDone) {
 				t.Errorf("the store is as the other mend left it: %t", same)
 			}
-			if _, log := ts.mend("log"); c.want == exitConflict && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
+			// The one of resolve is in conflict before, and its resolution is no entry.
+			if _, log := ts.mend("log"); c.want != exitDone && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
 				t.Errorf("the log has another entry:\n%s", log)
 			}
 		})

@@ -358,7 +358,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 	var failed error
 	all, quit := false, false
 	todo := len(nonEmptyPlans(r.proposals))
-	for _, p := range r.proposals {
+	for i, p := range r.proposals {
 		if quit {
 			r.keep(p)
 			continue
@@ -374,6 +374,9 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 				key, err = "q", nil
 			}
 			if err != nil {
+				for _, rest := range r.proposals[i:] {
+					r.keep(rest)
+				}
 				return err
 			}
 			all, quit = all || key == "a", key == "q"

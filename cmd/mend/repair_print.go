@@ -48,14 +48,18 @@ func (a *app) printProposal(p proposal, verbose bool) {
 	a.printf("\n")
 }
 
-// printFact prints a line that begins with a label. What does not fit is counted. A fact without
-// items is nothing.
+// printFact prints a line that begins with a label. Items that do not fit are counted, except the
+// first, which is wrapped. A fact without items is nothing.
 func (a *app) printFact(label string, items []string) {
 	const indent = "         "
 	if len(items) == 0 {
 		items = []string{"nothing"}
 	}
-	a.printf("  %-5s  %s\n", label, fitItems(items, a.width-len(indent)))
+	text := fitItems(items, a.width-len(indent))
+	if a.width > 0 {
+		text = indentWrapped(text, len(indent), a.width)
+	}
+	a.printf("  %-5s  %s\n", label, text)
 }
 
 // printLeft prints what a repair leaves, a line for each severity.
@@ -111,7 +115,7 @@ func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format s
 }
 
 // fitItems joins items to a line of at most width columns, or of any length if width is not
-// positive. Items that do not fit are counted.
+// positive. Items that do not fit are counted; the first is there in any case.
 func fitItems(items []string, width int) string {
 	for n := len(items); n > 0; n-- {
 		line, more := strings.Join(items[:n], " · "), ""
@@ -119,9 +123,6 @@ func fitItems(items []string, width int) string {
 			more = fmt.Sprintf(" · %d more (-v)", rest)
 		}
 		if width <= 0 || n == 1 {
-			if width > 0 {
-				line = cutLine(line, width-len(more))
-			}
 			return line + more
 		}
 		if cutLine(line+more, width) == line+more {
