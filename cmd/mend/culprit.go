@@ -65,9 +65,9 @@ func (e *noCulpritError) hint() string {
 
 // findCulprit returns the session that the error came from, with the reading of the error that
 // fits it, and its store. If that is not certain it asks. If no session fits, it offers those that
-// are broken. If none is, it may be one of a
-// store that cannot be read: then the error is that of the store, or unread, which is that of the
-// stores that could not be opened.
+// are broken. If none is, or no user can be asked, it may be one of a store that cannot be read:
+// then the error is that of the store, or unread, which is that of the stores that could not be
+// opened.
 func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Client, err error) {
 	var found []mend.Culprit
 	var heads []session.Head
@@ -98,7 +98,11 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 			stores[x.Session.ID] = c
 		}
 	}
-	if len(found) == 0 && unread != nil {
+	guessed := len(found) > 0 && found[0].Match.Degree == repair.IsBroken && (!a.canAsk || a.asJSON)
+	if unread != nil && (len(found) == 0 || guessed) { // the session may be in that store
+		if guessed {
+			a.listCulprits(found, a.culpritRows(found))
+		}
 		return x, nil, unread
 	}
 	missing := missingSession(readings, heads)

@@ -151,7 +151,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		if a := sb.sh(command); a.code != 0 {
 			sb.Errorf("%s: %s: %s", place, command, a.err)
 		}
-		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install", "--yes"}, {"plugin", "install", "--project"}, {"config"}, {"log"}} {
+		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install", "--yes"}, {"plugin", "install", "--yes", "--project"}, {"config"}, {"log"}} {
 			if a := sb.runInProcess(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the intruder is not a journal
 				sb.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
 			}
