@@ -452,7 +452,7 @@ func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
 	list := make([]ui.Entry, len(es))
 	for i, e := range es {
 		list[i] = ui.Entry{
-			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), causeText(e), count(len(e.Ops), "record"))),
+			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), oneLine(cmp.Or(strings.TrimSpace(e.Cause.Title), e.Session), 24), causeText(e), count(len(e.Ops), "record"))),
 		}
 	}
 	return list, err

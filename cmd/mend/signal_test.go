@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+
+	"mend/txn"
+)
+
+// TestInterrupted checks what is said after a signal: what the command has changed, and no more.
+func TestInterrupted(t *testing.T) {
+	opened := func(err error) func(*changes) {
+		return func(c *changes) {
+			_ = c.apply(func() error {
+				c.open.Store(true)
+				return err
+			})
+		}
+	}
+	for _, row := range []struct {
+		name string
+		do   func(*changes)
+		want string
+	}{
+		{"only read", func(*changes) {}, "interrupted: nothing was changed"},
+		{"a plan that was applied", opened(nil), `interrupted: 1 change was made before, which "mend log" lists; nothing else was changed`},
+		{"a plan that was not applied", opened(errors.New("conflict")), "interrupted: nothing was changed"},
+		{"a plan whose outcome is not known", opened(&txn.PendingError{}), "interrupted: the change in progress was completed or rolled back"},
+		{"another change of the journal", func(c *changes) { c.open.Store(true) }, "interrupted: the change in progress was completed or rolled back"},
+	} {
+		var c changes
+		row.do(&c)
+		if got := (&signalError{syscall.SIGINT, &c}).Error(); got != row.want {
+			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+}
