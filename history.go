@@ -35,7 +35,7 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 			}
 			p.Undecided = append(p.Undecided, l.Entry.Dir)
 		}
-		if err := c.checkSeen(j, p); err != nil {
+		if err := checkSeen(j, c.store.ID(), p); err != nil {
 			return err
 		}
 		c.cache().Forget(p.Session)
@@ -63,11 +63,11 @@ func (e *StaleError) Error() string {
 
 // checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
 // was made.
-func (c *Client) checkSeen(j *journal.Journal, p change.Plan) error {
+func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 	if p.Seen == nil {
 		return nil
 	}
-	e, found, err := j.ChangedSince(*p.Seen, c.store.ID(), p.Session)
+	e, found, err := j.ChangedSince(*p.Seen, store, p.Session)
 	if found {
 		err = &StaleError{e}
 	}
@@ -90,7 +90,7 @@ func (c *Client) seen() *uint64 {
 // new states. If there are none, which is usual, nothing is written. The error is a
 // [txn.UndecidedError] with the entries whose outcome could not be found out.
 func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
-	pending, err := c.Pending()
+	pending, err := c.Pending(ctx)
 	if err != nil || len(pending) == 0 {
 		return nil, err
 	}
@@ -102,15 +102,15 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 }
 
 func (c *Client) recover(ctx context.Context, j *journal.Journal, st txn.Store) ([]change.Entry, error) {
-	id := c.store.ID()
-	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
+	pending, err := j.List(journal.Query{State: change.Pending})
 	if err != nil {
 		return nil, err
 	}
+	pending = c.owned(ctx, pending)
 	for _, e := range pending {
 		c.cache().Forget(e.Session)
 	}
-	return txn.Recover(ctx, j, st, id)
+	return txn.Recover(ctx, j, st, c.store.ID(), pending)
 }
 
 // CleanUp removes files that a crash left beside the store and the journal and that no
@@ -131,9 +131,8 @@ func (c *Client) CleanUp(ctx context.Context) error {
 }
 
 // Pending lists the entries of this store whose outcome a crash left open.
-func (c *Client) Pending() ([]change.Entry, error) {
-	id := c.store.ID()
-	return c.opt.Log(journal.Query{Store: &id, State: change.Pending})
+func (c *Client) Pending(ctx context.Context) ([]change.Entry, error) {
+	return c.log(ctx, journal.Query{State: change.Pending})
 }
 
 // Abandoned lists the paths below the store that changes of another journal have staged:
@@ -152,9 +151,8 @@ func (c *Client) Abandoned() (found []string, err error) {
 }
 
 // Conflicted lists the entries of this store with a conflict that is not resolved.
-func (c *Client) Conflicted() ([]change.Entry, error) {
-	id := c.store.ID()
-	return c.opt.Log(journal.Query{Store: &id, State: change.Conflicted})
+func (c *Client) Conflicted(ctx context.Context) ([]change.Entry, error) {
+	return c.log(ctx, journal.Query{State: change.Conflicted})
 }
 
 // An UndoRequest says what to undo: the entry ID, or all repairs of Session that are not
@@ -204,11 +202,11 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 			}
 			r.Session = h.ID
 		}
-		id := c.store.ID()
-		es, err := j.List(journal.Query{Store: &id, Session: r.Session, State: change.Committed, InForce: true})
+		es, err := j.List(journal.Query{Session: r.Session, State: change.Committed, InForce: true})
 		if err != nil {
 			return nil, err
 		}
+		es = c.owned(ctx, es)
 		if len(es) == 0 {
 			return nil, fmt.Errorf("undoing the repairs of session %s: %w: all are undone already", r.Session, ErrNothingToDo)
 		}
@@ -232,7 +230,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
 	lists, version := make([][]change.Op, len(es)), ""
 	for i, e := range es {
-		if !e.Store.Same(c.store.ID()) {
+		if !c.Owns(ctx, e) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
 		}
 		ops, err := j.Ops(e)
@@ -360,17 +358,14 @@ const (
 
 // ProposeResolve plans the decision on an entry that is in conflict, or whose outcome
 // [Client.Recover] could not find out. It reads only. The plan is empty if the decision changes
-// nothing, as Keep. [Client.GiveUp] is called before the plan is applied, and [Client.Resolve]
+// nothing, as Keep. [Options.GiveUp] is called before the plan is applied, and [Options.Resolve]
 // then ends the conflict.
 func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
 	err = c.opt.read(func(j *journal.Journal) error {
-		if e, err = j.Get(id); err != nil {
+		if e, err = unresolved(j, id); err != nil {
 			return err
 		}
-		if e.State != change.Conflicted && e.State != change.Pending {
-			return fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
-		}
-		if !e.Store.Same(c.store.ID()) {
+		if !c.Owns(ctx, e) {
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
 		}
 		seen := j.Seen()
@@ -394,14 +389,31 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 	return e, p, err
 }
 
+// Unresolved returns the entry with that id if it is pending or in conflict.
+func (o Options) Unresolved(id string) (e change.Entry, err error) {
+	err = o.read(func(j *journal.Journal) error {
+		e, err = unresolved(j, id)
+		return err
+	})
+	return e, err
+}
+
+func unresolved(j *journal.Journal, id string) (change.Entry, error) {
+	e, err := j.Get(id)
+	if err == nil && e.State != change.Conflicted && e.State != change.Pending {
+		err = fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
+	}
+	return e, err
+}
+
 // GiveUp makes a pending entry one in conflict, so that no recovery decides about it any more, and
 // returns the plan of its resolution as one that knows this. It leaves other entries as they are.
-func (c *Client) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
+func (o Options) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
 	if e.State != change.Pending {
 		return e, p, nil
 	}
-	err := c.opt.write(func(j *journal.Journal) (err error) {
-		if err = c.checkSeen(j, p); err != nil {
+	err := o.write(func(j *journal.Journal) (err error) {
+		if err = checkSeen(j, e.Store, p); err != nil {
 			return err
 		}
 		e, err = j.Finish(e, change.Outcome{State: change.Conflicted})
@@ -414,8 +426,8 @@ func (c *Client) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Pla
 
 // Resolve writes to the journal that the conflict of the entry is resolved: by the entry
 // with the id by, or without a change if by is "".
-func (c *Client) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
-	err = c.opt.write(func(j *journal.Journal) error {
+func (o Options) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
+	err = o.write(func(j *journal.Journal) error {
 		done, err = j.Resolve(e, string(d), by)
 		var state *journal.StateError
 		if errors.As(err, &state) {

@@ -36,9 +36,8 @@ func (c *Client) sessionByID(ctx context.Context, id string) (session.Head, erro
 // LastChange returns the id of the newest journal entry that began at or after since and
 // changed the session, "" for none. An undo counts, an aborted entry
 // does not.
-func (c *Client) LastChange(_ context.Context, id string, since time.Time) (entry string, err error) {
-	store := c.store.ID()
-	es, err := c.opt.Log(journal.Query{Store: &store, Session: id})
+func (c *Client) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
+	es, err := c.log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted && !e.Time.Before(since) {
 			return e.ID, err
@@ -64,9 +63,8 @@ func (c *Client) Trim(ctx context.Context, id string, r repair.TrimRequest) (ent
 
 // LastUndone reports whether the newest change of the session is an undo. Aborted changes
 // do not count. The error is that of the journal.
-func (c *Client) LastUndone(_ context.Context, id string) (bool, error) {
-	store := c.store.ID()
-	es, err := c.opt.Log(journal.Query{Store: &store, Session: id})
+func (c *Client) LastUndone(ctx context.Context, id string) (bool, error) {
+	es, err := c.log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted {
 			return e.Cause.Kind == change.CauseUndo, err
@@ -169,12 +167,11 @@ func (c *Client) knownSession(ctx context.Context, head session.Head) (session.H
 // provider can know the other places, the second error is a reason to repair all of the
 // kind at once. If the journal cannot be read, isRepeated returns false; then it cannot
 // be written either.
-func (c *Client) isRepeated(id string, e *repair.APIError) bool {
+func (c *Client) isRepeated(ctx context.Context, id string, e *repair.APIError) bool {
 	if e == nil || !repair.OnlyProviderSees(e.Class) {
 		return false
 	}
-	store := c.store.ID()
-	es, _ := c.opt.Log(journal.Query{Store: &store, Session: id, State: change.Committed})
+	es, _ := c.log(ctx, journal.Query{Session: id, State: change.Committed})
 	return slices.ContainsFunc(es, func(b change.Entry) bool {
 		return b.Cause.Kind == change.CauseError && b.UndoneBy == "" && c.ParseAPIError([]byte(b.Cause.Text)).Class == e.Class
 	})

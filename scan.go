@@ -314,7 +314,7 @@ func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
 // repaired before. The result is without After: while the plan is applied, that would take
 // several times the memory of the session.
 func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) (repair.Result, error) {
-	r.All = r.All || c.isRepeated(head.ID, r.Error)
+	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, r)
 	if err != nil {

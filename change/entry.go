@@ -65,7 +65,8 @@ func (e *Entry) has(n int, ref func(int) session.Ref) bool {
 	return false
 }
 
-// A StoreID identifies a store. Kind and Root are compared; Dev and Ino are for display.
+// A StoreID identifies a store. Kind and Root are compared; by Dev and Ino a store that was
+// moved is known.
 type StoreID struct {
 	Kind string // "json", "sqlite" or "lines"
 	Root string // the canonical absolute path; it need not be UTF-8
@@ -97,6 +98,14 @@ func DigestOf(i *Image) *Digest {
 		return nil
 	}
 	return &Digest{SHA256: sha256.Sum256(i.Data), Size: int64(len(i.Data)), Mode: uint32(i.Mode)}
+}
+
+// Equal reports whether both digests are of equal images, or both are nil.
+func (d *Digest) Equal(o *Digest) bool {
+	if d == nil || o == nil {
+		return d == o
+	}
+	return *d == *o
 }
 
 // A ConflictInfo is a conflict without its images.

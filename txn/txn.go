@@ -114,28 +114,24 @@ func outcomeError(out change.Outcome) error {
 	return out.Cause
 }
 
-// Recover finishes every pending entry of the store, oldest first, forward or back as the
-// store's Settle decides. It returns them with their new states. It may be interrupted at
-// any point and called again.
+// Recover finishes the pending entries of the store with that id, oldest first, forward or back
+// as the store's Settle decides. It returns them with their new states. It may be interrupted
+// at any point and called again. pending has all of them, newest first, also those that were
+// made where the store was before it was moved.
 //
 // The error is an [UndecidedError] with the entries that stay pending because their outcome
 // could not be found out. It is a [*PendingError] with the first entry that was not begun before
 // ctx ended, or whose outcome could not be written; then the later ones stay pending, too. The
 // entry in progress is finished even if ctx ends.
-func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID) ([]change.Entry, error) {
-	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(pending) // oldest first
+func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID, pending []change.Entry) ([]change.Entry, error) {
 	var done []change.Entry
 	var left UndecidedError
-	for _, e := range pending {
+	for _, e := range slices.Backward(pending) {
 		if err := ctx.Err(); err != nil {
 			return done, &PendingError{e, err}
 		}
 		ctx := context.WithoutCancel(ctx)
-		s, out, err := settleEntry(ctx, j, st, e, left)
+		s, out, err := settleEntry(ctx, j, st, id, e, left)
 		if err != nil {
 			left = append(left, &PendingError{e, err})
 			continue
@@ -154,22 +150,18 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 
 // settleEntry finds out the outcome of an entry. It has to wait for the earlier ones in left
 // that are about the same records.
-func settleEntry(ctx context.Context, j *journal.Journal, st Store, e change.Entry, left UndecidedError) (s change.Staged, out change.Outcome, err error) {
+func settleEntry(ctx context.Context, j *journal.Journal, st Store, id change.StoreID, e change.Entry, left UndecidedError) (s change.Staged, out change.Outcome, err error) {
 	for _, l := range left {
 		if l.Entry.Shares(e) {
 			return s, out, fmt.Errorf("it waits for repair %s", l.Entry.ID)
 		}
 	}
-	if s, err = readStaged(j, e); err == nil {
-		out, err = st.Settle(ctx, s)
+	if s.Ops, err = j.Ops(e); err != nil {
+		return s, out, err
 	}
+	s.Store, s.Dir = id, e.Dir
+	out, err = st.Settle(ctx, s)
 	return s, out, err
-}
-
-// readStaged returns what Prepare returned for the entry.
-func readStaged(j *journal.Journal, e change.Entry) (change.Staged, error) {
-	ops, err := j.Ops(e)
-	return change.Staged{Store: e.Store, Dir: e.Dir, Ops: ops}, err
 }
 
 // withSpaceNeeded adds to the error of a full disk how much space the change needs: the new

@@ -160,7 +160,7 @@ func (f fixture) run(fault *storetest.Fault, p change.Plan) error {
 // recover recovers with a fault.
 func (f fixture) recover(fault *storetest.Fault) error {
 	return f.reopen(fault.Step, func(j *journal.Journal, st *tree.Store) error {
-		_, err := txn.Recover(context.Background(), j, st, st.ID())
+		_, err := recoverAll(context.Background(), j, st)
 		return err
 	})
 }
@@ -305,4 +305,13 @@ func TestRunRefuses(t *testing.T) {
 	if es := f.entries(); len(es) > 0 {
 		t.Errorf("the journal has %v, want nothing", es)
 	}
+}
+
+// recoverAll recovers everything that is pending.
+func recoverAll(ctx context.Context, j *journal.Journal, st *tree.Store) ([]change.Entry, error) {
+	pending, err := j.List(journal.Query{State: change.Pending})
+	if err != nil {
+		return nil, err
+	}
+	return txn.Recover(ctx, j, st, st.ID(), pending)
 }

@@ -287,7 +287,7 @@ func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Cl
 	}
 	a.warnAbandoned(c)
 	if !write {
-		a.warnPending(c)
+		a.warnPending(cmd.Context(), c)
 		return c, nil
 	}
 	done, err := c.Recover(cmd.Context())
@@ -308,8 +308,8 @@ func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Cl
 
 // warnPending reports pending repairs. Verbs that only read do not recover them, and work even
 // if the journal cannot be read.
-func (a *app) warnPending(c *mend.Client) {
-	pending, err := c.Pending()
+func (a *app) warnPending(ctx context.Context, c *mend.Client) {
+	pending, err := c.Pending(ctx)
 	if err != nil {
 		a.printError(err)
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -25,18 +27,47 @@ func (a *app) openEntry(cmd *cobra.Command, id string, write bool) (*mend.Client
 	return a.openStoreOf(cmd, e, write)
 }
 
-// openStoreOf opens the store of an entry.
+// openStoreOf opens the store of an entry, also if it was moved since.
 func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend.Client, error) {
 	if a.opt.Store == "" {
-		a.opt.Store = e.Store.Root
+		a.opt.Store = cmp.Or(a.movedTo(cmd.Context(), e), e.Store.Root)
 		defer func() { a.opt.Store = "" }() // the user did not name it: no hint has it
 	}
-	return a.open(cmd, write)
+	c, err := a.open(cmd, write)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("repair %s: %w: %s is gone", e.ID, mend.ErrNoStore, a.opt.Store)
+	}
+	if err == nil && c.Store().Root != e.Store.Root && c.Owns(cmd.Context(), e) {
+		a.printNote(fmt.Sprintf("repair %s was made in %s; that store is %s now", e.ID, shortenHome(e.Store.Root), shortenHome(c.Store().Root)))
+	}
+	return c, err
+}
+
+// movedTo returns the path of the store of an entry if it is not where the entry was made, and is
+// the one that the user names or one of those that mend finds; else "".
+func (a *app) movedTo(ctx context.Context, e change.Entry) string {
+	found := a.opt.Stores()
+	if a.opt.Store != "" {
+		found = []mend.Located{{Path: a.opt.Store, Layout: a.opt.Layout}}
+	}
+	for _, l := range found {
+		if path, err := filepath.EvalSymlinks(l.Path); err == nil && path == e.Store.Root {
+			return ""
+		}
+	}
+	for _, l := range found {
+		o := a.opt
+		o.Store, o.Layout, o.Note = l.Path, l.Layout, nil
+		if c, err := mend.Open(o); err == nil && c.Owns(ctx, e) {
+			return l.Path
+		}
+	}
+	return ""
 }
 
 // newestRepair returns the newest entry of the stores that mend finds, or of the store that the
 // user names, for which wanted is true. If there is none, the error says so in the words of what.
-func (a *app) newestRepair(what string, wanted func(change.Entry) bool) (change.Entry, error) {
+func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.Entry) bool) (change.Entry, error) {
 	es, err := a.opt.Log(journal.Query{State: change.Committed})
 	if err != nil {
 		return change.Entry{}, err
@@ -45,10 +76,15 @@ func (a *app) newestRepair(what string, wanted func(change.Entry) bool) (change.
 	if err != nil {
 		return change.Entry{}, err
 	}
+	elsewhere := map[change.StoreID]bool{}
 	for _, e := range es { // the newest first
-		if slices.Contains(roots, e.Store.Root) && wanted(e) {
+		if !wanted(e) || elsewhere[e.Store] {
+			continue
+		}
+		if slices.Contains(roots, e.Store.Root) || a.movedTo(ctx, e) != "" {
 			return e, nil
 		}
+		elsewhere[e.Store] = true
 	}
 	if len(es) == 0 {
 		what = "no repairs yet"

@@ -258,7 +258,7 @@ var hints = []struct {
 	{repair.ErrNotCompacted, "nothing is missing from its requests"},
 	{mend.ErrHidden, "make it readable, then try again; nothing was changed"},
 	{mend.ErrUndone, `"mend redo ID" applies it again`},
-	{mend.ErrOtherStore, "name that store with --store PATH"},
+	{mend.ErrOtherStore, "leave out --store to use that one. A copy is used only when it is gone"},
 	{journal.ErrNotFound, `"mend log" lists the repairs`},
 	{journal.ErrForgotten, "its undo data was deleted by gc or forget; only the log entry is left"},
 	{journal.ErrDamaged, `nothing was written to it. "mend verify" shows the damage; "mend log" and "mend show" read what is intact`},

@@ -230,20 +230,21 @@ func TestGiveUp(t *testing.T) {
 		}); err == nil {
 			t.Fatal("the repair was not killed")
 		}
-		c, err := mend.Open(mend.Options{Agents: agents, Store: sb.store, Journal: dir})
+		o := mend.Options{Agents: agents, Store: sb.store, Journal: dir}
+		c, err := mend.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e, p, err := c.ProposeResolve(t.Context(), journal.IDOf(1), d)
 		if err == nil {
-			e, p, err = c.GiveUp(e, p)
+			e, p, err = o.GiveUp(e, p)
 		}
 		var by change.Entry
 		if err == nil && len(p.Ops) > 0 {
 			by, err = c.Apply(t.Context(), p)
 		}
 		if err == nil {
-			e, err = c.Resolve(e, d, by.ID)
+			e, err = o.Resolve(e, d, by.ID)
 		}
 		if err == nil {
 			err = c.CleanUp(t.Context())

@@ -292,9 +292,9 @@ func (a *app) showVerb() *cobra.Command {
 		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
 every record. Without an id it shows the newest repair that is not undone.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, ids []string) error {
+		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) == 0 {
-				newest, err := a.newestRepair("no repair is in force", inForce)
+				newest, err := a.newestRepair(cmd.Context(), "no repair is in force", inForce)
 				if err != nil {
 					return err
 				}

@@ -74,7 +74,9 @@ func TestCase38Rights(t *testing.T) {
 	for why, c := range map[string]struct{ deny, allow func() }{
 		"sudo chown 65534 ./projects/": {
 			func() { must(os.Chown(transcript, 0, 0), os.Chmod(transcript, 0o666)) },
-			func() { must(os.Chown(transcript, storetest.NobodyUID, storetest.NobodyUID), os.Chmod(transcript, 0o600)) },
+			func() {
+				must(os.Chown(transcript, storetest.NobodyUID, storetest.NobodyUID), os.Chmod(transcript, 0o600))
+			},
 		},
 		"chmod u+w ./projects/-home-user-project": {
 			func() { must(os.Chmod(filepath.Dir(transcript), 0o500)) }, func() { must(os.Chmod(filepath.Dir(transcript), 0o700)) },

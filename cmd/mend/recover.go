@@ -53,7 +53,7 @@ func (a *app) recoverStore(cmd *cobra.Command, o mend.Options, dryRun bool) ([]c
 	}
 	a.warnAbandoned(c)
 	if dryRun {
-		return c.Pending()
+		return c.Pending(cmd.Context())
 	}
 	done, err := c.Recover(cmd.Context())
 	if err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -47,10 +48,14 @@ The current bytes are saved to the journal first, so the decision can be undone.
 
 func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFlags) error {
 	c, err := a.openEntry(cmd, id, !f.dryRun)
-	if err != nil {
-		return err
+	var e change.Entry
+	var p change.Plan
+	switch {
+	case err == nil:
+		e, p, err = c.ProposeResolve(cmd.Context(), id, d)
+	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is to be written there
+		e, err = a.opt.Unresolved(id)
 	}
-	e, p, err := c.ProposeResolve(cmd.Context(), id, d)
 	if err != nil {
 		return err
 	}
@@ -64,7 +69,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
 		return err
 	}
-	if e, p, err = c.GiveUp(e, p); err != nil {
+	if e, p, err = a.opt.GiveUp(e, p); err != nil {
 		return err
 	}
 	var by change.Entry
@@ -73,7 +78,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 			return a.printConflicts(&forcedError{err})
 		}
 	}
-	if e, err = c.Resolve(e, d, by.ID); err != nil {
+	if e, err = a.opt.Resolve(e, d, by.ID); err != nil {
 		return err
 	}
 	if a.asJSON {

@@ -136,12 +136,12 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client
 	}
 	var scans []*mend.Summary
 	for _, c := range inUse {
-		entries, err := c.Pending()
+		entries, err := c.Pending(ctx)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		pending = append(pending, entries...)
-		if entries, err = c.Conflicted(); err != nil {
+		if entries, err = c.Conflicted(ctx); err != nil {
 			return nil, nil, nil, err
 		}
 		conflicted = append(conflicted, entries...)

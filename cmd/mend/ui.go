@@ -97,7 +97,7 @@ func (b *uiBackend) open() error {
 			b.clients[root] = c
 			b.stores = append(b.stores, root)
 		}
-		pending, err := c.Pending()
+		pending, err := c.Pending(b.opt.Context)
 		if err != nil {
 			return err
 		}
@@ -387,11 +387,11 @@ func (b *uiBackend) applier(root string, p change.Plan, done string) func(contex
 }
 
 // Newest implements [ui.Backend].
-func (b *uiBackend) Newest(_ context.Context, s ui.Session, undone bool) (string, error) {
+func (b *uiBackend) Newest(ctx context.Context, s ui.Session, undone bool) (string, error) {
 	es, err := b.opt.Log(journal.Query{Session: s.ID, State: change.Committed})
 	for _, e := range es {
 		switch {
-		case e.Store.Root != s.Store:
+		case !b.clients[s.Store].Owns(ctx, e):
 		case undone && undoInForce(e): // the repair that was undone last
 			return journal.IDOf(e.Cause.Entries[len(e.Cause.Entries)-1]), err
 		case !undone && inForce(e):
@@ -408,31 +408,31 @@ func (b *uiBackend) Newest(_ context.Context, s ui.Session, undone bool) (string
 
 // Undo implements [ui.Backend].
 func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(id, "Undo", "Restored as %s.", "R applies the repair again.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+	return b.revert(ctx, id, "Undo", "Restored as %s.", "R applies the repair again.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
 		return c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
 	})
 }
 
 // Redo implements [ui.Backend].
 func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(id, "Redo", "Applied again as %s.", "u undoes it.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+	return b.revert(ctx, id, "Redo", "Applied again as %s.", "u undoes it.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
 		return c.ProposeRedo(ctx, e.ID, false)
 	})
 }
 
-// revert plans the undo or the redo of a repair, in the store that the journal names.
-func (b *uiBackend) revert(id, verb, done, hint string, propose func(*mend.Client, change.Entry) (change.Plan, error)) (ui.Change, error) {
+// revert plans the undo or the redo of a repair, in the store that it is about.
+func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, propose func(*mend.Client, change.Entry) (change.Plan, error)) (ui.Change, error) {
 	e, _, err := b.opt.Show(id)
 	if err != nil {
 		return ui.Change{}, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.clients[e.Store.Root]
-	if c == nil {
+	i := slices.IndexFunc(b.stores, func(root string) bool { return b.clients[root].Owns(ctx, e) })
+	if i < 0 {
 		return ui.Change{}, fmt.Errorf("repair %s: %w: %s", e.ID, mend.ErrOtherStore, e.Store.Root)
 	}
-	p, err := propose(c, e)
+	p, err := propose(b.clients[b.stores[i]], e)
 	if err != nil {
 		return ui.Change{}, err
 	}
@@ -442,7 +442,7 @@ func (b *uiBackend) revert(id, verb, done, hint string, propose func(*mend.Clien
 	})
 	return ui.Change{
 		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, count(len(p.Ops), "record")),
-		Lines:    lines, Apply: b.applier(e.Store.Root, p, done), Hint: hint,
+		Lines:    lines, Apply: b.applier(b.stores[i], p, done), Hint: hint,
 	}, err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRe
 		}
 		return a.runChange(cmd, c, f, true, propose)
 	}
-	e, err := a.chooseEntry(ids, "no repair is in force", inForce)
+	e, err := a.chooseEntry(cmd.Context(), ids, "no repair is in force", inForce)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ once, as undo --session does, all of them are re-applied.
 Without an id it is the repair that was undone last. It is shown before you are asked.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			e, err := a.chooseEntry(ids, "no repair is undone", undoInForce)
+			e, err := a.chooseEntry(cmd.Context(), ids, "no repair is undone", undoInForce)
 			if err != nil {
 				return err
 			}
@@ -139,12 +140,12 @@ Without an id it is the repair that was undone last. It is shown before you are 
 }
 
 // chooseEntry returns the entry that the user names, or else the newest one that is wanted.
-func (a *app) chooseEntry(ids []string, none string, wanted func(change.Entry) bool) (change.Entry, error) {
+func (a *app) chooseEntry(ctx context.Context, ids []string, none string, wanted func(change.Entry) bool) (change.Entry, error) {
 	if len(ids) == 1 {
 		e, _, err := a.opt.Show(ids[0])
 		return e, err
 	}
-	return a.newestRepair(none, wanted)
+	return a.newestRepair(ctx, none, wanted)
 }
 
 // runChange shows the undo or redo that propose returns, asks, and applies it. With --yes what the
