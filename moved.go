@@ -57,7 +57,7 @@ func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	o.Store, o.Layout, o.Note = e.Store.Root, "", nil
 	c, err := Open(o)
 	if err != nil {
-		return !errors.Is(err, ErrNoStore) && !errors.Is(err, fs.ErrNotExist)
+		return errors.Is(err, fs.ErrPermission) || !errors.Is(err, ErrNoStore) && !errors.Is(err, fs.ErrNotExist)
 	}
 	return c.store.ID().Same(e.Store) && c.has(ctx, e.Session)
 }

@@ -44,7 +44,7 @@ func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations(
 func (Agent) Find(layout string) ([]agent.Located, error) {
 	if layout != "" && layout != Database {
 		if err := tree.CheckLayout(layout); errors.Is(err, tree.ErrLayout) {
-			return nil, layoutError{err}
+			return nil, treeError{err, agent.ErrLayout}
 		}
 	}
 	home, errHome := userdir.Home("XDG_DATA_HOME") // without one only what variables name is found
@@ -72,12 +72,15 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	return nil, fmt.Errorf("%w: looked in OpenCode's data folder and in the current folder", agent.ErrNoStore)
 }
 
-// A layoutError is an error of fsstore that is also [agent.ErrLayout].
-type layoutError struct{ error }
+// A treeError is an error of tree that is also one of package agent.
+type treeError struct {
+	error
+	is error
+}
 
-func (e layoutError) Is(target error) bool { return target == agent.ErrLayout }
+func (e treeError) Is(target error) bool { return target == e.is }
 
-func (e layoutError) Unwrap() error { return e.error }
+func (e treeError) Unwrap() error { return e.error }
 
 // Open implements [agent.Agent]. A path may lead to a database or to a folder. Without
 // a layout, a folder that holds a database is opened as that database.
@@ -93,7 +96,10 @@ func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	s := &store{at: at, warn: warn, models: m}
 	st, err := tree.Open(at.Path, at.Layout, tree.Options{Note: warn, ProjectOf: s.projectOf})
 	if errors.Is(err, tree.ErrLayout) {
-		return nil, layoutError{err}
+		return nil, treeError{err, agent.ErrLayout}
+	}
+	if errors.Is(err, tree.ErrNoStore) {
+		return nil, treeError{err, agent.ErrNoStore}
 	}
 	if err != nil {
 		return nil, err
