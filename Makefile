@@ -69,7 +69,7 @@ e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk,
 # subagents, a fork, a compaction, an upgrade and back; and GENERATED transcripts with random damage, from the number SEED on.
 e2e-claude:
-	go test -tags e2e -count=1 -timeout 120m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.330) -generated $(or $(GENERATED),$(if $(filter 1.% 2.0.%,$(VERSION)),12,100)) -seed $(or $(SEED),0)
+	go test -tags e2e -count=1 -timeout 120m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.332) -generated $(or $(GENERATED),$(if $(filter 1.% 2.0.%,$(VERSION)),12,100)) -seed $(or $(SEED),0)
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/opencode

@@ -213,25 +213,6 @@ func TestChangedBetween(t *testing.T) {
 	}
 }
 
-// While the agent is at work in a session it is left alone, unless by force.
-func TestBusy(t *testing.T) {
-	b := newBench(t)
-	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
-	damage.Text(damage.Hello, " ")(tree)
-	messages, _ := tree.Records()
-	tree.Put(messages[len(messages)-1].Edit(func(m map[string]any) {
-		m["time"] = map[string]any{"created": now().Add(-time.Minute).UnixMilli()}
-		delete(m, "finish")
-	}))
-	if _, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{}); !errors.Is(err, repair.ErrBusy) {
-		t.Errorf("ProposeRepair of a busy session: %v, want ErrBusy", err)
-	}
-	r, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{Force: true})
-	if err != nil || len(r.Plan.Ops) != 1 {
-		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
-	}
-}
-
 // What a conflict in another store was about is never written into this one.
 func TestResolveOtherStore(t *testing.T) {
 	b := newBench(t)

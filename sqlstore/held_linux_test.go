@@ -19,6 +19,9 @@ import (
 func TestHeldSince(t *testing.T) {
 	path, _ := leftover(t, true)
 	s := open(t, path, sqlstore.Options{})
+	if !s.FindsHolders() {
+		t.Error("FindsHolders reports false of a local file system")
+	}
 	before := time.Now()
 	first := start(t, "lock", path, "")
 	first.ready(t)

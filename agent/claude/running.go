@@ -91,7 +91,7 @@ func (s *store) whyBusy(head session.Head, maxAge time.Duration) string {
 	}
 	if version := head.Version; !now.listed && version != "" && !transcript.ProfileOf(version).Registers {
 		if at := s.lastWrite(head); time.Since(at) < quiet && time.Until(at) < quiet {
-			return fmt.Sprintf("it was written in the last minute, and Claude Code %s does not say whether it still runs; end it and wait a minute, or use --force", version)
+			return fmt.Sprintf("it was written in the last minute, and Claude Code %s does not say whether it still runs; end it and wait until %s, or use --force", version, at.Add(quiet).Format(time.TimeOnly))
 		}
 	}
 	return ""

@@ -46,7 +46,7 @@ func (s *store) listUnregistered(known map[int]bool) (all []unregisteredProcess,
 	}
 	root, err := os.Stat(s.ID().Root)
 	if err != nil {
-		return nil, true
+		return nil, processes.Complete()
 	}
 	for _, p := range others {
 		args, err := p.Arguments()
@@ -61,7 +61,7 @@ func (s *store) listUnregistered(known map[int]bool) (all []unregisteredProcess,
 		}
 		all = append(all, unregisteredProcess{int(p), folderOf(dir), started, args, open})
 	}
-	return all, true
+	return all, processes.Complete()
 }
 
 // isProgram reports whether a process is Claude Code: a native executable, or a script, which

@@ -71,7 +71,7 @@ func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Option
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	e := agent.Examination{Busy: diagnose.Busy(loaded, o.Now, env.Held), Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
+	e := agent.Examination{Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
 	e.Lasts = loaded.Workspace == "" && loaded.IndexFault == "" && len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
 	e.From, e.Until = render.StableSpan(loaded, o.Now)
 	env.Missing = func(path string) bool {

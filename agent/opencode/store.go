@@ -41,6 +41,8 @@ type records interface {
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
 	Orphans(ctx context.Context) ([]session.Ref, error)
 	Held(ctx context.Context) (time.Time, error)
+	// FindsHolders reports whether Held finds every process that uses the store.
+	FindsHolders() bool
 }
 
 // A store is a JSON tree or a database of OpenCode's.
@@ -149,6 +151,7 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
+		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()
 	}
 	return e, err
 }

@@ -41,7 +41,7 @@ type app struct {
 	noting sync.Mutex
 	noted  map[string]bool // the texts that printNote has printed
 
-	findServers func(ctx context.Context, skip func(address string) bool) probed // see [findServers]
+	findServers func(ctx context.Context, stores []string, skip func(address string) bool) probed // see [findServers]
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store
 	changes changes

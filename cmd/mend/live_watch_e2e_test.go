@@ -150,7 +150,7 @@ func TestLiveFound(t *testing.T) {
 	h, _, _ := home(t, "1.18.33", true)
 	server := h.Serve()
 	want := strings.Replace(server.URL, "localhost", "127.0.0.1", 1)
-	found := findServers(t.Context(), nil).servers
+	found := findServers(t.Context(), nil, nil).servers
 	for _, address := range found {
 		if address == want {
 			return

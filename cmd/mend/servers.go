@@ -29,11 +29,12 @@ type probed struct {
 	other   error    // if something of another user listens at a candidate address
 }
 
-// findServers looks for this user's OpenCode servers on this machine. It sends no secrets,
-// and nothing to servers of other users or to those for which skip, if not nil, returns true.
-func findServers(ctx context.Context, skip func(address string) bool) (found probed) {
-	candidates := agentAddresses(ctx)
-	if len(candidates) == 0 {
+// findServers looks for this user's OpenCode servers on this machine that read one of the stores; it looks
+// for all if stores is nil. It sends no secrets, and nothing to servers of other users or to those for which
+// skip, if not nil, returns true.
+func findServers(ctx context.Context, stores []string, skip func(address string) bool) (found probed) {
+	candidates, others := agentAddresses(ctx, stores)
+	if len(candidates) == 0 && !others {
 		candidates = []string{defaultServer}
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -86,13 +87,16 @@ func probe(ctx context.Context, address string) error {
 	return err
 }
 
-// agentAddresses returns the addresses at which OpenCode processes of this user listen.
-// Sockets that cannot be read belong to other users.
-func agentAddresses(ctx context.Context) []string {
+// agentAddresses returns the addresses at which OpenCode processes of this user listen that read one of the
+// stores, and whether there are others. Sockets that cannot be read belong to other users.
+func agentAddresses(ctx context.Context, stores []string) (all []string, others bool) {
 	sockets, _ := psnet.ConnectionsWithContext(ctx, "tcp")
-	var all []string
 	for _, s := range sockets {
 		if s.Status != "LISTEN" || !isAgent(s.Pid) {
+			continue
+		}
+		if stores != nil && !mayRead(s.Pid, stores) {
+			others = true
 			continue
 		}
 		host := s.Laddr.IP
@@ -102,7 +106,7 @@ func agentAddresses(ctx context.Context) []string {
 		all = append(all, "http://"+net.JoinHostPort(host, strconv.FormatUint(uint64(s.Laddr.Port), 10)))
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return slices.Compact(all), others
 }
 
 // isAgentFile reports whether the executable is OpenCode.

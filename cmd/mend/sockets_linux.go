@@ -2,16 +2,21 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"mend/internal/processes"
 )
 
 // ownSocket checks that this user owns all sockets that may accept a connection to the
@@ -138,4 +143,31 @@ func isAgent(pid int32) bool {
 	}
 	status, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(status.Uid) == os.Getuid() && isAgentFile(exe)
+}
+
+// mayRead reports whether an OpenCode process has one of the stores open, or in its data folder. It returns
+// true if that cannot be found out.
+func mayRead(pid int32, stores []string) bool {
+	p := processes.Process(pid)
+	open, err := p.OpenFiles()
+	env, eerr := p.Environment()
+	if err != nil || eerr != nil {
+		return true
+	}
+	data := filepath.Join(cmp.Or(env("XDG_DATA_HOME"), filepath.Join(env("HOME"), ".local/share")), "opencode")
+	own, err := os.Stat(p.Path(data))
+	for _, store := range stores {
+		if real, err := filepath.EvalSymlinks(store); err == nil {
+			store = real
+		}
+		if slices.Contains(open, store) {
+			return true
+		}
+		for at := store; err == nil && at != filepath.Dir(at); at = filepath.Dir(at) {
+			if info, serr := os.Stat(at); serr == nil && os.SameFile(info, own) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"errors"
+	"golang.org/x/sys/unix"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"mend/internal/storetest"
 )
 
 // otherUID is a user without files or processes.
@@ -101,5 +104,41 @@ func TestOwnSocket(t *testing.T) {
 		if ok != (want != "") || ok && (at.String() != want || uid != 1000) {
 			t.Errorf("parseListener(%q) = %v, %d, %t, want %s of 1000", line, at, uid, ok, want)
 		}
+	}
+}
+
+// A server of another home is not followed.
+func TestMayRead(t *testing.T) {
+	cat, err := exec.LookPath("cat")
+	if err != nil {
+		t.Skip(err)
+	}
+	home, elsewhere := storetest.FastDir(t), storetest.FastDir(t)
+	database := filepath.Join(home, ".local/share/opencode/opencode.db")
+	tree := filepath.Join(elsewhere, "opencode/storage")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(database), 0o755), os.MkdirAll(tree, 0o755), os.WriteFile(database, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(storetest.FastDir(t), "opencode")
+	storetest.CopyProgram(t, cat, program)
+	for _, c := range []struct {
+		env    []string
+		stores []string
+		want   bool
+	}{
+		{[]string{"HOME=" + home}, []string{database}, true},
+		{[]string{"HOME=" + home}, []string{tree}, false},
+		{[]string{"HOME=" + home}, []string{tree, database}, true},
+		{[]string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, []string{database}, false},
+		{[]string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, []string{tree}, true},
+		{[]string{"HOME=/nowhere"}, []string{database}, false},
+	} {
+		cmd := exec.Command(program)
+		cmd.Env = c.env
+		end := storetest.StartCat(t, cmd)
+		if got := mayRead(int32(cmd.Process.Pid), c.stores); got != c.want {
+			t.Errorf("%v: mayRead(%v) = %v, want %v", c.env, c.stores, got, c.want)
+		}
+		end()
 	}
 }

@@ -79,7 +79,7 @@ func (w *watcher) followFound(ctx context.Context, wait bool) error {
 	for {
 		now, known := listeners()
 		if again || !known || !maps.Equal(now, seen) {
-			found := w.findServers(ctx, func(address string) bool {
+			found := w.findServers(ctx, w.stores(), func(address string) bool {
 				at, ok := rejected[address]
 				return followed[address] || ok && at == now[portOf(address)]
 			})
@@ -114,6 +114,21 @@ func (w *watcher) followFound(ctx context.Context, wait bool) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// stores returns the paths of the stores that the watch is for, nil if there are none yet.
+func (w *watcher) stores() (paths []string) {
+	if w.opt.Store != "" {
+		return []string{w.opt.Store}
+	}
+	found, err := w.opt.Agents[0].Find(w.opt.Layout)
+	if err != nil {
+		return nil
+	}
+	for _, at := range found {
+		paths = append(paths, at.Path)
+	}
+	return paths
 }
 
 // portOf returns the port of the address of a server.

@@ -131,7 +131,7 @@ func (s *foundServers) set(servers ...*fakeOpenCode) {
 	}
 }
 
-func (s *foundServers) find(_ context.Context, skip func(string) bool) probed {
+func (s *foundServers) find(_ context.Context, _ []string, skip func(string) bool) probed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := probed{again: true}

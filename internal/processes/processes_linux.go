@@ -35,6 +35,18 @@ func Others(ctx context.Context) ([]Process, error) {
 	return all, ctx.Err()
 }
 
+// Complete reports whether [Others] lists every process of this machine: it does not in a container,
+// nor where the system hides those of other users.
+func Complete() bool {
+	const first = "pid:[4026531836]" // the namespace of the machine itself
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil || space != first {
+		return false
+	}
+	_, err = os.ReadFile("/proc/1/stat")
+	return err == nil
+}
+
 func (p Process) path(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(int(p)), name)
 }

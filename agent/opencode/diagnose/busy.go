@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"time"
 
 	"mend/agent/opencode/record"
@@ -9,25 +10,31 @@ import (
 // youth is the maximum age of a record that shows that the agent is working.
 const youth = 2 * time.Minute
 
-// Busy reports whether the agent is working in the session: its newest answer is
-// unfinished, and either a record is younger than two minutes, or a process that has
+// WhyBusy returns why the agent may be working in the session, "" if it is not. It may be if its newest
+// answer is unfinished, and either a record is younger than two minutes, or a process that has
 // the store open was started before the newest record was written. The second condition
 // is for tool calls, which may run for hours without a write. It ignores younger
 // processes, because no agent continues an answer that was unfinished when the agent
-// started.
+// started. Where no process has the store open, nothing works in it.
 //
 // A time more than two minutes in the future was written by a wrong clock. It makes no
 // record young, and any process may have been running when it was written.
 //
 // held is the start of the oldest process that has the store open, the zero time if
-// there is none.
-func Busy(s *record.Session, now, held time.Time) bool {
+// none is found; free says that there is certainly none.
+func WhyBusy(s *record.Session, now, held time.Time, free bool) string {
 	m := s.LatestAssistant()
-	if m == nil || m.Finished() {
-		return false
+	if m == nil || m.Finished() || free {
+		return ""
 	}
 	newest, wrong := newestTime(s, now.Add(youth))
-	return now.Sub(newest) < youth || !held.IsZero() && (wrong || !held.After(newest))
+	switch age := now.Sub(newest); {
+	case !held.IsZero() && (wrong || !held.After(newest)):
+		return "the last answer is not finished, and a process of OpenCode that was running then has the store open; wait until it is done, or end it"
+	case age < youth:
+		return fmt.Sprintf("the last answer is not finished, and was written %d seconds ago; mend waits until %s, as OpenCode may still be working", max(0, int(age.Seconds())), newest.Add(youth).Format(time.TimeOnly))
+	}
+	return ""
 }
 
 // newestTime returns the latest time before end in any record of the session, and

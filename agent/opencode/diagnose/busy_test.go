@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,8 +56,24 @@ func TestBusy(t *testing.T) {
 		if c.held != 0 {
 			held = time.UnixMilli(c.held)
 		}
-		if got := Busy(c.s, time.UnixMilli(c.now), held); got != c.want {
-			t.Errorf("%s: Busy = %v, want %v", c.name, got, c.want)
+		now := time.UnixMilli(c.now)
+		if got := WhyBusy(c.s, now, held, false); (got != "") != c.want {
+			t.Errorf("%s: WhyBusy = %q, want %v", c.name, got, c.want)
+		}
+		if got := WhyBusy(c.s, now, time.Time{}, true); got != "" {
+			t.Errorf("%s: WhyBusy = %q of a store that no process has open", c.name, got)
+		}
+	}
+}
+
+// The reason says until when mend waits.
+func TestWhyBusy(t *testing.T) {
+	s := build(user(hi), turn{role: "assistant", parts: []string{stepStart, hi}})
+	newest, _ := newestTime(s, time.UnixMilli(1e9))
+	got := WhyBusy(s, newest.Add(40*time.Second), time.Time{}, false)
+	for _, want := range []string{"40 seconds ago", "until " + newest.Add(2*time.Minute).Format(time.TimeOnly)} {
+		if !strings.Contains(got, want) {
+			t.Errorf("WhyBusy = %q, want it to have %q", got, want)
 		}
 	}
 }

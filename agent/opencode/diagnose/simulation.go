@@ -66,6 +66,7 @@ var (
 // An Environment is what a diagnosis needs to know besides the session and the request.
 type Environment struct {
 	Held time.Time // the start of the oldest process that has the store open; zero: there is none
+	Free bool      // it is certain that no process has the store open
 	// Foreign says that no version of OpenCode reads the store. There are then no latent
 	// findings, because those are about other versions and their screen.
 	Foreign bool
@@ -152,7 +153,12 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 }
 
 // Busy implements [repair.Case].
-func (c *simulation) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
+func (c *simulation) Busy() bool { return c.WhyBusy() != "" }
+
+// WhyBusy implements [repair.BusyExplainer].
+func (c *simulation) WhyBusy() string {
+	return WhyBusy(c.s, c.request.Now, c.env.Held, c.env.Free)
+}
 
 // withSession returns the simulation of another state of the session.
 func (c *simulation) withSession(s *record.Session) *simulation {

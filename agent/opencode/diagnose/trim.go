@@ -29,7 +29,7 @@ import (
 func Trim(s *record.Session, r repair.TrimRequest, e Environment) (repair.Trimmed, error) {
 	c := newSimulation(s, repair.Request{Options: r.Options, Force: r.Force}, e)
 	if !r.Force && c.Busy() {
-		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w", s.ID, repair.ErrBusy)
+		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w: %s", s.ID, repair.ErrBusy, c.WhyBusy())
 	}
 	after, t, err := c.trim(r)
 	if err == nil {

@@ -30,7 +30,7 @@ func Uncompact(s *record.Session, r repair.UncompactRequest, e Environment) (rep
 
 func uncompact(c *simulation, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
 	if !r.Force && c.Busy() {
-		return u, repair.ErrBusy
+		return u, fmt.Errorf("%w: %s", repair.ErrBusy, c.WhyBusy())
 	}
 	q := c.inUse()
 	u.Window, u.Before = c.window(q), q.Tokens()

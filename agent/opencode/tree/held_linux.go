@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +19,36 @@ import (
 
 // agent is the name of OpenCode's executable.
 const agent = "opencode"
+
+// mayBeAgent reports whether a process may be OpenCode under another name, such as a script.
+func mayBeAgent(p processes.Process) bool {
+	program, _ := p.Program()
+	name, _ := p.Name()
+	names := []string{program, name}
+	if args, err := p.Arguments(); err == nil {
+		for _, a := range args[:min(len(args), 2)] { // an interpreter, and its script
+			names = append(names, filepath.Base(a))
+		}
+	}
+	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), agent) })
+}
+
+// FindsHolders reports whether [Store.Held] finds every process of OpenCode that may use the store: it
+// does not find one under another name, nor what one of another user does.
+func (s *Store) FindsHolders() bool {
+	root, err := os.Stat(s.ID().Root)
+	if err != nil || !processes.Complete() {
+		return false
+	}
+	others, err := processes.Others(context.Background())
+	return err == nil && !slices.ContainsFunc(others, func(p processes.Process) bool { return mayBeAgent(p) && (!s.sees(p, root) || s.worksHere(p, root)) })
+}
+
+// sees reports whether a process is one of those of which [Store.Held] finds out what they use.
+func (s *Store) sees(p processes.Process, root fs.FileInfo) bool {
+	id, err := p.User()
+	return err != nil || id == uint32(os.Geteuid()) || id == root.Sys().(*syscall.Stat_t).Uid
+}
 
 // Held returns since when the agent has been running on this store: the start of the
 // oldest such process, the zero time if there is none. The open files of a process do not
@@ -34,16 +67,12 @@ func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 }
 
 func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, err error) {
-	users := map[uint32]bool{uint32(os.Geteuid()): true, root.Sys().(*syscall.Stat_t).Uid: true}
 	others, err := processes.Others(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
 	for _, p := range others {
-		if id, err := p.User(); err != nil || !users[id] {
-			continue
-		}
-		if name, err := p.Program(); err != nil || name != agent || !s.worksHere(p, root) {
+		if name, err := p.Program(); err != nil || name != agent || !s.sees(p, root) || !s.worksHere(p, root) {
 			continue
 		}
 		started, err := p.Started()
