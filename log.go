@@ -3,6 +3,7 @@ package mend
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/user"
 	"time"
@@ -127,4 +128,13 @@ func (o Options) Forget(ctx context.Context, es []change.Entry) (freed journal.F
 		return err
 	})
 	return freed, err
+}
+
+// Export writes the whole journal to w as JSON Lines, see [journal.Journal.Export].
+func (o Options) Export(ctx context.Context, w io.Writer, withBytes bool) (r journal.Report, err error) {
+	err = o.read(func(j *journal.Journal) error {
+		r, err = j.Export(ctx, w, withBytes)
+		return err
+	})
+	return r, err
 }

@@ -74,6 +74,13 @@ func TestOldJournalRead(t *testing.T) {
 	if r, err := o.Verify(oldHead); err != nil || r.Head != oldHead {
 		t.Errorf("Verify returns %+v, %v", r, err)
 	}
+	var out bytes.Buffer
+	if _, err := o.Export(t.Context(), &out, true); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := journal.VerifyExport(t.Context(), &out, oldHead); err != nil || r.Entries != 5 || r.Images != 5 {
+		t.Errorf("VerifyExport returns %+v, %v", r, err)
+	}
 }
 
 // A repair in a journal of an earlier version is undone and redone, with entries that have all, and
@@ -125,5 +132,12 @@ func TestOldJournalUndone(t *testing.T) {
 	}
 	if r, err := j.VerifyHead(oldHead); err != nil || r.Entries != 7 {
 		t.Errorf("VerifyHead returns %+v, %v", r, err)
+	}
+	var out bytes.Buffer
+	if _, err := j.Export(t.Context(), &out, true); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := journal.VerifyExport(t.Context(), &out, oldHead); err != nil || r.Entries != 7 {
+		t.Errorf("VerifyExport returns %+v, %v", r, err)
 	}
 }

@@ -196,12 +196,16 @@ func newEntry(st *entryState) change.Entry {
 		State:   st.state(), Forgotten: st.imagesErased,
 	}
 	if r := st.resolve; r != nil {
-		e.Resolved = r.Resolve.How
-		if by := r.Resolve.By; by != 0 {
-			e.Resolved += " by " + IDOf(by)
-		}
+		e.Resolved = resolvedText(r.Resolve)
 	}
 	return e
+}
+
+func resolvedText(r *resolveEvent) string {
+	if r.By == 0 {
+		return r.How
+	}
+	return r.How + " by " + IDOf(r.By)
 }
 
 // buildEntry returns the entry with that state, and reads its ops and texts.

@@ -108,13 +108,21 @@ func (q Query) matches(st *entryState) bool {
 func (q Query) matchesActor(begin *event) bool {
 	a := begin.Actor
 	if a == nil {
-		a = &change.Actor{UID: -1, Agent: "opencode"} // there was no other with stores of rows and files
-		if begin.Begin.Store.Kind == "lines" {
-			a.Agent = "claude"
-		}
+		a = &change.Actor{UID: -1}
 	}
-	return (q.Agent == "" || q.Agent == a.Agent) && (q.Channel == "" || q.Channel == a.Channel) &&
+	return (q.Agent == "" || q.Agent == agentOf(begin.Actor, begin.Begin.Store.Kind)) && (q.Channel == "" || q.Channel == a.Channel) &&
 		(q.Actor == "" || q.Actor == a.User || q.Actor == a.User+"@"+a.Host || a.UID >= 0 && q.Actor == strconv.Itoa(a.UID))
+}
+
+// agentOf returns the agent of a store. Entries of earlier versions do not say it, but there were two then.
+func agentOf(by *change.Actor, kind string) string {
+	switch {
+	case by != nil && by.Agent != "":
+		return by.Agent
+	case kind == "lines":
+		return "claude"
+	}
+	return "opencode"
 }
 
 // matchesTexts reports whether the texts of an entry fit.

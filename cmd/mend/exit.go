@@ -262,6 +262,7 @@ var hints = []struct {
 	{journal.ErrNotFound, `"mend log" lists the repairs`},
 	{journal.ErrForgotten, "its undo data was deleted by gc or forget; only the log entry is left"},
 	{journal.ErrDamaged, `nothing was written to it. "mend verify" shows the damage; "mend log" and "mend show" read what is intact`},
+	{journal.ErrExport, "it was cut, changed, or made by a later mend. Export it again"},
 	{journal.ErrFormat, "use the version of mend that wrote it, or a later one"},
 	{mend.ErrNotCommitted, `"mend show ID" shows its state; "mend resolve ID" resolves a conflict`},
 	{live.ErrUnauthorized, "set $OPENCODE_SERVER_PASSWORD"},

@@ -26,6 +26,7 @@ type logFlags struct {
 	channel, actor                string
 	classes, rules                []string
 	live, follow                  bool
+	export                        exportFlags
 	sessionFilter
 }
 
@@ -36,6 +37,8 @@ func (a *app) logVerb() *cobra.Command {
 		Short: "List repairs and undos, newest first",
 		Long: `List repairs and undos: id, age, state, what was fixed, and the title of the session. SESSION is an id, the start of one, a title or a part of
 it, . for the newest session of this folder, or @ for the newest of all.
+
+With --export it writes the whole journal to a file, for another program or for an auditor, who checks it with "mend verify FILE".
 
 A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z.`,
 		Example: `  mend log                    everything
@@ -53,6 +56,15 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 			q, none, err := a.logQuery(cmd.Context(), f)
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("export") {
+				if !reflect.DeepEqual(q, journal.Query{}) || f.follow {
+					return usagef("--export exports the whole journal, so that its chain can be checked: it goes without a session and without filters")
+				}
+				return a.exportLog(cmd.Context(), f.export)
+			}
+			if f.export.force || f.export.withBytes {
+				return usagef("--with-bytes and --force go with --export")
 			}
 			if f.follow {
 				return a.followLog(cmd.Context(), q)
@@ -80,6 +92,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.BoolVar(&f.live, "live", false, "only repairs for a running agent")
 	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
 	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
+	f.export.add(fl)
 	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
 }

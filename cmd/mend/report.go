@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -73,7 +75,7 @@ func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
 		_, err := a.Write(page.Bytes())
 		return err
 	}
-	if err := writeReport(f.out, page.Bytes(), f.force); err != nil {
+	if err := createFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
 		return err
 	}
 	a.setAnswer("path", f.out)
@@ -94,16 +96,16 @@ var (
 	errNotOverwritten = errors.New("mend does not overwrite it")
 )
 
-// writeReport writes a file that only the user can read, all of it or nothing.
-func writeReport(path string, page []byte, force bool) error {
+// createFile makes a file that only the user can read, all of it or nothing.
+func createFile(path string, force bool, write func(io.Writer) error) error {
 	// The command of an UnsafeError is for files of mend's own, and might remove this one.
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckPlain(path)); ok {
 		return fmt.Errorf("writing %s: %w: it %s", path, errNotOverwritten, unsafe.Why)
 	}
-	if force {
-		return atomicfile.WriteFile(path, page, 0o600)
+	if _, err := os.Lstat(path); err == nil && !force { // before the work
+		return fmt.Errorf("writing %s: %w", path, errFileExists)
 	}
-	err := atomicfile.Replace(path, nil, page, 0o600)
+	err := atomicfile.Create(path, force, 0o600, write)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("writing %s: %w", path, errFileExists)
 	}

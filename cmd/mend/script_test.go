@@ -74,6 +74,7 @@ func runWithMend(m *testing.M) (code int) {
 //	same NAME         fail unless the store is the same as at snap NAME
 //	crash STEP        repair $SESSION, and stop as if killed before the call whose name starts with STEP
 //	schema            the last output is valid according to docs/output.schema.json
+//	lines FILE        each line of the export is valid according to docs/output.schema.json
 //	plain FILE        write the last output to FILE, times, hashes and paths normalised
 func TestStories(t *testing.T) {
 	runStories(t, "testdata/script", "1.1.53")
@@ -101,11 +102,13 @@ func runStories(t *testing.T, dir, version string) {
 				e.Setenv("XDG_"+name+"_HOME", filepath.Join(e.WorkDir, dir))
 			}
 			e.Setenv("NO_COLOR", "1")
-			return nil
+			scripts, err := filepath.Abs("testdata")
+			e.Setenv("SCRIPTS", scripts)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"mend": cmdMend, "exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
-			"crash": cmdCrash, "sql": cmdSQL, "schema": cmdSchema, "folder": cmdFolder,
+			"crash": cmdCrash, "sql": cmdSQL, "schema": cmdSchema, "lines": cmdLines, "folder": cmdFolder,
 		},
 	})
 }
@@ -280,6 +283,16 @@ func cmdSchema(ts *testscript.TestScript, _ bool, _ []string) {
 	answer, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile("stdout")))
 	ts.Check(err)
 	ts.Check(schema.Validate(answer))
+}
+
+func cmdLines(ts *testscript.TestScript, _ bool, args []string) {
+	schema, err := jsonschema.NewCompiler().Compile(schemaPath + "#/$defs/export%20line")
+	ts.Check(err)
+	for text := range strings.Lines(ts.ReadFile(args[0])) {
+		line, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		ts.Check(err)
+		ts.Check(schema.Validate(line))
+	}
 }
 
 // schemaPath is absolute because a story runs in its own folder.

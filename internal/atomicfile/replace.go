@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func Replace(path string, before, after []byte, mode fs.FileMode) error {
 		return err
 	}
 	defer dir.Close()
-	staged, err := stage(path, after, mode)
+	staged, err := stage(path, mode, func(w io.Writer) error { _, err := w.Write(after); return err })
 	if err != nil {
 		return err
 	}
@@ -51,14 +52,37 @@ func Replace(path string, before, after []byte, mode fs.FileMode) error {
 	return ownfile.SyncDir(filepath.Dir(path))
 }
 
+// Create makes a file with what write writes, all of it or nothing. The error wraps [fs.ErrExist] if there
+// is one, unless replace is set.
+func Create(path string, replace bool, mode fs.FileMode, write func(io.Writer) error) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	staged, err := stage(path, mode, write)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(staged) }() // if it still has that name
+	if replace {
+		err = os.Rename(staged, path)
+	} else if err = RenameNoReplace(dir, filepath.Base(staged), dir, filepath.Base(path)); errors.Is(err, errors.ErrUnsupported) {
+		err = os.Link(staged, path)
+	}
+	return errors.Join(err, ownfile.SyncDir(filepath.Dir(path)))
+}
+
 // stage writes a file beside the one at path.
-func stage(path string, data []byte, mode fs.FileMode) (staged string, err error) {
+func stage(path string, mode fs.FileMode, write func(io.Writer) error) (staged string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".mend-*")
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err = write(f); err == nil {
+		err = errors.Join(f.Chmod(mode), f.Sync())
+	}
+	err = errors.Join(err, f.Close())
 	if err != nil {
 		_ = os.Remove(f.Name())
 	}

@@ -1,0 +1,227 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/change"
+)
+
+// exportJournal returns a journal with entries in every state, and an image of that size.
+func exportJournal(t *testing.T, size int) *Journal {
+	t.Helper()
+	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{Now: testClock(), Actor: &change.Actor{User: "u\xff", UID: 7, Host: "h", Channel: change.ChannelHook, Verb: "hook", Agent: "claude", AgentVersion: "2"}})
+	cause := scanCause()
+	cause.Kind, cause.Text, cause.Error = change.CauseError, "wrong \xff", &change.Failure{Provider: "p", Status: 400, Whole: "{}"}
+	mustFinish(t, j, mustBegin(t, j, cause, change.Op{Ref: partRef(1), Post: image("a")}, change.Op{Ref: partRef(2), Pre: image("b"), Post: &change.Image{Data: randomBytes(1, size)}}), change.Committed)
+	mustFinish(t, j, mustBegin(t, j, change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}}, change.Op{Ref: partRef(1), Pre: image("a")}), change.Committed)
+	c := mustBegin(t, j, scanCause(), change.Op{Ref: partRef(3), Post: image("c")})
+	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Kept: []string{"k"}, Conflicts: []change.Conflict{{Ref: partRef(3), Why: "w"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Resolve(c, "keep", ""); err != nil {
+		t.Fatal(err)
+	}
+	gone := mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(4), Post: image("secret")}), change.Aborted)
+	if _, err := j.Forget(context.Background(), []change.Entry{gone}); err != nil {
+		t.Fatal(err)
+	}
+	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(5), Post: image("")})
+	return j
+}
+
+func export(t *testing.T, j *Journal, withBytes bool) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if _, err := j.Export(t.Context(), &out, withBytes); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestExport(t *testing.T) {
+	j := exportJournal(t, 2*chunkSize+1)
+	whole, err := j.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, withBytes := range []bool{false, true} {
+		out := export(t, j, withBytes)
+		if bytes.Contains(out, []byte("secret")) {
+			t.Error("a forgotten text is exported")
+		}
+		r, err := VerifyExport(t.Context(), bytes.NewReader(out), whole.Head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := whole
+		if !withBytes {
+			want.Images, want.Bytes = 0, 0
+		}
+		if r != want {
+			t.Errorf("VerifyExport returns %+v, want %+v", r, want)
+		}
+		if _, err := VerifyExport(t.Context(), bytes.NewReader(out), strings.Repeat("0", 64)); !errors.Is(err, ErrHead) {
+			t.Errorf("a head that is not in the chain: %v", err)
+		}
+	}
+}
+
+// Every value that is changed, every member and every line that is removed, added or moved, is found.
+func TestExportTampered(t *testing.T) {
+	lines := bytes.SplitAfter(export(t, exportJournal(t, 1000), true), []byte("\n"))
+	lines = lines[:len(lines)-1]
+	refused := func(what string, lines ...[]byte) {
+		t.Helper()
+		wantRefused(t, what, lines)
+	}
+	with := func(i int, line []byte) [][]byte {
+		all := append([][]byte(nil), lines...)
+		all[i] = line
+		return all
+	}
+	tried := 0
+	for i, line := range lines {
+		refused("a line is cut", with(i, line[:len(line)/2])...)
+		refused("a line is missing", append(append([][]byte(nil), lines[:i]...), lines[i+1:]...)...)
+		refused("a line comes twice", append(append([][]byte(nil), lines[:i+1]...), lines[i:]...)...)
+		if i > 0 {
+			refused("two lines are exchanged", append(append(append([][]byte(nil), lines[:i-1]...), line, lines[i-1]), lines[i+1:]...)...)
+		}
+		var v any
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatal(err)
+		}
+		eachChange(v, func(what string) {
+			changed, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tried++
+			refused(what+" in "+string(line[:min(200, len(line))]), with(i, append(changed, '\n'))...)
+		})
+	}
+	if tried < 300 {
+		t.Errorf("%d changes were tried", tried)
+	}
+}
+
+func wantRefused(t *testing.T, what string, lines [][]byte) {
+	t.Helper()
+	if _, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), ""); !errors.Is(err, ErrExport) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// The pieces of an image are complete and in order.
+func TestExportPieces(t *testing.T) {
+	lines := bytes.SplitAfter(export(t, exportJournal(t, 2*chunkSize+1), true), []byte("\n"))
+	var pieces []int
+	for i, line := range lines {
+		if len(line) > chunkSize || len(pieces) == 2 && i == pieces[1]+1 {
+			pieces = append(pieces, i)
+		}
+	}
+	if len(pieces) != 3 {
+		t.Fatalf("the pieces are lines %v", pieces)
+	}
+	wantRefused(t, "pieces are exchanged", slices.Concat(lines[:pieces[0]], [][]byte{lines[pieces[1]], lines[pieces[0]]}, lines[pieces[2]:]))
+	for _, i := range pieces {
+		wantRefused(t, "a piece is missing", slices.Concat(lines[:i], lines[i+1:]))
+		wantRefused(t, "a piece comes twice", slices.Concat(lines[:i+1], lines[i:]))
+	}
+}
+
+// eachChange calls f for every value in v that is changed, and for every member that is removed or added.
+func eachChange(v any, f func(what string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, old := range v {
+			switch old := old.(type) {
+			case map[string]any, []any:
+				eachChange(old, f)
+			case string:
+				v[name] = old + "x"
+				f(name)
+			case float64:
+				v[name] = old + 1
+				f(name)
+			case bool:
+				v[name] = !old
+				f(name)
+			case nil:
+				v[name] = map[string]any{"sha256": strings.Repeat("0", 64), "size": 0, "mode": 0}
+				f(name)
+			}
+			delete(v, name)
+			f("no " + name)
+			v[name] = old
+		}
+		v["more"] = 1
+		f("more")
+		delete(v, "more")
+	case []any:
+		for _, one := range v {
+			eachChange(one, f)
+		}
+	}
+}
+
+// A rebuilt chain is no damage: only a head that was kept shows it.
+func TestExportRebuilt(t *testing.T) {
+	j := exportJournal(t, 1)
+	kept, err := j.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
+	mustFinish(t, other, mustBegin(t, other, scanCause(), change.Op{Ref: partRef(1), Post: image("x")}), change.Committed)
+	out := export(t, other, true)
+	if _, err := VerifyExport(t.Context(), bytes.NewReader(out), ""); err != nil {
+		t.Error(err)
+	}
+	if _, err := VerifyExport(t.Context(), bytes.NewReader(out), kept.Head); !errors.Is(err, ErrHead) {
+		t.Errorf("VerifyExport with the old head returns %v", err)
+	}
+}
+
+// An export holds one entry and one piece at a time, also of a large image.
+func TestExportMemory(t *testing.T) {
+	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
+	const size = 24 << 20
+	mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: &change.Image{Data: randomBytes(1, size)}}), change.Committed)
+	r, w := io.Pipe()
+	go func() {
+		_, err := j.Export(t.Context(), w, true)
+		w.CloseWithError(err)
+	}()
+	longest := &longestWrite{}
+	if _, err := VerifyExport(t.Context(), io.TeeReader(r, longest), ""); err != nil {
+		t.Fatal(err)
+	}
+	if longest.total < size || longest.line > 3*chunkSize {
+		t.Errorf("%d bytes, the longest line has %d", longest.total, longest.line)
+	}
+}
+
+type longestWrite struct{ total, line, now int }
+
+func (l *longestWrite) Write(b []byte) (int, error) {
+	l.total += len(b)
+	for part := range bytes.Lines(b) {
+		l.now += len(part)
+		l.line = max(l.line, l.now)
+		if part[len(part)-1] == '\n' {
+			l.now = 0
+		}
+	}
+	return len(b), nil
+}
