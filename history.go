@@ -228,7 +228,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 
 // revert returns the plan that undoes the entries, which are oldest first.
 func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
-	lists, version := make([][]change.Op, len(es)), ""
+	lists, reverts, version := make([][]change.Op, len(es)), []string{}, ""
 	for i, e := range es {
 		if !c.Owns(ctx, e) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
@@ -238,6 +238,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 			return change.Plan{}, fmt.Errorf("repair %s: %w", e.ID, err)
 		}
 		lists[i] = ops
+		reverts = append(reverts, e.Dir)
 		cause.Entries = append(cause.Entries, e.Seq)
 		cause.Title, cause.Folder = e.Cause.Title, e.Cause.Folder
 		if e.Actor != nil {
@@ -256,7 +257,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		}
 	}
 	seen := j.Seen()
-	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen}, r.Force)
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen, Reverts: reverts}, r.Force)
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not

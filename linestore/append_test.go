@@ -390,3 +390,93 @@ func TestRefusedPlans(t *testing.T) {
 		t.Errorf("the transcript changed: %q", got)
 	}
 }
+
+// An undo removes only a line that mend wrote, also where another program wrote the same line.
+func TestUndoKeepsForeignLines(t *testing.T) {
+	storetest.NeedWrites(t)
+	root := newRoot(t)
+	old, repaired := string(read(t, root, lineRef("prt_12")).Data), `{"id":"prt_12","text":"repaired"}`
+	start := content(t, root)
+	for _, c := range []struct {
+		name     string
+		inUse    bool   // while it is undone, so that the old line is appended again
+		foreign  string // what another program appends between the change and the undo, one letter a line: old, repaired
+		again    string // and between the undo and its undo
+		conflict bool   // the undo is refused
+		second   string // the lines of the record in the end; "" if the undo of the undo is refused
+	}{
+		{name: "alone", second: "or"},
+		{name: "repeated", foreign: "rr", second: "orrr"},
+		{name: "as it was", again: "ro", second: "oror"},
+		{name: "twice as it was", again: "roro", second: "ororor"},
+		{name: "old and repaired", foreign: "or", conflict: true},
+		{name: "in use", inUse: true, second: "or"},
+		{name: "in use, then both", inUse: true, again: "ro"},
+		{name: "in use, repeated", inUse: true, foreign: "rr", second: "orrr"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile(file(root), []byte(start), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			foreign := func(letters string) {
+				for _, l := range letters {
+					agentAppends(t, root, map[rune]string{'o': old, 'r': repaired}[l])
+				}
+			}
+			use := ""
+			s := mustOpen(t, root, linestore.Options{InUse: func(string) string { return use }})
+			apply := func(p change.Plan) (change.Staged, error) {
+				st, err := s.Prepare(t.Context(), p)
+				if err != nil {
+					return st, err
+				}
+				if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+					t.Fatalf("Commit = %v, %v", out, err)
+				}
+				return st, s.Discard(t.Context(), st)
+			}
+			st, err := apply(change.Plan{Ops: appendOps(t, root)[:1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			foreign(c.foreign)
+			before := content(t, root)
+			if c.inUse {
+				use = "process 7"
+			}
+			st, err = apply(change.Plan{Ops: change.Inverse(st.Ops), Reverts: []string{st.Dir}, Force: c.inUse})
+			var conflict *change.ConflictError
+			if c.conflict {
+				if !errors.As(err, &conflict) || content(t, root) != before {
+					t.Errorf("the undo = %v, %q", err, content(t, root))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			use = ""
+			foreign(c.again)
+			before = content(t, root)
+			_, err = apply(change.Plan{Ops: change.Inverse(st.Ops), Reverts: []string{st.Dir}})
+			if c.second == "" {
+				if !errors.As(err, &conflict) || content(t, root) != before {
+					t.Errorf("the undo of the undo = %v, %q", err, content(t, root))
+				}
+				return
+			}
+			got := ""
+			for line := range strings.Lines(content(t, root)) {
+				switch strings.TrimSuffix(line, "\n") {
+				case old:
+					got += "o"
+				case repaired:
+					got += "r"
+				}
+			}
+			if err != nil || got != c.second {
+				t.Errorf("the undo of the undo = %v, and the lines are %s, want %s", err, got, c.second)
+			}
+		})
+	}
+}

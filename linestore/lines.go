@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
 	"slices"
 
 	"mend/change"
@@ -128,8 +129,9 @@ type edit struct {
 // replaces reports whether the edit cannot be made by appending.
 func (e *edit) replaces() bool { return len(e.cuts) > 0 || e.whole != nil }
 
-// edit returns what the ops do. A line whose Post is the line with the same key before it
-// is removed, unless appendOnly is set. why is not "" if the op cannot be carried out.
+// edit returns what the ops do. A line that mend wrote, and whose Post is the line with the same
+// key before it, is removed, unless appendOnly is set. why is not "" if the op cannot be carried
+// out.
 func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp, why string) {
 	for i := range tx.ops {
 		op := &tx.ops[i]
@@ -143,8 +145,15 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 				return e, op, "the transcript has earlier lines of it"
 			}
 			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
-		case op.Pre != nil && !appendOnly && t.shadows(op):
+		case op.Pre != nil && !appendOnly && t.shadows(op) && tx.mayHaveAppended():
 			s, _ := t.last(op.key)
+			if !tx.isOwn(t, op) {
+				if !tx.force {
+					return e, op, "the transcript has it several times, and which of them mend wrote is not known"
+				}
+				e.block = append(append(e.block, op.Post.Data...), '\n')
+				continue
+			}
 			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
 		default:
 			e.block = append(append(e.block, op.Post.Data...), '\n')
@@ -156,6 +165,42 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 		e.block = append([]byte{'\n'}, e.block...)
 	}
 	return e, nil, ""
+}
+
+// mayHaveAppended reports whether a change that the plan reverts appended lines; else the last line
+// of a record is another program's, and nothing is removed.
+func (tx *transaction) mayHaveAppended() bool {
+	return tx.reverts == nil || slices.ContainsFunc(tx.reverts, isAppend)
+}
+
+func isAppend(dir string) bool {
+	_, _, ok := parseAppendName(path.Base(dir))
+	return ok
+}
+
+// isOwn reports whether the last line of a record is the one that a change appended which the plan
+// reverts: no other line of the record has its content, or none behind the place of that append. The
+// place is wrong if lines before it were removed since.
+func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
+	if tx.reverts == nil {
+		return true
+	}
+	place := int64(len(t.data))
+	for _, dir := range tx.reverts {
+		if size, _, ok := parseAppendName(path.Base(dir)); ok {
+			place = min(place, size)
+		}
+	}
+	same, behind := 0, 0
+	for _, s := range t.lines[op.key] {
+		if bytes.Equal(t.text(s), op.Pre.Data) {
+			same++
+			if int64(s.start) >= place {
+				behind++
+			}
+		}
+	}
+	return same == 1 || behind == 1
 }
 
 // shadows reports whether the line before the last one with the key of op is its Post.

@@ -49,6 +49,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return change.Staged{}, err
 	}
 	defer tx.close()
+	tx.reverts, tx.force = p.Reverts, p.Force
 	if err := errors.Join(ctx.Err(), tx.cleanOwner(p.Undecided)); err != nil {
 		return change.Staged{}, err
 	}

@@ -87,6 +87,9 @@ type transaction struct {
 	path string       // of the transcript below the root
 	name string       // of the transcript in dir
 	ops  []lineOp
+
+	reverts []string // of the plan; nil if it reverts nothing
+	force   bool     // of the plan
 }
 
 // begin locates the ops and opens the folder of their transcript. The error wraps
