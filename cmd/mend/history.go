@@ -466,13 +466,17 @@ func entryError(e change.Entry) []string {
 
 // entryChanges returns what was done, each sentence once, and how many records that changed.
 func entryChanges(e change.Entry) []string {
-	var texts []string
-	for _, f := range e.Cause.Findings {
-		if t := times(f.Count) + sentence(f.Fix); !slices.Contains(texts, t) {
+	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), count(len(e.Ops), "record"))
+}
+
+// eachOnce returns the sentences of the findings, each once. It counts none: one change may fix several findings.
+func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []string) {
+	for _, f := range fs {
+		if t := sentence(text(f)); t != "" && !slices.Contains(texts, t) {
 			texts = append(texts, t)
 		}
 	}
-	return append(texts, count(len(e.Ops), "record"))
+	return texts
 }
 
 // entryLosses returns what was lost. Of undos, and of entries of older versions, nothing is known.
@@ -480,16 +484,10 @@ func entryLosses(e change.Entry) []string {
 	if len(e.Cause.Findings) == 0 {
 		return nil
 	}
-	var texts []string
-	for _, f := range e.Cause.Findings {
-		if t := times(f.Count) + sentence(f.Loses); f.Loses != "" && !slices.Contains(texts, t) {
-			texts = append(texts, t)
-		}
+	if texts := eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Loses }); len(texts) > 0 {
+		return texts
 	}
-	if len(texts) == 0 {
-		return []string{"nothing"}
-	}
-	return texts
+	return []string{"nothing"}
 }
 
 func (a *app) printEntry(e change.Entry, ops []change.Op) {

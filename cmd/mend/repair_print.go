@@ -7,6 +7,7 @@ import (
 
 	"mend/change"
 	"mend/repair"
+	"mend/session"
 )
 
 // printProposal prints a session and what a repair does to it: a line of what is wrong, of what
@@ -28,8 +29,8 @@ func (a *app) printProposal(p proposal, verbose bool) {
 		}
 	case len(fixed) > 0:
 		a.printFact("wrong", summary(fixed, faultOf))
-		a.printFact("fix", counted(fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }, "%[2]s (cures %[1]d findings)")) // one change may cure several
-		a.printFact("lost", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Loses) }))
+		a.printFact("fix", plannedFixes(p.result))
+		a.printFact("lost", summary(oncePerRecord(fixed), func(d repair.Diagnosis) string { return sentence(d.Loses) }))
 	}
 	if r := p.result; r.SentAfter > r.SentBefore {
 		a.printFact("sent", []string{fmt.Sprintf("%d blocks of the conversation, %d before", r.SentAfter, r.SentBefore)})
@@ -46,6 +47,31 @@ func (a *app) printProposal(p proposal, verbose bool) {
 		a.printf("  %s\n", good("nothing to repair"))
 	}
 	a.printf("\n")
+}
+
+// plannedFixes returns what a plan does: how many records it changes, and each sentence once, since one
+// change may fix several findings.
+func plannedFixes(r repair.Result) []string {
+	texts := counted(r.Fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }, "%[2]s (cures %[1]d findings)")
+	if len(r.Fixed) > 1 && len(texts) > 0 {
+		texts[0] = count(len(r.Plan.Ops), "record") + ": " + texts[0]
+	}
+	return texts
+}
+
+// oncePerRecord returns the diagnoses without those that lose the same of a record as an earlier one.
+func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
+	type loss struct {
+		ref  session.Ref
+		what string
+	}
+	seen := map[loss]bool{}
+	return slices.DeleteFunc(slices.Clone(ds), func(d repair.Diagnosis) bool {
+		l := loss{d.Ref, d.Loses}
+		again := seen[l]
+		seen[l] = true
+		return again
+	})
 }
 
 // printFact prints a line that begins with a label. Items that do not fit are counted, except the
