@@ -287,6 +287,9 @@ const (
 
 const tooLarge = 5<<20 + 4
 
+// largePDF returns a PDF that is larger than a request may be.
+func largePDF() string { return "JVBERi0x" + strings.Repeat("A", 33<<20) }
+
 // Damages are all of them.
 var Damages = []Damage{
 	{Name: "none", Apply: func(*Transcript) {}},
@@ -533,6 +536,22 @@ var Damages = []Damage{
 	{Name: "text of a result a number", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": 7}} })},
 	{Name: "image without a source", Apply: content(prompt3, []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}})},
 	{Name: "call in a record of the user", Apply: func(t *Transcript) { t.edit(call4, func(r map[string]any) { r["type"] = "user" }) }},
+	{Name: "thinking without its text", Apply: block(think3, func(b map[string]any) { delete(b, "thinking") })},
+	{Name: "redacted thinking without its data", Apply: content(think3, []any{map[string]any{"type": "redacted_thinking"}})},
+	{Name: "image without data, in a result", Apply: block(result4, func(b map[string]any) {
+		b["content"] = []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png"}}}
+	})},
+	{Name: "image without a source, in a result", Apply: block(result4, func(b map[string]any) {
+		b["content"] = []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}}
+	})},
+	{Name: "two images without data and an empty text, in a result", Apply: block(result4, func(b map[string]any) {
+		image := map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png"}}
+		b["content"] = append([]any{image, image}, texts("", "")...)
+	})},
+	{Name: "PDF larger than a request", Apply: media("document", "application/pdf", largePDF())},
+	{Name: "PDF larger than a request, in a result", Apply: block(result4, func(b map[string]any) {
+		b["content"] = []any{fileBlock("document", "application/pdf", largePDF())}
+	})},
 	{Name: "image data a number", Apply: media("image", "image/png", 7)},
 	{Name: "large image in an early prompt", Apply: content(prompt3, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}})},
 	{Name: "document data a number", Apply: media("document", "application/pdf", 7)},

@@ -46,6 +46,9 @@ var allowed = map[string]string{
 	"document":          "type source title context citations cache_control",
 }
 
+// required has the fields that a block of a kind cannot be without, as far as no other rule says so.
+var required = map[string]string{"thinking": "thinking", "redacted_thinking": "data"}
+
 // valid has the type of each field that has the same type in all blocks.
 var valid = map[string]string{
 	"text": "string", "thinking": "string", "signature": "string", "data": "string", "is_error": "boolean", "source": "dictionary", "cache_control": "dictionary",
@@ -102,6 +105,11 @@ func strictBlock(b map[string]json.RawMessage) (rule, message string) {
 	}
 	if _, ok := b["source"]; !ok && (kind == "image" || kind == "document") {
 		return "R23", "." + kind + ".source: Field required"
+	}
+	for _, name := range strings.Fields(required[kind]) {
+		if _, ok := b[name]; !ok {
+			return "R23", "." + kind + "." + name + ": Field required"
+		}
 	}
 	for name, value := range b {
 		if wrongType(kind, name, value) {

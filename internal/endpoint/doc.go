@@ -4,7 +4,8 @@
 //
 // A test starts a [Server], lets a program send requests to it, and reads these from
 // [Server.Calls]. [Check] checks a request without a server: it has the rules R1 to R21
-// of docs/providers.md, one function each, in one table. It shares no code with package
+// of docs/providers.md, one function each, in one table; the server also refuses what is
+// larger than a request may be. It shares no code with package
 // provider/anthropic, so that tests can compare the two.
 //
 // Where the rules leave something open, Check does this:

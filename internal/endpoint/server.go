@@ -73,6 +73,8 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	call := s.respond(body)
 	switch {
+	case call.Rule == tooLarge:
+		refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", call.Message)
 	case call.Rule != "":
 		refuse(w, http.StatusBadRequest, "invalid_request_error", call.Message)
 	case call.Request.Stream:
@@ -103,7 +105,10 @@ func (s *Server) record(body []byte) Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := Call{N: len(s.calls) + 1, Raw: body}
-	if s.extra != nil {
+	switch {
+	case len(body) > largestRequest:
+		call.Rule, call.Message = tooLarge, "Request exceeds the maximum size"
+	case s.extra != nil:
 		call.Rule, call.Message = s.extra(body)
 	}
 	var err error
@@ -125,6 +130,12 @@ func (s *Server) answersLocked() []Content {
 	}
 	return previous
 }
+
+// largestRequest is the number of bytes of the largest request, and tooLarge the rule that says so.
+const (
+	largestRequest = 32 << 20
+	tooLarge       = "R26"
+)
 
 // refuse answers with an error in the provider's form.
 func refuse(w http.ResponseWriter, status int, kind, message string) {

@@ -182,6 +182,16 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// TestTooLarge checks that a request of more than 32 MB is refused as the provider does, whatever it holds.
+func TestTooLarge(t *testing.T) {
+	s := serve(t, nil)
+	body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", largestRequest) + `"}]}`
+	status, answer := post(t, s, body)
+	if want := `{"error":{"message":"Request exceeds the maximum size","type":"request_too_large"},"type":"error"}`; status != http.StatusRequestEntityTooLarge || strings.TrimSpace(answer) != want || s.Calls()[0].Rule != tooLarge {
+		t.Errorf("%d %s, want 413 %s", status, answer, want)
+	}
+}
+
 // A script may hold one answer back; the server goes on meanwhile.
 func TestBlockedScript(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})

@@ -18,6 +18,9 @@ func (Provider) Name() string { return "anthropic" }
 // text in bytes.
 const LargestImage = 5 << 20
 
+// LargestRequest is the number of bytes of the largest request that the API accepts.
+const LargestRequest = 32 << 20
+
 // ManyImages is the largest number of images in a request that may each have 8,000 pixels a side.
 // With more of them each may have 2,000.
 const ManyImages = 20

@@ -42,7 +42,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank: 240,
 			Any: []provider.Words{
 				{"exceeds the dimension limit for many-image requests"}, {"image was too large", "double press esc"}, {"image was too large", "resizing"},
-				{"pdf is password"}, {"pdf too large"}, {"pdf file is corrupted"}, {"pdf specified"}, {"could not process pdf"}, {"pdf file was not valid"},
+				{"pdf is password"}, {"pdf too large"}, {"pdf pages may be provided"}, {"pdf file is corrupted"}, {"pdf specified"}, {"could not process pdf"}, {"pdf file was not valid"},
 				{"unable to resize image"}, {"api could not process this image"}, {"document source is invalid"},
 			},
 			Class:       repair.InvalidFile,

@@ -52,6 +52,7 @@ type Case struct {
 	conv     *transcript.Conversation // as it is
 	linked   *transcript.Conversation // with all breaks repaired
 	images   int                      // in the request
+	tooMuch  map[*request.Block]bool  // documents without which the request would not be too large
 	findings repair.Findings
 	found    map[string]found // by the key of the finding
 }

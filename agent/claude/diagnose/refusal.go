@@ -136,11 +136,11 @@ var otherBlockTypes = []string{
 
 // findContentRefusals reports blocks that the provider refuses whatever is around them.
 func (c *Case) findContentRefusals(blocks []sentBlock) {
-	c.images = countImages(blocks)
+	c.images, c.tooMuch = countImages(blocks), tooMuch(blocks)
 	for _, b := range blocks {
-		report := func(rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
+		report := func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
 			f := c.recordFinding(rule, class, b.record.UUID)
-			f.Detail, f.Text = fmt.Sprint(b.Index), message
+			f.Detail, f.Text = fmt.Sprint(b.Index)+place, message
 			d := found{why: why, fixes: fixes}
 			if !c.canEdit(b.record.UUID) {
 				d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
@@ -166,7 +166,36 @@ func countImages(blocks []sentBlock) (n int) {
 	return n
 }
 
-type reporter func(rule string, class repair.Class, message, why string, fixes ...repair.Fix)
+// tooMuch returns the documents that have to go, the largest first, so that the request is not too
+// large. Only those count that are larger than any image.
+func tooMuch(blocks []sentBlock) map[*request.Block]bool {
+	var large []*request.Block
+	sum := 0
+	for _, b := range blocks {
+		for _, x := range append([]*request.Block{b.Block}, b.Content...) {
+			if x.Type == request.Document && len(x.Data) > anthropic.LargestImage {
+				large = append(large, x)
+				sum += len(x.Data)
+			}
+		}
+	}
+	slices.SortStableFunc(large, func(x, y *request.Block) int { return len(y.Data) - len(x.Data) })
+	out := map[*request.Block]bool{}
+	for _, x := range large {
+		if sum <= anthropic.LargestRequest {
+			break
+		}
+		out[x] = true
+		sum -= len(x.Data)
+	}
+	return out
+}
+
+// A reporter reports what is wrong with a block, or with what is at a place in it.
+type reporter func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix)
+
+// placeOf returns the place of an element of a result.
+func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
 // placeholder returns the text in place of missing content.
 func (c *Case) placeholder() string {
@@ -184,12 +213,12 @@ func (c *Case) checkText(b sentBlock, report reporter) {
 		if b.Text == "" || c.linked.Profile.Tolerant {
 			rule, message = "R5", empty
 		}
-		report(rule, repair.EmptyContentMessage, message, "The text of this message is empty, and the provider refuses that.",
+		report("", rule, repair.EmptyContentMessage, message, "The text of this message is empty, and the provider refuses that.",
 			replaceText(b, c.placeholder(), fmt.Sprintf("The text becomes %q.", c.placeholder())))
 	}
 	for i, in := range b.Content {
 		if in.Type == request.Text && transcript.IsBlank(in.Text) {
-			report("R5", repair.EmptyContentMessage, empty, "The result of a tool call holds an empty text, and the provider refuses that.",
+			report(placeOf(i), "R5", repair.EmptyContentMessage, empty, "The result of a tool call holds an empty text, and the provider refuses that.",
 				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
 					return editInner(raw, i, func([]byte) []byte { return []byte(`{"type":"text","text":"(no content)"}`) })
 				}))
@@ -203,14 +232,14 @@ func (c *Case) checkCall(b sentBlock, report reporter) {
 		return
 	}
 	if !idPattern.MatchString(b.ToolID) {
-		report("R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
+		report("", "R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
 	}
 	if !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{") {
 		to := []byte("{}")
 		if s := strings.TrimSpace(string(b.Input)); s != "" && s != "null" {
 			to = []byte(`{"value":` + s + `}`)
 		}
-		report("R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
+		report("", "R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
 			editBlock(b, "The input becomes an object.", "", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, to, "input") }))
 	}
 	if len(b.ToolName) > maxToolName || !idPattern.MatchString(b.ToolName) {
@@ -218,7 +247,7 @@ func (c *Case) checkCall(b sentBlock, report reporter) {
 		if name = name[:min(len(name), maxToolName)]; name == "" {
 			name = "unknown"
 		}
-		report("R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
+		report("", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
 			editBlock(b, fmt.Sprintf("The name becomes %s.", name), "the name", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(name), "name") }))
 	}
 }
@@ -259,12 +288,12 @@ func (c *Case) hasCall(id string) bool {
 // leaves most of them out by itself, after a refusal.
 func (c *Case) checkMedia(b sentBlock, report reporter) {
 	if b.stored != nil && b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		report("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
+		report("", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
 	}
 	if p := c.problemOf(b.Block); p.rule != "" {
 		fix := replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text.")
 		fix.Alike = !p.alone
-		report(p.rule, repair.InvalidFile, p.message, p.why, fix)
+		report("", p.rule, repair.InvalidFile, p.message, p.why, fix)
 	}
 	for i, in := range b.Content {
 		if p := c.problemOf(in); p.rule != "" {
@@ -272,7 +301,7 @@ func (c *Case) checkMedia(b sentBlock, report reporter) {
 				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, notSendable)) })
 			})
 			fix.Alike = !p.alone
-			report(p.rule, repair.InvalidFile, p.message, p.why, fix)
+			report(placeOf(i), p.rule, repair.InvalidFile, p.message, p.why, fix)
 		}
 	}
 }
@@ -289,6 +318,8 @@ func (c *Case) problemOf(b *request.Block) fileProblem {
 	switch {
 	case b.Type == request.Image && len(b.Data) > anthropic.LargestImage:
 		return fileProblem{rule: "R15", message: "image exceeds 5 MB maximum", why: "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."}
+	case c.tooMuch[b]:
+		return fileProblem{rule: "R26", message: "Request exceeds the maximum size", why: "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and version 2.1 of Claude Code then compacts the conversation."}
 	case c.linked.Profile.Tolerant:
 		return fileProblem{}
 	case b.Type == request.Document && b.Mime == pdf && b.URL == "" && b.MediaInfo().Type != pdf:
@@ -343,16 +374,20 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 			if s, ok := jsonedit.Text(b.stored.Raw); ok && !transcript.IsBlank(s) {
 				text = s
 			}
-			report("R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
+			report("", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
 				editBlock(b, "The block becomes a line of text.", "the block", func([]byte) ([]byte, error) { return textBlock(text), nil }))
 		}
+		return
+	}
+	if b.IsThinking() && (b.stored.NotText == "thinking" || b.stored.NotText == "data") {
+		report("", "R23", repair.IncompleteRecord, kind+"."+b.stored.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.stored.NotText), removeBlock(b))
 		return
 	}
 	for name, value := range members(b.stored.Raw) {
 		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
 		switch {
 		case field < 0:
-			report("R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
+			report("", "R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
 						return raw, slices.ContainsFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
@@ -361,7 +396,7 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 			return
 		case name == "content" && c.linked.Profile.Tolerant: // sent as a text, whatever it is
 		case allowed[field].First != "" && !strings.Contains(allowed[field].First, value[:1]):
-			report("R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
+			report("", "R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
 			return
 		}
 	}
@@ -374,7 +409,17 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 	}
 	i := -1
 	jsonedit.EachElement(jsonedit.Parse(b.stored.Raw).Get("content").Raw(), func(raw []byte) bool {
-		if i++; innerTaken(raw) {
+		i++
+		if kind := noData(raw); kind != "" {
+			lost := lostFile(&request.Block{Type: request.BlockType(kind)}, notSendable)
+			index := i
+			report(placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
+				editBlock(b, "The file becomes a line of text.", "", func(raw []byte) ([]byte, error) {
+					return editInner(raw, index, func([]byte) []byte { return textBlock(lost) })
+				}))
+			return true
+		}
+		if innerTaken(raw) {
 			return true
 		}
 		index, text := i, string(raw)
@@ -384,12 +429,26 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 		if transcript.IsBlank(text) {
 			text = "(no content)"
 		}
-		report("R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
+		report(placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
 			editBlock(b, "It becomes a line of text.", "", func(raw []byte) ([]byte, error) {
 				return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
 			}))
 		return true
 	})
+}
+
+// noData returns the type of an image or a document without its data, "" for all else.
+func noData(raw []byte) string {
+	b := jsonedit.Parse(raw)
+	kind, _ := b.Get("type").Text()
+	if kind != string(request.Image) && kind != string(request.Document) {
+		return ""
+	}
+	from, _ := b.Get("source").Get("type").Text()
+	if _, ok := b.Get("source").Get("data").Text(); ok || from == "url" || from == "file" || from == "content" {
+		return ""
+	}
+	return kind
 }
 
 // innerTaken reports whether the provider takes an element of a result's content.
