@@ -123,7 +123,7 @@ func (c *Case) keepLeaf(leaf string) {
 		return
 	}
 	at, ok := c.base.last[leaf]
-	if !ok || c.written != nil {
+	if !ok || c.written != nil || !c.canEdit(leaf) {
 		return
 	}
 	raw, edited := c.edits.set[leaf]

@@ -39,7 +39,9 @@ func (c *Case) findUnread() {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
 		x := found{why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of the bytes before it.", u.line+1)}
-		if gains {
+		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
+			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
+		} else if gains {
 			x.fixes = c.readAgain(u, u.record.UUID == e.leaf)
 		} else {
 			f.Severity = repair.Note
