@@ -509,7 +509,26 @@ func (r *repairRun) applyOnce(ctx context.Context, p proposal, only bool) error 
 	if !r.asJSON {
 		r.printCommitted(e, p.head.Title)
 	}
-	return nil
+	return r.checkRepaired(ctx, p)
+}
+
+// checkRepaired examines a repaired session as scan does. It returns errProblems if the session is
+// broken though the plan said that nothing remains: a success is what scan confirms.
+func (r *repairRun) checkRepaired(ctx context.Context, p proposal) error {
+	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
+		return nil // what remains was shown
+	}
+	f, err := examine(ctx, r.client, p.head)
+	if err != nil || f.Severity() != repair.Broken { // an error may mean that the repair moved its record
+		return nil
+	}
+	for _, d := range f.Diagnoses {
+		if d.Severity == repair.Broken {
+			r.say("%s %s Repair it again: %s", bad("It is still broken:"), escape(d.Why), command(r.cmdline("repair", p.head.ID)))
+			break
+		}
+	}
+	return errProblems
 }
 
 // A changedError is returned if a session changed while it was being repaired.
