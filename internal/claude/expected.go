@@ -53,6 +53,9 @@ func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 		return blocks[0]
 	}
 	raw := r.Blocks()[b.Index].Raw
+	if b.ToolName != r.Blocks()[b.Index].ToolName {
+		raw, _ = jsonedit.Set(raw, jsonedit.Quote(b.ToolName), "name")
+	}
 	if content, ok := jsonedit.Get(raw, "content"); ok && b.Type == request.ToolResult && !bytes.ContainsAny(content[:1], `"[n`) {
 		raw, _ = jsonedit.Set(raw, b.Output, "content")
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Versions are those that are tested, the newest first.
-var Versions = []string{"2.1.330", "2.0.77", "1.0.128"}
+var Versions = []string{"2.1.332", "2.0.77", "1.0.128"}
 
 var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 

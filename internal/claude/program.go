@@ -30,15 +30,16 @@ const Timeout = 4 * time.Minute
 // A Home is a temporary home directory in which Claude Code knows no provider but a test
 // endpoint.
 type Home struct {
-	t   testing.TB
-	cmd []string
-	dir string
+	t      testing.TB
+	cmd    []string
+	dir    string
+	folder string // in which the program is started, below dir
 }
 
 // NewHome makes a home for the command that [Install] returned.
 func NewHome(t testing.TB, cmd []string) *Home {
 	t.Helper()
-	h := &Home{t, cmd, t.TempDir()}
+	h := &Home{t, cmd, t.TempDir(), "work"}
 	t.Cleanup(h.killRest) // before the files are removed
 	for _, dir := range []string{h.Root(), h.work()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -127,7 +128,18 @@ func within(dir, path string) bool {
 // Root returns the folder of Claude Code's settings.
 func (h *Home) Root() string { return filepath.Join(h.dir, ".claude") }
 
-func (h *Home) work() string { return filepath.Join(h.dir, "work") }
+func (h *Home) work() string { return filepath.Join(h.dir, h.folder) }
+
+// In returns the same home with another working directory of the program.
+func (h *Home) In(folder string) *Home {
+	h.t.Helper()
+	other := *h
+	other.folder = folder
+	if err := os.MkdirAll(other.work(), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	return &other
+}
 
 var notInFolder = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
@@ -166,7 +178,7 @@ type Reply struct {
 }
 
 // Prompt sends one more prompt in a session, or in a new one if resume is false, with more flags,
-// and returns what became of it.
+// and returns what became of it. The session "" is the one that --continue takes.
 func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Reply {
 	h.t.Helper()
 	api := endpoint.NewStrict(Script, strict)
@@ -177,7 +189,11 @@ func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Repl
 	if resume {
 		flag = "--resume"
 	}
-	cmd := h.command(ctx, api.URL, append([]string{"-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit"}, flags...)...)
+	which := []string{flag, session}
+	if session == "" {
+		which = []string{"--continue"}
+	}
+	cmd := h.command(ctx, api.URL, append(append([]string{"-p", prompt}, which...), append([]string{"--model", model, "--allowedTools", "Bash,Read,Edit"}, flags...)...)...)
 	out, err := cmd.CombinedOutput()
 	h.WaitEnded()
 	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}

@@ -80,7 +80,7 @@ func newBase(s Source) *base {
 	}
 	profile := transcript.ProfileOf(b.Version)
 	for i := range b.lines {
-		if r := b.lines[i].Record; r != nil && r.UUID != "" && profile.Reads(&b.lines[i]) {
+		if r := b.lines[i].Record; r != nil && r.UUID != "" && profile.Reads(&b.lines[i]) && !b.lines[i].Marked { // no ref names a marked one
 			b.last[r.UUID] = i
 		}
 	}
@@ -199,7 +199,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 	var leaf *session.Record
 	for i := range c.base.lines {
 		r := c.base.lines[i].Record
-		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || session.ValidateID(r.UUID) != nil {
+		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || c.base.lines[i].Marked || session.ValidateID(r.UUID) != nil {
 			continue
 		}
 		rec := session.Record{Ref: c.base.refOf(r.UUID), Data: c.base.lines[i].Raw, Mode: linestore.Mode}

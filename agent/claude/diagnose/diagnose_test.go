@@ -167,16 +167,64 @@ func TestOrderAfterRewind(t *testing.T) {
 	}
 }
 
-// A file with nothing to read is reported, and not repaired.
-func TestNothingToRead(t *testing.T) {
-	for name, data := range map[string][]byte{"NUL bytes": make([]byte, 5000), "a torn record": []byte(`{"parentUuid":null,"type":"us`)} {
-		found := repair.Diagnose(newCase(data))
-		if len(found) != 1 || found[0].Rule != "nothing_readable" || found[0].Fix != "" || found[0].WhyNot == "" {
-			t.Errorf("%s: found %+v", name, found)
+// A transcript in which the program finds no conversation is reported. What to do is said, and if
+// nothing can be read, nothing is repaired.
+func TestStubs(t *testing.T) {
+	for _, s := range claude.Stubs() {
+		found := repair.Diagnose(newCase(s.Data))
+		if broken := slices.ContainsFunc(found, isBroken); broken != s.Dies {
+			t.Errorf("%s: broken %t, want %t: %+v", s.Name, broken, s.Dies, found)
+		}
+		for _, d := range found {
+			if d.Fix == "" && d.WhyNot == "" {
+				t.Errorf("%s: %s has no fix, and does not say why", s.Name, d.Rule)
+			}
+		}
+		short, err := transcript.Shorten(bytes.NewReader(s.Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(findings(found), findings(repair.Diagnose(newCase(short)))); diff != "" && len(short) == len(s.Data) {
+			t.Errorf("%s: shortened, it has other findings (-whole +short):\n%s", s.Name, diff)
 		}
 	}
-	if found := repair.Diagnose(newCase(nil)); len(found) > 0 {
-		t.Errorf("an empty file: found %+v", found)
+}
+
+// A line that is no record is noted if a record may have been lost in it: a prompt's, of which the
+// answer came within the 5 seconds that 2.1 bridges, leaves no other trace.
+func TestTornLine(t *testing.T) {
+	lines := claude.New().Lines
+	prompt := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"type":"user"`)) })
+	var second int
+	for i := prompt + 1; i < len(lines); i++ {
+		if r := transcript.NewLine(lines[i]).Record; r != nil && r.IsPrompt() {
+			second = i
+			break
+		}
+	}
+	file := func(lines ...[]byte) []byte { return append(bytes.Join(lines, []byte("\n")), '\n') }
+	torn := slices.Clone(lines)
+	torn[second] = torn[second][:len(torn[second])/2]
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"healthy", file(lines...), ""},
+		{"torn", file(torn...), fmt.Sprintf("line %d cannot be read", second+1)},
+		{"blank", append(file(lines...), "\n \n"...), ""},
+		{"NUL bytes", append(file(lines...), 0, 0, 0), fmt.Sprintf("line %d cannot be read", len(lines)+1)},
+		{"two", append(file(torn...), "x\n"...), fmt.Sprintf("line %d and 1 more cannot be read", second+1)},
+	} {
+		got := ""
+		for _, d := range repair.Diagnose(newCase(c.data)) {
+			if d.Rule == "line_unread" && d.Severity == repair.Note {
+				got = d.Text
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: noted %q, want %q", c.name, got, c.want)
+		}
 	}
 }
 

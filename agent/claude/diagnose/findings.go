@@ -59,7 +59,7 @@ const maxDrafts = 256
 
 // examine finds what is wrong.
 func (c *Case) examine() {
-	if c.findUnreadable() {
+	if c.findUTF16() {
 		return
 	}
 	complete := c.findDisorder()
@@ -71,6 +71,9 @@ func (c *Case) examine() {
 		c.findBeside()
 	}
 	c.findRefusals()
+	if !c.findNothing() {
+		c.findTorn()
+	}
 }
 
 // after returns the edits with those of a fix; without them if the fix cannot be applied.

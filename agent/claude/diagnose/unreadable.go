@@ -2,50 +2,72 @@ package diagnose
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
-	"mend/agent/claude/transcript"
 	"mend/repair"
 )
 
-// findUnreadable reports a transcript in which the program finds no record at all. A transcript
-// in UTF-16 is written again as UTF-8.
-func (c *Case) findUnreadable() bool {
-	if c.edits.recode || len(c.base.Data) == 0 {
+// notFound is what the program says of a transcript in which it finds no conversation.
+const notFound = "No conversation found"
+
+// findUTF16 reports a transcript in UTF-16, in which the program finds no record.
+func (c *Case) findUTF16() bool {
+	if c.edits.recode || c.base.recoded == nil {
 		return false
 	}
-	for i := range c.lines {
-		if c.lines[i].Record != nil {
-			return false
-		}
-	}
-	f := repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: "No conversation found"}
-	d := found{why: "Claude Code finds no record in the transcript, so it does not list the session."}
-	switch {
-	case c.base.recoded != nil:
-		d.why = "The transcript is stored as UTF-16, as some editors do. Claude Code finds no record in it, so it does not list the session."
-		d.fixes = []repair.Fix{{
+	c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: notFound}, found{
+		why: "The transcript is stored as UTF-16, as some editors do. Claude Code finds no record in it, so it does not list the session.",
+		fixes: []repair.Fix{{
 			Text: "The transcript is written again as UTF-8.", Whole: true,
 			Edit: func(d repair.Draft) error { d.(*draft).edits.recode = true; return nil },
-		}}
-	case c.salvageable():
-		return false
-	case len(bytes.Trim(c.base.Data, "\x00")) == 0:
-		d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "The file has nothing but NUL bytes, as after a crash of the machine: its text is lost. Only a backup has it."}
-	default:
-		d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "No line of the file is a complete record."}
-	}
-	c.report(f, d)
+		}},
+	})
 	return true
 }
 
-// salvageable reports whether a line has a complete record that is not read.
-func (c *Case) salvageable() bool {
+// findNothing reports a transcript of which the program loads no record, as one that was emptied, or of
+// which only titles and settings are left. It does not report what another finding explains.
+func (c *Case) findNothing() bool {
+	isBroken := func(f repair.Finding) bool { return f.Severity == repair.Broken }
+	if c.base.Agent != "" || c.conv.Found() || slices.ContainsFunc(c.findings.All(), isBroken) {
+		return false
+	}
+	why := "The transcript has no prompt and no answer that can be loaded"
+	switch data := c.base.Data; {
+	case len(data) == 0:
+		why = "The transcript is empty"
+	case len(bytes.Trim(data, "\x00")) == 0:
+		why = "The transcript has nothing but NUL bytes, as after a crash of the machine"
+	}
+	c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: notFound}, found{
+		why:     why + ", so Claude Code does not list the session.",
+		refusal: &repair.RefusalError{Helps: true, Final: true, Why: "What was said is not in the file. If there is a copy of it, in a backup or on another machine, put that in its place. If nothing was said in this session, delete the file."},
+	})
+	return true
+}
+
+// findTorn notes lines that are no record and have none in them: what they held is lost.
+func (c *Case) findTorn() {
+	first, n := 0, 0
 	for i := range c.lines {
-		for _, raw := range salvage(&c.lines[i], true) {
-			if r := transcript.NewLine(raw).Record; r != nil && r.UUID != "" {
-				return true
-			}
+		l := &c.lines[i]
+		if l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0 {
+			continue
+		}
+		if n++; n == 1 {
+			first = i + 1
 		}
 	}
-	return false
+	if n == 0 {
+		return
+	}
+	text := fmt.Sprintf("line %d cannot be read", first)
+	if n > 1 {
+		text = fmt.Sprintf("line %d and %d more cannot be read", first, n-1)
+	}
+	c.report(repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Note}, found{
+		why:     "It is not a complete record, as after a crash or on a full disk. Claude Code skips it: if it was a prompt or an answer, that does not reach the model.",
+		refusal: &repair.RefusalError{Final: true, Why: "The rest of the record is not in the file."},
+	})
 }

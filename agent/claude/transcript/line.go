@@ -17,6 +17,7 @@ type Line struct {
 	Record     *Record // nil if the program cannot read the line
 	Rest       []byte  // what follows the record on the line, which the program does not read
 	Several    bool    // the record is spread over several lines
+	Marked     bool    // a byte order mark is before the record
 }
 
 // Parse returns the lines of a file, which has the size. What they hold aliases data.
@@ -29,6 +30,7 @@ func Parse(data []byte, size int64) []Line {
 			end = len(data)
 		}
 		l := Line{Start: start, End: end, Raw: data[start:end]}
+		l.Marked = start == 0 && bytes.HasPrefix(l.Raw, byteOrderMark)
 		l.parse(data, size, &budget)
 		lines = append(lines, l)
 		start = l.End + 1
@@ -47,9 +49,17 @@ func NewLine(raw []byte) Line {
 // share of the file: each torn line may begin one that reaches to the end.
 const joinedShare = 4
 
+// byteOrderMark is what some editors put before a text. The program skips it at the beginning of a
+// file.
+var byteOrderMark = []byte("\ufeff")
+
 // parse finds the record of a line. budget is how many bytes behind torn lines may still be read.
 func (l *Line) parse(data []byte, size int64, budget *int) {
-	text := bytes.TrimSpace(l.Raw)
+	text := l.Raw
+	if l.Marked {
+		text = text[len(byteOrderMark):]
+	}
+	text = bytes.TrimSpace(text)
 	if size > largeFile {
 		text = bytes.TrimLeft(text, "\x00")
 	}

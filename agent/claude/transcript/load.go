@@ -23,19 +23,24 @@ type Profile struct {
 	Tolerant bool
 	// OneRecord says that a line is one JSON value, and that nothing else is read.
 	OneRecord bool
+	// SkipsMark says that a byte order mark at the beginning of the file is skipped.
+	SkipsMark bool
 	// Attachments says that the text in which attachments are stored is sent.
 	Attachments bool
 	// SortsResults says that the results of a turn go first, and that the records of an answer
 	// are one message with results between them.
 	SortsResults bool
+	// NamesCalls says that a call gets a name if its own is no string.
+	NamesCalls bool
 	// Registers says that a running process names its session in a file.
 	Registers bool
 }
 
 // profiles are the known versions, the newest first.
 var profiles = []Profile{
-	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true, Attachments: true, SortsResults: true, Registers: true},
-	{Version: "2.0.77", OneRecord: true, SortsResults: true},
+	{Version: "2.1.332", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true, SkipsMark: true, Attachments: true, SortsResults: true, NamesCalls: true, Registers: true},
+	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true, SkipsMark: true, Attachments: true, SortsResults: true, Registers: true},
+	{Version: "2.0.77", OneRecord: true, SkipsMark: true, SortsResults: true},
 	{Version: "1.0.128", OneRecord: true, AnySide: true},
 }
 
@@ -45,17 +50,25 @@ func ProfileOf(version string) Profile {
 	if version == "" {
 		return profiles[0]
 	}
-	series := semver.MajorMinor("v" + version)
-	for _, p := range profiles {
-		if semver.Compare(series, semver.MajorMinor("v"+p.Version)) >= 0 {
-			return p
+	near := profiles[len(profiles)-1]
+	for _, p := range slices.Backward(profiles) {
+		series := semver.MajorMinor("v" + p.Version)
+		switch semver.Compare(semver.MajorMinor("v"+version), series) {
+		case 1:
+			near = p
+		case 0: // of a series the oldest known counts for those before it
+			if semver.MajorMinor("v"+near.Version) != series || semver.Compare("v"+version, "v"+p.Version) >= 0 {
+				near = p
+			}
 		}
 	}
-	return profiles[len(profiles)-1]
+	return near
 }
 
 // Reads reports whether the program reads the record of the line.
-func (p Profile) Reads(l *Line) bool { return !p.OneRecord || !l.Several && len(l.Rest) == 0 }
+func (p Profile) Reads(l *Line) bool {
+	return (!p.OneRecord || !l.Several && len(l.Rest) == 0) && (p.SkipsMark || !l.Marked)
+}
 
 // A Conversation is what a version of the program has after it loaded a transcript.
 type Conversation struct {
@@ -117,6 +130,15 @@ func Load(lines []Line, size int64, p Profile, agent string) *Conversation {
 	}
 	c.findBreaks()
 	return c
+}
+
+// Found reports whether the program finds a conversation in the transcript of a session: a record of
+// the chain that it loads. 2.1 does not load prompts and answers without valid content; older versions
+// fail at them.
+func (c *Conversation) Found() bool {
+	return slices.ContainsFunc(c.order, func(r *Record) bool {
+		return (!r.IsSidechain() || c.Profile.AnySide) && (!r.IsMessage() || !c.Profile.Tolerant || r.loads())
+	})
 }
 
 // Owns reports whether a record is of the conversation, and not of a subagent or of its session.

@@ -315,7 +315,7 @@ func (q *quickCheck) addAssistant(r *quickRecord) bool {
 // usual reports whether the transcript is usual, of which all lines are read.
 func (q *quickCheck) usual() bool {
 	n := len(q.records)
-	if n == 0 || q.answer.n == 0 || q.answer.thinking || len(q.answer.open) > 0 || ProfileOf(string(q.version)) != profiles[0] {
+	if n == 0 || q.answer.n == 0 || q.answer.thinking || len(q.answer.open) > 0 || !ProfileOf(string(q.version)).Tolerant {
 		return false
 	}
 	walked := make([]bool, n)

@@ -156,6 +156,16 @@ func (r *Record) HasContent() bool {
 	return len(r.content) > 0 && (r.content[0] == '"' || r.content[0] == '[')
 }
 
+// loads reports whether 2.1 loads the record as a prompt, an answer or context: its content is a string,
+// an empty list, or a list in which a block has a type.
+func (r *Record) loads() bool {
+	if !r.IsMessage() {
+		return r.Type == Attachment && jsonedit.Parse(r.Raw).Get("attachment").Kind() == '{'
+	}
+	blocks := r.Blocks()
+	return r.HasContent() && (len(blocks) == 0 || r.IsString() || slices.ContainsFunc(blocks, (*Block).hasType))
+}
+
 // IsString reports whether the content is a string.
 func (r *Record) IsString() bool { return len(r.content) > 0 && r.content[0] == '"' }
 

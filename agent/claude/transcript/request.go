@@ -41,6 +41,7 @@ type builder struct {
 	ref      func(*Record) session.Ref
 	messages []*message
 	request  request.Request
+	waiting  bool // the last record of the conversation is the user's, whatever of it is sent
 
 	open map[string]*message // the messages by id that a record can still join
 	read int                 // how many messages are in open, or were
@@ -49,12 +50,15 @@ type builder struct {
 // addMessages adds a message for each prompt, and one for the records of each answer.
 func (b *builder) addMessages() {
 	for _, r := range b.c.Chain {
+		if r.loads() {
+			b.waiting = r.Type != Assistant
+		}
 		switch {
 		case r.Type == Attachment:
 			if b.c.Profile.Attachments {
 				b.addAttachment(r)
 			}
-		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || b.c.Profile.Tolerant && !r.HasContent():
+		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || b.c.Profile.Tolerant && !r.loads():
 		default:
 			b.addRecord(r)
 		}
@@ -83,6 +87,9 @@ func (b *builder) addRecord(r *Record) {
 		if c := bytes.TrimSpace(sent.Output); len(c) > 0 && c[0] != '"' && c[0] != 'n' && b.c.Profile.Tolerant {
 			sent.Output = jsonedit.Quote(string(c)) // of a result
 		}
+		if block.Type == request.ToolUse && block.NotText == "name" && b.c.Profile.NamesCalls {
+			sent.ToolName = noName
+		}
 		sent.Content = slices.Clone(sent.Content)
 		for i, in := range sent.Content {
 			inner := *in
@@ -95,6 +102,9 @@ func (b *builder) addRecord(r *Record) {
 		}
 	}
 }
+
+// noName is the name of a call whose own is no string.
+const noName = "tool_name_missing"
 
 // callsLast puts the calls of an answer behind its other blocks, unless calls alone are between two
 // blocks of thinking.
@@ -173,6 +183,9 @@ func (b *builder) dropBlank() {
 			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
 				return x.Type == request.Text && strings.TrimSpace(x.Text) == ""
 			})
+		}
+		if stored == 0 && isAnswer {
+			b.fill(m, noPrompt)
 		}
 		if len(m.blocks) == 0 {
 			if stored > 0 && !isAnswer && afterAnswer && emptied == nil {
@@ -426,7 +439,8 @@ func (b *builder) join() {
 // first.
 func (b *builder) addPrompt() {
 	turns := &b.request.Turns
-	if n := len(*turns); n > 0 && (*turns)[n-1].Role == session.RoleUser && b.c.Profile.Tolerant {
+	n := len(*turns)
+	if isUser := n > 0 && (*turns)[n-1].Role == session.RoleUser; b.c.Profile.Tolerant && (isUser || n == 0 && b.waiting) {
 		answer := &request.Block{Type: request.Text, Text: "No response requested."}
 		*turns = append(*turns, request.Turn{Role: session.RoleAssistant, Blocks: []*request.Block{answer}})
 	}

@@ -1,0 +1,58 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"slices"
+	"testing"
+
+	fixture "mend/internal/claude"
+	"mend/repair"
+)
+
+// TestRealStubs compares what mend says of a transcript in which hardly anything is left with what the
+// real program does: the verdict, the request, and after a repair that leaves nothing, an answer.
+func TestRealStubs(t *testing.T) {
+	cmd := install(t)
+	for _, s := range fixture.Stubs() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(fixture.Session, s.Data)
+			c := expectedCase(s.Data)
+			r := h.Prompt(fixture.Session, prompt, true)
+			if broken := slices.ContainsFunc(repair.Diagnose(c), isBroken); broken == r.Answered || broken != s.Dies && c.Conversation().Profile.Tolerant {
+				t.Errorf("answered %t, mend says broken %t, want %t: %s", r.Answered, broken, s.Dies, r.Output)
+			}
+			compareRequest(t, "before", c, r)
+			h.Put(fixture.Session, s.Data)
+			id, result, err := client(t, h).Repair(t.Context(), fixture.Session, repair.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after := h.Prompt(fixture.Session, prompt, true); id != "" && !slices.ContainsFunc(result.Remaining, isBroken) && !after.Answered {
+				t.Errorf("after the repair: %s", after.Output)
+			}
+		})
+	}
+}
+
+// TestRealOtherFolder continues a session in another folder than the one that it was begun in.
+func TestRealOtherFolder(t *testing.T) {
+	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
+		data := fixture.New().Bytes()
+		h.Put(fixture.Session, data)
+		same, other := h.Prompt("", prompt, true), h.In("elsewhere")
+		if len(same.Blocks) < 40 {
+			t.Errorf("--continue in the folder sends %d blocks", len(same.Blocks))
+		}
+		h.Put(fixture.Session, data)
+		anywhere := version == fixture.Versions[0]
+		if r := other.Prompt(fixture.Session, prompt, true); r.Answered != anywhere || anywhere && len(r.Blocks) != len(same.Blocks) || (len(h.Read(fixture.Session)) > len(data)) != anywhere || anywhere && len(other.Sessions()) > 0 {
+			t.Errorf("--resume elsewhere: answered %t, %d blocks, sessions there %v: %s", r.Answered, len(r.Blocks), other.Sessions(), r.Output)
+		}
+		if r := other.Prompt("", prompt, true); !r.Answered || len(r.Blocks) > 0 || len(other.Sessions()) == 0 {
+			t.Errorf("--continue elsewhere: answered %t, %d blocks, sessions there %v: %s", r.Answered, len(r.Blocks), other.Sessions(), r.Output)
+		}
+	})
+}
