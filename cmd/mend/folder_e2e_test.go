@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,7 @@ func TestRealFolder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; TestStories/folder is the sample")
 	}
-	for i, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
+	for i, version := range []string{"1.1.53", "1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
 			exe, err := opencode.Install(version)
 			if err != nil {
@@ -48,22 +49,31 @@ func TestRealFolder(t *testing.T) {
 				return scanResult{diagnoses: answer.Sessions[0].Diagnoses}
 			}
 			said, r := ask(), h.Continue(session, "one more")
-			if said.has("folder") != (r.Verdict != opencode.Alive) {
+			if said.hasBroken("folder") != (r.Verdict != opencode.Alive) {
 				t.Fatalf("mend says %+v, the real program is %s: %s", said.diagnoses, r.Verdict, r.Output)
 			}
 			if r.Verdict == opencode.Alive {
 				return
 			}
 			// The program has stored the prompt and an unfinished answer.
-			code, out := runMend(t, store, journal, "repair", session, "--latent", "--yes", "--force", "--agent-version", version)
-			if command := "mkdir -p -- '" + strings.ReplaceAll(gone, "'", `'\''`) + "'"; code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), command) {
-				t.Errorf("mend repair: exit code %d, want 0 and the command %s: %s", code, command, out)
-			}
-			if err := os.Mkdir(gone, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if said, r := ask(), h.Continue(session, "once more"); said.has("folder") || r.Verdict != opencode.Alive {
-				t.Errorf("with the folder mend says %+v, the real program is %s (exit code %d, timed out: %t): %s", said.diagnoses, r.Verdict, r.Code, r.TimedOut, r.Output)
+			_, out := runMend(t, store, journal, "repair", session, "--yes", "--force", "--agent-version", version)
+			out = strings.Join(strings.Fields(out), " ")
+			create := "mkdir -p -- '" + strings.ReplaceAll(gone, "'", `'\''`) + "'"
+			move := fmt.Sprintf("opencode export %[1]s > %[1]s.json && opencode import %[1]s.json", session)
+			moved := t.TempDir()
+			for _, c := range []struct{ in, command string }{{h.Project(), create}, {moved, move}} {
+				if !strings.Contains(out, c.command) {
+					t.Fatalf("mend repair does not name %s: %s", c.command, out)
+				}
+				if out, err := h.Shell(c.in, c.command); err != nil {
+					t.Fatalf("%s: %v: %s", c.command, err, out)
+				}
+				if said, r := ask(), h.Continue(session, "once more"); said.has("folder") || r.Verdict != opencode.Alive {
+					t.Errorf("%s: mend says %+v, the real program is %s (exit code %d, timed out: %t): %s", c.command, said.diagnoses, r.Verdict, r.Code, r.TimedOut, r.Output)
+				}
+				if err := os.RemoveAll(gone); err != nil {
+					t.Fatal(err)
+				}
 			}
 		})
 	}

@@ -258,21 +258,19 @@ func (g *generator) namesOtherID(ts *testStore) bool {
 	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "name" && d.Record == ts.session })
 }
 
-// noFolder reports whether the session's folder is one that another machine may have, or mend says that the
-// folder in which the session works does not exist. The newest version answers no prompt there; it depends on
-// the machine.
-func (g *generator) noFolder(ts *testStore, o opinion) bool {
+// noFolder reports whether the session's folder is one that another machine may have. The newest version
+// answers no prompt there; mend does not know on which machine the agent runs.
+func (g *generator) noFolder(ts *testStore) bool {
 	if ts.version != "1.18.33" {
 		return false
 	}
 	var answer struct{ Sessions []struct{ Directory string } }
 	ts.runJSON(&answer, "scan", ts.session)
-	if len(answer.Sessions) == 1 && schema.IsAbsolute(answer.Sessions[0].Directory) {
-		if _, err := os.Stat(answer.Sessions[0].Directory); errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
+	if len(answer.Sessions) != 1 || !schema.IsAbsolute(answer.Sessions[0].Directory) {
+		return false
 	}
-	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "folder" && d.Severity == "latent" })
+	_, err := os.Stat(answer.Sessions[0].Directory)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // linkUnserved reports whether the program failed to load a file that mend names as a link.
@@ -364,7 +362,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
 		}
-		if verdict == opencode.Dead && g.noFolder(ts, o) {
+		if verdict == opencode.Dead && g.noFolder(ts) {
 			return "dead, a folder that does not exist", ""
 		}
 		return "", said
@@ -477,7 +475,7 @@ func (g *generator) leftLatent(ts *testStore, real opencode.Result) string {
 		return "for a model that is not configured"
 	case o.linkUnserved(real):
 		return "but a link that nothing serves is left"
-	case g.noFolder(ts, o):
+	case g.noFolder(ts):
 		return "but its folder does not exist"
 	}
 	return ""

@@ -3,7 +3,9 @@ package opencode
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -97,4 +99,16 @@ func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.WaitDelay = 5 * time.Second
 	setProcessGroup(cmd)
 	return cmd
+}
+
+// Shell runs a command of the shell in a folder, with the program on the search path, and returns
+// what it wrote.
+func (h *Home) Shell(dir, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	defer cancel()
+	cmd := h.command(ctx)
+	cmd.Path, cmd.Args, cmd.Dir = "/bin/sh", []string{"sh", "-c", command}, dir
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(h.exe)+string(filepath.ListSeparator)+os.Getenv("PATH"), "PWD="+dir)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }

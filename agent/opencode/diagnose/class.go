@@ -39,7 +39,7 @@ var classExplanations = map[repair.Class]repair.Explanation{
 	},
 	MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
-		Fix:     "mend changes no path, since only you know the right one: create the folder again, or move the session to another one. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair --latent takes the session out of the workspace.",
+		Fix:     "mend changes no path, since only you know the right one: create the folder again, or export the session and import it where the folder is now. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
 	},
 	ForeignFile: {
 		Meaning: "A file of another program, such as a backup or an editor's file, is among the records, and the agent tries to read it.",

@@ -40,11 +40,9 @@ func (e *Environment) projectOf(folder string) string {
 	return e.ProjectOf(folder)
 }
 
-// findFolder finds a session whose folder does not exist. That is latent, because folders of
-// finished work are often deleted, and the session lives again when the folder is there. A
-// path of Windows is broken: it kills the list of all sessions. For a version that does
-// without the folder it is a note. The agent works in the folder of the session's workspace,
-// if there is one: then the session's own need not exist.
+// findFolder finds a session whose folder does not exist: the agent answers no prompt in it. For
+// a version that does without the folder it is latent. The agent works in the folder of the
+// session's workspace, if there is one: then the session's own need not exist.
 func findFolder(c *simulation) []fault {
 	path, _ := c.folder()
 	why := c.env.folder(path)
@@ -54,12 +52,8 @@ func findFolder(c *simulation) []fault {
 	if why == "" {
 		return nil
 	}
-	severity := repair.Note
-	switch {
-	case !render.NeedsFolder(c.request.Version):
-	case why == FolderOfWindows:
-		severity = repair.Broken
-	default:
+	severity := repair.Broken
+	if !render.NeedsFolder(c.request.Version) {
 		severity = repair.Latent
 	}
 	return []fault{{Code: folderRule, Class: MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
@@ -102,17 +96,17 @@ func (c *simulation) whyNoFolder(f fault) string {
 	}
 	path, _ := c.folder()
 	if f.Text == folderRelative {
-		return "mend changes no path, because it cannot know the right one. If the session's own folder exists, mend repair --latent takes the session out of its workspace."
+		return "mend changes no path, because it cannot know the right one. If the session's own folder exists, mend repair takes the session out of its workspace."
 	}
 	make := "mkdir -p -- " + shellQuote(path)
 	if f.Text != FolderMissing {
 		make = "move away what is there, then " + make
 	}
-	advice := fmt.Sprintf("mend changes no path, because it cannot know the right one. Create the folder (%s) or mount its disk, then restart OpenCode.", make)
+	advice := fmt.Sprintf("mend changes no path, because it cannot know the right one. If the folder was deleted, create it (%s), if it is on another disk, mount that; then restart OpenCode.", make)
 	if path != c.s.Directory {
-		return advice + " If the session's own folder exists, mend repair --latent takes the session out of its workspace."
+		return advice + " If the session's own folder exists, mend repair takes the session out of its workspace."
 	}
-	return advice + fmt.Sprintf(" To continue in another folder, run there: opencode export %[1]s > %[1]s.json && opencode import %[1]s.json", c.s.ID)
+	return advice + fmt.Sprintf(" If it was moved or renamed, run in its new place: opencode export %[1]s > %[1]s.json && opencode import %[1]s.json", c.s.ID)
 }
 
 // canLeave reports whether the session is in a workspace and could work in its own folder.
@@ -137,7 +131,7 @@ func fixFolder(c *simulation, f fault) []fix {
 			},
 		}}
 	}
-	if f.Text != FolderOfWindows || f.Severity != repair.Broken {
+	if f.Text != FolderOfWindows {
 		return nil
 	}
 	return []fix{{

@@ -34,14 +34,14 @@ func TestWorkspaceFolder(t *testing.T) {
 	} {
 		st.exec("delete from workspace; insert into workspace (id, type, directory, project_id, time_used) values ('wrk_1', '" + c.kind + "', '" + c.workspace + "', 'global', 1)")
 		s := st.with(damage.Cell{Column: "workspace_id", Value: "'wrk_1', directory = '" + c.own + "'"})
-		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Folder: folder}, Latent: true})
+		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Folder: folder}})
 		switch {
 		case c.want == "":
 			if err != nil || len(r.Plan.Ops)+len(r.Remaining) > 0 {
 				t.Errorf("%+v: Plan = %v, %v; left: %s", c, r.Plan.Ops, err, summary(r.Remaining))
 			}
 		case c.want == "workspace_id":
-			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Fixed[0].Severity != repair.Latent {
+			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Fixed[0].Severity != repair.Broken {
 				t.Errorf("%+v: Plan = %v, %v; left: %s", c, r.Plan.Ops, err, summary(r.Remaining))
 			}
 		case len(r.Remaining) != 1 || !strings.Contains(r.Remaining[0].WhyNot, c.want):
