@@ -68,7 +68,10 @@ func TestRealFolder(t *testing.T) {
 				if out, err := h.Shell(c.in, c.command); err != nil {
 					t.Fatalf("%s: %v: %s", c.command, err, out)
 				}
-				if said, r := ask(), h.Continue(session, "once more"); said.has("folder") || r.Verdict != opencode.Alive {
+				server := h.Serve() // "opencode run" from another folder does not see the end of the answer
+				said, r := ask(), server.Prompt(session, "once more")
+				server.Close()
+				if said.has("folder") || r.Verdict != opencode.Alive {
 					t.Errorf("%s: mend says %+v, the real program is %s (exit code %d, timed out: %t): %s", c.command, said.diagnoses, r.Verdict, r.Code, r.TimedOut, r.Output)
 				}
 				if err := os.RemoveAll(gone); err != nil {
