@@ -61,7 +61,7 @@ func (o Options) open() (st agent.Store, name string, err error) {
 	}
 	for _, tells := range []func(error) bool{
 		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) },
-		func(err error) bool { return errors.Is(err, fs.ErrPermission) },
+		func(err error) bool { return errors.Is(err, fs.ErrPermission) || errors.Is(err, agent.ErrLink) },
 	} {
 		if i := slices.IndexFunc(errs, tells); i >= 0 {
 			return nil, "", errs[i]

@@ -39,6 +39,8 @@ var (
 	ErrNoStore = errors.New("no session store found")
 	// ErrLayout says that no layout has that name.
 	ErrLayout = errors.New("no such layout")
+	// ErrLink says that a folder of the agent is a symbolic link, which mend does not follow.
+	ErrLink = errors.New("it is a symbolic link")
 	// ErrNoSession says that no session is at a path.
 	ErrNoSession = errors.New("no session of this store")
 )

@@ -116,7 +116,6 @@ func TestErrors(t *testing.T) {
 		{file: "//\"\n" + strings.Repeat(`{"a": /*"*/`, maxDepth+1), want: "nested deeper than 10000 levels"},
 		{file: `{"x": "` + strings.Repeat("[", maxDepth+1) + `"} //` + strings.Repeat("[", maxDepth+1), want: `unknown key "x"`},
 		{file: `{"debug": true`, want: `config.json`},
-		{file: ``, want: `config.json`},
 		{file: strings.Repeat(" ", maxFile+1), want: "longer than"},
 		{file: `{"experimental": {"auto_resum": true}}`, want: `unknown key "experimental.auto_resum"`},
 		{file: `{"experimental": true}`, want: `unknown key "experimental"`},
@@ -242,4 +241,14 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("parse(%q) gave %+v", data, c)
 		}
 	})
+}
+
+// A file without settings is the defaults.
+func TestLoadEmpty(t *testing.T) {
+	for _, text := range []string{"", "\n \n", "// nothing yet", "/* nothing */\n"} {
+		c, err := Load(writeFile(t, text), func(string) (string, bool) { return "", false }, nil)
+		if want := defaults(); err != nil || c.Enabled != want.Enabled || c.Placeholder != want.Placeholder {
+			t.Errorf("Load(%q) = %v, want the defaults", text, err)
+		}
+	}
 }

@@ -71,6 +71,9 @@ func (c *Config) parse(data []byte) error {
 	if nestingDepth(data) > maxDepth {
 		return fmt.Errorf("objects and lists are nested deeper than %d levels", maxDepth)
 	}
+	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil {
+		return nil // empty, or comments alone
+	}
 	standard, err := hujson.Standardize(append(data, '\n')) // it requires a newline after a comment
 	if err != nil {
 		return err

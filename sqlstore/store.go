@@ -36,6 +36,10 @@ type Options struct {
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
 const maxValue = 1_000_000_000
 
+// maxPath is the length in bytes of the longest path: the driver reads 1,024 with the ending
+// -journal and a NUL.
+const maxPath = 1024 - len("-journal") - 1
+
 // A Store is one database. Between calls it holds no lock; it keeps files open for at most
 // half a second. It is safe for concurrent use.
 type Store struct {
@@ -64,6 +68,9 @@ func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	}
 	if o.MaxRecord <= 0 {
 		o.MaxRecord = maxValue
+	}
+	if len(file) > maxPath {
+		return nil, fmt.Errorf("opening %s: %w", file, Unusable("its path has %d bytes, and SQLite opens none with more than %d: move its folder to a shorter one", len(file), maxPath))
 	}
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o}
 	if _, err := inspectFiles(file); err != nil {

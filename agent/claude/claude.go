@@ -10,6 +10,7 @@ import (
 	"mend/agent"
 	"mend/agent/claude/diagnose"
 	"mend/internal/memory"
+	"mend/internal/ownfile"
 	"mend/internal/userdir"
 	"mend/linestore"
 	"mend/repair"
@@ -73,9 +74,18 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 
 // hasProjects reports whether the folder has projects. It returns an error if that cannot be known.
 func hasProjects(root string) (bool, error) {
-	info, err := os.Lstat(filepath.Join(root, projects))
+	dir := filepath.Join(root, projects)
+	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return false, err
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		target, _ := filepath.EvalSymlinks(dir)
+		out := "move what it leads to in its place"
+		if filepath.Base(target) == projects {
+			out = "name the folder that it leads to with --store " + ownfile.Quote(filepath.Dir(target))
+		}
+		return false, &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w to %s, which Claude Code follows and mend does not: %s", agent.ErrLink, target, out)}
 	}
 	return err == nil && info.IsDir(), nil
 }

@@ -52,7 +52,7 @@ func (a *app) agentOptions() []mend.Options {
 	var unreadable []*fs.PathError
 	for _, ag := range a.opt.Agents {
 		found, err := ag.Find(a.opt.Layout)
-		if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
+		if denied, ok := errors.AsType[*fs.PathError](err); ok && (errors.Is(denied, fs.ErrPermission) || errors.Is(denied, agent.ErrLink)) {
 			unreadable = append(unreadable, denied)
 		} else if err == nil && len(found) > 0 {
 			o := a.opt

@@ -140,7 +140,7 @@ func (a *app) installClaudeHook(ctx context.Context, path string, repair bool, f
 		if err := a.saveSettings(path, before, after); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := makeFolder(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
 		if err := atomicfile.Replace(path, now, after, mode); err != nil {

@@ -99,3 +99,28 @@ func TestCase38Rights(t *testing.T) {
 		sb.wantSnapshot("undone", before)
 	}
 }
+
+// TestCase39RootInHome: root with the HOME of a user makes nothing there that the user's programs
+// cannot use, and the refusal names the command. What it stages in the store belongs to the user.
+func TestCase39RootInHome(t *testing.T) {
+	sb, _ := newUserSandbox(t)
+	before := sb.snapshot()
+	sb.wantOutput(sb.mustExit(exitUnusable, "repair", sb.session, "--yes"), "sudo -u '#65534' mend")
+	sb.mustExit(exitProblems, "scan")
+	sb.mustExit(exitDone, "status")
+	for _, agent := range []string{"claude", "opencode"} {
+		sb.wantOutput(sb.mustExit(exitUnusable, "plugin", "install", "--agent", agent, "--yes"), "sudo -u '#65534' mend")
+	}
+	sb.wantSnapshot("refused", before)
+	// With a journal of its own, root repairs and undoes in the user's store.
+	state := "XDG_STATE_HOME=" + t.TempDir()
+	for _, line := range []string{"repair " + sb.session + " --yes", "undo --yes --session " + sb.session} {
+		sb.mustRun(state + " mend " + line)
+	}
+	sb.wantSnapshot("undone", before)
+	for _, path := range sb.paths() {
+		if info, err := os.Lstat(path); err != nil || info.Sys().(*syscall.Stat_t).Uid != storetest.NobodyUID {
+			t.Errorf("%s belongs to another user (%v)", path, err)
+		}
+	}
+}

@@ -271,7 +271,7 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 		}
 	}
 	if !f.dryRun {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := makeFolder(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
 		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -439,4 +439,12 @@ func agentFlag(name string) string {
 		return ""
 	}
 	return " --agent " + name
+}
+
+// makeFolder makes a folder of another program for a file that is written there.
+func makeFolder(dir string, perm fs.FileMode) error {
+	if err := ownfile.CheckUser(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, perm)
 }

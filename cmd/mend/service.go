@@ -322,7 +322,7 @@ func (a *app) installService(ctx context.Context, f watchFlags, w writeFlags, no
 	if err := a.confirmChange(ctx, w, "Install "+escape(s.path)+"?", nil); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+	if err := makeFolder(filepath.Dir(s.path), 0o755); err != nil {
 		return err
 	}
 	if err := atomicfile.WriteFile(s.path, []byte(text), 0o644); err != nil {

@@ -56,9 +56,36 @@ func checkLinks(dir string) error {
 	}
 }
 
+// CheckUser returns an error if mend runs as root and path is in a folder of another user, as with a
+// HOME that is not root's: what root makes there, that user's programs cannot use.
+func CheckUser(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for dir := path; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if uid, known := owner(info); known && uid != 0 {
+			return &UnsafeError{dir, fmt.Sprintf("belongs to another user (uid %d, you are 0), whose programs could not use what root makes there", uid), asUser(uid)}
+		}
+		return nil
+	}
+}
+
+// asUser returns the beginning of a command that runs mend as a user.
+func asUser(uid int) string { return fmt.Sprintf("sudo -u '#%d' mend", uid) }
+
 // MakeDir makes the folder and the missing folders above it durably, with mode 0700
-// regardless of the umask, and checks it as [CheckDir] does.
+// regardless of the umask, and checks it as [CheckDir] and [CheckUser] do.
 func MakeDir(dir string) error {
+	if err := CheckUser(dir); err != nil {
+		return err
+	}
 	if err := makeDir(dir); err != nil {
 		return err
 	}

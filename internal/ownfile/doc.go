@@ -210,6 +210,9 @@ func private(path string, info fs.FileInfo) error {
 // CheckOwner returns an error if a file with that mode and owner cannot be one of mend's: it
 // must belong to one of the owners, and be writable only by its owner.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
+	if !slices.Contains(owners, uid) && owners[0] == 0 {
+		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are 0)", uid), asUser(uid)}
+	}
 	if !slices.Contains(owners, uid) {
 		return &UnsafeError{
 			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),

@@ -93,7 +93,7 @@ func TestOpen(t *testing.T) {
 		"link to null":   {"symbolic link to /dev/null", "symbolic link", "is a device"},
 		"socket":         {"is a socket", "is a socket", "no such device"},
 		"folder":         {"is a folder, not a regular file: repair that with: mv", "is a folder", "is a folder"},
-		"theirs":         {"belongs to another user (uid 4242, you are 0): repair that with: sudo chown 0", "", "belongs to another user"},
+		"theirs":         {"belongs to another user (uid 4242, you are 0): repair that with: sudo -u '#4242' mend", "", "belongs to another user"},
 		"link to theirs": {"symbolic link", "symbolic link", "belongs to another user (uid 4242, you are 0) to theirs"},
 	} {
 		if theirs(name) && os.Geteuid() != 0 {
@@ -168,7 +168,7 @@ func TestDir(t *testing.T) {
 		"file":                "is not a folder",
 		"pipe":                "is not a folder",
 		"loose":               "symbolic link",
-		"their folder":        "belongs to another user (uid 4242, you are 0): repair that with: sudo chown 0",
+		"their folder":        "belongs to another user (uid 4242, you are 0), whose programs could not use what root makes there: repair that with: sudo -u '#4242' mend",
 		"their folder/mend":   "",
 		"their link/mend":     "is a symbolic link to their folder, and one of the two belongs to another user",
 		"link of theirs/mend": "one of the two belongs to another user",
