@@ -302,7 +302,12 @@ func TestWriteGuard(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(g.dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	outside := filepath.Join(t.TempDir(), "b.txt")
+	if err := os.WriteFile(outside, []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]bool{
+		outside: true,
 		"a.txt": true, "link": true, "./folder/../a.txt": true, filepath.Join(g.dir, "a.txt"): true,
 		"none": false, "dangling": false, "folder": false, "none/none": false, "": false, os.DevNull: false,
 	} {

@@ -12,28 +12,35 @@ import (
 	"testing"
 )
 
-// TestFaultsPage checks that every test that docs/found-faults.md names exists, and
-// that each of its rows names one.
+// TestFaultsPage checks that every test that docs/found-faults.md and docs/origin.md name exists, and
+// that each of their rows names one.
 func TestFaultsPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/found-faults.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tests := testNames(t)
 	names := regexp.MustCompile("`([^`]+)`")
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if len(cells) < 3 || strings.HasPrefix(cells[0], "|--") || strings.HasSuffix(line, "| tests |\n") {
-			continue
+	for _, name := range []string{"found-faults.md", "origin.md"} {
+		page, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		found := names.FindAllStringSubmatch(cells[len(cells)-1], -1)
-		if len(found) == 0 {
-			t.Errorf("%s: no test is named", cells[0])
-		}
-		for _, name := range found {
-			if !tests[name[1]] {
-				t.Errorf("%s: there is no test %s", cells[0], name[1])
+		rows := 0
+		for line := range strings.Lines(string(page)) {
+			cells := strings.Split(strings.TrimSpace(line), " | ")
+			if len(cells) < 3 || strings.HasPrefix(cells[0], "|--") || strings.HasSuffix(line, "| tests |\n") {
+				continue
 			}
+			rows++
+			found := names.FindAllStringSubmatch(cells[len(cells)-1], -1)
+			if len(found) == 0 {
+				t.Errorf("%s: %s: no test is named", name, cells[0])
+			}
+			for _, test := range found {
+				if !tests[test[1]] {
+					t.Errorf("%s: %s: there is no test %s", name, cells[0], test[1])
+				}
+			}
+		}
+		if rows == 0 {
+			t.Errorf("%s has no row", name)
 		}
 	}
 }
