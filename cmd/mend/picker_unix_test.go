@@ -164,6 +164,21 @@ func TestTerminal(t *testing.T) {
 		shows []string
 	}{
 		{
+			"fix offers what is broken",
+			[]string{"fix", "out of cheese"},
+			[][2]string{{"Is it one of these?", "dark\r"}, {`Repair "Add dark mode"? [y/n/d/q/?] `, "n\n"}},
+			exitRefused,
+			[]string{"mend does not know this error.", "No session would produce this error now. 2 of 2 sessions are broken."},
+		},
+		{"fix, and it is none of these", []string{"fix", "out of cheese", "--yes"}, [][2]string{{"Is it one of these?", "q"}}, exitRefused, []string{"nothing was picked"}},
+		{
+			"fix with an id",
+			[]string{"fix", "out of cheese in " + other},
+			[][2]string{{`Repair "Add dark mode"? [y/n/d/q/?] `, "q\n"}},
+			exitRefused,
+			[]string{"the text names it, and it is broken"},
+		},
+		{
 			"fix asks for the text and for the session",
 			[]string{"fix"},
 			[][2]string{
