@@ -235,7 +235,8 @@ func exitHelp() string {
 If there is nothing to do, the code depends on the verb. It is 0 for those that look
 for what to do: scan, repair, trim, recover, gc, forget and the uninstalling ones. It is
 5 for those that take back or decide something: undo, redo, resolve and uncompact. It is
-1 for fix and "repair --error" if no session fits the error.
+1 for fix and "repair --error" if no session fits the error and none is broken, and for an
+error that no repair answers; 5 if they only list the sessions that it may be.
 
 The program also exits with 2 if it runs out of memory, as under "ulimit -v", or
 crashes: the runtime of Go sets that code. Standard error then begins with "fatal

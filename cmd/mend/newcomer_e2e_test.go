@@ -25,6 +25,8 @@ func TestNewcomer(t *testing.T) {
 	}{
 		{"a blank answer", "1.18.33", damage.Text(damage.Hello, " \n"), false, "its next request breaks this rule (R11) at messages.5.content.1."},
 		{"a signature", "1.18.33", damage.ByName(t, "altered signature"), false, "its newest answer failed with this error."},
+		{"a prompt cut in half", "1.18.33", damage.ByName(t, "prompt truncated"), false, "the agent fails on it with this error"},
+		{"a prompt cut in half in a tree", "1.1.53", damage.ByName(t, "prompt truncated"), false, "the agent fails on it with this error"},
 		{"one of two trees", "1.1.53", damage.Text(damage.Hello, " \n"), true, "its next request breaks this rule (R11) at messages.5.content.1, and its newest answer failed with this error."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
