@@ -135,6 +135,8 @@ type Forecaster interface {
 	// Verified reports whether the requests of that version were observed, or those of an
 	// older and of a newer one.
 	Verified(version string) bool
+	// Newer reports whether the version is newer than all that were observed.
+	Newer(version string) bool
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt.
 	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)

@@ -113,7 +113,11 @@ type Repairer interface {
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)
 	// LastUndone reports whether the newest change of the session is an undo.
 	LastUndone(ctx context.Context, id string) (bool, error)
-	// Verified reports whether mend was verified with this version of the agent; with
-	// "", with the newest version that wrote to the store.
-	Verified(version string) bool
+	// KnowsVersion reports whether mend was verified with this version of the agent, and
+	// whether it is newer than all of those; with "", with the newest version that wrote to
+	// the store, which it returns.
+	KnowsVersion(version string) (resolved string, verified, newer bool)
+	// CompareRequest compares the messages of a request that the agent is making with those
+	// that mend expects, and returns the first that differs; "" for none.
+	CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error)
 }

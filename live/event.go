@@ -26,6 +26,7 @@ const (
 	eventToolBefore = "tool.execute.before"
 	eventToolAfter  = "tool.execute.after"
 	eventActivity   = "mend.activity" // for a [ChildWatch]
+	eventRequest    = "mend.request"  // for [Hook.CompareRequest]
 	eventPart       = "message.part.updated"
 	eventDelta      = "message.part.delta" // of newer agents
 )

@@ -40,6 +40,8 @@ type fakeAgent struct {
 	others     []session.Head       // of other sessions
 	edits      []repair.RequestEdit // what ProposeEdits returns
 	state      session.Stamp
+	difference string // what CompareRequest returns
+	versions   versionMap
 	broken     map[string][]repair.Diagnosis // by session
 }
 
@@ -191,7 +193,23 @@ func (f *fakeAgent) Broken(_ context.Context, heads []session.Head) iter.Seq2[se
 	}
 }
 
-func (f *fakeAgent) Verified(version string) bool { return version != "9.9.9" }
+func (f *fakeAgent) KnowsVersion(version string) (string, bool, bool) {
+	return version, version != "9.9.9" && version != "0.0.1", version == "9.9.9"
+}
+
+// A versionMap is a VersionLog in memory.
+type versionMap map[string]string
+
+func (v versionMap) Contradiction(version string) string { return v[version] }
+
+func (v versionMap) Record(version, contradiction string) error {
+	v[version] = contradiction
+	return nil
+}
+
+func (f *fakeAgent) CompareRequest(context.Context, string, []repair.SentMessage) (string, error) {
+	return f.difference, f.record("compare")
+}
 
 // hook returns a Hook of the fakeAgent, which also records its callbacks. It never waits.
 func (f *fakeAgent) hook(o Options) *Hook {

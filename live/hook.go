@@ -38,6 +38,10 @@ type Options struct {
 	// other process handles the message again. A process that dies has handled nothing.
 	Claim func(message string) (release func(handled bool), ok bool)
 
+	// Versions, if not nil, keeps what is known of versions of the agent that mend was not
+	// verified with. Without it nothing is repaired before requests of these.
+	Versions VersionLog
+
 	// Count, if not nil, is called for each outcome.
 	Count func(Outcome, repair.Class)
 	Log   *slog.Logger // nil discards
@@ -79,6 +83,8 @@ type Hook struct {
 	onAbort    func(sessionID string)
 	onComplete func(sessionID string)
 	version    string
+	trials     boundedMap[string]   // versions, by the sessions that were repaired before a request of them
+	said       boundedMap[struct{}] // see [Hook.sayOnce]
 }
 
 // New returns a Hook for the sessions of a. r must repair the store that a uses.
@@ -178,6 +184,7 @@ func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 	if i.Role != session.RoleAssistant || i.SessionID == "" || !i.hasError() || !h.handles(e.Class) {
 		return false
 	}
+	h.noteRefusal(i.SessionID, e)
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return false

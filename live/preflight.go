@@ -39,6 +39,10 @@ const (
 	HookTool    HookPoint = "tool.execute.before"
 	HookRequest HookPoint = "experimental.chat.messages.transform"
 	HookRepair  HookPoint = "repair.request" // at the same place: the request is repaired, not the store
+
+	// HookCompare is at the same place, for the first request: the agent reports it, and
+	// does not wait. See [Hook.CompareRequest].
+	HookCompare HookPoint = eventRequest
 )
 
 // A Reply is the answer to a [Question].
@@ -67,8 +71,8 @@ var (
 // for it, if the request would be refused, or if the agent could not make it. It returns the
 // id of the journal entry, "" if the store was not changed.
 //
-// The user is not asked, so it repairs only if the agent's version is one that mend was
-// verified with, the rules of the provider are known (unless the agent itself cannot read
+// The user is not asked, so it repairs only if mend knows the agent's version (see
+// [Hook.checkVersion]), the rules of the provider are known (unless the agent itself cannot read
 // the record), the agent is idle in the session, the repair leaves nothing broken and loses
 // nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.
@@ -117,8 +121,9 @@ func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question)
 
 // preflight repairs one session. idle returns an error if the agent may be working in it.
 func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, o occasion, idle func(context.Context) error) (entry string, err error) {
-	if !h.store.Verified(q.Version) {
-		return "", fmt.Errorf("%w: %q", ErrUnverified, q.Version)
+	newer, err := h.checkVersion(q.Version)
+	if err != nil {
+		return "", err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -169,6 +174,11 @@ func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, o o
 		return "", nil
 	}
 	h.countRepaired(log, entry, result)
+	if newer != "" {
+		h.mu.Lock()
+		h.trials.set(q.Session.ID, newer)
+		h.mu.Unlock()
+	}
 	if o.text != nil {
 		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, o.text(entry), VariantSuccess, resultTime})
 	}
@@ -182,8 +192,8 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 	if err := session.ValidateID(q.Session.ID); err != nil {
 		return nil, err
 	}
-	if !h.store.Verified(q.Version) {
-		return nil, fmt.Errorf("%w: %q", ErrUnverified, q.Version)
+	if _, err := h.checkVersion(q.Version); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Deadline, ErrTooLate)
 	defer cancel()

@@ -28,7 +28,11 @@ func TestPreflight(t *testing.T) {
 	}{
 		{"broken", func(*fakeAgent, *Question) {}, true, nil},
 		{"healthy", func(f *fakeAgent, _ *Question) { f.entry = "" }, false, nil},
-		{"a version that is not verified", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, false, ErrUnverified},
+		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, ErrUnverified},
+		{"a newer version", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, true, nil},
+		{"a newer version that something contradicted", func(f *fakeAgent, q *Question) {
+			q.Version, f.versions = "9.9.9", versionMap{"9.9.9": "it sends other messages"}
+		}, false, ErrUnverified},
 		{"a provider that is not known", func(f *fakeAgent, _ *Question) { f.result.UnknownProvider = "@ai-sdk/xai" }, false, errProvider},
 		{"a provider that is not known, and a record that the agent cannot read", func(f *fakeAgent, _ *Question) {
 			f.result.UnknownProvider, f.result.Fixed[0].Class = "@ai-sdk/xai", repair.UnreadableRecord
@@ -67,11 +71,11 @@ func TestPreflight(t *testing.T) {
 		}, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fakeAgent{entry: "quail", result: lossless}
+			f := &fakeAgent{entry: "quail", result: lossless, versions: versionMap{}}
 			f.result.Fixed = append([]repair.Diagnosis(nil), lossless.Fixed...)
 			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			c.change(f, &q)
-			entry, err := f.hook(Options{Log: logTo(t)}).preflightNamed(t.Context(), q)
+			entry, err := f.hook(Options{Log: logTo(t), Versions: f.versions}).preflightNamed(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
 			}
@@ -194,7 +198,7 @@ func TestRepairRequest(t *testing.T) {
 		{"nothing can be fixed", func(f *fakeAgent, _ *Question) { f.edits, f.result.Remaining = nil, broken }, 0, nil},
 		{"something stays broken", func(f *fakeAgent, _ *Question) { f.result.Remaining = broken }, 0, errStill},
 		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
-		{"a version that is not verified", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, 0, ErrUnverified},
+		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, ErrUnverified},
 		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, session.ErrBadID},
 		{"too long", func(f *fakeAgent, _ *Question) { f.edits[0].Data = make([]byte, maxEdits) }, 0, errTooLong},
 	} {

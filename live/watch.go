@@ -112,6 +112,7 @@ func (w *Watch) Accept(e Event) {
 		if u.answered { // not only completed, as before a compaction
 			w.overflows.remove(u.session)
 			w.hook.dedupe.reset(u.session)
+			w.hook.endTrial(u.session)
 		}
 	case u.failure != nil && isAbort(u.failure):
 		w.prompted.remove(u.session)

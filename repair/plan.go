@@ -233,3 +233,15 @@ type RequestEdit struct {
 	New     bool   // the store has no such record
 	Data    []byte // JSON, with the ids; nil if the record is removed
 }
+
+// A SentMessage is a message of a request as the agent reports it.
+type SentMessage struct {
+	ID    string     `json:"id"`
+	Parts []SentPart `json:"parts"`
+}
+
+// A SentPart is a part of a [SentMessage].
+type SentPart struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+}

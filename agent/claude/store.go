@@ -239,6 +239,9 @@ func (s *store) Profile(version string) string { return transcript.ProfileOf(ver
 // Verified implements [agent.Forecaster].
 func (s *store) Verified(version string) bool { return transcript.Verified(version) }
 
+// Newer implements [agent.Forecaster].
+func (s *store) Newer(version string) bool { return transcript.Newer(version) }
+
 // Forecast implements [agent.Forecaster]. It reads only.
 func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
 	c, _, err := s.newCase(head, o, diagnose.Texts{}, freshFor)

@@ -16,6 +16,9 @@ func (s *store) Profile(version string) string { return render.ProfileFor(versio
 // Verified implements [agent.Forecaster].
 func (s *store) Verified(version string) bool { return render.Verified(version) }
 
+// Newer implements [agent.Forecaster].
+func (s *store) Newer(version string) bool { return render.Newer(version) }
+
 // Forecast implements [agent.Forecaster]. It reads only.
 func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, err := s.Load(ctx, head)

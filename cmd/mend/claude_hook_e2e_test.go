@@ -23,7 +23,7 @@ type claudeTrial struct {
 
 func newClaudeTrial(t *testing.T, damage string) claudeTrial {
 	t.Helper()
-	cmd, err := claude.Install(claude.Versions[0])
+	cmd, err := claude.Install("2.1.332") // the newest: mend was verified with 2.1.330
 	if err != nil {
 		t.Skip(err)
 	}
@@ -61,7 +61,7 @@ func TestRealClaudeHook(t *testing.T) {
 			if repair {
 				install, shown = append(install, "--repair"), "mend repaired this session"
 			}
-			c.mend(install...)
+			c.mend(append(install, "--yes")...)
 			api := endpoint.New(claude.Script)
 			defer api.Close()
 			term := c.Open(api.URL, "--resume", claude.Session)

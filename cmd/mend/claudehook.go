@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"mend/agent/claude"
 	"mend/change"
 	"mend/internal/ownfile"
+	"mend/journal"
+	"mend/live"
 	"mend/repair"
 	"mend/session"
 )
@@ -182,6 +185,9 @@ func (a *app) repairForHook(ctx context.Context, client *mend.Client, head sessi
 	if undone || hasBroken(r.Remaining) || len(r.Plan.Ops) == 0 || loses(r.Fixed) {
 		return "", errHookLeaves
 	}
+	if err := a.checkClaudeVersion(client, head, r.Fixed); err != nil {
+		return "", err
+	}
 	r.Plan.Cause.Live = true
 	writing.Store(true)
 	if ctx.Err() != nil {
@@ -192,6 +198,43 @@ func (a *app) repairForHook(ctx context.Context, client *mend.Client, head sessi
 		return "", errors.Join(err, fmt.Errorf("repair %s is %s", e.ID, e.State))
 	}
 	return e.ID, nil
+}
+
+// checkClaudeVersion returns an error if mend does not know the version of Claude Code that wrote
+// the session. A newer one than those that mend was verified with counts as the newest of them,
+// until a session that the hook repaired with it has the same fault again.
+func (a *app) checkClaudeVersion(client *mend.Client, head session.Head, found []repair.Diagnosis) error {
+	version, verified, newer := client.KnowsVersion(head.Version)
+	if verified || version == "" { // without a version in it, it is judged by its records alone
+		return nil
+	}
+	if !newer {
+		return fmt.Errorf("%w: %q", live.ErrUnverified, version)
+	}
+	journalDir, err := a.opt.JournalDir()
+	if err != nil {
+		return err
+	}
+	known, store := versionLog{journalDir, agentName(client.Store())}, client.Store()
+	why := known.Contradiction(version)
+	last, err := a.opt.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if why == "" && len(last) == 1 && last[0].Cause.Live && last[0].State == change.Committed {
+		for _, f := range last[0].Cause.Findings {
+			if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
+				why = fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)
+			}
+		}
+	}
+	if err := known.Record(version, why); err != nil {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("%w: %q: %s", live.ErrUnverified, version, why)
+	}
+	return nil
 }
 
 func loses(ds []repair.Diagnosis) bool {

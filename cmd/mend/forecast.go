@@ -34,7 +34,12 @@ func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.He
 		"request":  json.RawMessage(f.JSON), "violations": violationsJSON(f.Violations),
 	}
 	a.printHeader(head)
-	a.printf("%s\n\n", faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s", agentOf(c.Store()), oneLine(cmp.Or(c.AgentVersion(), f.Version), 30), f.Provider, onOrOff(f.Thinking))))
+	version, note := cmp.Or(c.AgentVersion(), f.Version), ""
+	if c.VersionNote() != "" {
+		version, note = f.Version, fmt.Sprintf("; %s was not verified", oneLine(version, 30))
+	}
+	a.answer["versionNote"] = c.VersionNote()
+	a.printf("%s\n\n", faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.Store()), oneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
 	for n, t := range f.Request.Turns {
 		a.printf("%s %s\n", bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {

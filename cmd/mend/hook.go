@@ -154,6 +154,11 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		h.recoverMissed(ctx, hello.Since, hello.Directory)
 	})
 	accept := []func(live.Event){w.Accept}
+	accept = append(accept, func(e live.Event) {
+		if live.IsRequest(e) {
+			work.Go(func() { h.hook.CompareRequest(ctx, e) })
+		}
+	})
 	var guard *live.WriteGuard
 	if h.config.WriteGuard {
 		guard = live.NewWriteGuard(h.hook)

@@ -10,6 +10,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"mend/internal/ownfile"
+	"mend/live"
 )
 
 // The messages of hook.log that status reads.
@@ -17,13 +18,12 @@ const (
 	logServing   = "serving"  // of a hook, when it starts
 	logWatching  = "watching" // of a watch, when it starts
 	logEnded     = "ended"
-	logUnchecked = "not checked before requests" // of a hook, with the version of the agent
-	logLeftAlone = "left alone"                  // also with a colon and the reason, or before a request
-	logFailed    = "recovering the session"      // with the error
-	logRepaired  = "repaired"                    // also with more
+	logLeftAlone = "left alone"             // also with a colon and the reason, or before a request
+	logFailed    = "recovering the session" // with the error
+	logRepaired  = "repaired"               // also with more
 )
 
-var logRead = []string{logServing, logWatching, logEnded, logUnchecked, logLeftAlone, logFailed, logRepaired}
+var logRead = []string{logServing, logWatching, logEnded, live.LogUnchecked, live.LogNewer, logLeftAlone, logFailed, logRepaired}
 
 // logField matches a field of a line of hook.log.
 var logField = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S*)`)
@@ -89,19 +89,23 @@ func runsVerb(pid int32, verb string) bool {
 	return err == nil && len(args) > 1 && slices.Contains(args[1:], verb)
 }
 
-// uncheckedVersion returns the version of the agent that the newest hook serves, if mend was
-// not verified with it; else "".
-func uncheckedVersion(entries []map[string]string) string {
-	version := ""
+// liveVersion returns the version of the agent that the newest hook serves, if mend was not verified
+// with it; else "". If why is not "", nothing is repaired before a request because of it.
+func liveVersion(entries []map[string]string) (version, why string) {
 	for _, e := range entries {
 		switch e["msg"] {
 		case logServing:
-			version = ""
-		case logUnchecked:
-			version = e["version"]
+			version, why = "", ""
+		case live.LogNewer:
+			version, why = e["version"], ""
+		case live.LogUnchecked:
+			version, why = e["version"], "mend was not verified with version "+e["version"]
+			if e["why"] != "" {
+				why += ": " + e["why"]
+			}
 		}
 	}
-	return version
+	return version, why
 }
 
 // A givenUpJSON is an error that no repair answered, or a broken session that was not repaired

@@ -29,6 +29,7 @@ type scannedJSON struct {
 	Store        string `json:"store"`
 	AgentVersion string `json:"agentVersion"`
 	Profile      string `json:"profile"`
+	VersionNote  string `json:"versionNote"`      // "" if mend was verified with the version
 	Damage       string `json:"damage,omitempty"` // of its file as a whole
 }
 

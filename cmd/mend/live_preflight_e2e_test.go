@@ -105,6 +105,7 @@ func TestLivePreflightUnnamed(t *testing.T) {
 			h := opencode.New(t, exe, api, true)
 			installPlugin(t, h)
 			configure(t, h, `{"preflightMs": 20000}`)
+			t.Cleanup(func() { waitForHooksEnd(t, h) })
 			fixture := 2 - n
 			server := h.ServeStores(fixtures[fixture])
 			failed := 0
@@ -288,4 +289,68 @@ func TestLivePreflightSwitch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLiveNewerVersion lets the newest OpenCode say that it is of a version that mend does not know.
+// Its requests are as mend expects them, also of sessions that were compacted or reverted, and
+// broken sessions are repaired before the request. Once a request differs they are not.
+func TestLiveNewerVersion(t *testing.T) {
+	storetest.InTurn(t, 2)
+	t.Parallel()
+	const newest, newer = "1.18.34", "1.18.99"
+	exe, err := opencode.Install(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(t *testing.T, replace ...string) (*opencode.Home, *opencode.StoreRunner) {
+		api := endpoint.New(uniqueAnswer)
+		t.Cleanup(api.Close)
+		h := opencode.New(t, exe, api, true)
+		installPlugin(t, h)
+		configure(t, h, `{"preflightMs": 20000}`)
+		t.Cleanup(func() { waitForHooksEnd(t, h) })
+		editPlugin(t, h, "const version = async", `const version = async () => "`+newer+`" //`)
+		for i := 0; i < len(replace); i += 2 {
+			editPlugin(t, h, replace[i], replace[i+1])
+		}
+		server := h.ServeStores(fixtures[2])
+		server.NameModel()
+		return h, server
+	}
+	t.Run("the same", func(t *testing.T) {
+		t.Parallel()
+		h, server := start(t, "this.reported = true", "// each request is compared")
+		for n, c := range damage.Table {
+			alive := c.Want[2] == opencode.Alive
+			if !*everything && n%8 != 0 || damage.AddsFile(c.Name) || !alive && (unknowable(c.Want[2]) || refusedFirst[c.Name]) {
+				continue
+			}
+			t.Run(c.Name, func(t *testing.T) {
+				ts := newTestStore(t, 2)
+				damage.Edit(ts, ts.path, ts.session, c.Apply)
+				compared := strings.Count(readHookLogs(h), "as mend expects it")
+				r, err := server.Try(ts.data)
+				if err != nil || r.Verdict != opencode.Alive {
+					t.Fatalf("the prompt = %s, %v; reply:\n%.300s", r.Verdict, err, r.Output)
+				}
+				waitFor(t, "a comparison", func() bool {
+					log := readHookLogs(h)
+					return strings.Count(log, "as mend expects it") > compared || strings.Contains(log, "not checked before requests")
+				})
+			})
+		}
+		if log := readHookLogs(h); strings.Contains(log, "not checked before requests") || !strings.Contains(log, "a version that was not verified") {
+			t.Errorf("log:\n%s", log)
+		}
+	})
+	t.Run("another", func(t *testing.T) {
+		t.Parallel()
+		h, server := start(t, "const sent = messages.map", "const sent = messages.slice(1).map")
+		waitFor(t, "the contradiction", func() bool { return strings.Contains(readHookLogs(h), "where mend expects message") })
+		ts := newTestStore(t, 2)
+		damage.Edit(ts, ts.path, ts.session, damage.ByName(t, "blank answer"))
+		if r, err := server.Try(ts.data); err != nil || r.Verdict != "R11" {
+			t.Errorf("the prompt = %s, %v; want it refused", r.Verdict, err)
+		}
+	})
 }

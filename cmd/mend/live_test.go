@@ -185,7 +185,7 @@ func TestHookConversation(t *testing.T) {
 // TestHookQuestion checks the conversation before a request: the hook asks whether the
 // agent is idle and still waits, repairs the session, and answers.
 func TestHookQuestion(t *testing.T) {
-	store, session := blankTextStore(t)
+	const repaired = "busy begin publish toast publish toast"
 	for _, c := range []struct {
 		name    string
 		set     []string
@@ -194,18 +194,26 @@ func TestHookQuestion(t *testing.T) {
 		calls   string
 		repairs int
 
-		unchecked string // the version that "mend status" shows
+		unverified string // the version that "mend status" shows
+		why        string // and why sessions are not repaired before a request of it
 	}{
-		{"a newer version", nil, "99.0.0", false, "", 0, "99.0.0"},
-		{"busy", nil, "1.1.53", true, "busy toast", 0, ""},
-		{"idle", nil, "1.1.53", false, "busy begin publish toast publish toast", 1, ""},
+		{"an older version", nil, "0.0.1", false, "", 0, "0.0.1", "mend was not verified with version 0.0.1"},
+		{"a newer version", nil, "99.0.0", false, repaired, 1, "99.0.0", ""},
+		{"a newer version that something contradicted", nil, "99.0.1", false, "", 0, "99.0.1", "mend was not verified with version 99.0.1: it sends other messages"},
+		{"busy", nil, "1.1.53", true, "busy toast", 0, "", ""},
+		{"idle", nil, "1.1.53", false, repaired, 1, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			store, session := blankTextStore(t)
 			r := startMend(t, store, append([]string{"hook", "--set", "lookBackHours=0"}, c.set...)...)
 			send := func(text string) {
 				if _, err := io.WriteString(r.in, text+"\n"); err != nil {
 					t.Fatal(err)
 				}
+			}
+			versions := versionLog{r.opt.Journal, "opencode"}
+			if err := errors.Join(versions.Record("99.0.1", ""), versions.Record("99.0.1", "it sends other messages"), versions.Record("99.0.1", "")); err != nil {
+				t.Fatal(err)
 			}
 			send(`{"type":"hello","protocol":1,"max":2,"plugin":"test","directory":"/p"}`)
 			var calls []string
@@ -247,8 +255,8 @@ func TestHookQuestion(t *testing.T) {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}
 			log := readHookLog(r.opt.Journal)
-			if got := uncheckedVersion(log); got != c.unchecked {
-				t.Errorf("unchecked version %q, want %q", got, c.unchecked)
+			if version, why := liveVersion(log); version != c.unverified || why != c.why {
+				t.Errorf("version %q, %q, want %q, %q", version, why, c.unverified, c.why)
 			}
 			if left := givenUp(log); (len(left) == 1 && left[0].Session == session) != c.busy {
 				t.Errorf("left alone %+v", left)

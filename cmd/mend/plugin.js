@@ -16,6 +16,7 @@ const PARTS = new Set(["message.part.updated", "message.part.delta"]) // that me
 const PART_MS = 1_000 // between two events of a part that are the same to mend
 const MAX_PARTS = 256 // whose last event is known
 const REPAIR = "repair.request" // the hook that repairs a request
+const REQUEST = "mend.request" // the report of a request
 const MAX_UNREAD = 1 << 20 // bytes that mend has not read yet; more are dropped
 const MAX_ANSWER = 8 << 20 // bytes of one answer
 const MAX_LINE = 1 << 20 // characters of one line of mend
@@ -180,6 +181,7 @@ class Hook {
     this.child = child
     this.ready = false
     this.parts = false
+    this.reported = false // a request
     this.late = undefined // a question that was not answered in time: the next are not asked until it is
     const end = () => {
       if (this.child !== child) return
@@ -384,6 +386,15 @@ class Hook {
     if (!this.over && this.child) this.send({ type: "event", event: { type, directory: this.directory, properties } })
   }
 
+  // compare reports the first request, so that mend can compare it with the one that it expects.
+  async compare(messages, version) {
+    const last = messages.at(-1)
+    if (!this.waits[REQUEST] || this.reported || last?.info.role !== "user" || last.parts.some(({ type }) => type === "compaction")) return
+    this.reported = true
+    const sent = messages.map(({ info, parts }) => ({ id: info.id, parts: parts.map(({ id, type }) => ({ id, type })) }))
+    this.report(REQUEST, { sessionID: last.info.sessionID, version: await version(), messages: sent })
+  }
+
   // repair lets mend repair a request, and not the store.
   async repair(messages, version) {
     if (messages.length === 0) return
@@ -500,6 +511,7 @@ export const MendPlugin = async ({ client, directory }) => {
     "tool.execute.after": async (call, result) => safely(() => hook.after(call, result)),
     "experimental.chat.messages.transform": async (_, { messages }) =>
       safely(async () => {
+        await hook.compare(messages, version)
         if (hook.waits[REPAIR]) await hook.repair(messages, version)
         await hook.explain(messages)
       }),

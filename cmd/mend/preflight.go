@@ -24,6 +24,9 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watc
 	if h.config.Preflight == config.PreflightRequest {
 		hooks[live.HookRepair] = wait
 	}
+	if h.config.Preflight != config.PreflightOff {
+		hooks[live.HookCompare] = wait
+	}
 	off := h.config.Preflight != config.PreflightRepair
 	if off && !w.HasFallback() {
 		wait = 0
@@ -37,7 +40,7 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watc
 	if err := pipe.Ready(ctx, wait, hooks, activity, w.HasFallback()); err != nil {
 		h.log.Warn("offering to answer questions", "error", err)
 	}
-	var announced, unchecked sync.Once
+	var announced sync.Once
 	return func(ctx context.Context, q live.Question) (r live.Reply, err error) {
 		switch {
 		case q.Hook == live.HookTool && guard != nil && q.Call != nil:
@@ -61,10 +64,7 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watc
 			return r, errPreflightOff
 		}
 		r.Repair, err = h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
-		switch {
-		case errors.Is(err, live.ErrUnverified):
-			unchecked.Do(func() { h.log.Warn(logUnchecked, "version", q.Version) })
-		case q.Session.ID != "":
+		if q.Session.ID != "" && !errors.Is(err, live.ErrUnverified) {
 			announced.Do(func() { h.announcePreflight(ctx, pipe) })
 		}
 		return r, err

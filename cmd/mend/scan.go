@@ -115,7 +115,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			continue
 		}
 		left = worst(left, scanError(r.summary))
-		scanned := scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile}
+		scanned := scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
 			left = a.skipStore(cmd.Context(), left, r.damaged)
@@ -130,6 +130,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		a.setAnswer("store", stores[0].Store)
 		a.setAnswer("agentVersion", stores[0].AgentVersion)
 		a.setAnswer("profile", stores[0].Profile)
+		a.setAnswer("versionNote", stores[0].VersionNote)
 		a.setAnswer("stores", stores)
 		a.setAnswer("sessions", nonNil(found))
 	}
@@ -167,7 +168,7 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.version, r.profile = c.AgentVersion(), c.Profile()
+	r.version, r.profile, r.note = c.AgentVersion(), c.Profile(), c.VersionNote()
 	if !r.asJSON {
 		r.print(all)
 	}
@@ -206,7 +207,7 @@ type scanReport struct {
 	json    []sessionJSON
 	fixable int // sessions that are latent, and of which a fix is known
 
-	version, profile string // that were diagnosed for
+	version, profile, note string // that were diagnosed for
 }
 
 // add adds what was found in a session.
@@ -325,7 +326,9 @@ func (a *app) printStore(c *mend.Client) {
 		return
 	}
 	line := escape(shortenHome(c.Store().Root))
-	if v := c.AgentVersion(); v != "" {
+	if note := c.VersionNote(); note != "" {
+		line += ", requests of " + agentOf(c.Store()) + " " + escape(note)
+	} else if v := c.AgentVersion(); v != "" {
 		line += ", checked as " + agentOf(c.Store()) + " " + oneLine(v, 30) + " builds requests"
 	}
 	a.printf("%s\n", faint(line))

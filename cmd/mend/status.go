@@ -39,12 +39,14 @@ type statusJSON struct {
 	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
 	Live       recoveryCounts `json:"recoveries"`
 	Plugins    []pluginJSON   `json:"plugins"`
-	Hooks      int            `json:"hooks"`     // that are running
-	Watches    int            `json:"watches"`   // that are running
-	Service    serviceJSON    `json:"service"`   // of mend watch
-	Unchecked  string         `json:"unchecked"` // the version of the agent in use, if sessions are repaired only after an error because of it
-	GivenUp    []givenUpJSON  `json:"givenUp"`   // the newest sessions that were left as they were, and why
-	Settings   []string       `json:"settings"`  // what to know of the settings: aliases, or why they cannot be read
+	Hooks      int            `json:"hooks"`      // that are running
+	Watches    int            `json:"watches"`    // that are running
+	Service    serviceJSON    `json:"service"`    // of mend watch
+	Unverified string         `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
+	Unchecked  string         `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
+	WhyNot     string         `json:"uncheckedWhy"`
+	GivenUp    []givenUpJSON  `json:"givenUp"`  // the newest sessions that were left as they were, and why
+	Settings   []string       `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
 	Next       string         `json:"next"`
 	NextWhy    string         `json:"nextWhy"` // what it does
 }
@@ -53,7 +55,8 @@ type storeJSON struct {
 	Path     string        `json:"path"`
 	Layout   string        `json:"layout"`
 	InUse    bool          `json:"inUse"`
-	LastScan *mend.Summary `json:"lastScan"` // of the store as it is now; null if that takes long to find out, or if it is not in use
+	Version  string        `json:"versionNote"` // as which version requests are built, if mend was not verified with the agent's; else ""
+	LastScan *mend.Summary `json:"lastScan"`    // of the store as it is now; null if that takes long to find out, or if it is not in use
 
 	earlier *mend.Summary // of the last scan, if LastScan is nil
 	unread  bool          // the sessions cannot be listed
@@ -94,7 +97,9 @@ func (a *app) status(ctx context.Context) error {
 	s.Plugins = a.installedStates()
 	entries := readHookLog(journalDir)
 	s.Hooks, s.Watches, s.GivenUp = running(entries, logServing, "hook"), running(entries, logWatching, "watch"), givenUp(entries)
-	s.Unchecked = uncheckedVersion(entries)
+	if s.Unverified, s.WhyNot = liveVersion(entries); s.WhyNot != "" {
+		s.Unchecked = s.Unverified
+	}
 	s.Service = a.serviceState()
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
@@ -155,6 +160,7 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client
 		}
 		scans = append(scans, last)
 		used := usedStore(&s.Stores, c.Store())
+		used.Version = c.VersionNote()
 		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
 	}
 	s.LastScan = sumScans(scans)
@@ -264,8 +270,11 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 	if text := s.Live.String(); text != "" {
 		liveRow += "\n" + text
 	}
-	if s.Unchecked != "" {
-		liveRow += "\nafter errors only: mend was not verified with version " + escape(s.Unchecked)
+	switch {
+	case s.Unchecked != "":
+		liveRow += "\nafter errors only: " + escape(s.WhyNot)
+	case s.Unverified != "":
+		liveRow += "\nmend was not verified with version " + escape(s.Unverified) + ": it counts as the newest that was, until something contradicts that"
 	}
 	if liveRow != pluginOff || !onlyTranscripts(s.Stores) {
 		rows = append(rows, textRow{"Live repair", liveRow})
@@ -299,6 +308,9 @@ func (a *app) storeRows(s statusJSON) []textRow {
 		text := escape(shortenHome(st.Path)) + "  " + faint(st.Layout)
 		if st.InUse && len(s.Stores) > 1 {
 			text += "  " + good("read by mend")
+		}
+		if st.Version != "" {
+			text += "\n" + faint("requests "+escape(st.Version))
 		}
 		rows = append(rows, textRow{"Store", text})
 	}

@@ -157,6 +157,7 @@ func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live
 	for _, note := range c.Notes() {
 		log.Info("settings", "note", note)
 	}
+	o.Versions = versionLog{filepath.Dir(counts.path), agentName(client.Store())}
 	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.Store(), log)
 	return &recoverer{hook: live.New(agent, client, o), config: c, log: log}
 }

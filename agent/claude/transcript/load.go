@@ -245,6 +245,8 @@ func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 
 // Verified reports whether that version was observed, or is between two that were.
 func Verified(version string) bool {
-	oldest, newest := "v"+profiles[len(profiles)-1].Version, "v"+profiles[0].Version
-	return semver.Compare("v"+version, oldest) >= 0 && semver.Compare("v"+version, newest) <= 0
+	return semver.Compare("v"+version, "v"+profiles[len(profiles)-1].Version) >= 0 && !Newer(version)
 }
+
+// Newer reports whether that version is newer than all that were observed.
+func Newer(version string) bool { return semver.Compare("v"+version, "v"+profiles[0].Version) > 0 }

@@ -99,12 +99,19 @@ func ProfileFor(version string) Profile {
 const newestVerified = "1.18.34"
 
 // Verified reports whether the version lies between the oldest and the newest one that
-// were observed. A newer one may send other requests than its profile says.
+// were observed.
 func Verified(version string) bool {
 	v, ok := parseVersion(version)
 	oldest, _ := parseVersion(Profiles()[0].Version)
+	return ok && slices.Compare(v, oldest) >= 0 && !Newer(version)
+}
+
+// Newer reports whether the version is newer than all that were observed. It may send other
+// requests than its profile says.
+func Newer(version string) bool {
+	v, ok := parseVersion(version)
 	newest, _ := parseVersion(newestVerified)
-	return ok && slices.Compare(v, oldest) >= 0 && slices.Compare(v, newest) <= 0
+	return ok && slices.Compare(v, newest) > 0
 }
 
 // NeedsFolder reports whether the version answers no prompt in a session whose folder does
