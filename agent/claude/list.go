@@ -107,7 +107,7 @@ func (s *store) openSorted(all *safedir.Dir, b *safedir.Buffer, folder string) (
 			s.note("%s is a symbolic link; its sessions are not examined", strange.Path)
 		}
 	case unreadable:
-		s.note("%s cannot be read: %s; its sessions are not examined", path.Join(all.Path, folder), why)
+		s.note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its owner or mode", path.Join(all.Path, folder), why)
 	default:
 		return nil, nil, err
 	}
