@@ -179,6 +179,9 @@ var (
 func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
 	err = c.opt.read(func(j *journal.Journal) error {
 		es, err := c.undoable(ctx, j, r)
+		if errors.Is(err, ErrUndone) {
+			return fmt.Errorf("%w; %s", err, c.secondUndo(ctx, j, r))
+		}
 		if err != nil {
 			return err
 		}
@@ -186,6 +189,25 @@ func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan,
 		return err
 	})
 	return p, err
+}
+
+// secondUndo says what the undo of an entry would do that is undone.
+func (c *Client) secondUndo(ctx context.Context, j *journal.Journal, r UndoRequest) string {
+	e, err := j.Get(r.ID)
+	var p change.Plan
+	if err == nil {
+		p, err = c.revert(ctx, j, []change.Entry{e}, change.Cause{Kind: change.CauseUndo}, UndoRequest{})
+	}
+	var conflict *change.ConflictError
+	switch {
+	case errors.Is(err, ErrNothingToDo):
+		return "a second undo would change nothing: every record is as before the repair"
+	case errors.As(err, &conflict):
+		return fmt.Sprintf("a second undo would not be possible: %d of its records changed since", len(conflict.Conflicts))
+	case err != nil:
+		return fmt.Sprintf("what a second undo would do is not known: %v", err)
+	}
+	return fmt.Sprintf("a second undo would change %d of its records, which hold what the repair wrote", len(p.Ops))
 }
 
 // undoable returns the entries of the request, oldest first.

@@ -232,7 +232,7 @@ func TestDryRunUnlocked(t *testing.T) {
 		{[]string{"undo", "qevajo"}, "Undo would restore 1 record"},
 		{[]string{"undo", "--session", ts.session}, "Undo would restore 1 record"},
 		{[]string{"repair"}, "Nothing is broken."},
-		{[]string{"repair", ts.session}, "nothing to repair"},
+		{[]string{"repair", ts.session}, "Nothing to repair"},
 		{[]string{"recover"}, "No repair is pending."},
 		{[]string{"gc", "--older-than", "0s"}, "The undo data of 1 repair would be deleted"},
 		{[]string{"forget", "qevajo"}, "The undo data of 1 repair would be deleted"},

@@ -71,7 +71,7 @@ func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON b
 		}
 		shown[e.ID] = state
 		if !asJSON {
-			a.printRows([][]string{a.entryRow(e)}, "")
+			a.printRows([][]string{a.entryRow(e, "")}, "")
 			a.printEntryList("", entryError(e))
 			continue
 		}

@@ -150,7 +150,7 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		if len(es) > 0 {
 			a.printf("The undo data of %s would be deleted:\n", count(len(es), "repair"))
 		}
-		return a.printEntries(es, "There is nothing to delete.")
+		return a.printEntries(es, nil, "There is nothing to delete.")
 	}
 	if len(es) == 0 {
 		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
@@ -163,7 +163,7 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		question += " " + count(len(files), "file") + " of yours, listed above, will be deleted for good."
 	}
 	if !f.yes && !a.asJSON {
-		_ = a.printEntries(es, "")
+		_ = a.printEntries(es, nil, "")
 		a.printFiles(files)
 	}
 	if err := a.confirmChange(ctx, f, question+" Go on?", nil); err != nil {

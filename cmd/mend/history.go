@@ -76,7 +76,11 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 			if err != nil && len(es) == 0 { // "No repairs" would not be true
 				return err
 			}
-			return errors.Join(err, a.printEntries(es, none))
+			related, unrelated := a.opt.Related(es)
+			if unrelated != nil {
+				return unrelated
+			}
+			return errors.Join(err, a.printEntries(es, related, none))
 		},
 	}
 	fl := cmd.Flags()
@@ -187,15 +191,21 @@ func (a *app) sessionsOf(ctx context.Context, f logFlags) (map[string]bool, erro
 }
 
 // printEntries prints one line for each entry, or none if there are no entries.
-func (a *app) printEntries(es []change.Entry, none string) error {
+func (a *app) printEntries(es []change.Entry, related map[string]mend.Related, none string) error {
 	if a.asJSON {
-		a.answer = map[string]any{"repairs": entriesJSON(es)}
+		list := entriesJSON(es)
+		for i := range list {
+			if related != nil {
+				list[i].relate(related[list[i].ID])
+			}
+		}
+		a.answer = map[string]any{"repairs": list}
 		return nil
 	}
 	defer a.bufferOutput()()
 	rows := make([][]string, len(es))
 	for i, e := range es {
-		rows[i] = a.entryRow(e)
+		rows[i] = a.entryRow(e, earlierRepair(e, related[e.ID]))
 	}
 	a.printRows(rows, "")
 	if len(es) == 0 {
@@ -205,12 +215,16 @@ func (a *app) printEntries(es []change.Entry, none string) error {
 }
 
 // entryRow returns the id, the age, the state, what was done, and the session of an entry.
-func (a *app) entryRow(e change.Entry) []string {
+// earlier is the repair that changed the same records before, "" for none.
+func (a *app) entryRow(e change.Entry, earlier string) []string {
 	what := causeText(e)
 	if e.Damage != "" {
 		what = oneLine(e.Damage, 200)
 	} else if !a.isNarrow() {
 		what += ", " + count(len(e.Ops), "record")
+	}
+	if earlier != "" {
+		what += ", again after " + earlier
 	}
 	id := ""
 	if a.width == 0 && strings.TrimSpace(e.Cause.Title) != "" { // else it is in place of the title
@@ -303,7 +317,8 @@ func (a *app) showVerb() *cobra.Command {
 		Use:   "show [ID]",
 		Short: "Show what a repair changed, and why",
 		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
-every record. Without an id it shows the newest repair that is not undone.`,
+every record. It also shows whether that is in force, which entries changed the same records before (follows) and after (again), what the
+records hold now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) == 0 {
@@ -317,11 +332,19 @@ every record. Without an id it shows the newest repair that is not undone.`,
 			if err != nil {
 				return err
 			}
+			related, err := a.opt.Related([]change.Entry{e})
+			if err != nil {
+				return err
+			}
+			effect := a.effectOf(cmd, e)
 			if a.asJSON {
-				a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, ops)}}
+				r := entryJSON(e, ops)
+				r.relate(related[e.ID])
+				r.Now = effect.json()
+				a.answer = map[string]any{"repairs": []repairJSON{r}}
 				return nil
 			}
-			a.page(func() { a.printEntry(e, ops) })
+			a.page(func() { a.printEntry(e, ops, related[e.ID], &effect) })
 			return nil
 		},
 	}
@@ -340,7 +363,11 @@ func (a *app) printEntryHead(e change.Entry) {
 		{"Session", sessionOfEntry(e)},
 		{"Store", escape(shortenHome(e.Store.Root))},
 		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + age(time.Since(e.Time)) + ", by " + escape(by)},
-		{"By", actorText(e.Actor)},
+	} {
+		a.printEntryRow(row[0], row[1])
+	}
+	a.printEntryList("By", actorTexts(e.Actor))
+	for _, row := range [][2]string{
 		{"Undone by", e.UndoneBy},
 		{"Resolved", escape(e.Resolved)},
 	} {
@@ -359,23 +386,23 @@ func (a *app) printEntryHead(e change.Entry) {
 	}
 }
 
-// actorText returns who made a change, and through what.
-func actorText(by *change.Actor) string {
+// actorTexts returns who made a change, and through what.
+func actorTexts(by *change.Actor) []string {
 	if by == nil {
-		return "unknown: an earlier version of mend made the entry"
+		return []string{"unknown: an earlier version of mend made the entry"}
 	}
-	text := actorName(by)
+	who, how := actorName(by), ""
 	if by.UID >= 0 {
-		text += fmt.Sprintf(" (uid %d)", by.UID)
+		who += fmt.Sprintf(" (uid %d)", by.UID)
 	}
 	if by.Channel != "" {
-		text += fmt.Sprintf(", %s %s", oneLine(string(by.Channel), 20), oneLine(by.Verb, 40))
+		how = fmt.Sprintf("%s %s, ", oneLine(string(by.Channel), 20), oneLine(by.Verb, 40))
 	}
-	text += fmt.Sprintf(", process %d", by.PID)
+	how += fmt.Sprintf("process %d", by.PID)
 	if by.Agent != "" {
-		text += strings.TrimSpace(", for " + oneLine(by.Agent, 40) + " " + oneLine(by.AgentVersion, 40))
+		how += strings.TrimSpace(", for " + oneLine(by.Agent, 40) + " " + oneLine(by.AgentVersion, 40))
 	}
-	return text
+	return []string{who, how}
 }
 
 // actorName returns the name of a user with the name of the machine.
@@ -490,8 +517,14 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
-func (a *app) printEntry(e change.Entry, ops []change.Op) {
+func (a *app) printEntry(e change.Entry, ops []change.Op, related mend.Related, now *nowEffect) {
 	a.printEntryHead(e)
+	a.printEntryRow("In force", inForceText(e))
+	a.printEntryList("Follows", relatedTexts(related.Follows))
+	a.printEntryList("Again", relatedTexts(related.Again))
+	if now != nil {
+		a.printEntryList("Now", now.text())
+	}
 	switch {
 	case ops == nil:
 		a.printEntryRow("Undo", "not possible: the undo data was deleted from the journal")

@@ -80,6 +80,11 @@ type repairJSON struct {
 	UndoneBy  string          `json:"undoneBy,omitempty"`
 	Resolved  string          `json:"resolved,omitempty"`
 	Forgotten bool            `json:"forgotten,omitempty"`
+	InForce   *bool           `json:"inForce,omitempty"`
+	Follows   []string        `json:"follows,omitzero"` // the entries that changed the same records before, the nearest first
+	Again     []string        `json:"again,omitzero"`   // and after
+	Now       *effectJSON     `json:"now,omitempty"`
+	Last      string          `json:"lastRepair,omitempty"` // if there is nothing to do
 	Remaining []diagnosisJSON `json:"remaining,omitempty"`
 	Suspects  []diagnosisJSON `json:"suspects,omitempty"`
 	Proof     []proofJSON     `json:"proof,omitempty"`
@@ -168,7 +173,7 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
 		ID: e.ID, Session: e.Session, State: string(e.State), Damage: e.Damage,
 		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
-		Kept: e.Kept, Ops: []opJSON{},
+		Kept: e.Kept, Ops: []opJSON{}, InForce: new(e.State == change.Committed && e.UndoneBy == ""),
 	}
 	if !e.Time.IsZero() { // else nothing of it can be read
 		r.Time = e.Time.UTC().Format(time.RFC3339)
@@ -250,6 +255,9 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 		r := planJSON(p.result.Plan, "planned")
 		if len(p.result.Plan.Ops) == 0 {
 			r.State = "nothing to do"
+			if p.last != nil {
+				r.Last = p.last.ID
+			}
 		} else if es := entries[p.head.ID]; len(es) > 0 {
 			r, entries[p.head.ID] = entryJSON(es[0], p.result.Plan.Ops), es[1:]
 		}

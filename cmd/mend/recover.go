@@ -33,7 +33,7 @@ have agreed to these repairs.`,
 				none = "No repair is pending."
 			}
 			if len(entries) > 0 || left == nil {
-				left = worst(left, a.printEntries(entries, none))
+				left = worst(left, a.printEntries(entries, nil, none))
 			}
 			if f.dryRun {
 				return left

@@ -103,6 +103,7 @@ func (a *app) classList() string {
 type proposal struct {
 	head   session.Head
 	result repair.Result
+	last   *change.Entry // the change in force, if there is nothing to do; nil for none
 }
 
 func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
@@ -221,7 +222,11 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 			continue
 		}
 		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
-			ps = append(ps, proposal{head: h, result: r})
+			p := proposal{head: h, result: r}
+			if named && len(r.Plan.Ops) == 0 {
+				p.last, _ = c.LastRepair(h.ID) // the journal is not needed for what was asked
+			}
+			ps = append(ps, p)
 		}
 	}
 	return ps, failed

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mend/change"
 	"mend/repair"
@@ -43,8 +44,11 @@ func (a *app) printProposal(p proposal, verbose bool) {
 		}
 	case len(left) > 0:
 		a.printLeft(left)
-	case len(p.result.Plan.Ops) == 0:
-		a.printf("  %s\n", good("nothing to repair"))
+	case len(p.result.Plan.Ops) == 0 && p.last == nil:
+		a.printf("  %s\n", good("Nothing to repair"))
+	}
+	if p.last != nil && !hasBroken(left) {
+		a.printf("  %s\n", good(fmt.Sprintf("Nothing to repair: last repaired by %s, %s", p.last.ID, age(time.Since(p.last.Time)))))
 	}
 	a.printf("\n")
 }
@@ -213,8 +217,11 @@ func (r *repairRun) end(err error) error {
 	if n := latentWithFix(r.proposals); n > 0 && len(r.proposals) == 1 && !r.request.Latent && !hasBroken(r.proposals[0].result.Remaining) {
 		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
 	}
-	if r.flags.dryRun && len(todo) > 0 {
+	switch {
+	case r.flags.dryRun && len(todo) > 0:
 		r.say("Dry run: nothing was written. Run again without --dry-run to repair.")
+	case r.flags.dryRun && len(r.proposals) == 1 && r.proposals[0].last != nil && err == nil:
+		r.say("Dry run: a second repair would change nothing.")
 	}
 	sessions := map[string]bool{}
 	for _, p := range todo {

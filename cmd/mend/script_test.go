@@ -219,6 +219,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`[0-9a-f]{64}`), "HASH"},
 	{regexp.MustCompile(`\S+@\S+ \(uid -?\d+\)`), "USER@HOST (uid N)"},
 	{regexp.MustCompile(`, process \d+`), ", process PID"},
+	{regexp.MustCompile(`by [^ @]+@[^ @,]+, `), "by USER@HOST, "},
 	{regexp.MustCompile(`"(user|host)": ".*"`), `"$1": "NAME"`},
 	{regexp.MustCompile(`"(uid|pid)": -?\d+`), `"$1": 1`},
 	{regexp.MustCompile(`devel(-[0-9a-f]+)?|v0\.0\.0-\S+`), "VERSION"},

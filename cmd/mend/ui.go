@@ -464,8 +464,12 @@ func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	related, err := b.opt.Related([]change.Entry{e})
+	if err != nil {
+		return nil, err
+	}
 	return b.printed(func(a *app) error {
-		a.printEntry(e, ops)
+		a.printEntry(e, ops, related[e.ID], nil)
 		return nil
 	})
 }

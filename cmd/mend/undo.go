@@ -212,7 +212,7 @@ func (a *app) printReverted(repairs []change.Entry) {
 	if len(repairs) == 1 {
 		a.printEntryHead(repairs[0])
 	} else {
-		_ = a.printEntries(repairs, "")
+		_ = a.printEntries(repairs, nil, "")
 	}
 	a.printf("\n")
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+)
+
+// An effectJSON is what the records of an entry hold now, and what the same change would do now.
+type effectJSON struct {
+	Holds   int    `json:"holds"`
+	Before  int    `json:"before"`
+	Other   int    `json:"other"`
+	Changes *int   `json:"changes"` // null if it was not planned
+	Why     string `json:"why,omitempty"`
+}
+
+// A nowEffect is a [mend.Effect], or why it is not known.
+type nowEffect struct {
+	mend.Effect
+	unknown error
+}
+
+// effectOf computes what an entry would do now, from its store.
+func (a *app) effectOf(cmd *cobra.Command, e change.Entry) (x nowEffect) {
+	c, err := a.openStoreOf(cmd, e, false)
+	if err == nil {
+		x.Effect, err = c.Effect(cmd.Context(), e)
+	}
+	x.unknown = err
+	return x
+}
+
+func (x nowEffect) json() *effectJSON {
+	if x.unknown != nil {
+		return &effectJSON{Why: "not known: " + x.unknown.Error()}
+	}
+	j := &effectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
+	if x.Planned {
+		j.Changes = &x.Changes
+	}
+	if x.Refused != nil {
+		j.Why = x.Refused.Error()
+	}
+	return j
+}
+
+// text says what the records hold now, and what the same change would do.
+func (x nowEffect) text() (texts []string) {
+	if x.unknown != nil {
+		return []string{"not known: " + escape(x.unknown.Error())}
+	}
+	for _, t := range [...]struct {
+		n    int
+		what string
+	}{{x.Holds, "as it left them"}, {x.Before, "as before it"}, {x.Other, "something else"}} {
+		if t.n > 0 {
+			texts = append(texts, fmt.Sprintf("%s %s", count(t.n, "record"), t.what))
+		}
+	}
+	switch {
+	case x.Refused != nil:
+		texts = append(texts, "doing it again: "+escape(x.Refused.Error()))
+	case x.Planned && x.Changes == 0:
+		texts = append(texts, "doing it again would change nothing")
+	case x.Planned:
+		texts = append(texts, fmt.Sprintf("doing it again would change %s", count(x.Changes, "record")))
+	}
+	return texts
+}
+
+// inForceText says whether what an entry did is in force.
+func inForceText(e change.Entry) string {
+	switch {
+	case e.State != change.Committed:
+		return fmt.Sprintf("no, it is %s", e.State)
+	case e.UndoneBy != "":
+		return "no, undone by " + e.UndoneBy
+	}
+	return "yes"
+}
+
+// relatedTexts returns who touched the same records, and when.
+func relatedTexts(es []change.Entry) (texts []string) {
+	for _, e := range es {
+		by := "unknown"
+		if e.Actor != nil {
+			by = actorName(e.Actor) + ", " + oneLine(string(e.Actor.Channel), 20)
+		}
+		texts = append(texts, fmt.Sprintf("%s  %s, %s", e.ID, causeText(e), age(time.Since(e.Time))), "        by "+by)
+	}
+	return texts
+}
+
+func entryIDs(es []change.Entry) []string {
+	ids := []string{}
+	for _, e := range es {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// relate sets what each of the entries follows, and what came again.
+func (r *repairJSON) relate(to mend.Related) {
+	r.Follows, r.Again = entryIDs(to.Follows), entryIDs(to.Again)
+}
+
+// isRepair reports whether the entry repaired something that was found wrong.
+func isRepair(e change.Entry) bool {
+	return e.Cause.Kind == change.CauseScan || e.Cause.Kind == change.CauseError
+}
+
+// earlierRepair returns the nearest repair of the same records before a repair, "" for none.
+func earlierRepair(e change.Entry, to mend.Related) string {
+	for _, f := range to.Follows {
+		if isRepair(e) && isRepair(f) {
+			return f.ID
+		}
+	}
+	return ""
+}
