@@ -82,7 +82,7 @@ e2e-providers-old: # the damages of damage.ProviderTable with the real OpenCode 
 # "go test" holds back what a test says meanwhile, so the test is built and run.
 e2e-generate:
 	go test -tags e2e -c -o bin/generate.test ./cmd/mend
-	cd cmd/mend && ../../bin/generate.test -test.timeout 0 -test.run TestGenerated -cases $(N) -seed $(SEED) -first $(FIRST)
+	cd cmd/mend && ../../bin/generate.test -test.timeout 0 -test.run 'TestGenerated|TestStores' -cases $(N) -seed $(SEED) -first $(FIRST)
 
 e2e-live: # live repair of the real OpenCode: plugin and watch, every version, and the soak
 	go test -tags e2e -count=1 -timeout 300m -parallel 3 -v -run Live ./cmd/mend -everything -soak 1000 -sessions 50

@@ -369,16 +369,20 @@ func TestFind(t *testing.T) {
 	if err := os.Symlink("/etc", filepath.Join(s.root, "projects", "link")); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Symlink(s.file, filepath.Join(dir, "00000000-0000-4000-8000-000000000000.jsonl")); err != nil {
-		t.Skip(err)
+	const link, nowhere = "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000001"
+	for id, to := range map[string]string{link: s.file, nowhere: s.file + ".gone"} {
+		if err := os.Symlink(to, filepath.Join(dir, id+".jsonl")); err != nil {
+			t.Skip(err)
+		}
 	}
 	heads, err := s.client().Sessions(t.Context())
-	if err != nil || len(heads) != 3 {
-		t.Fatalf("Sessions = %+v, %v, want three", heads, err)
+	if err != nil || len(heads) != 4 {
+		t.Fatalf("Sessions = %+v, %v, want four", heads, err)
 	}
 	for f := range s.client().ScanAll(t.Context(), heads) {
-		if (f.Err != nil) != (len(f.Session.Stray) > 0) {
-			t.Errorf("%s: %v", f.Session.ID, f.Err)
+		latent := len(f.Diagnoses) == 1 && f.Diagnoses[0].Rule == "linked" && f.Severity() == repair.Latent
+		if (f.Err != nil) != (f.Session.ID == nowhere) || latent != (f.Session.ID == link) {
+			t.Errorf("%s: %v, %+v", f.Session.ID, f.Err, f.Diagnoses)
 		}
 	}
 	t.Setenv("CLAUDE_CONFIG_DIR", s.root)

@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"time"
 
 	"mend/agent"
@@ -218,7 +221,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	c, e, err := s.shortCase(head, o)
 	if err != nil {
-		return agent.Examination{}, err
+		return s.examineLink(head, err)
 	}
 	x := agent.Examination{
 		Busy: s.whyBusy(head, freshFor) != "", Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Until: forever,
@@ -228,6 +231,26 @@ func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) 
 		x.Lasts = x.Lasts && s.whyLocked(head) == "" // the rights of folders are not in the stamp
 	}
 	return x, nil
+}
+
+// examineLink examines a transcript that cannot be read because it is a link: the program follows one
+// that leads to a file. For others it returns the error.
+func (s *store) examineLink(head session.Head, err error) (agent.Examination, error) {
+	p, _, lerr := s.layout.Locate(head.Ref)
+	if lerr != nil {
+		return agent.Examination{}, err
+	}
+	file := filepath.Join(s.ID().Root, p)
+	at, lerr := os.Lstat(file)
+	to, serr := os.Stat(file)
+	if lerr != nil || serr != nil || at.Mode()&fs.ModeSymlink == 0 || !to.Mode().IsRegular() {
+		return agent.Examination{}, err
+	}
+	return agent.Examination{Diagnoses: []repair.Diagnosis{{
+		Rule: "linked", Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: head.Ref,
+		Why:    "The transcript is a symbolic link. Claude Code follows it and mend does not, so its content is unknown.",
+		WhyNot: "mend follows no link in a store. Put the file itself in the place of the link, then scan again.",
+	}}}, nil
 }
 
 // forever is later than any prompt.

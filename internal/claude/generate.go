@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -507,4 +508,18 @@ func toUTF16(data []byte, mark, big bool) (out []byte) {
 		out = order.AppendUint16(out, u)
 	}
 	return out
+}
+
+// Redate changes the versions or the times in all records of a transcript at random, and returns what it did.
+func Redate(r *rand.Rand, data []byte) (did string, changed []byte) {
+	value := func(name string) *regexp.Regexp { return regexp.MustCompile(`"` + name + `":"[^"]*"`) }
+	if r.IntN(2) == 0 {
+		version := []string{"9.0.0", "2.1.999", "2.2.0", "1.0.1", "0.2.9", "", "x", "2.1"}[r.IntN(8)]
+		return "version " + version, value("version").ReplaceAll(data, []byte(`"version":"`+version+`"`))
+	}
+	at := []string{"2038-01-19T03:14:07.000Z", "1970-01-01T00:00:00.000Z", "", "yesterday"}[r.IntN(4)]
+	if at[:min(len(at), 4)] == "2038" && r.IntN(2) == 0 { // in order, ten years ahead
+		return "ten years ahead", bytes.ReplaceAll(data, []byte(`"timestamp":"2026-`), []byte(`"timestamp":"2036-`))
+	}
+	return "timestamp " + at, value("timestamp").ReplaceAll(data, []byte(`"timestamp":"`+at+`"`))
 }

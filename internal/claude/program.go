@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mend/internal/endpoint"
+	"mend/internal/npm"
 )
 
 // model is the one that wrote Baseline: the program leaves thinking of another model out.
@@ -34,12 +35,13 @@ type Home struct {
 	cmd    []string
 	dir    string
 	folder string // in which the program is started, below dir
+	user   uint32 // as whom it runs; 0 for the user of the test
 }
 
 // NewHome makes a home for the command that [Install] returned.
 func NewHome(t testing.TB, cmd []string) *Home {
 	t.Helper()
-	h := &Home{t, cmd, t.TempDir(), "work"}
+	h := &Home{t: t, cmd: slices.Clone(cmd), dir: t.TempDir(), folder: "work"}
 	t.Cleanup(h.killRest) // before the files are removed
 	for _, dir := range []string{h.Root(), h.work()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -55,6 +57,19 @@ func (h *Home) With(cmd []string) *Home {
 	other.cmd = cmd
 	return &other
 }
+
+// GiveTo makes the home that of another user, as whom the program then runs.
+func (h *Home) GiveTo(user uint32) {
+	h.t.Helper()
+	var err error
+	if h.cmd[0], err = npm.Give(h.dir, h.cmd[0], user); err != nil {
+		h.t.Fatal(err)
+	}
+	h.user = user
+}
+
+// Dir returns the home folder.
+func (h *Home) Dir() string { return h.dir }
 
 // Sessions returns the ids of the transcripts in the home.
 func (h *Home) Sessions() (ids []string) {
@@ -183,7 +198,11 @@ func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Repl
 	h.t.Helper()
 	api := endpoint.NewStrict(Script, strict)
 	defer api.Close()
-	ctx, cancel := context.WithTimeout(h.t.Context(), Timeout)
+	wait := Timeout
+	if h.user != 0 { // with a store that the program may hang on
+		wait = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
 	defer cancel()
 	flag := "--session-id"
 	if resume {
@@ -230,6 +249,9 @@ func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bo
 // environment only the search path is in it, so that no credential and no proxy is.
 func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)
+	if h.user != 0 {
+		cmd.SysProcAttr = npm.As(h.user)
+	}
 	cmd.WaitDelay = 30 * time.Second // a call may outlive the program and have its output open
 	cmd.Dir = h.work()
 	cmd.Env = []string{

@@ -8,6 +8,7 @@ import (
 
 	"mend/internal/damage"
 	"mend/internal/endpoint"
+	"mend/internal/npm"
 	"mend/testdata"
 )
 
@@ -26,6 +27,7 @@ type Home struct {
 	api *endpoint.Server
 	dir string
 
+	user uint32   // as whom the program runs; 0 for the user of the test
 	vars []string // environment variables besides those of every home
 }
 
@@ -60,6 +62,19 @@ func newHome(t testing.TB, exe string, config map[string]any) *Home {
 
 // Upgrade replaces the executable that is started from now on.
 func (h *Home) Upgrade(exe string) { h.exe = exe }
+
+// GiveTo makes the home that of another user, as whom the program then runs.
+func (h *Home) GiveTo(user uint32) {
+	h.t.Helper()
+	var err error
+	if h.exe, err = npm.Give(h.dir, h.exe, user); err != nil {
+		h.t.Fatal(err)
+	}
+	h.user = user
+}
+
+// Dir returns the home folder.
+func (h *Home) Dir() string { return h.dir }
 
 // DataDir returns OpenCode's data directory, which holds storage and opencode.db.
 func (h *Home) DataDir() string { return h.path(".local/share/opencode") }
