@@ -10,6 +10,7 @@ import (
 	"mend/agent/claude/transcript"
 	"mend/jsonedit"
 	"mend/repair"
+	"mend/request"
 )
 
 // marksRewinds is the version from which the transcript tells when the user goes back to an
@@ -90,20 +91,41 @@ func (c *Case) findBranches() {
 		}
 		c.report(f, d)
 	}
-	c.noteLeft(left)
-}
-
-// noteLeft notes the prompts beside the conversation that are left alone. Where the transcript says
-// that the user went back, there is nothing to note.
-func (c *Case) noteLeft(left []*branch) {
-	if len(left) == 0 || c.conv.Rewound {
-		return
-	}
 	var all []*transcript.Record
 	for _, b := range left {
 		all = append(all, b.all...)
 	}
-	f := c.recordFinding(ruleBranch, MissingHistory, left[0].root.UUID)
+	c.noteLeft(all)
+}
+
+// findOmitted notes texts of the conversation that are not sent and that no other finding explains. It
+// looks at what is stored alone: what a repair leaves is noted by the next scan.
+func (c *Case) findOmitted() {
+	isHistory := func(f repair.Finding) bool { return f.Class == MissingHistory || f.Code == ruleUnread }
+	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil || slices.ContainsFunc(c.findings.All(), isHistory) {
+		return
+	}
+	c.noteLeft(c.omitted())
+}
+
+// omitted returns the records with texts of the conversation that are not in it.
+func (c *Case) omitted() (all []*transcript.Record) {
+	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
+	for _, r := range c.conv.Records() {
+		if !c.conv.Has(r) && !c.conv.Dropped(r) && c.conv.Owns(r) && !c.beforeBoundary(r) && !r.Summary && c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// noteLeft notes records beside the conversation that are left alone. Where the transcript says
+// that the user went back, there is nothing to note.
+func (c *Case) noteLeft(all []*transcript.Record) {
+	if len(all) == 0 || c.conv.Rewound {
+		return
+	}
+	f := c.recordFinding(ruleBranch, MissingHistory, all[0].UUID)
 	blocks, do := fmt.Sprintf("%d blocks", transcript.Sendable(all)), "do"
 	if transcript.Sendable(all) == 1 {
 		blocks, do = "1 block", "does"

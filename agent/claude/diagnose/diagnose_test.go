@@ -228,6 +228,21 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
+// A prompt without an answer that no record follows, and that has lost the one before it, is noted; a
+// repair leaves it alone.
+func TestOmitted(t *testing.T) {
+	line := []byte(`{"parentUuid":"00000000-0000-4000-8000-000000000009","isSidechain":false,"type":"user","uuid":"00000000-0000-4000-8000-000000000001","timestamp":"2026-11-22T15:05:00.000Z","version":"2.1.330","message":{"role":"user","content":"remember this"}}`)
+	tr := claude.New()
+	tr.Lines = slices.Insert(tr.Lines, len(tr.Lines)-20, line)
+	found := repair.Diagnose(newCase(tr.Bytes()))
+	if len(found) != 1 || found[0].Rule != "branch_left_out" || found[0].Severity != repair.Note || !strings.Contains(found[0].Why, `"remember this"`) || found[0].Fix != "" {
+		t.Errorf("found %q, want a note of the prompt", findings(found))
+	}
+	if rules := findings(repair.Diagnose(newCase(claude.Generate(3364).Data))); !slices.ContainsFunc(rules, func(f string) bool { return strings.HasPrefix(f, "chain_broken broken") }) {
+		t.Errorf("found %q in a transcript that is in another order and has lost a parent", rules)
+	}
+}
+
 // A shortened transcript has the same findings as the whole one.
 func TestShorten(t *testing.T) {
 	cases := map[string][]byte{}

@@ -27,7 +27,7 @@ func (c *Case) findDisorder() (complete bool) {
 	gains := len(without(sorted.visible(), is)) > 0 || len(without(should, c.complete())) > 0
 	if !gains {
 		faults := sorted.historyFaults()
-		if faults >= c.historyFaults() {
+		if faults >= c.historyFaults() || len(sorted.omitted()) > 0 {
 			return false
 		}
 		if faults == 0 && len(without(is, sorted.visible())) == 0 {

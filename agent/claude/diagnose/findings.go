@@ -69,6 +69,7 @@ func (c *Case) examine() {
 	c.findUnread()
 	if !complete {
 		c.findBeside()
+		c.findOmitted()
 	}
 	c.findRefusals()
 	if !c.findNothing() {
