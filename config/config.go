@@ -188,7 +188,7 @@ func (c *Config) settings() []setting {
 		{"modelFallback", &c.ModelFallback, 0, 0, "If a model fails, continue the turn with the next model of fallbackModels. On by default if there are such models."},
 		{"fallbackModels", &c.FallbackModels, 0, 0, "The models to continue with, best first."},
 		{"agentFallbackModels", &c.AgentFallbackModels, 0, 0, "The same for prompts to some agents."},
-		{"fallbackErrors", &c.FallbackErrors, 100, 599, "The status codes of the provider after which the next model continues. Used-up quotas and unknown models always count."},
+		{"fallbackErrors", &c.FallbackErrors, 100, 599, "The status codes of the provider after which the next model continues. Used-up quotas, unknown models and rejected API keys always count."},
 		{"fallbackAttempts", &c.FallbackAttempts, 1, 20, "How often the model changes until your next prompt."},
 		{"fallbackCooldownSeconds", &c.FallbackCooldownSeconds, 0, 86_400, "How long a model that failed is not used, in seconds, or longer if the provider says so."},
 		{"fallbackSilenceSeconds", &c.FallbackSilenceSeconds, 0, 86_400, "How long a model may send nothing until the next one continues, in seconds. 0 means forever. While a tool runs, the time does not count."},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -532,8 +533,10 @@ func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Dura
 		return strconv.Itoa(code), wait
 	case quotaText().MatchString(text):
 		return "quota used up", wait
-	case strings.HasPrefix(text, "Model not found"), strings.HasPrefix(text, "ProviderModelNotFoundError"):
+	case isUnknownModel(code, text):
 		return "model not found", wait
+	case code == http.StatusUnauthorized, code != 0 && code < 500 && keyText().MatchString(text):
+		return "API key rejected", wait
 	case code != 0:
 		return "", 0
 	case e.Data.IsRetryable || codeOfText(text) != 0:
@@ -542,6 +545,26 @@ func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Dura
 		return "", 0
 	}
 }
+
+// isUnknownModel reports whether an error says that the provider has no such model. Anthropic
+// names only the model.
+func isUnknownModel(code int, text string) bool {
+	if strings.HasPrefix(text, "Model not found") || strings.HasPrefix(text, "ProviderModelNotFoundError") {
+		return true
+	}
+	return code == http.StatusNotFound && strings.HasPrefix(text, "model: ") || code >= 400 && code < 500 && modelText().MatchString(text)
+}
+
+// modelText matches what other providers say of a model that they do not have.
+var modelText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(the |requested |selected )*models?[ /:]\S{1,100} (does not exist|(is |was )?not found|is not (available|supported)\b)|is not a valid model\b|` +
+		`model identifier is invalid|\bmodel_not_(found|supported)\b|^the (requested|selected) model is not (available|supported)|^(unknown|no such) model\b`)
+})
+
+// keyText matches what providers say of a key that they do not accept, if not with the code 401.
+var keyText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(invalid|incorrect|wrong|expired|unknown)[ _-](x-)?api[ _-]?key|api[ _-]?key (is )?(not valid|invalid|expired|incorrect)|security token included in the request is (invalid|expired)`)
+})
 
 // maxCooldown limits the time that a provider can ask for.
 const maxCooldown = 24 * time.Hour

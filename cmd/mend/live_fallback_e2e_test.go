@@ -451,6 +451,24 @@ func (r *fallbackRun) busy(session string) bool {
 	return ok && s.Type != "idle"
 }
 
+// TestLiveFallbackRefused continues turns whose model the provider does not know, or whose key it
+// rejects.
+func TestLiveFallbackRefused(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]http.HandlerFunc{
+		"an unknown model": refuseWith(404, "not_found_error", "model: claude-fake"), "a rejected key": refuseWith(401, "authentication_error", "invalid x-api-key"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := runFallback(t, "1.18.34", "plugin", `{"fallbackModels": ["anthropic/claude-five"], "fallbackCooldownSeconds": 0}`, uniqueAnswer)
+			r.gate.set("claude-fake", refuse)
+			if got := r.prompt(r.newSession(), "claude-fake", "hello there"); !slices.Equal(got, []string{"claude-fake", "claude-five"}) {
+				t.Errorf("models %q", got)
+			}
+		})
+	}
+}
+
 // TestLiveFallback continues turns of the real program with another model: after rate
 // limits without end, after an overload, and in a turn that has written a file. The prompt
 // with its image reaches the next model once, and no tool runs twice. A model that failed a
