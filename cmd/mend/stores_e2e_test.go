@@ -201,6 +201,9 @@ func TestStoresOpenCode(t *testing.T) {
 		}
 		verdict, why := m.judge(t, h.Dir(), h.DataDir(), session)
 		reply := h.Continue(session, "one more")
+		if reply.TimedOut { // on a busy machine that says nothing
+			return did, "timed out", ""
+		}
 		alive := reply.Verdict == opencode.Alive
 		n := 0
 		if len(reply.Calls) > 0 {

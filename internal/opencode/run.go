@@ -104,6 +104,9 @@ func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
 	setProcessGroup(cmd)
 	if h.user != 0 {
 		runAs(cmd, h.user)
+		if _, err := os.Stat(cmd.Dir); err != nil { // a test has moved it
+			cmd.Dir = h.dir
+		}
 	}
 	return cmd
 }
