@@ -156,12 +156,23 @@ func newNames(readings []repair.APIError) names {
 
 func (n names) hasID(id string) bool { return n.words[id] }
 
-// hasTitle reports whether the text has a title of several words.
+// hasTitle reports whether the text is a title, has it in quotes, or has one of several words.
 func (n names) hasTitle(title string) bool {
 	title = strings.TrimSpace(title)
 	short := squeeze(title)
-	return strings.Contains(title, " ") && utf8.RuneCountInString(short) >= minTitle && strings.Contains(n.text, short)
+	switch {
+	case short == "":
+		return false
+	case n.text == short:
+		return true
+	case strings.Contains(title, " ") && utf8.RuneCountInString(short) >= minTitle:
+		return strings.Contains(n.text, short)
+	}
+	return slices.ContainsFunc(quotes, func(q [2]string) bool { return strings.Contains(n.text, q[0]+short+q[1]) })
 }
+
+// quotes are what a title stands between.
+var quotes = [][2]string{{`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}}
 
 // minTitle is the least number of letters of a title that is found in a text.
 const minTitle = 10

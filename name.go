@@ -49,7 +49,7 @@ func Named(heads []session.Head, name, dir string) (session.Head, error) {
 	case ".":
 		i := slices.IndexFunc(heads, Here(heads, dir))
 		if i < 0 {
-			return session.Head{}, fmt.Errorf("%w in %s", ErrNoSession, dir)
+			return session.Head{}, fmt.Errorf("%w in %s", ErrNoSession, cmp.Or(dir, "the current folder, which does not exist"))
 		}
 		return heads[i], nil
 	}

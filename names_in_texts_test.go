@@ -6,8 +6,8 @@ import (
 	"mend/repair"
 )
 
-// A text names a session by its whole id, also as a part of a path or wrapped, or by a title of
-// several words.
+// A text names a session by its whole id, also as a part of a path or wrapped, or by a title
+// that is the whole text, in quotes, or of several words.
 func TestNamesInTexts(t *testing.T) {
 	const id = "35814092-99b2-4a66-99e1-1dc2cbd7fc10"
 	o := Options{}
@@ -25,7 +25,12 @@ func TestNamesInTexts(t *testing.T) {
 		{text: `"Fix the date parser" is gone`, title: "Fix the date parser", hasTitle: true},
 		{text: "fix the date\npar\nser is gone", title: "Fix the date parser", hasTitle: true},
 		{text: "rate limit exceeded", title: "rate"},
-		{text: "unauthorized", title: "Unauthorized"},
+		{text: "unauthorized", title: "Unauthorized", hasTitle: true},
+		{text: "a\n title", title: "A title", hasTitle: true},
+		{text: "401 unauthorized", title: "Unauthorized"},
+		{text: `Session "Refactoring" failed`, title: "refactoring", hasTitle: true},
+		{text: "Sitzung „A title“ fehlt", title: "A title", hasTitle: true},
+		{text: "a title is missing", title: "A title"},
 		{text: "out of cheese", title: ""},
 	} {
 		n := newNames(o.ReadAPIError([]byte(c.text)))

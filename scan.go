@@ -46,6 +46,11 @@ func (f *Finding) Severity() repair.Severity {
 	return worst
 }
 
+// Fixable reports whether mend has a fix of something that is broken.
+func (f *Finding) Fixable() bool {
+	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Fix != "" })
+}
+
 // Scan examines the sessions, several at a time, and yields a finding for each in the
 // order of heads. It reads only. Of a session that has not changed since an earlier
 // scan it reads only the stamp. If a session cannot be examined, its finding has an
@@ -75,7 +80,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 		stopped := false
 		for e := range c.examineAll(ctx, s, heads, meanwhile) {
 			s.Add(e.Session, e.result)
-			summary.Add(e.Session, e.Severity(), e.Busy, e.Err)
+			summary.Add(e.Session, e.Severity(), e.Fixable(), e.Busy, e.Err)
 			if stopped = !yield(e.Finding); stopped {
 				break
 			}

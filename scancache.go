@@ -36,7 +36,7 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 	if err == nil {
 		_ = cached.CheckFile(limited, lookAt) // the damage is noted
 		for f := range cached.ScanAll(limited, heads) {
-			s.Add(f.Session, f.Severity(), f.Busy, f.Err)
+			s.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
 		}
 	}
 	if limited.Err() != nil {

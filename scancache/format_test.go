@@ -181,10 +181,11 @@ func BenchmarkDecode(b *testing.B) {
 // A session that could not be examined is broken.
 func TestSummary(t *testing.T) {
 	var s Summary
-	s.Add(session.Head{ID: "ses_1", Title: "a"}, repair.Broken, false, errDamaged)
-	s.Add(session.Head{ID: "ses_2"}, repair.Broken, false, nil)
-	s.Add(session.Head{ID: "ses_3"}, repair.Note, true, nil)
-	if s.Sessions != 3 || s.Broken != 2 || s.Failed != 1 || s.Busy != 1 || s.Healthy() != 1 || len(s.Worst) != 2 {
-		t.Errorf("%+v, %d healthy; want 2 of 3 broken, 1 of them failed, 1 healthy, 2 named", s, s.Healthy())
+	s.Add(session.Head{ID: "ses_1", Title: "a"}, repair.Broken, false, false, errDamaged)
+	s.Add(session.Head{ID: "ses_2"}, repair.Broken, true, false, nil)
+	s.Add(session.Head{ID: "ses_4"}, repair.Broken, false, false, nil)
+	s.Add(session.Head{ID: "ses_3"}, repair.Note, false, true, nil)
+	if s.Sessions != 4 || s.Broken != 3 || s.Failed != 1 || s.NoFix != 1 || s.Busy != 1 || s.Healthy() != 1 || len(s.Worst) != 3 {
+		t.Errorf("%+v, %d healthy; want 3 of 4 broken, 1 of them failed, 1 without a fix, 1 healthy, 3 named", s, s.Healthy())
 	}
 }

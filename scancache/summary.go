@@ -16,6 +16,7 @@ type Summary struct {
 	Latent   int              `json:"latent"`
 	Busy     int              `json:"busy"`
 	Failed   int              `json:"failed"` // could not be examined
+	NoFix    int              `json:"noFix"`  // of the broken ones that were examined, those that mend has no fix for
 	Damage   string           `json:"damage"` // what is damaged in the file of the store as a whole; "" for nothing
 	Worst    []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
 	Time     time.Time        `json:"time"`
@@ -33,8 +34,9 @@ const worstKept = 20
 
 // Add counts a session that was scanned. worst is the worst severity of its diagnoses, 0 for
 // none; err is why it could not be examined, and worst is then [repair.Broken]. A session without
-// an id stands for records of no session, and is not counted as one.
-func (s *Summary) Add(head session.Head, worst repair.Severity, busy bool, err error) {
+// an id stands for records of no session, and is not counted as one. fixable says whether there is
+// a fix of something that is broken.
+func (s *Summary) Add(head session.Head, worst repair.Severity, fixable, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
 	}
@@ -47,6 +49,9 @@ func (s *Summary) Add(head session.Head, worst repair.Severity, busy bool, err e
 	switch worst {
 	case repair.Broken:
 		s.Broken++
+		if err == nil && !fixable {
+			s.NoFix++
+		}
 		if len(s.Worst) < worstKept {
 			s.Worst = append(s.Worst, SummarySession{head.ID, head.Title, head.Directory, max(head.Updated, head.Created)})
 		}
@@ -63,7 +68,7 @@ func (s *Summary) Healthy() int {
 // sameCounts reports whether two summaries differ in nothing but their time.
 func (s *Summary) sameCounts(o *Summary) bool {
 	return s.Sessions == o.Sessions && s.Broken == o.Broken && s.Latent == o.Latent && s.Busy == o.Busy &&
-		s.Failed == o.Failed && s.Damage == o.Damage && slices.Equal(s.Worst, o.Worst)
+		s.Failed == o.Failed && s.NoFix == o.NoFix && s.Damage == o.Damage && slices.Equal(s.Worst, o.Worst)
 }
 
 // Plus returns the sum of the summaries of two stores. Its time is that of the older one.
@@ -73,6 +78,7 @@ func (s Summary) Plus(o Summary) Summary {
 	s.Latent += o.Latent
 	s.Busy += o.Busy
 	s.Failed += o.Failed
+	s.NoFix += o.NoFix
 	s.Damage = cmp.Or(s.Damage, o.Damage)
 	s.Worst = slices.Concat(s.Worst, o.Worst)
 	slices.SortStableFunc(s.Worst, func(a, b SummarySession) int { return cmp.Compare(b.Updated, a.Updated) })

@@ -62,7 +62,11 @@ func loadSettings(set []string) (config.Config, error) {
 func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	c, err := config.Load(path, os.LookupEnv, set)
 	if err != nil {
-		return c, &usageError{err, configHint}
+		hint := "correct it, or leave it out: each setting has a default"
+		if len(set) > 0 {
+			hint = configHint
+		}
+		return c, &usageError{err, hint}
 	}
 	return c, nil
 }

@@ -77,6 +77,7 @@ func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.
 		return change.Entry{}, err
 	}
 	elsewhere := map[change.StoreID]bool{}
+	var away change.Entry
 	for _, e := range es { // the newest first
 		if !wanted(e) || elsewhere[e.Store] {
 			continue
@@ -85,9 +86,15 @@ func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.
 			return e, nil
 		}
 		elsewhere[e.Store] = true
+		if away.ID == "" {
+			away = e
+		}
 	}
-	if len(es) == 0 {
+	switch {
+	case len(es) == 0:
 		what = "no repairs yet"
+	case away.ID != "":
+		what += fmt.Sprintf(" here; %s was made in %s", away.ID, shortenHome(away.Store.Root))
 	}
 	return change.Entry{}, fmt.Errorf("%w: %s", mend.ErrNothingToDo, what)
 }

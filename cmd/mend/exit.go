@@ -54,7 +54,7 @@ var codeNames = map[int]string{
 var (
 	errProblems   = errors.New("problems found") // already reported; only sets the exit code
 	errNoTerminal = errors.New("cannot ask for confirmation: no terminal")
-	errNoQuestion = errors.New("cannot ask for confirmation: with --json nothing is shown")
+	errNoQuestion = errors.New("cannot ask for confirmation: --json asks no questions")
 	// Used for all broken sessions.
 	errNoTerminalForMany = fmt.Errorf("%w", errNoTerminal)
 	// errNoTerminalForOther is the same for sessions of Claude Code, see errOtherAgent.

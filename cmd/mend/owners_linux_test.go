@@ -112,6 +112,8 @@ func TestCase39RootInHome(t *testing.T) {
 		sb.wantOutput(sb.mustExit(exitUnusable, "plugin", "install", "--agent", agent, "--yes"), "sudo -u '#65534' mend")
 	}
 	sb.wantSnapshot("refused", before)
+	// A file that root asks for belongs to the user, too.
+	sb.mustExit(exitDone, "report", sb.session, "--output", filepath.Join(sb.dir, "report.html"))
 	// With a journal of its own, root repairs and undoes in the user's store.
 	state := "XDG_STATE_HOME=" + t.TempDir()
 	for _, line := range []string{"repair " + sb.session + " --yes", "undo --yes --session " + sb.session} {

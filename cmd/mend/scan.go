@@ -212,7 +212,7 @@ type scanReport struct {
 
 // add adds what was found in a session.
 func (r *scanReport) add(f mend.Finding) {
-	r.summary.Add(f.Session, f.Severity(), f.Busy, f.Err)
+	r.summary.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
 	if r.classes != nil {
 		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
 	}
@@ -409,8 +409,17 @@ func (r *scanReport) printSummary() {
 	}
 	switch {
 	case r.damaged != nil: // nothing can be repaired
-	case s.Broken > s.Failed:
-		r.say("Next: run %s to preview and fix %s (asks first).", command(r.cmdline(words...)), map[bool]string{true: "it", false: "them"}[s.Broken-s.Failed == 1])
+	case s.Broken > s.Failed+s.NoFix:
+		which := "them"
+		switch fixable := s.Broken - s.Failed - s.NoFix; {
+		case s.NoFix > 0:
+			which = fmt.Sprintf("%d of them", fixable)
+		case fixable == 1:
+			which = "it"
+		}
+		r.say("Next: run %s to preview and fix %s (asks first).", command(r.cmdline(words...)), which)
+	case s.NoFix > 0 && !r.named && !r.flags.verbose:
+		r.say("Next: run %s to see why mend has no fix, and what to do.", command(r.cmdline("scan", "--broken", "-v")))
 	case r.fixable > 0 && s.Broken == 0:
 		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline(append(words, "--latent")...)))
 	}

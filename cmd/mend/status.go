@@ -216,8 +216,10 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend scan", "check all sessions"
 	case s.LastScan.Damage != "":
 		return "mend scan", "show what is damaged, and what to do"
-	case s.LastScan.Broken > s.LastScan.Failed:
+	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
 		return "mend repair", "preview and fix the broken sessions (asks first)"
+	case s.LastScan.NoFix > 0:
+		return "mend scan --broken -v", "show why mend has no fix, and what to do"
 	case s.LastScan.Failed > 0:
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.Latent > 0:

@@ -80,7 +80,7 @@ func stage(path string, mode fs.FileMode, write func(io.Writer) error) (staged s
 		return "", err
 	}
 	if err = write(f); err == nil {
-		err = errors.Join(f.Chmod(mode), f.Sync())
+		err = errors.Join(f.Chmod(mode), ownfile.GiveToOwner(f), f.Sync())
 	}
 	err = errors.Join(err, f.Close())
 	if err != nil {

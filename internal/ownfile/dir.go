@@ -77,6 +77,24 @@ func CheckUser(path string) error {
 	}
 }
 
+// GiveToOwner makes a file that root wrote in a folder of another user that user's, if the file system
+// can.
+func GiveToOwner(f *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(f.Name()))
+	if err != nil {
+		return err
+	}
+	if uid, known := owner(info); known && uid != 0 {
+		if err := f.Chown(uid, -1); !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
 // asUser returns the beginning of a command that runs mend as a user.
 func asUser(uid int) string { return fmt.Sprintf("sudo -u '#%d' mend", uid) }
 

@@ -72,7 +72,7 @@ var errorTexts = provider.ErrorTexts{
 			Any: []provider.Words{
 				{"unexpected end of json input"}, {"json", "unexpected eof"}, {"syntaxerror: failed to parse json"}, {"unterminated string in json"},
 				{"json parse error: unterminated string"}, {"json parse error: unrecognized token"}, {"json parse error: unable to parse json string"},
-				{"json parse error: expected '}'"}, {"json parse error: expected ']'"}, {"property value in json"}, {"property name in json"},
+				{"json parse error: expected '}'"}, {"json parse error: expected ']'"}, {"property value in json"}, {"property name in json"}, {"property name or '}' in json"},
 				{"non-whitespace character after json"}, {"bad control character in string literal in json"},
 			},
 			Class:       repair.UnreadableRecord,

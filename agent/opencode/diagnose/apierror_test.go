@@ -60,6 +60,7 @@ func TestParseAPIErrorClass(t *testing.T) {
 		{"a key is missing", `Missing key at [0]["info"]["agent"]`, repair.IncompleteRecord},
 		{"cut off", "SyntaxError: Unexpected end of JSON input", repair.UnreadableRecord},
 		{"cut off, Bun", "JSON Parse error: Unexpected EOF", repair.UnreadableRecord},
+		{"cut off, V8", `SyntaxError: Expected property name or '}' in JSON at position 1`, repair.UnreadableRecord},
 		{"a proxy cut off", "unexpected EOF", ""},
 		{"Bedrock, blank", "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field, and try again.", repair.EmptyContentMessage},
 		{"cached empty text", "messages.4.content.0.text: cache_control cannot be set for empty text blocks", repair.EmptyContentMessage},
