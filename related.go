@@ -43,6 +43,11 @@ func (o Options) Related(es []change.Entry) (map[string]Related, error) {
 	if damage != nil && !errors.Is(damage, journal.ErrDamaged) {
 		return nil, damage
 	}
+	return Relate(all, es), nil
+}
+
+// Relate returns what of all entries, the newest first, is related to some of them, by their ids.
+func Relate(all, es []change.Entry) map[string]Related {
 	wanted := map[string]bool{}
 	for _, e := range es {
 		wanted[e.ID] = true
@@ -51,11 +56,12 @@ func (o Options) Related(es []change.Entry) (map[string]Related, error) {
 	for id, again := range touchedBefore(all, wanted) { // the newest first: what comes before it is later
 		related[id] = Related{Again: again}
 	}
+	all = slices.Clone(all)
 	slices.Reverse(all)
 	for id, follows := range touchedBefore(all, wanted) {
 		related[id] = Related{Follows: follows, Again: related[id].Again}
 	}
-	return related, nil
+	return related
 }
 
 // touchedBefore returns for each wanted entry those before it in the list that changed one of its records,

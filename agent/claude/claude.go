@@ -28,6 +28,7 @@ type Agent struct {
 	// Except are processes that do not count as using a session, such as one that waits for
 	// this program.
 	Except []int
+	Step   func(call string) error // that of [linestore.Options], for tests
 }
 
 var (
@@ -100,7 +101,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{warn: warn, except: a.Except, layout: &layout{root: root}, most: memory.LargestSession()}
+	s := &store{warn: warn, except: a.Except, step: a.Step, layout: &layout{root: root}, most: memory.LargestSession()}
 	if s.lines, err = linestore.New(root, s.layout, linestore.Options{Note: warn}); err != nil {
 		return nil, err
 	}

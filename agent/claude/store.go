@@ -30,6 +30,7 @@ type store struct {
 	layout    *layout
 	warn      func(string)
 	except    []int // processes that do not count as using a session
+	step      func(call string) error
 	snapshots snapshotCache
 	most      int64 // the size in bytes of the largest transcript that is loaded
 }
@@ -58,7 +59,7 @@ func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
-	return linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse})
+	return linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse, Step: s.step})
 }
 
 // inUse returns why the transcript at a path must not be replaced now.

@@ -76,9 +76,12 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 			if err != nil && len(es) == 0 { // "No repairs" would not be true
 				return err
 			}
-			related, unrelated := a.opt.Related(es)
-			if unrelated != nil {
-				return unrelated
+			related := mend.Relate(es, es)
+			if !reflect.DeepEqual(q, journal.Query{}) {
+				var unrelated error
+				if related, unrelated = a.opt.Related(es); unrelated != nil {
+					return unrelated
+				}
 			}
 			return errors.Join(err, a.printEntries(es, related, none))
 		},

@@ -33,7 +33,11 @@ type testStore struct {
 
 func newTestStore(t *testing.T, version int) *testStore {
 	t.Helper()
-	dir := storetest.FastDir(t)
+	return newTestStoreIn(t, version, storetest.FastDir(t))
+}
+
+func newTestStoreIn(t *testing.T, version int, dir string) *testStore {
+	t.Helper()
 	id, err := testdata.Unpack(fixtures[version], dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,466 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mend"
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/opencode"
+	"mend/agent/opencode/database"
+	"mend/agent/opencode/tree"
+	"mend/change"
+	claudetest "mend/internal/claude"
+	"mend/internal/damage"
+	"mend/internal/storetest"
+	"mend/journal"
+	"mend/repair"
+	"mend/txn"
+)
+
+// A twiceCase is a damage in a store.
+type twiceCase struct {
+	agent, store, name string
+	write              func(t *testing.T, dir string) (path, session string)
+}
+
+// twiceCases are all damages in all stores, and of which of them a run without MEND_SWEEP=all has every nth.
+func twiceCases() (all []twiceCase) {
+	for i, store := range []string{"tree 1.1", "sqlite 1.2", "sqlite 1.18"} {
+		for _, w := range damage.Table {
+			if damage.AddsFile(w.Name) {
+				continue // it is moved only after a question
+			}
+			all = append(all, twiceCase{"OpenCode", store, w.Name, func(t *testing.T, dir string) (string, string) {
+				ts := newTestStoreIn(t, i, dir)
+				damage.Edit(t, ts.path, ts.session, w.Apply)
+				return ts.path, ts.session
+			}})
+		}
+	}
+	for _, d := range claudetest.Damages {
+		all = append(all, twiceCase{"Claude Code", "transcripts", d.Name, func(t *testing.T, dir string) (string, string) {
+			folder := filepath.Join(dir, ".claude", "projects", "-home-user-project")
+			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, claudetest.Session+".jsonl"), d.Broken(), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return filepath.Join(dir, ".claude"), claudetest.Session
+		}})
+	}
+	return all
+}
+
+// TestTwice does everything twice: a repair, its undo, its redo; a repair by the plugin and by a command; one that is
+// interrupted before each call that changes the disk; one by two processes at once. It writes what it finds into
+// docs/verified.md. The last two are done for the first damage of each class in each store.
+func TestTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it repairs hundreds of sessions")
+	}
+	var rows twiceRows
+	t.Run("of", func(t *testing.T) {
+		for i, c := range twiceCases() {
+			if storetest.Includes(i, 23) {
+				t.Run(c.store+" "+c.name, func(t *testing.T) { t.Parallel(); rows.try(t, c) })
+			}
+		}
+	})
+	rows.checkPage(t)
+}
+
+// A twiceRow is a row of the table: how many damages of a class were done twice.
+type twiceRow struct {
+	class, agent, store string
+	cases               int
+}
+
+type twiceRows struct {
+	mu   sync.Mutex
+	rows map[string]*twiceRow
+}
+
+// add counts a case of a class, and reports whether it is the first.
+func (rs *twiceRows) add(class string, c twiceCase) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.rows == nil {
+		rs.rows = map[string]*twiceRow{}
+	}
+	key := class + "\x00" + c.agent + "\x00" + c.store
+	if rs.rows[key] == nil {
+		rs.rows[key] = &twiceRow{class: class, agent: c.agent, store: c.store}
+	}
+	rs.rows[key].cases++
+	return rs.rows[key].cases == 1
+}
+
+// A twice is a damaged session and its repair.
+type twice struct {
+	*testing.T
+	c       twiceCase
+	dir     string // has the store and the journal
+	path    string
+	session string
+	request repair.Request
+	plan    change.Plan
+	damaged map[string]string
+}
+
+func newTwice(t *testing.T, c twiceCase) *twice {
+	t.Helper()
+	w := &twice{T: t, c: c, dir: storetest.FastDir(t), request: repair.Request{Force: true, Latent: true}}
+	w.path, w.session = c.write(t, w.dir)
+	w.damaged = w.snapshot()
+	return w
+}
+
+func (w *twice) journal() string { return filepath.Join(w.dir, "journal") }
+
+func (w *twice) snapshot() map[string]string {
+	w.Helper()
+	all, err := damage.Snapshot(w.path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
+func (w *twice) client(step func(string) error) *mend.Client {
+	w.Helper()
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{Step: step}}, Store: w.path, Journal: w.journal(), Cache: filepath.Join(w.dir, "cache")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// propose plans the repair.
+func (w *twice) propose(c *mend.Client) change.Plan {
+	w.Helper()
+	head, err := c.Session(w.Context(), w.session)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r, err := c.ProposeRepair(w.Context(), head, w.request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r.Plan
+}
+
+func (w *twice) entries() []change.Entry {
+	w.Helper()
+	es, err := mend.Options{Journal: w.journal()}.Log(journal.Query{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return es
+}
+
+// unchanged fails if f changes the store or adds an entry.
+func (w *twice) unchanged(what string, f func()) {
+	w.Helper()
+	before, n := w.snapshot(), len(w.entries())
+	f()
+	if !maps.Equal(w.snapshot(), before) {
+		w.Errorf("%s changes the store", what)
+	}
+	if is := len(w.entries()); is != n {
+		w.Errorf("%s adds %d entries", what, is-n)
+	}
+}
+
+func digestOf(p change.Plan) string { return change.PlanDigest(change.InfosOf(p.Ops)) }
+
+// try does everything twice with one damage, if it has a repair.
+func (rs *twiceRows) try(t *testing.T, c twiceCase) {
+	w := newTwice(t, c)
+	client := w.client(nil)
+	w.plan = w.propose(client)
+	if len(w.plan.Ops) == 0 {
+		return
+	}
+	classes := map[string]bool{}
+	for _, f := range w.plan.Cause.Findings {
+		classes[f.Class] = true
+	}
+	mended := w.repairTwice(client)
+	w.undoAndRedoTwice(client, mended)
+	w.pluginAndCommand()
+	first := false
+	for class := range classes {
+		first = rs.add(class, c) || first
+	}
+	if first {
+		w.interrupted(mended)
+		w.twoProcesses(mended)
+	}
+}
+
+// repairTwice returns the repaired store.
+func (w *twice) repairTwice(c *mend.Client) map[string]string {
+	w.Helper()
+	if again := w.propose(w.client(nil)); digestOf(again) != digestOf(w.plan) {
+		w.Errorf("the same session has another plan")
+	}
+	e, err := c.Apply(w.Context(), w.plan)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if e.Digest != change.PlanDigest(e.Ops) || len(e.Ops) == len(w.plan.Ops) && e.Digest != digestOf(w.plan) {
+		w.Errorf("the entry has the digest %s", e.Digest)
+	}
+	w.unchanged("a second repair", func() {
+		if p := w.propose(c); len(p.Ops) != 0 {
+			w.Errorf("the second plan has %d ops: %v", len(p.Ops), p.Cause.Diagnoses)
+		} else if _, err := c.Apply(w.Context(), p); !errors.Is(err, change.ErrInvalid) {
+			w.Errorf("an empty plan: %v", err)
+		}
+	})
+	return w.snapshot()
+}
+
+func (w *twice) undoAndRedoTwice(c *mend.Client, mended map[string]string) {
+	w.Helper()
+	id := w.entries()[0].ID
+	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{ID: id}) }
+	redo := func() (change.Plan, error) { return c.ProposeRedo(w.Context(), id, false) }
+	for _, step := range []struct {
+		what    string
+		propose func() (change.Plan, error)
+		want    map[string]string
+		refused error
+	}{{"undo", undo, w.damaged, mend.ErrUndone}, {"redo", redo, mended, mend.ErrNothingToDo}} {
+		p, err := step.propose()
+		if err == nil {
+			_, err = c.Apply(w.Context(), p)
+		}
+		if err != nil {
+			w.Fatalf("%s: %v", step.what, err)
+		}
+		if !maps.Equal(w.snapshot(), step.want) {
+			w.Errorf("%s: the store is not as it should be", step.what)
+		}
+		w.unchanged("a second "+step.what, func() {
+			if _, err := step.propose(); !errors.Is(err, step.refused) {
+				w.Errorf("a second %s: %v", step.what, err)
+			}
+		})
+		if step.what == "undo" {
+			if p := w.propose(c); digestOf(p) != digestOf(w.plan) {
+				w.Error("after an undo the plan is another")
+			}
+		}
+	}
+}
+
+// pluginAndCommand repairs as the plugin does and as the command does, in either order.
+func (w *twice) pluginAndCommand() {
+	w.Helper()
+	for _, pluginFirst := range []bool{true, false} {
+		o := newTwice(w.T, w.c)
+		c := o.client(nil)
+		plugin := func() int {
+			if _, _, err := c.Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true}); err != nil {
+				o.Errorf("the plugin: %v", err)
+			}
+			return len(o.entries())
+		}
+		command := func() int {
+			if p := o.propose(c); len(p.Ops) > 0 {
+				if _, err := c.Apply(o.Context(), p); err != nil {
+					o.Errorf("the command: %v", err)
+				}
+			}
+			return len(o.entries())
+		}
+		first, second := command, plugin
+		if pluginFirst {
+			first, second = plugin, command
+		}
+		if n := first(); n != 1 {
+			continue // the plugin leaves what only a person decides
+		}
+		o.unchanged("the second of plugin and command", func() { second() })
+	}
+}
+
+// errKilled ends a repair as a kill would.
+var errKilled = errors.New("killed")
+
+// interrupted stops a repair before each call that changes the disk, and does it again.
+func (w *twice) interrupted(mended map[string]string) {
+	w.Helper()
+	for n := 0; ; n++ {
+		o := newTwice(w.T, w.c)
+		calls := 0
+		if err := o.repairWith(func(string) error {
+			if calls++; calls > n {
+				return errKilled
+			}
+			return nil
+		}); err == nil {
+			if n == 0 {
+				w.Error("no call changes the disk")
+			}
+			return
+		}
+		c := o.client(nil)
+		if _, err := c.Recover(o.Context()); err != nil {
+			w.Fatalf("call %d: recovering: %v", n, err)
+		}
+		if p := o.propose(c); len(p.Ops) > 0 {
+			if _, err := c.Apply(o.Context(), p); err != nil {
+				w.Fatalf("call %d: repeating: %v", n, err)
+			}
+		}
+		if err := c.CleanUp(o.Context()); err != nil {
+			w.Fatalf("call %d: cleaning up: %v", n, err)
+		}
+		if !maps.Equal(o.snapshot(), mended) {
+			w.Errorf("call %d: the store is another than after one repair", n)
+		}
+		committed := 0
+		for _, e := range o.entries() {
+			if e.State == change.Committed {
+				committed++
+			}
+		}
+		if committed != 1 {
+			w.Errorf("call %d: %d repairs are committed", n, committed)
+		}
+		o.unchanged("a repair after all", func() {
+			if p := o.propose(c); len(p.Ops) != 0 {
+				w.Errorf("call %d: the plan after all has %d ops", n, len(p.Ops))
+			}
+		})
+	}
+}
+
+// repairWith repairs as a command does. It calls step before each call that changes the disk. Once step has
+// failed, no other call is made.
+func (w *twice) repairWith(step func(string) error) error {
+	w.Helper()
+	var killed error
+	once := func(call string) error {
+		if killed == nil {
+			killed = step(call)
+		}
+		return killed
+	}
+	p := w.propose(w.client(nil))
+	j, err := journal.Open(w.journal(), journal.Options{Step: once})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = j.Close() }()
+	st, err := w.writer(j.ID(), once)
+	if err != nil {
+		return err
+	}
+	_, err = txn.Run(context.WithoutCancel(w.Context()), j, st, p)
+	return errors.Join(err, killed)
+}
+
+// writer returns the transactions of the store.
+func (w *twice) writer(owner string, step func(string) error) (txn.Store, error) {
+	switch w.c.store {
+	case "tree 1.1":
+		return tree.Open(w.path, "", tree.Options{Owner: owner, Step: step})
+	case "transcripts":
+		st, err := claude.Agent{Step: step}.Open(agent.Located{Path: w.path}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return st.Writer(owner)
+	}
+	return database.Open(w.path, database.Options{Step: step})
+}
+
+// twoProcesses starts two commands at once.
+func (w *twice) twoProcesses(mended map[string]string) {
+	w.Helper()
+	o := newTwice(w.T, w.c)
+	var both [2]*exec.Cmd
+	var out [2]bytes.Buffer
+	for i := range both {
+		both[i] = exec.Command("mend", "repair", o.session, "--store", o.path, "--latent", "--force", "--yes")
+		both[i].Env = append(os.Environ(), "HOME="+o.dir, "XDG_STATE_HOME="+o.dir, "XDG_CACHE_HOME="+o.dir, "XDG_CONFIG_HOME="+o.dir)
+		both[i].Stdout, both[i].Stderr = &out[i], &out[i]
+		if err := both[i].Start(); err != nil {
+			w.Fatal(err)
+		}
+	}
+	for i := range both {
+		_ = both[i].Wait()
+		if code := both[i].ProcessState.ExitCode(); code != exitDone && code != exitProblems && code != exitRefused && code != exitConflict {
+			w.Errorf("process %d exits with %d:\n%s", i, code, &out[i])
+		}
+	}
+	es, err := mend.Options{Journal: filepath.Join(o.dir, "mend")}.Log(journal.Query{State: change.Committed})
+	if err != nil || len(es) != 1 {
+		w.Errorf("two processes leave %d repairs, %v:\n%s\n%s", len(es), err, &out[0], &out[1])
+	}
+	if !maps.Equal(o.snapshot(), mended) {
+		w.Error("two processes leave another store than one")
+	}
+}
+
+// The lines around the table in docs/verified.md.
+const (
+	twiceBegin = "<!-- twice: written by MEND_SWEEP=all TestTwice -update -->\n"
+	twiceEnd   = "<!-- end of twice -->\n"
+)
+
+func (r *twiceRow) String() string {
+	return fmt.Sprintf("| %s | %s | %s | %d | plan empty, no entry, bytes equal | refused, bytes equal | refused, bytes equal | once | once | once |\n", r.class, r.agent, r.store, r.cases)
+}
+
+// checkPage compares the rows with docs/verified.md; of a sample only whether they are there. With -update it writes
+// them.
+func (rs *twiceRows) checkPage(t *testing.T) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	const page = "../../docs/verified.md"
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begins := strings.Cut(string(data), twiceBegin)
+	was, tail, ends := strings.Cut(rest, twiceEnd)
+	if !begins || !ends {
+		t.Fatal("docs/verified.md has no place for the table")
+	}
+	var b strings.Builder
+	b.WriteString("\n| class | agent | store | damages | repaired twice | undone twice | redone twice | by plugin and command | interrupted at each step, repeated | by two processes at once |\n|---|---|---|--:|---|---|---|---|---|---|\n")
+	for _, key := range slices.Sorted(maps.Keys(rs.rows)) {
+		row := rs.rows[key]
+		if start := fmt.Sprintf("| %s | %s | %s |", row.class, row.agent, row.store); !storetest.AllCases() && !strings.Contains(was, start) {
+			t.Errorf("docs/verified.md has no row %q", start)
+		}
+		b.WriteString(row.String())
+	}
+	b.WriteString("\n")
+	switch {
+	case !storetest.AllCases():
+	case *update:
+		if err := os.WriteFile(page, []byte(head+twiceBegin+b.String()+twiceEnd+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case was != b.String():
+		t.Errorf("the table in docs/verified.md is not what was found; -update writes it:\n%s", b.String())
+	}
+}
