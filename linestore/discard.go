@@ -79,7 +79,7 @@ func (tx *transaction) cleanOwner(undecided []string) error {
 	p := mendDir + "/" + tx.opt.Owner
 	owner, err := tx.root.Sub(p)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return tx.removeEmpty(mendDir) // a crash may have come between the two folders
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mend"
 	"mend/agent"
 	"mend/agent/claude"
@@ -304,9 +306,10 @@ func (w *twice) interrupted(mended map[string]string) {
 	w.Helper()
 	for n := 0; ; n++ {
 		o := newTwice(w.T, w.c)
-		calls := 0
-		if err := o.repairWith(func(string) error {
+		calls, last := 0, ""
+		if err := o.repairWith(func(call string) error {
 			if calls++; calls > n {
+				last = call
 				return errKilled
 			}
 			return nil
@@ -329,7 +332,7 @@ func (w *twice) interrupted(mended map[string]string) {
 			w.Fatalf("call %d: cleaning up: %v", n, err)
 		}
 		if !maps.Equal(o.snapshot(), mended) {
-			w.Errorf("call %d: the store is another than after one repair", n)
+			w.Errorf("call %d (%s): the store is another than after one repair:\n%s", n, last, cmp.Diff(mended, o.snapshot()))
 		}
 		committed := 0
 		for _, e := range o.entries() {
