@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/internal/damage"
+	"mend/internal/dbtest"
 	"mend/internal/storetest"
 	"mend/testdata"
 )
@@ -57,6 +58,9 @@ func newSandbox(t *testing.T, version, dir string) sandbox {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if version != damage.Versions[0] { // OpenCode 1.18 answers no prompt in a session without its folder
+		dbtest.Alter(t, sb.store, "UPDATE session SET directory = '"+dir+"'")
 	}
 	damage.Text(damage.Hello, " \n")(sb.open())
 	return sb

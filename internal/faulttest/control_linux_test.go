@@ -21,7 +21,7 @@ type control struct {
 var controls = []control{
 	{
 		"no journal", "txn/txn.go",
-		"slices.Reverse(pending)", "pending = nil; slices.Reverse(pending)",
+		"for _, e := range slices.Backward(pending) {", "pending = nil; for _, e := range slices.Backward(pending) {",
 		onMemory(repairSecond(tree), killed),
 	},
 	{

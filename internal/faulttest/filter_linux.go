@@ -92,6 +92,7 @@ func filter() []unix.SockFilter {
 	first := firstCall // a variable, since no constant below zero becomes a uint32
 	f = append(f,
 		unix.SockFilter{Code: equal, K: uint32(first), Jf: 1}, stop,
+		unix.SockFilter{Code: equal, K: unix.SYS_GETPID, Jf: 1}, stop,
 		unix.SockFilter{Code: equal, K: unix.SYS_GETRANDOM, Jf: 1}, stop)
 	for _, nr := range slices.Sorted(maps.Keys(shapes)) {
 		if nr != unix.SYS_OPENAT {

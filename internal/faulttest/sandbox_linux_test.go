@@ -14,6 +14,7 @@ import (
 
 	"mend/change"
 	"mend/internal/claude"
+	"mend/internal/dbtest"
 	"mend/internal/faulttest"
 	"mend/journal"
 	"mend/testdata"
@@ -111,6 +112,9 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 	case lines:
 		sb.store = filepath.Join(data, "claude")
 	case sqlite, newest:
+	}
+	if s.kind == newest { // OpenCode 1.18 answers no prompt in a session without its folder
+		dbtest.Alter(t, sb.store, "UPDATE session SET directory = '"+dir+"'")
 	}
 	if s.wal {
 		sb.leaveWal(sb.damageStore)

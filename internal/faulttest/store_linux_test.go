@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -139,8 +140,12 @@ func (sb *sandbox) snapshot() snapshot {
 	return all
 }
 
+// lastScan matches the file with the results of the last scan, and one that a cut left: a later scan
+// removes it.
+var lastScan = regexp.MustCompile(`/cache/mend/\.?scan-[0-9a-f]+$`)
+
 // leftovers lists what should be gone: all in our folder of the tree but what is
-// kept, and files beside the journal's.
+// kept, and files beside the journal's and those of the last scan.
 func (sb *sandbox) leftovers() []string {
 	var left []string
 	for _, pattern := range []string{filepath.Join(sb.store, ".mend", "*"), filepath.Join(sb.journal(), "*"), filepath.Join(sb.live, "cache", "mend", "*")} {
@@ -148,6 +153,6 @@ func (sb *sandbox) leftovers() []string {
 		left = append(left, found...)
 	}
 	return slices.DeleteFunc(left, func(p string) bool {
-		return slices.Contains([]string{"journal.db", "journal.lock", "kept"}, filepath.Base(p))
+		return slices.Contains([]string{"journal.db", "journal.lock", "kept"}, filepath.Base(p)) || lastScan.MatchString(p)
 	})
 }

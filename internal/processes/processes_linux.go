@@ -26,9 +26,13 @@ func Others(ctx context.Context) ([]Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	self, err := os.Readlink("/proc/self")
+	if err != nil {
+		return nil, err
+	}
 	var all []Process
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && pid != os.Getpid() {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && e.Name() != self {
 			all = append(all, Process(pid))
 		}
 	}
