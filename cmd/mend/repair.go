@@ -196,10 +196,12 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 			return nil, ctx.Err()
 		}
 	}
-	if len(heads) > 0 { // else it is found out when everything is planned
-		if err := a.checkFile(ctx, c, 0); err != nil {
-			return nil, err
-		}
+	most := int64(0)
+	if len(heads) == 0 { // as scan does where nothing is to be repaired
+		most = largestChecked
+	}
+	if err := a.checkFile(ctx, c, most); err != nil {
+		return nil, err
 	}
 	bar := a.progress(len(heads), "planning")
 	defer bar.clear()
