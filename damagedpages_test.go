@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,4 +220,85 @@ func rowsOf(path, id string) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// A session that can be read is broken if a prompt in it meets the damage, as the answers of OpenCode 1.18.34
+// show, and else healthy, also if an earlier scan of the sound file found it healthy.
+func TestDamagedForPrompts(t *testing.T) {
+	const page = 4096
+	dir := t.TempDir()
+	id, err := testdata.Unpack(testdata.OpenCode11833, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	whole := severalCopies(t, path, id, dir)
+	db, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := map[string]int64{}
+	st, _, err := db.Prepare("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for st.Step() {
+		roots[st.ColumnText(0)] = st.ColumnInt64(1)
+	}
+	if err := errors.Join(st.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, answers := range map[string]bool{
+		"sqlite_autoindex_message_1": false, "sqlite_autoindex_part_1": false, "part_session_idx": false, "sqlite_autoindex_project_1": false,
+		"event": false, "sqlite_autoindex_event_1": false, "event_sequence": false,
+		"session_input": true, "session_message": true, "permission": true, "project_directory": true, "todo": true,
+	} {
+		t.Run(name, func(t *testing.T) {
+			scan := func() (found []Finding, damaged error) {
+				c, err := Open(Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache "+name)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c = c.Cached()
+				all, err := c.Sessions(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				damaged = c.CheckFile(t.Context(), 0)
+				return slices.Collect(c.ScanAll(t.Context(), all)), damaged
+			}
+			write := func(data []byte) {
+				if err := os.WriteFile(path, data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data := []byte(whole)
+			write(data)
+			sound, _ := scan()
+			for _, f := range sound {
+				if f.Severity() == repair.Broken {
+					t.Fatalf("before the damage: %+v", f)
+				}
+			}
+			if roots[name] == 0 {
+				t.Fatal("not in the database")
+			}
+			clear(data[(roots[name]-1)*page:][:page])
+			write(data)
+			for range 2 {
+				found, damaged := scan()
+				if damaged == nil || len(found) != 6 {
+					t.Fatalf("%d sessions, damage %v", len(found), damaged)
+				}
+				for _, f := range found {
+					if broken := f.Severity() == repair.Broken; broken == answers || broken && f.Err == nil && f.Diagnoses[0].Rule != "index" {
+						t.Errorf("%s: broken %t, OpenCode answers %t: %v %+v", f.Session.ID, broken, answers, f.Err, f.Diagnoses)
+					}
+				}
+			}
+			if now, err := os.ReadFile(path); err != nil || string(now) != string(data) {
+				t.Errorf("the file was changed (%v)", err)
+			}
+		})
+	}
 }

@@ -34,7 +34,11 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 	heads, err := cached.Sessions(limited)
 	var s Summary
 	if err == nil {
-		_ = cached.CheckFile(limited, lookAt) // the damage is noted
+		most := int64(lookAt)
+		if cached.lists.Damage() != "" {
+			most = 0
+		}
+		_ = cached.CheckFile(limited, most) // the damage is noted
 		for f := range cached.ScanAll(limited, heads) {
 			s.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
 		}

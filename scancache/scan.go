@@ -145,7 +145,7 @@ func (s *Scan) Current() bool { return s.current }
 // Lookup returns the result of an earlier scan, if it is valid at time now.
 func (s *Scan) Lookup(ctx context.Context, head session.Head, now time.Time) (Result, bool) {
 	r, ok := s.stored.results[keyOf(&head)]
-	if !ok {
+	if !ok || s.damage != nil && *s.damage != "" { // a prompt may meet the damage
 		return Result{}, false
 	}
 	if !s.current {

@@ -154,9 +154,7 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) e
 	if whole {
 		scan = c.ScanAll
 	}
-	if whole {
-		r.damaged = r.checkFile(ctx, c, largestChecked)
-	}
+	r.damaged = r.checkFile(ctx, c, largestChecked)
 	for f := range scan(ctx, heads) {
 		r.add(f)
 		progress.step()

@@ -157,10 +157,51 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Ses
 		return nil, session.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
 	}
 	if rebuilt {
-		stamp = session.Stamp{}
 		loaded.IndexFault, err = s.indexFault(ctx, loaded)
 	}
+	damaged := s.damaged.Load()
+	if damaged && err == nil && loaded.IndexFault == "" {
+		loaded.IndexFault, err = s.writeFault(ctx, loaded.ID)
+	}
+	if rebuilt || damaged {
+		stamp = session.Stamp{}
+	}
 	return loaded, stamp, err
+}
+
+// promptWrites is what the agent reads and writes for a prompt, besides what it loads: new ids sort
+// behind the others. Tables that a version does not have do not count.
+var promptWrites = [...]string{
+	"SELECT * FROM project WHERE id = (SELECT project_id FROM session WHERE id = ?1)",
+	"UPDATE session SET time_updated = time_updated + 1 WHERE id = ?1",
+	"INSERT INTO message (id, session_id, time_created, time_updated, data) VALUES ('msg_z', ?1, 1 << 50, 1 << 50, '{}')",
+	"INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES ('prt_z', 'msg_z', ?1, 1 << 50, 1 << 50, '{}')",
+	"INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, 1) ON CONFLICT (aggregate_id) DO UPDATE SET seq = seq + 1",
+	"INSERT INTO event (id, aggregate_id, seq, type, data) VALUES ('evt_z', ?1, (SELECT 1 + coalesce(max(seq), 0) FROM event WHERE aggregate_id = ?1), '', '{}')",
+}
+
+// writeFault says why the agent can answer no prompt in the session, whose rows it can read, in a
+// damaged database; "" if it can.
+func (s *Store) writeFault(ctx context.Context, id string) (string, error) {
+	var met error
+	err := s.TryWrites(ctx, func(c *sqlstore.Conn) error {
+		met = nil
+		for _, sql := range promptWrites {
+			err := c.Query(sql, []sqlstore.Value{sqlstore.Text(id)}, func(*sqlite3.Stmt) error { return nil })
+			if errors.Is(err, sqlite3.CORRUPT) {
+				met = err
+				return nil
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil && !errors.Is(err, sqlite3.CORRUPT):
+		return "", fmt.Errorf("loading session %s: %w", id, err)
+	case err != nil || met != nil:
+		return fmt.Sprintf("OpenCode can answer no prompt in the session, since what it writes for one meets what is damaged in the database (%v). The session's rows are whole.", cmp.Or(met, err)), nil
+	}
+	return "", nil
 }
 
 // indexFault says why the agent cannot read the session, which was read without a damaged index; ""

@@ -32,8 +32,8 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Head, m record.Mem
 		if scan != nil {
 			return sqlstore.ErrStop // visit has seen rows that may have changed since
 		}
-		if c.Rebuilt() {
-			return sqlstore.ErrStop // Load finds out whether the agent can read them
+		if c.Rebuilt() || s.damaged.Load() {
+			return sqlstore.ErrStop // Load finds out whether the agent can use them
 		}
 		scan = &recordScan{c: c, session: record.Session{Head: session.Head{ID: head.ID}}, visit: visit, memory: m, hasher: c.hasher.reset()}
 		scan.sum.SetSeed(sumSeed)

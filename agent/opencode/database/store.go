@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"mend/change"
 	"mend/internal/memory"
 	"mend/sqlstore"
 )
@@ -31,7 +33,17 @@ type Store struct {
 	*sqlstore.Store
 
 	opt     Options
-	hashers sync.Pool // of *stampHasher
+	hashers sync.Pool   // of *stampHasher
+	damaged atomic.Bool // as CheckFile has found
+}
+
+// CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that are loaded from then
+// on have an IndexFault if a prompt in them meets the damage.
+func (s *Store) CheckFile(ctx context.Context) error {
+	err := s.Store.CheckFile(ctx)
+	_, damaged := errors.AsType[*change.DamagedError](err)
+	s.damaged.Store(damaged)
+	return err
 }
 
 // Open opens the database at path, or the one in the folder at path. It reads its header

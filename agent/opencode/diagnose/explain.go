@@ -422,9 +422,9 @@ var explanations = map[string]repair.Explanation{
 		Loses:   "The former value of the counter.",
 	},
 	"index": {
-		Meaning: "An index of the database is damaged, and OpenCode reads the session with it: it stops with an error, or shows a part of the session. mend read the rows without the index, and they are whole.",
+		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole: an index with which OpenCode reads them, so it stops with an error or shows a part of the session, or an index or a table into which it writes for each prompt, so it answers none.",
 		Words:   "SQLiteError: database disk image is malformed",
-		Example: "Pages of the index were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
+		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
 	},
 	folderRule: {
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",

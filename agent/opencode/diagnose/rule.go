@@ -115,7 +115,7 @@ var Rules = []Rule{
 	{Code: render.FailureProject, Class: repair.IncompleteRecord, severity: repair.Broken, find: findLostProject, why: whyLostProject, fixes: withSessionOnly(projectFixes), noFix: "No project in the database has the session's directory. Start OpenCode once in that directory, which creates the project, then scan again."},
 	{Code: render.FailureProjectRow, Class: repair.UnreadableRecord, why: whyProjectRow, fixes: withFacts(projectRowFixes)},
 	{Code: "events", Class: repair.IncompleteRecord, find: findEvents, why: whyEvents, fixes: withSessionOnly(eventFixes), noFix: "The number of the last event is too large to count on from it. To continue in a new session, fork this one (/fork)."},
-	{Code: "index", Class: repair.UnreadableRecord, severity: repair.Broken, find: findIndexFault, why: func(_ *simulation, f fault) string { return f.Text }, noFix: "The index must be rebuilt, and mend changes nothing before that. \"mend scan\" says how."},
+	{Code: "index", Class: repair.UnreadableRecord, severity: repair.Broken, find: findIndexFault, why: func(_ *simulation, f fault) string { return f.Text }, noFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how."},
 	{Code: folderRule, Class: MissingFolder, find: findFolder, why: whyFolder, fixes: fixFolder},
 	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *simulation, f fault) string { return f.Text }, fixes: withSessionOnly(unlistedFixes), noFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it."},
 	{Code: "beside", Class: ForeignFile, find: findFiles, why: whyBeside, fixes: fixBeside},

@@ -37,8 +37,8 @@ type Session struct {
 
 	Events Events
 
-	// IndexFault says why the agent cannot read all records although they are whole, as a sentence:
-	// an index that it uses is damaged; "" if it can.
+	// IndexFault says why the agent cannot read all records, or write for a prompt, although they are
+	// whole, as a sentence: an index or a table that it uses is damaged; "" if it can.
 	IndexFault string
 
 	// Messages are in the order in which the agent reads them: by time of
