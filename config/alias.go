@@ -39,6 +39,15 @@ var aliases = []alias{
 	{"runtime_fallback.restore_primary_after_cooldown", "fallbackRestore"},
 }
 
+// otherKeys are the keys of oh-my-opencode that have nothing to do with mend.
+var otherKeys = []string{
+	"$schema", "_migrations", "agent_order", agentModels, "auto_update", "babysitting", "background_task", "browser_automation_engine", "categories",
+	"claude_code", "comment_checker", "default_mode", "default_run_agent", "disabled_agents", "disabled_commands", "disabled_mcps", "disabled_providers",
+	"disabled_skills", "disabled_tools", "experimental", "git_master", "google_auth", "hashline_edit", "i18n", "keyword_detector", "lsp", "mcp_env_allowlist",
+	"model_capabilities", "monitor", "new_task_system_enabled", "notification", "openclaw", "ralph_loop", "sisyphus", "sisyphus_agent", "skills",
+	"start_work", "team_mode", "tmux", "ultrawork", "websearch",
+}
+
 // disabledHooks is the key that lists hooks of oh-my-opencode that are off.
 const disabledHooks = "disabled_hooks"
 
@@ -52,16 +61,25 @@ var hookSwitches = map[string]string{
 	"unstable-agent-babysitter":               "watchSubagents",
 	"runtime-fallback":                        "modelFallback",
 	"model-fallback":                          "modelFallback",
+	"thinking-block-validator":                "preflight",
 }
 
-// Notes says for each key of oh-my-opencode that was accepted which setting it sets.
-func (c *Config) Notes() []string { return c.notes }
+// Notes says for each key of oh-my-opencode that was accepted which setting it sets, each once.
+func (c *Config) Notes() []string {
+	var all []string
+	for _, n := range c.notes {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
 
 // findAlias returns the alias with this name.
 func findAlias(name string) (alias, bool) {
 	i := slices.IndexFunc(aliases, func(a alias) bool { return a.name == name })
 	if i < 0 {
-		return alias{}, false
+		return alias{}, slices.Contains(otherKeys, name)
 	}
 	return aliases[i], true
 }
@@ -73,36 +91,38 @@ func isAliasPrefix(name string) bool {
 
 // takeAliases sets what the keys of oh-my-opencode in members set, and removes them.
 // prefix is the name of the object that has the members, with a dot, or "".
-func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) error {
+func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		name, value := prefix+key, members[key]
 		_, isAlias := findAlias(name)
 		switch {
 		case value.Kind() == '{' && name == agentModels:
-			if err := c.setAgentModels(value); err != nil {
-				return err
-			}
+			c.try(func(c *Config) error { return c.setAgentModels(value) })
 		case value.Kind() == '{' && isAliasPrefix(name):
 			var inner map[string]jsontext.Value
 			if err := json.Unmarshal(value, &inner); err != nil {
-				return err
+				c.problems = append(c.problems, err)
 			}
-			if err := c.takeAliases(name+".", inner); err != nil {
-				return err
-			}
-			for left := range inner {
-				return fmt.Errorf("unknown key %q", name+"."+left)
-			}
+			c.takeAliases(name+".", inner)
 		case isAlias || name == disabledHooks:
-			if err := c.setAlias(name, value, File); err != nil {
-				return err
-			}
+			c.try(func(c *Config) error { return c.setAlias(name, value, File) })
+		case prefix != "":
+			c.note("%.100s of oh-my-opencode has no effect in mend", name)
 		default:
 			continue
 		}
 		delete(members, key)
 	}
-	return nil
+}
+
+// try makes a change of the settings, or none and a problem if that returns an error.
+func (c *Config) try(set func(*Config) error) {
+	trial := *c
+	if err := set(&trial); err != nil {
+		c.problems = append(c.problems, err)
+		return
+	}
+	*c = trial
 }
 
 // agentModels is the key that has the settings of agents, of which mend reads
@@ -212,8 +232,12 @@ func (c *Config) disableHooks(value jsontext.Value, origin Origin) error {
 			c.note("mend has no hook %.100q, so %s has no effect on it", hook, disabledHooks)
 			continue
 		}
-		c.note("%s of oh-my-opencode with %q sets %s=false", disabledHooks, hook, name)
-		if err := c.assign(name, "false", origin); err != nil {
+		value := "false"
+		if name == "preflight" {
+			value = PreflightOff
+		}
+		c.note("%s of oh-my-opencode with %q sets %s=%s", disabledHooks, hook, name, value)
+		if err := c.assign(name, value, origin); err != nil {
 			return err
 		}
 	}

@@ -57,8 +57,9 @@ type Config struct {
 	RetentionDays int // of images in the journal; 0 means forever
 	Debug         bool
 
-	origin map[string]Origin
-	notes  []string
+	origin   map[string]Origin
+	notes    []string
+	problems []error // of the file and the environment
 }
 
 // An Origin is the source of a value.

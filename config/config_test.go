@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -117,8 +118,6 @@ func TestErrors(t *testing.T) {
 		{file: `{"x": "` + strings.Repeat("[", maxDepth+1) + `"} //` + strings.Repeat("[", maxDepth+1), want: `unknown key "x"`},
 		{file: `{"debug": true`, want: `config.json`},
 		{file: strings.Repeat(" ", maxFile+1), want: "longer than"},
-		{file: `{"experimental": {"auto_resum": true}}`, want: `unknown key "experimental.auto_resum"`},
-		{file: `{"experimental": true}`, want: `unknown key "experimental"`},
 		{file: `{"experimental": {"auto_resume": 1}}`, want: `key "experimental.auto_resume": key "autoResume": want true or false, got 1`},
 		{file: `{"disabled_hooks": "session-recovery"}`, want: "want a list of names"},
 		{file: `{"disabled_hooks": [1]}`, want: "want a list of names"},
@@ -130,7 +129,6 @@ func TestErrors(t *testing.T) {
 		{file: `{"agentFallbackModels": {"build": ["/b"]}}`, want: `got "/b"`},
 		{file: `{"fallbackErrors": [99]}`, want: `want a list of whole numbers from 100 to 599, got 99`},
 		{file: `{"agents": {"build": {"fallback_models": [1]}}}`, want: `key "agents.build.fallback_models": want the name of a model, got 1`},
-		{file: `{"runtime_fallback": {"retries": 1}}`, want: `unknown key "runtime_fallback.retries"`},
 		{set: "fallbackErrors=many", want: `key "fallbackErrors": want a list of whole numbers`},
 		{env: "perhaps", want: `reading $MEND_DEBUG: key "debug": want true or false, got perhaps`},
 		{env: " ", want: `got  `},
@@ -183,6 +181,12 @@ func TestAliases(t *testing.T) {
 		{name: "own name first", file: `{"placeholderText": "[own]", "emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[own]"}, note: "sets placeholderText"},
 		{name: "truncation", file: `{"experimental": {"aggressive_truncation": true}}`, want: map[string]any{"trimOverflow": true}, note: "sets trimOverflow"},
 		{name: "no counterpart", file: `{"experimental": {"preemptive_compaction": true}}`, want: map[string]any{}, note: "experimental.preemptive_compaction of oh-my-opencode has no effect"},
+		{name: "an unknown key of experimental", file: `{"experimental": {"auto_resum": true}}`, want: map[string]any{}, note: "experimental.auto_resum of oh-my-opencode has no effect"},
+		{name: "babysitting", file: `{"babysitting": {"timeout_ms": 1}, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "babysitting of oh-my-opencode has no effect"},
+		{name: "categories", file: `{"categories": {"quick": {"model": "a/b"}}}`, want: map[string]any{}, note: "categories of oh-my-opencode has no effect"},
+		{name: "no object", file: `{"experimental": true, "agents": 1, "$schema": "x"}`, want: map[string]any{}, note: "agents of oh-my-opencode has no effect"},
+		{name: "the validator", file: `{"disabled_hooks": ["thinking-block-validator"]}`, want: map[string]any{"preflight": "off"}, note: `with "thinking-block-validator" sets preflight=off`},
+		{name: "twice", file: `{"disabled_hooks": ["session-recovery", "session-recovery"]}`, want: map[string]any{"enabled": false}, note: "enabled=false"},
 		{name: "disabled", file: `{"disabled_hooks": ["session-recovery"]}`, want: map[string]any{"enabled": false}, note: `with "session-recovery" sets enabled=false`},
 		{name: "disabled by flag", set: []string{"disabled_hooks=session-recovery"}, want: map[string]any{"enabled": false}, note: "enabled=false"},
 		{name: "another hook", file: `{"disabled_hooks": ["comment-checker"]}`, want: map[string]any{}, note: `no hook "comment-checker"`},
@@ -228,6 +232,25 @@ func TestAliases(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, c.note)
 			}
 		})
+	}
+}
+
+// TestProblems checks that a key that mend does not know, and a value that it does not allow, are
+// left out, and that the rest of the settings is used.
+func TestProblems(t *testing.T) {
+	path := writeFile(t, `{"unheard_of": {"x": 1}, "maxRetries": "many", "timeoutMs": 1, "fallbackModels": ["a/b", 7], "disabled_hooks": 5, "toastSeconds": 7, "autoResume": true, "hooks": "all"}`)
+	env := func(name string) (string, bool) { return "perhaps", name == "MEND_DEBUG" }
+	c, err := Load(path, env, []string{"lookBackHours=3"})
+	problem, ok := errors.AsType[*ProblemError](err)
+	if !ok || len(problem.Problems) != 7 {
+		t.Fatalf("Load = %v, want seven problems", err)
+	}
+	usual := Defaults()
+	if !c.AutoResume || c.LookBackHours != 3 || !c.WriteGuard || c.MaxRetries != usual.MaxRetries || c.TimeoutMs != usual.TimeoutMs || len(c.FallbackModels) != 0 || c.Debug {
+		t.Errorf("settings %+v", c)
+	}
+	if _, err := Load(path, noEnv, []string{"unheardOf=1"}); errors.As(err, &problem) {
+		t.Errorf("an assignment of an unknown key = %v", err)
 	}
 }
 

@@ -23,19 +23,36 @@ import (
 // maxFile is the maximum size of a file, in bytes.
 const maxFile = 1 << 20
 
+// A ProblemError lists the keys and values of the file and the environment that were left out.
+type ProblemError struct{ Problems []error }
+
+func (e *ProblemError) Error() string {
+	all := make([]string, len(e.Problems))
+	for i, err := range e.Problems {
+		all[i] = err.Error()
+	}
+	return strings.Join(all, "; ")
+}
+
 // Load reads the file at path, which need not exist, then the environment with lookup,
-// then assignments such as "autoResume=true". The error names the source and the key;
-// the Config is then invalid.
+// then assignments such as "autoResume=true". The error names the source and the key. If it is a
+// [*ProblemError] the rest of the Config is valid; else the Config is not.
 func Load(path string, lookup func(string) (string, bool), assignments []string) (Config, error) {
 	c := defaults()
 	if err := c.readFile(path); err != nil {
 		return c, fmt.Errorf("reading %s: %w", path, err)
 	}
+	for i, err := range c.problems {
+		c.problems[i] = fmt.Errorf("reading %s: %w", path, err)
+	}
 	for _, k := range c.settings() {
 		if text, ok := lookup(envName(k.name)); ok {
-			if err := c.assign(k.name, text, Environment); err != nil {
-				return c, fmt.Errorf("reading $%s: %w", envName(k.name), err)
-			}
+			c.try(func(c *Config) error {
+				if err := c.assign(k.name, text, Environment); err != nil {
+					return fmt.Errorf("reading $%s: %w", envName(k.name), err)
+				}
+				return nil
+			})
 		}
 	}
 	for _, a := range assignments {
@@ -47,7 +64,11 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 			return c, err
 		}
 	}
-	return c, c.applyHooks()
+	err := c.applyHooks()
+	if err == nil && len(c.problems) > 0 {
+		err = &ProblemError{c.problems}
+	}
+	return c, err
 }
 
 func (c *Config) readFile(path string) error {
@@ -82,17 +103,15 @@ func (c *Config) parse(data []byte) error {
 	if err := json.Unmarshal(standard, &members); err != nil {
 		return fmt.Errorf("want one object: %w", err)
 	}
-	if err := c.takeAliases("", members); err != nil { // a setting of the same meaning takes precedence
-		return err
-	}
+	c.takeAliases("", members) // a setting of the same meaning takes precedence
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		k, err := c.find(name)
-		if err != nil {
-			return err
-		}
-		if err := c.setJSON(k, members[name], File); err != nil {
-			return err
-		}
+		c.try(func(c *Config) error {
+			k, err := c.find(name)
+			if err != nil {
+				return err
+			}
+			return c.setJSON(k, members[name], File)
+		})
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type claudeTrial struct {
 
 func newClaudeTrial(t *testing.T, damage string) claudeTrial {
 	t.Helper()
-	cmd, err := claude.Install("2.1.332") // the newest: mend was verified with 2.1.330
+	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {
 		t.Skip(err)
 	}

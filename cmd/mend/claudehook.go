@@ -86,7 +86,7 @@ func (a *app) logClaudeHook(err error) {
 
 // answerClaude returns the text for the user, "" for none.
 func (a *app) answerClaude(ctx context.Context, repairs bool, writing *atomic.Bool) (string, error) {
-	c, err := loadSettings(nil)
+	c, _, err := loadLiveSettings(nil)
 	if err != nil || !c.Enabled {
 		return "", err
 	}

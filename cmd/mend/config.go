@@ -58,6 +58,20 @@ func loadSettings(set []string) (config.Config, error) {
 	return loadSettingsFrom(path, set)
 }
 
+// loadLiveSettings is loadSettings for what must go on: a key that mend does not know, or a value that
+// it does not allow, is left out with a note.
+func loadLiveSettings(set []string) (config.Config, []string, error) {
+	c, err := loadSettings(set)
+	notes := c.Notes()
+	if problem, ok := errors.AsType[*config.ProblemError](err); ok {
+		for _, p := range problem.Problems {
+			notes = append(notes, p.Error()+": left out")
+		}
+		err = nil
+	}
+	return c, notes, err
+}
+
 // loadSettingsFrom returns the current settings, with the file at path if it exists.
 func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	c, err := config.Load(path, os.LookupEnv, set)

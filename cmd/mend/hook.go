@@ -108,7 +108,7 @@ func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineR
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
 // the journal.
 func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string) (*recoverer, error) {
-	c, err := loadSettings(set)
+	c, notes, err := loadLiveSettings(set)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +130,7 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 	if _, err := client.Recover(ctx); err != nil {
 		log.Error("recovering interrupted repairs", "error", err)
 	}
+	logNotes(log, notes)
 	h := newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal))
 	h.journal = journal
 	return h, nil

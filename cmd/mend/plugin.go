@@ -282,6 +282,9 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 		return err
 	}
 	a.say("%s", faint(installNotes))
+	for _, note := range settingsNotes() {
+		a.say("%s", faint("Settings: "+escape(note)))
+	}
 	if installedHooks(text) == config.HooksAll {
 		a.say("%s", faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 
@@ -17,7 +18,7 @@ func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Reques
 	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
-	if err != nil {
+	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names what is left out
 		return r, nil, err
 	}
 	r.Placeholder, r.Cancelled = c.Placeholder, c.Cancelled

@@ -299,7 +299,7 @@ func (a *app) installService(ctx context.Context, f watchFlags, w writeFlags, no
 	if err != nil {
 		return err
 	}
-	if _, err := loadSettings(f.set); err != nil { // else it would fail at each start
+	if _, _, err := loadLiveSettings(f.set); err != nil { // else it would fail at each start
 		return err
 	}
 	if _, err := s.read(); err != nil && !errors.Is(err, fs.ErrNotExist) {

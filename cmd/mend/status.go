@@ -169,11 +169,11 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client
 
 // settingsNotes returns what a user should know of the settings.
 func settingsNotes() []string {
-	c, err := loadSettings(nil)
+	_, notes, err := loadLiveSettings(nil)
 	if err != nil {
-		return []string{err.Error()}
+		notes = append(notes, err.Error())
 	}
-	return nonNil(c.Notes())
+	return nonNil(notes)
 }
 
 // setAnswers sets the members of a struct as those of the JSON answer.

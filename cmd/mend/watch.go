@@ -46,14 +46,14 @@ The plugin ("mend plugin install") needs no server, and repairs a session before
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadSettings(f.set)
+			c, notes, err := loadLiveSettings(f.set)
 			if err != nil {
 				return err
 			}
 			if !c.Enabled {
 				return errDisabled
 			}
-			return a.watch(cmd, f, c)
+			return a.watch(cmd, f, c, notes)
 		},
 	}
 	f.add(cmd)
@@ -76,7 +76,7 @@ func (f *watchFlags) add(cmd *cobra.Command) {
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func (a *app) watch(cmd *cobra.Command, f watchFlags, c config.Config) error {
+func (a *app) watch(cmd *cobra.Command, f watchFlags, c config.Config, notes []string) error {
 	journal, err := a.opt.JournalDir()
 	if err != nil {
 		return err
@@ -89,6 +89,7 @@ func (a *app) watch(cmd *cobra.Command, f watchFlags, c config.Config) error {
 		return err
 	}
 	log.Info(logWatching)
+	logNotes(log, notes)
 	w := &watcher{app: a, cmd: cmd, config: c, log: log, counts: newRecoveryCounter(journal)}
 	w.opt.Agents = []agent.Agent{opencode.Agent{}}
 	ctx, cancel := context.WithCancel(cmd.Context())
@@ -153,10 +154,14 @@ type recoverer struct {
 	journal string // the folder of the journal; "" for watch
 }
 
-func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
-	for _, note := range c.Notes() {
+// logNotes logs what a user should know of the settings.
+func logNotes(log *slog.Logger, notes []string) {
+	for _, note := range notes {
 		log.Info("settings", "note", note)
 	}
+}
+
+func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
 	o.Versions = versionLog{filepath.Dir(counts.path), agentName(client.Store())}
 	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.Store(), log)
 	return &recoverer{hook: live.New(agent, client, o), config: c, log: log}
