@@ -249,7 +249,8 @@ func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	if err := c.loadMessages(s, h); err != nil {
 		return nil, err
 	}
-	if s.Info.Ref.Kind == 0 && len(s.Messages)+len(s.Stray) == 0 {
+	s.InfoMissing = s.Info.Ref.Kind == 0
+	if s.InfoMissing && len(s.Messages)+len(s.Stray) == 0 {
 		return nil, ErrNoSession
 	}
 	own, err := c.loadParts(s, h)

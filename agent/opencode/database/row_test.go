@@ -89,7 +89,7 @@ func TestOddRows(t *testing.T) {
 	if d := cmp.Diff(want, unlisting); d != "" {
 		t.Errorf("strays (-want +got):\n%s", d)
 	}
-	if lost := load(t, s, "ses_lost"); len(lost.Messages) != 1 || lost.Info.Ref.Kind != 0 {
+	if lost := load(t, s, "ses_lost"); len(lost.Messages) != 1 || lost.Info.Ref.Kind != 0 || !lost.InfoMissing {
 		t.Errorf("session without a row: %+v", lost)
 	}
 	dbtest.DeleteAndRestore(t, s, path, got.Message(m).Parts)

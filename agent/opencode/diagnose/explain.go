@@ -403,7 +403,7 @@ var explanations = map[string]repair.Explanation{
 	"no-session": {
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
 		Fix:     "Nothing is changed. Restore the record from a backup.",
-		Example: "session/PROJECT/ses_….json was deleted, and message/ses_… was not.",
+		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
 	render.FailureProject: {
 		Meaning: "The session belongs to a project that is not in the database, so OpenCode does not list it.",

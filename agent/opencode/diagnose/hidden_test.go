@@ -102,8 +102,10 @@ func TestUnusableSessionID(t *testing.T) {
 func TestSessionWithoutRecord(t *testing.T) {
 	s := unpack(t, 0, func(damage.Store) {}).load()
 	s.Info, s.InfoMissing = session.Record{}, true
-	ds := diagnosed(s, Options{Version: "1.1.53"})
-	if len(ds) != 1 || ds[0].Rule != "no-session" || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
-		t.Errorf("Diagnose = %+v, want one that is broken and has no fix", ds)
+	for _, version := range []string{"1.1.53", ""} { // of a store in which no session has a record, no version is known
+		ds := diagnosed(s, Options{Version: version})
+		if len(ds) != 1 || ds[0].Rule != "no-session" || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
+			t.Errorf("Diagnose as %q = %+v, want one that is broken and has no fix", version, ds)
+		}
 	}
 }

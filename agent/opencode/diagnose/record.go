@@ -80,7 +80,7 @@ func findInfo(c *simulation) []fault {
 
 // findLostInfo finds a session of which only the messages are left.
 func findLostInfo(c *simulation) []fault {
-	if !c.s.InfoMissing || len(c.s.Messages) == 0 || !c.settings[own].profile.Tree() {
+	if !c.s.InfoMissing || len(c.s.Messages) == 0 {
 		return nil
 	}
 	return []fault{{Ref: session.Ref{Kind: session.KindSession, Session: c.s.ID}}}

@@ -15,7 +15,7 @@ const GlobalProject = "global"
 type Session struct {
 	session.Head
 	Info session.Record // the session's own record; its Ref is the zero Ref if there is none
-	// InfoMissing says that a tree of OpenCode surely has no record of the session's own.
+	// InfoMissing says that a tree of OpenCode or a database surely has no record of the session's own.
 	InfoMissing bool
 
 	// Newer is the id of another project of the same folder that the agent used later
