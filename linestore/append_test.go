@@ -465,17 +465,17 @@ func TestUndoKeepsForeignLines(t *testing.T) {
 				}
 				return
 			}
-			got := ""
+			var got strings.Builder
 			for line := range strings.Lines(content(t, root)) {
 				switch strings.TrimSuffix(line, "\n") {
 				case old:
-					got += "o"
+					got.WriteString("o")
 				case repaired:
-					got += "r"
+					got.WriteString("r")
 				}
 			}
-			if err != nil || got != c.second {
-				t.Errorf("the undo of the undo = %v, and the lines are %s, want %s", err, got, c.second)
+			if err != nil || got.String() != c.second {
+				t.Errorf("the undo of the undo = %v, and the lines are %s, want %s", err, got.String(), c.second)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mend/repair"
@@ -59,11 +60,11 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *bounded
 	done = true
 	for head, broken := range h.store.Broken(ctx, heads) {
 		ref := SessionRef{head.ID, head.Directory}
-		what := ""
+		var what strings.Builder
 		for _, d := range broken {
-			what += fmt.Sprintln(d.Class, d.Ref)
+			what.WriteString(fmt.Sprintln(d.Class, d.Ref))
 		}
-		if known, ok := left.get(head.ID); ok && known == what {
+		if known, ok := left.get(head.ID); ok && known == what.String() {
 			continue
 		}
 		if h.busy(ctx, ref) {
@@ -76,7 +77,7 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *bounded
 		case errors.Is(err, errWorking) || errors.Is(err, repair.ErrBusy):
 			done = false
 		case entry == "":
-			left.set(head.ID, what)
+			left.set(head.ID, what.String())
 		default:
 			left.remove(head.ID)
 		}

@@ -106,7 +106,7 @@ func strictBlock(b map[string]json.RawMessage) (rule, message string) {
 	if _, ok := b["source"]; !ok && (kind == "image" || kind == "document") {
 		return "R23", "." + kind + ".source: Field required"
 	}
-	for _, name := range strings.Fields(required[kind]) {
+	for name := range strings.FieldsSeq(required[kind]) {
 		if _, ok := b[name]; !ok {
 			return "R23", "." + kind + "." + name + ": Field required"
 		}

@@ -38,11 +38,12 @@ func checkGeneration(c *sqlstore.Conn) error {
 	}
 	values := slices.DeleteFunc(slices.Clone(cols[1:]), func(name string) bool { return strings.HasPrefix(strings.ToLower(name), "time") })
 	key := sqlite3.QuoteIdentifier(cols[0])
-	query := "SELECT " + key
+	var query strings.Builder
+	query.WriteString("SELECT " + key)
 	for _, name := range values {
-		query += ", " + sqlite3.QuoteIdentifier(name)
+		query.WriteString(", " + sqlite3.QuoteIdentifier(name))
 	}
-	return c.Query(query+` FROM kv WHERE `+key+` GLOB 'migration.v[0-9]*-v[0-9]*'`, nil, func(st *sqlite3.Stmt) error {
+	return c.Query(query.String()+` FROM kv WHERE `+key+` GLOB 'migration.v[0-9]*-v[0-9]*'`, nil, func(st *sqlite3.Stmt) error {
 		for i := range values {
 			if isUnfinished(st.ColumnText(i + 1)) {
 				return nil
