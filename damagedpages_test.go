@@ -137,7 +137,7 @@ func severalCopies(t *testing.T, path, id, folder string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer st.Close()
+		defer func() { _ = st.Close() }()
 		for st.Step() {
 			names = append(names, st.ColumnText(0))
 		}
@@ -176,12 +176,12 @@ func rowsOfSessions(t *testing.T, path string) (ids []string, rows map[string]in
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	st, _, err := db.Prepare("SELECT id FROM session")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
+	defer func() { _ = st.Close() }()
 	rows = map[string]int{}
 	for st.Step() {
 		id := st.ColumnText(0)
@@ -199,7 +199,7 @@ func rowsOf(path, id string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	for _, sql := range []string{
 		"SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id",
 		"SELECT * FROM part WHERE message_id IN (SELECT id FROM message WHERE session_id = ?) ORDER BY message_id, id",

@@ -25,7 +25,7 @@ func (o Options) read(f func(*journal.Journal) error) error {
 			moved = j.Moved()
 			return err
 		})
-		if !moved && !(jo.Unlocked && errors.Is(err, journal.ErrDamaged)) {
+		if !moved && (!jo.Unlocked || !errors.Is(err, journal.ErrDamaged)) {
 			return err
 		}
 	}

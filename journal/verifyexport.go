@@ -34,7 +34,7 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (Report, error)
 		var raw json.RawMessage
 		err := ctx.Err()
 		if err == nil {
-			if err = in.Decode(&raw); err == io.EOF {
+			if err = in.Decode(&raw); errors.Is(err, io.EOF) {
 				err = errors.New("the end is missing")
 			}
 		}

@@ -62,7 +62,7 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *bounded
 		ref := SessionRef{head.ID, head.Directory}
 		var what strings.Builder
 		for _, d := range broken {
-			what.WriteString(fmt.Sprintln(d.Class, d.Ref))
+			fmt.Fprintln(&what, d.Class, d.Ref)
 		}
 		if known, ok := left.get(head.ID); ok && known == what.String() {
 			continue

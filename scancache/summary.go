@@ -57,6 +57,7 @@ func (s *Summary) Add(head session.Head, worst repair.Severity, fixable, busy bo
 		}
 	case repair.Latent:
 		s.Latent++
+	case repair.Note:
 	}
 }
 

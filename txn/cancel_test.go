@@ -42,7 +42,7 @@ func TestRecoverCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	recover := func(step func(string) error) error {
 		return f.reopen(step, func(j *journal.Journal, st *tree.Store) error {
-			_, err := recoverAll(ctx, j, st)
+			err := recoverAll(ctx, j, st)
 			return err
 		})
 	}

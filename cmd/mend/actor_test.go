@@ -12,8 +12,13 @@ func TestChannel(t *testing.T) {
 		command, agent string
 		want           change.Channel
 	}{
-		{"repair", "", change.ChannelCommand}, {"ui", "", change.ChannelCommand}, {"watch install", "", change.ChannelCommand},
-		{"watch", "", change.ChannelWatch}, {"hook", "", change.ChannelPlugin}, {"hook", "opencode", change.ChannelPlugin}, {"hook", "claude", change.ChannelHook},
+		{"repair", "", change.ChannelCommand},
+		{"ui", "", change.ChannelCommand},
+		{"watch install", "", change.ChannelCommand},
+		{"watch", "", change.ChannelWatch},
+		{"hook", "", change.ChannelPlugin},
+		{"hook", "opencode", change.ChannelPlugin},
+		{"hook", "claude", change.ChannelHook},
 	} {
 		a := app{command: c.command, agentName: c.agent}
 		a.opt.Agents = agents

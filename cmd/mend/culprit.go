@@ -140,7 +140,7 @@ func (a *app) chooseCulprit(ctx context.Context, found []mend.Culprit, looked, m
 	if missing != "" {
 		a.say("No store that mend looked at has the session %s.", escape(missing))
 	}
-	if (!a.canAsk || a.asJSON) && !(f.dryRun && len(found) == 1) {
+	if (!a.canAsk || a.asJSON) && (!f.dryRun || len(found) > 1) {
 		a.listCulprits(found, a.culpritRows(found))
 		return mend.Culprit{}, &culpritError{found, looked}
 	}

@@ -80,7 +80,7 @@ type signalError struct {
 	*changes
 }
 
-func (e *signalError) Error() string { return "interrupted: " + e.changes.String() }
+func (e *signalError) Error() string { return "interrupted: " + e.String() }
 
 // exitCode returns the exit code for an error. For joined errors it returns the code of the
 // worst.

@@ -69,21 +69,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 			if f.follow {
 				return a.followLog(cmd.Context(), q)
 			}
-			es, err := a.opt.Log(q)
-			if err != nil && !errors.Is(err, journal.ErrDamaged) {
-				return err
-			}
-			if err != nil && len(es) == 0 { // "No repairs" would not be true
-				return err
-			}
-			related := mend.Relate(es, es)
-			if !reflect.DeepEqual(q, journal.Query{}) {
-				var unrelated error
-				if related, unrelated = a.opt.Related(es); unrelated != nil {
-					return unrelated
-				}
-			}
-			return errors.Join(err, a.printEntries(es, related, none))
+			return a.listLog(q, none)
 		},
 	}
 	fl := cmd.Flags()
@@ -102,6 +88,26 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	f.export.add(fl)
 	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
+}
+
+// listLog prints the entries that q selects; none is what it says if there are none. Of a damaged
+// journal it prints those that are intact, and returns the error.
+func (a *app) listLog(q journal.Query, none string) error {
+	es, err := a.opt.Log(q)
+	if err != nil && !errors.Is(err, journal.ErrDamaged) {
+		return err
+	}
+	if err != nil && len(es) == 0 { // "No repairs" would not be true
+		return err
+	}
+	related := mend.Relate(es, es)
+	if !reflect.DeepEqual(q, journal.Query{}) {
+		var unrelated error
+		if related, unrelated = a.opt.Related(es); unrelated != nil {
+			return unrelated
+		}
+	}
+	return errors.Join(err, a.printEntries(es, related, none))
 }
 
 // logStates are the states of entries, as log shows them.

@@ -138,9 +138,9 @@ func (w *twice) snapshot() map[string]string {
 	return all
 }
 
-func (w *twice) client(step func(string) error) *mend.Client {
+func (w *twice) client() *mend.Client {
 	w.Helper()
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{Step: step}}, Store: w.path, Journal: w.journal(), Cache: filepath.Join(w.dir, "cache")})
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Store: w.path, Journal: w.journal(), Cache: filepath.Join(w.dir, "cache")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func digestOf(p change.Plan) string { return change.PlanDigest(change.InfosOf(p.
 // try does everything twice with one damage, if it has a repair.
 func (rs *twiceRows) try(t *testing.T, c twiceCase) {
 	w := newTwice(t, c)
-	client := w.client(nil)
+	client := w.client()
 	w.plan = w.propose(client)
 	if len(w.plan.Ops) == 0 {
 		return
@@ -213,7 +213,7 @@ func (rs *twiceRows) try(t *testing.T, c twiceCase) {
 // repairTwice returns the repaired store.
 func (w *twice) repairTwice(c *mend.Client) map[string]string {
 	w.Helper()
-	if again := w.propose(w.client(nil)); digestOf(again) != digestOf(w.plan) {
+	if again := w.propose(w.client()); digestOf(again) != digestOf(w.plan) {
 		w.Errorf("the same session has another plan")
 	}
 	e, err := c.Apply(w.Context(), w.plan)
@@ -272,7 +272,7 @@ func (w *twice) pluginAndCommand() {
 	w.Helper()
 	for _, pluginFirst := range []bool{true, false} {
 		o := newTwice(w.T, w.c)
-		c := o.client(nil)
+		c := o.client()
 		plugin := func() int {
 			if _, _, err := c.Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true}); err != nil {
 				o.Errorf("the plugin: %v", err)
@@ -319,7 +319,7 @@ func (w *twice) interrupted(mended map[string]string) {
 			}
 			return
 		}
-		c := o.client(nil)
+		c := o.client()
 		if _, err := c.Recover(o.Context()); err != nil {
 			w.Fatalf("call %d: recovering: %v", n, err)
 		}
@@ -362,7 +362,7 @@ func (w *twice) repairWith(step func(string) error) error {
 		}
 		return killed
 	}
-	p := w.propose(w.client(nil))
+	p := w.propose(w.client())
 	j, err := journal.Open(w.journal(), journal.Options{Step: once})
 	if err != nil {
 		return err
@@ -382,7 +382,7 @@ func (w *twice) writer(owner string, step func(string) error) (txn.Store, error)
 	case "tree 1.1":
 		return tree.Open(w.path, "", tree.Options{Owner: owner, Step: step})
 	case "transcripts":
-		st, err := claude.Agent{Step: step}.Open(agent.Located{Path: w.path}, nil)
+		st, err := claude.Agent{}.Open(agent.Located{Path: w.path}, nil)
 		if err != nil {
 			return nil, err
 		}

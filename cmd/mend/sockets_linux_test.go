@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"golang.org/x/sys/unix"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"mend/internal/storetest"
 )
