@@ -134,8 +134,14 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		a.setAnswer("stores", stores)
 		a.setAnswer("sessions", nonNil(found))
 	}
+	if left == nil && len(names) == 0 && a.answer["skipped"] != nil {
+		return errSkipped
+	}
 	return left
 }
+
+// errSkipped is returned if nothing is wrong with what was examined, and a store was not.
+var errSkipped = errors.New("not every store could be examined")
 
 // scan examines the sessions of a store and prints what it found.
 func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) error {
