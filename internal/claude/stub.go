@@ -74,6 +74,7 @@ func Stubs() []Stub {
 		{"context alone", record(1, context), true},
 		{"context before a prompt", record(1, context) + record(2, user(`"hello"`)), false},
 		{"a note", record(1, note), false},
+		{"a compaction alone", record(1, `"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"auto","preTokens":1}`), false},
 		{"a note behind a prompt without a message", record(1, `"type":"user"`) + record(2, note), false},
 		{"a prompt", hello, false},
 		{"a prompt that the program wrote", record(1, `"isMeta":true,`+user(`"hello"`)), false},

@@ -175,6 +175,11 @@ func TestStubs(t *testing.T) {
 		if broken := slices.ContainsFunc(found, isBroken); broken != s.Dies {
 			t.Errorf("%s: broken %t, want %t: %+v", s.Name, broken, s.Dies, found)
 		}
+		isLatent := func(d repair.Diagnosis) bool { return d.Rule == "nothing_readable" && d.Severity == repair.Latent }
+		bare := slices.Contains([]string{"a note", "a note behind a prompt without a message", "a compaction alone"}, s.Name)
+		if latent := slices.ContainsFunc(found, isLatent); latent != bare {
+			t.Errorf("%s: latent %t, want %t: %+v", s.Name, latent, bare, found)
+		}
 		for _, d := range found {
 			if d.Fix == "" && d.WhyNot == "" {
 				t.Errorf("%s: %s has no fix, and does not say why", s.Name, d.Rule)

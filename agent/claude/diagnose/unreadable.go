@@ -27,10 +27,18 @@ func (c *Case) findUTF16() bool {
 }
 
 // findNothing reports a transcript of which the program loads no record, as one that was emptied, or of
-// which only titles and settings are left. It does not report what another finding explains.
+// which only titles and settings are left; it is latent if there are notes or context. It does not report what another finding explains.
 func (c *Case) findNothing() bool {
 	isBroken := func(f repair.Finding) bool { return f.Severity == repair.Broken }
-	if c.base.Agent != "" || c.conv.Found() || slices.ContainsFunc(c.findings.All(), isBroken) {
+	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.findings.All(), isBroken) {
+		return false
+	}
+	refusal := &repair.RefusalError{Helps: true, Final: true, Why: "What was said is not in the file. If there is a copy of it, in a backup or on another machine, put that in its place. If nothing was said in this session, delete the file."}
+	if c.conv.Found() {
+		c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: c.base.Ref, Text: notFound}, found{
+			why:     "The transcript has no prompt and no answer that can be loaded, only notes and context. In the session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",
+			refusal: refusal,
+		})
 		return false
 	}
 	why := "The transcript has no prompt and no answer that can be loaded"
@@ -42,7 +50,7 @@ func (c *Case) findNothing() bool {
 	}
 	c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: notFound}, found{
 		why:     why + ", so Claude Code does not list the session.",
-		refusal: &repair.RefusalError{Helps: true, Final: true, Why: "What was said is not in the file. If there is a copy of it, in a backup or on another machine, put that in its place. If nothing was said in this session, delete the file."},
+		refusal: refusal,
 	})
 	return true
 }

@@ -141,6 +141,11 @@ func (c *Conversation) Found() bool {
 	})
 }
 
+// HasMessage reports whether the program loads a prompt or an answer of the conversation.
+func (c *Conversation) HasMessage() bool {
+	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.loads() && (!r.IsSidechain() || c.Profile.AnySide) })
+}
+
 // Owns reports whether a record is of the conversation, and not of a subagent or of its session.
 func (c *Conversation) Owns(r *Record) bool {
 	if c.Agent == "" {
