@@ -21,7 +21,7 @@ var layers = map[string][]string{
 	"mend/agent/opencode/tree":         {"mend/session", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir", "mend/agent/opencode/record"},
 	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
 	"mend/linestore":                   {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
-	"mend/agent/opencode/database":     {"mend/session", "mend/sqlstore", "mend/internal/memory", "mend/agent/opencode/record", "mend/agent/opencode/js"},
+	"mend/agent/opencode/database":     {"mend/session", "mend/change", "mend/sqlstore", "mend/internal/memory", "mend/agent/opencode/record", "mend/agent/opencode/js"},
 	"mend/sqlstore":                    {"mend/session", "mend/change", "mend/internal/ownfile", "mend/internal/processes"},
 	"mend/journal":                     {"mend/session", "mend/change", "mend/journal/boltread", "mend/internal/ownfile"},
 	"mend/journal/boltread":            {},

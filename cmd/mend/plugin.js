@@ -389,7 +389,7 @@ class Hook {
   // compare reports the first request, so that mend can compare it with the one that it expects.
   async compare(messages, version) {
     const last = messages.at(-1)
-    if (!this.waits[REQUEST] || this.reported || last?.info.role !== "user" || last.parts.some(({ type }) => type === "compaction")) return
+    if (this.reported || last?.info.role !== "user" || last.parts.some(({ type }) => type === "compaction")) return
     this.reported = true
     const sent = messages.map(({ info, parts }) => ({ id: info.id, parts: parts.map(({ id, type }) => ({ id, type })) }))
     this.report(REQUEST, { sessionID: last.info.sessionID, version: await version(), messages: sent })
@@ -511,7 +511,7 @@ export const MendPlugin = async ({ client, directory }) => {
     "tool.execute.after": async (call, result) => safely(() => hook.after(call, result)),
     "experimental.chat.messages.transform": async (_, { messages }) =>
       safely(async () => {
-        await hook.compare(messages, version)
+        if (hook.waits[REQUEST]) await hook.compare(messages, version)
         if (hook.waits[REPAIR]) await hook.repair(messages, version)
         await hook.explain(messages)
       }),
