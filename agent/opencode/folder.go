@@ -84,9 +84,10 @@ func folderFault(path string) string {
 		}
 		return "" // a fault of the session's row
 	}
+	path = filepath.Clean(path) // as the agent does before it looks
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && info.IsDir(), err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+	case err == nil && info.IsDir(), err != nil && !isNoFolder(err):
 		return ""
 	case err == nil:
 		return diagnose.FolderIsFile
@@ -95,6 +96,11 @@ func folderFault(path string) string {
 		return diagnose.FolderIsLink
 	}
 	return diagnose.FolderMissing
+}
+
+// isNoFolder reports whether the error says that no folder can be at a path.
+func isNoFolder(err error) bool {
+	return slices.ContainsFunc([]error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // isWindows reports whether the path is absolute on Windows alone.

@@ -3,6 +3,7 @@ package opencode
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/agent"
@@ -81,6 +82,27 @@ func TestProjectOf(t *testing.T) {
 		found := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == diagnose.HiddenSession && e.Diagnoses[0].Severity == want && (e.Diagnoses[0].Fix != "") == (want == repair.Broken)
 		if err != nil || found != (c.want != "") {
 			t.Errorf("%+v: Examine = %+v, %v", c, e.Diagnoses, err)
+		}
+	}
+}
+
+// TestFolderFault compares with what OpenCode 1.18.34 answers: it takes ".." as text, and finds no session
+// in a folder that cannot be.
+func TestFolderFault(t *testing.T) {
+	dir := t.TempDir()
+	storetest.Put(t, dir, "file", "x")
+	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(".", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"": "", "link": "", "missing/..": "", "missing": diagnose.FolderMissing, "file": diagnose.FolderIsFile, "file/sub": diagnose.FolderMissing,
+		"loop": diagnose.FolderIsLink, "loop/sub": diagnose.FolderMissing, strings.Repeat("x", 300): diagnose.FolderMissing, "a\x00b": diagnose.FolderMissing,
+	} {
+		if got := folderFault(dir + "/" + path); got != want {
+			t.Errorf("folderFault(%.20q) = %q, want %q", path, got, want)
 		}
 	}
 }
