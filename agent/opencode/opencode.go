@@ -121,5 +121,5 @@ func hasDatabase(path string) bool {
 			return true
 		}
 	}
-	return false
+	return len(database.Others(path)) > 0
 }

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mend/sqlstore"
 )
@@ -104,14 +106,45 @@ func locate(path string) (string, error) {
 	if exists(filepath.Join(file, dbName+"-wal")) {
 		return "", sqlstore.Unusable("%s is missing, only its -wal is there", dbName)
 	}
-	switch others := channelDatabases(file); len(others) {
+	switch others := Others(file); len(others) {
 	case 0:
 		return "", fmt.Errorf("no %s in it: %w", dbName, fs.ErrNotExist)
 	case 1:
-		return filepath.EvalSymlinks(others[0])
+		return others[0], nil
 	default:
 		return "", fmt.Errorf("more than one database in it, name one: %s", strings.Join(others, ", "))
 	}
+}
+
+// Others returns the databases of OpenCode's in dir that have another name than a released
+// OpenCode uses, by name: plain files NAME.db with its tables, and those that are named as of
+// another channel, so that a damaged one is not passed over.
+func Others(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if e.Name() == dbName || filepath.Ext(e.Name()) != ".db" || !e.Type().IsRegular() {
+			continue
+		}
+		if ok, _ := filepath.Match(channelGlob, e.Name()); ok || hasTables(name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// hasTables reports whether the file is a database with OpenCode's tables, also of a newer
+// generation, or one that cannot be examined because it is locked.
+func hasTables(name string) bool {
+	s, err := Open(name, Options{BusyTimeout: time.Second})
+	if err == nil {
+		err = s.View(context.Background(), func(*sqlstore.Conn) error { return nil })
+	}
+	return err == nil || errors.Is(err, ErrNewer) || errors.Is(err, sqlstore.ErrBusy)
 }
 
 func isRegular(path string) bool {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"mend/change"
 	"mend/internal/dbtest"
 	"mend/sqlstore"
@@ -109,5 +111,60 @@ func TestLocate(t *testing.T) {
 	wantErr(path, "only its -wal is there")
 	if _, err := Open(path, Options{}); !errors.Is(err, sqlstore.ErrUnusable) {
 		t.Errorf("Open of a database without its file: %v, want %v", err, sqlstore.ErrUnusable)
+	}
+}
+
+// TestOthers finds databases of other names in a folder.
+func TestOthers(t *testing.T) {
+	from, _ := dbtest.Unpack(t, "1.18.33")
+	db := dbtest.Files(t, from)[dbtest.Name]
+	foreign := filepath.Join(t.TempDir(), "foreign.db")
+	fdb, err := sqlite3.Open(foreign)
+	dbtest.Must(t, err)
+	dbtest.Must(t, fdb.Exec("create table notes (id text)"))
+	dbtest.Must(t, fdb.Close())
+	other := dbtest.Files(t, foreign)["foreign.db"]
+	link := "link"
+	cases := []struct {
+		name  string
+		files map[string]string
+		want  string // the name that is opened, or a part of the error
+	}{
+		{"none", nil, "no opencode.db in it"},
+		{"another name", map[string]string{"kilo.db": db}, "kilo.db"},
+		{"a channel", map[string]string{"opencode-dev.db": db}, "opencode-dev.db"},
+		{"side files", map[string]string{"kilo.db": db, "kilo.db-wal": "", "kilo.db-shm": "", "gone.db-wal": db}, "kilo.db"},
+		{"two", map[string]string{"kilo.db": db, "opencode-dev.db": db}, "kilo.db, "},
+		{"two unknown names", map[string]string{"a.db": db, "b.db": db}, "a.db, "},
+		{"a damaged channel", map[string]string{"kilo.db": db, "opencode-dev.db": "x"}, "more than one database in it, name one: "},
+		{"OpenCode's own", map[string]string{"kilo.db": db, "opencode-dev.db": db, "opencode.db": db}, "opencode.db"},
+		{"other tables", map[string]string{"notes.db": other}, "no opencode.db in it"},
+		{"other tables beside it", map[string]string{"notes.db": other, "text.db": "text", "empty.db": "", "kilo.db": db}, "kilo.db"},
+		{"links", map[string]string{"kilo.db": link, "opencode-dev.db": link}, "no opencode.db in it"},
+		{"a copy", map[string]string{"kilo.db": db, "kilo.db.bak": db}, "kilo.db"},
+	}
+	for _, c := range cases {
+		dir := t.TempDir()
+		for name, text := range c.files {
+			if text == link {
+				dbtest.Must(t, os.Symlink(from, filepath.Join(dir, name)))
+				continue
+			}
+			dbtest.Write(t, filepath.Join(dir, name), text)
+		}
+		dbtest.Must(t, os.Mkdir(filepath.Join(dir, "folder.db"), 0o755))
+		before, err := os.ReadDir(dir)
+		dbtest.Must(t, err)
+		s, err := Open(dir, Options{})
+		got := ""
+		if err == nil {
+			got = filepath.Base(s.ID().Root)
+		}
+		if got != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: Open = %q, %v, want %q", c.name, got, err, c.want)
+		}
+		if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+			t.Errorf("%s: %v, %v, want %v", c.name, after, err, before)
+		}
 	}
 }
