@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +62,8 @@ Without a subcommand this shows where the plugin is installed.`,
 		switch {
 		case a.isClaude() && hooks != "":
 			return usagef("--hooks is for the plugin of OpenCode")
+		case a.isClaude() && a.opt.Store != "":
+			return usagef("--store is for the plugin of OpenCode: Claude Code tells its hook where the session is")
 		case a.isClaude():
 			return a.installClaudeHook(ctx, path, repair, f)
 		case repair:
@@ -69,7 +72,7 @@ Without a subcommand this shows where the plugin is installed.`,
 		return a.installPlugin(ctx, path, hooks, f)
 	})
 	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
-loads it at its next start.
+loads it at its next start. The flags --store and --hooks are kept when it is installed again.
 
 Before each prompt the plugin repairs a broken session, so that you do not see an error. It
 does so only if that loses nothing that can be read. What only the provider can judge is
@@ -78,6 +81,7 @@ repaired after its error; then send your prompt again. Each repair can be undone
 "mend plugin uninstall" removes it.`
 	install.Example = `  mend plugin install
   mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
+  mend plugin install --store ~/kilo/kilo.db    for an OpenCode whose store mend does not find
   mend plugin install --agent claude`
 	install.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
 	install.Flags().StringVar(&hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
@@ -166,35 +170,64 @@ func projectRoot() (string, error) {
 	}
 }
 
-// pluginHooks matches the command of a plugin that was installed with --hooks.
-var pluginHooks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^const COMMAND = \[.*,"hook","--set","hooks=(recovery|all)"\]$`)
+// pluginCommandLine matches the command of a plugin.
+var pluginCommandLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^const COMMAND = (\[.*\])$`)
 })
 
-// installedHooks returns the value of --hooks that a plugin was installed with, or "".
-func installedHooks(text string) string {
-	if m := pluginHooks().FindStringSubmatch(text); m != nil {
-		return m[1]
+// pluginFlags are the flags that a plugin was installed with. Those that are "" are as they were
+// when it is installed again.
+type pluginFlags struct{ store, hooks string }
+
+// installedFlags returns the flags that a plugin was installed with.
+func installedFlags(text string) (f pluginFlags) {
+	m := pluginCommandLine().FindStringSubmatch(text)
+	var args []string
+	if m == nil || json.Unmarshal([]byte(m[1]), &args) != nil || len(args) < 2 || args[1] != "hook" {
+		return f
 	}
-	return ""
+	for pair := range slices.Chunk(args[2:], 2) {
+		switch hooks, found := strings.CutPrefix(pair[len(pair)-1], "hooks="); {
+		case pair[0] == "--store" && len(pair) == 2:
+			f.store = pair[1]
+		case pair[0] == "--set" && found && slices.Contains(config.HooksValues(), hooks):
+			f.hooks = hooks
+		}
+	}
+	return f
 }
 
-// pluginText returns the text of the plugin that starts this program. hooks is its value of
-// the setting hooks, or "".
-func (a *app) pluginText(hooks string) (string, error) {
+// pluginText returns the text of the plugin that starts this program with the flags.
+func (a *app) pluginText(f pluginFlags) (string, error) {
 	exe, err := installedProgram()
 	if err != nil {
 		return "", err
 	}
 	args := []string{exe, "hook"}
-	if hooks != "" {
-		args = append(args, "--set", "hooks="+hooks)
+	if f.store != "" {
+		args = append(args, "--store", f.store)
+	}
+	if f.hooks != "" {
+		args = append(args, "--set", "hooks="+f.hooks)
+	}
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return "", usagef("the plugin cannot name %q, which is not UTF-8: rename it", arg)
+		}
 	}
 	command, err := json.Marshal(args)
 	if err != nil {
 		return "", err
 	}
 	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Version).Replace(pluginSource), nil
+}
+
+// absStore returns the absolute path of the store that the user named, or "".
+func (a *app) absStore() (string, error) {
+	if a.opt.Store == "" {
+		return "", nil
+	}
+	return filepath.Abs(a.opt.Store)
 }
 
 // temporaryProgram matches the path of a program that "go run" removes when it ends.
@@ -261,7 +294,13 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 	if err != nil && !fresh {
 		return err
 	}
-	text, err := a.pluginText(cmp.Or(hooks, installedHooks(before)))
+	store, err := a.absStore()
+	if err != nil {
+		return err
+	}
+	was := installedFlags(before)
+	flags := pluginFlags{cmp.Or(store, was.store), cmp.Or(hooks, was.hooks)}
+	text, err := a.pluginText(flags)
 	if err != nil {
 		return err
 	}
@@ -285,7 +324,7 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 	for _, note := range settingsNotes() {
 		a.say("%s", faint("Settings: "+escape(note)))
 	}
-	if installedHooks(text) == config.HooksAll {
+	if flags.hooks == config.HooksAll {
 		a.say("%s", faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
 	}
 	if !fresh {
@@ -349,6 +388,7 @@ type pluginJSON struct {
 	Path    string `json:"path"`
 	State   string `json:"state"`             // current, other, foreign, absent, or unreadable
 	Why     string `json:"why,omitempty"`     // the reason if unreadable
+	Store   string `json:"store,omitempty"`   // that it was installed with
 	Hooks   string `json:"hooks,omitempty"`   // that it was installed with
 	Repair  bool   `json:"repair,omitempty"`  // the hooks repair sessions
 	Version string `json:"version,omitempty"` // of the mend that wrote it
@@ -364,8 +404,9 @@ func (a *app) pluginStates() []pluginJSON {
 		if err == nil {
 			p.Version, text, err = readPlugin(path)
 		}
-		p.Hooks = installedHooks(text)
-		want, wantErr := a.pluginText(p.Hooks)
+		flags := installedFlags(text)
+		p.Store, p.Hooks = flags.store, flags.hooks
+		want, wantErr := a.pluginText(flags)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.State = pluginAbsent
@@ -414,6 +455,9 @@ func (a *app) printPlugins(all []pluginJSON) error {
 	a.setAnswer("plugins", all)
 	for _, p := range all {
 		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(shortenHome(p.Path)))
+		if p.Store != "" {
+			a.printf("         %s\n", faint("installed with --store "+shellWord(p.Store)))
+		}
 		if p.Hooks != "" {
 			a.printf("         %s\n", faint("installed with --hooks "+p.Hooks))
 		}

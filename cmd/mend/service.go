@@ -181,12 +181,12 @@ func (a *app) serviceCommand(f watchFlags) (c serviceCommand, err error) {
 		return c, err
 	}
 	c.args = []string{exe, "watch"}
-	if a.opt.Store != "" {
-		path, err := filepath.Abs(a.opt.Store)
-		if err != nil {
-			return c, err
-		}
-		c.args = append(c.args, "--store", path)
+	store, err := a.absStore()
+	if err != nil {
+		return c, err
+	}
+	if store != "" {
+		c.args = append(c.args, "--store", store)
 	}
 	if a.opt.Layout != "" {
 		c.args = append(c.args, "--layout", a.opt.Layout)
