@@ -21,6 +21,9 @@ var ErrLayout = agent.ErrLayout
 // ErrInUse says that a running process has the session in its memory.
 var ErrInUse = change.ErrInUse
 
+// ErrMalformed says that SQLite met a damaged page of a database.
+var ErrMalformed = change.ErrMalformed
+
 // ErrLocked says that another program holds the lock of a database for too long.
 var ErrLocked = change.ErrLocked
 

@@ -1,9 +1,13 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
+
+// ErrMalformed says that SQLite met a damaged page, and read no further.
+var ErrMalformed = errors.New("it is damaged")
 
 // A DamagedError says that the file of a database is damaged: its records can be read in part, or
 // its indexes do not fit its tables. Such a file is never written.

@@ -12,7 +12,9 @@ import (
 	"unicode"
 
 	"github.com/ncruces/go-sqlite3"
+
 	"github.com/ncruces/go-sqlite3/vfs"
+	"mend/change"
 
 	"mend/session"
 )
@@ -200,7 +202,7 @@ func classify(ctx context.Context, err error) error {
 	case isAny(err, sqlite3.BUSY, sqlite3.LOCKED):
 		return fmt.Errorf("%w (%w)", ErrBusy, err)
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.IOERR_SHORT_READ):
-		return Unusable("it is damaged (%w)", err)
+		return Unusable("%w (%w)", change.ErrMalformed, err)
 	case errors.Is(err, sqlite3.NOTADB):
 		return Unusable("not an SQLite database (%w)", err)
 	case errors.Is(err, sqlite3.FULL):

@@ -250,6 +250,7 @@ var hints = []struct {
 	{syscall.EROFS, "make its file system writable"},
 	{syscall.ENOSPC, "free some space there, then run the command again"},
 	{syscall.EXDEV, "a mount inside the agent's folder is in the way: put the whole folder on one file system, then run the command again"},
+	{mend.ErrMalformed, `nothing was changed. Close the agent and keep a copy of the file with its -wal and -shm. Restore it from a backup, or read what is left of its rows: sqlite3 FILE .dump`},
 	{mend.ErrNoStore, "name one with --store PATH"},
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
 	{mend.ErrInUse, "end that process. With --force mend appends the old lines again, and the process reads them after /resume"},
