@@ -116,6 +116,15 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 	})
 }
 
+// CheckWritable returns an error if the agent cannot write to the store that it uses, and so answers
+// no prompt in any session. A store that was named may be a copy that is only looked at.
+func (c *Client) CheckWritable() error {
+	if st, ok := c.store.(agent.FileChecker); ok && c.opt.Store == "" {
+		return st.CheckWritable()
+	}
+	return nil
+}
+
 // Broken yields those of the sessions that are broken, with what is broken. It reads only, one
 // session at a time: for a process that must leave the machine to others. Of a session that has
 // not changed since an earlier scan it reads only the stamp.

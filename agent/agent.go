@@ -184,6 +184,9 @@ type FileChecker interface {
 	// CheckFile checks the whole file, which takes as long as reading it. The error is a
 	// [*change.DamagedError] if it is damaged.
 	CheckFile(ctx context.Context) error
+	// CheckWritable returns an error if the agent, as the user of this process, cannot write to the
+	// file, and so answers no prompt.
+	CheckWritable() error
 }
 
 // A LinkChecker is a Store whose records can be in files with several names, which are not replaced.

@@ -25,6 +25,10 @@ func (s *Store) CheckFile(ctx context.Context) error {
 	return nil
 }
 
+// CheckWritable returns an error if this process may not write to the database: then an agent of the
+// same user cannot either. It is a [*fs.PathError].
+func (s *Store) CheckWritable() error { return checkWritable(s.id.Root) }
+
 // checkedView has SQLite check the whole database, and runs f as [Store.View] does if it is sound.
 func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	err := s.view(ctx, false, func(c *Conn) error {

@@ -23,6 +23,9 @@ func syncFolder(string) error { return nil }
 // checkFolderWritable returns nil: Commit finds out.
 func checkFolderWritable(string) error { return nil }
 
+// checkWritable returns nil: Commit finds out.
+func checkWritable(string) error { return nil }
+
 // freeBytes returns the maximum: the number is not known.
 func freeBytes(string) int64 { return math.MaxInt64 }
 

@@ -56,6 +56,18 @@ func checkFolderWritable(path string) error {
 	return nil
 }
 
+// checkWritable returns an error if this process may not write to the database at path, or may not
+// make its -wal where there is none.
+func checkWritable(path string) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	if _, err := os.Lstat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		return checkFolderWritable(path)
+	}
+	return nil
+}
+
 // freeBytes returns how many bytes can still be written beside path.
 func freeBytes(path string) int64 {
 	var st unix.Statfs_t

@@ -118,6 +118,18 @@ func (s *store) CheckFile(ctx context.Context) error {
 	return db.CheckFile(ctx)
 }
 
+// CheckWritable implements [agent.FileChecker].
+func (s *store) CheckWritable() error {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return nil
+	}
+	if err := db.CheckWritable(); err != nil {
+		return fmt.Errorf("OpenCode answers no prompt, because it cannot write to its database: %w", err)
+	}
+	return nil
+}
+
 // DefaultRow implements [agent.RowDefaulter].
 func (s *store) DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error) {
 	db, ok := s.records.(*database.Store)

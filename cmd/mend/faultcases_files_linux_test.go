@@ -103,6 +103,40 @@ func TestCase03HugeFiles(t *testing.T) {
 	}
 }
 
+// TestCase08Unwritable: a database that this user may only read ends each prompt of 1.18.34 with an
+// error, so its sessions are not healthy. A copy that is named is only looked at.
+func TestCase08Unwritable(t *testing.T) {
+	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
+		return
+	}
+	sb := newSandbox(t, damage.Versions[2], "")
+	sb.mustRepair()
+	sb.mustExit(exitDone, "scan")
+	folder := filepath.Dir(sb.store)
+	for path, modes := range map[string][2]fs.FileMode{sb.store: {0o444, 0o644}, folder: {0o555, 0o755}} {
+		if path == folder { // a -wal that is there can be written to
+			for _, side := range []string{"-wal", "-shm"} {
+				if err := os.Remove(sb.store + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := os.Chmod(path, modes[0]); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range []string{"scan", "status"} {
+			a := sb.mustExit(exitUnusable, verb)
+			sb.wantOutput(a, "OpenCode answers no prompt, because it cannot write to its database")
+			sb.wantOutput(a, "run mend as the user who owns it, or change its owner or mode")
+		}
+		sb.mustExit(exitDone, "scan", "--store", sb.store)
+		if err := os.Chmod(path, modes[1]); err != nil {
+			t.Fatal(err)
+		}
+		sb.mustExit(exitDone, "scan")
+	}
+}
+
 // TestCase08Unreadable runs as a user without rights.
 func TestCase08Unreadable(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {

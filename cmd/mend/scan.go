@@ -115,6 +115,9 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			continue
 		}
 		left = worst(left, scanError(r.summary))
+		if err := c.CheckWritable(); err != nil {
+			left = a.skipStore(cmd.Context(), left, err)
+		}
 		scanned := scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()

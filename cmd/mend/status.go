@@ -158,6 +158,9 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client
 		if err != nil {
 			last, unread = nil, a.skipStore(ctx, unread, err)
 		}
+		if err := c.CheckWritable(); err != nil {
+			unread = a.skipStore(ctx, unread, err)
+		}
 		scans = append(scans, last)
 		used := usedStore(&s.Stores, c.Store())
 		used.Version = c.VersionNote()
