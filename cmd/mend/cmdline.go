@@ -8,11 +8,16 @@ import (
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// cmdline returns a command that the user can run next, with the store that was named. Verbs
-// with a repair id need none: the journal knows it.
+// cmdline returns a command that the user can run next, with the store that was named, and of scan
+// and repair with what they were told of the next request. Verbs with a repair id need none: the
+// journal knows it.
 func (a *app) cmdline(words ...string) string {
+	flags := []struct{ name, value string }{{"--store", a.opt.Store}, {"--layout", a.opt.Layout}, {"--agent-version", a.opt.AgentVersion}}
+	if len(words) > 0 && (words[0] == "scan" || words[0] == "repair") {
+		flags = append(flags, struct{ name, value string }{"--thinking", (onOff{&a.opt.Thinking}).String()}, struct{ name, value string }{"--provider", a.opt.Provider})
+	}
 	words = append([]string{"mend"}, words...)
-	for _, flag := range [...]struct{ name, value string }{{"--store", a.opt.Store}, {"--layout", a.opt.Layout}, {"--agent-version", a.opt.AgentVersion}} {
+	for _, flag := range flags {
 		if flag.value != "" {
 			words = append(words, flag.name, flag.value)
 		}

@@ -338,8 +338,8 @@ func (a *app) printStore(c *mend.Client) {
 	} else if v := c.AgentVersion(); v != "" {
 		line += ", checked as " + agentOf(c.Store()) + " " + oneLine(v, 30) + " builds requests"
 	}
-	if t := a.opt.Thinking; t != nil {
-		line += ", with thinking " + map[bool]string{true: "on", false: "off"}[*t]
+	if t := (onOff{&a.opt.Thinking}).String(); t != "" {
+		line += ", with thinking " + t
 	}
 	a.printf("%s\n", faint(line))
 	if other := c.LegacyTree(); other != "" {
