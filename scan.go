@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -117,12 +118,16 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 }
 
 // CheckWritable returns an error if the agent cannot write to the store that it uses, and so answers
-// no prompt in any session. A store that was named may be a copy that is only looked at.
+// no prompt in any session. Any other store may be a copy that is only looked at.
 func (c *Client) CheckWritable() error {
-	if st, ok := c.store.(agent.FileChecker); ok && c.opt.Store == "" {
-		return st.CheckWritable()
+	st, ok := c.store.(agent.FileChecker)
+	if !ok || !slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
+		path, err := filepath.EvalSymlinks(l.Path)
+		return err == nil && path == c.store.ID().Root
+	}) {
+		return nil
 	}
-	return nil
+	return st.CheckWritable()
 }
 
 // Broken yields those of the sessions that are broken, with what is broken. It reads only, one

@@ -12,10 +12,9 @@ import (
 	"unicode"
 
 	"github.com/ncruces/go-sqlite3"
-
 	"github.com/ncruces/go-sqlite3/vfs"
-	"mend/change"
 
+	"mend/change"
 	"mend/session"
 )
 

@@ -125,7 +125,14 @@ func TestCase08Unwritable(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[2], "")
 	sb.mustRepair()
 	sb.mustExit(exitDone, "scan")
-	folder := filepath.Dir(sb.store)
+	folder, copied := filepath.Dir(sb.store), filepath.Join(t.TempDir(), "opencode.db")
+	data, err := os.ReadFile(sb.store)
+	if err == nil {
+		err = os.WriteFile(copied, data, 0o444)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, modes := range map[string][2]fs.FileMode{sb.store: {0o444, 0o644}, folder: {0o555, 0o755}} {
 		if path == folder { // a -wal that is there can be written to
 			for _, side := range []string{"-wal", "-shm"} {
@@ -142,7 +149,8 @@ func TestCase08Unwritable(t *testing.T) {
 			sb.wantOutput(a, "OpenCode answers no prompt, because it cannot write to its database")
 			sb.wantOutput(a, "run mend as the user who owns it, or change its owner or mode")
 		}
-		sb.mustExit(exitDone, "scan", "--store", sb.store)
+		sb.mustExit(exitUnusable, "scan", "--store", sb.store)
+		sb.mustExit(exitDone, "scan", "--store", copied)
 		if err := os.Chmod(path, modes[1]); err != nil {
 			t.Fatal(err)
 		}

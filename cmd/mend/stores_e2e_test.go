@@ -71,7 +71,9 @@ func (m userMend) judge(t *testing.T, home, store, session string) (verdict, why
 	}
 	if json.Unmarshal(out, &answer) == nil {
 		for _, s := range answer.Sessions {
-			if s.Session == session {
+			if s.Session == session && code == exitUnusable && s.Severity == "healthy" {
+				return "unusable", string(out) + notes.String() // it says why no session of the store can go on
+			} else if s.Session == session {
 				return s.Severity, fmt.Sprintf("%+v %s", s.Diagnoses, s.Error)
 			}
 		}
