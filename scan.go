@@ -117,17 +117,18 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 	})
 }
 
-// CheckWritable returns an error if the agent cannot write to the store that it uses, and so answers
-// no prompt in any session. Any other store may be a copy that is only looked at.
-func (c *Client) CheckWritable() error {
-	st, ok := c.store.(agent.FileChecker)
-	if !ok || !slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
-		path, err := filepath.EvalSymlinks(l.Path)
-		return err == nil && path == c.store.ID().Root
-	}) {
+// CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the
+// store that it uses, and so answers no prompt in any session. Any other store may be a copy that is
+// only looked at.
+func (c *Client) CheckAccess() error {
+	st, ok := c.store.(agent.AccessChecker)
+	if !ok {
 		return nil
 	}
-	return st.CheckWritable()
+	return st.CheckAccess(slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
+		path, err := filepath.EvalSymlinks(l.Path)
+		return err == nil && path == c.store.ID().Root
+	}))
 }
 
 // Broken yields those of the sessions that are broken, with what is broken. It reads only, one

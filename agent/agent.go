@@ -184,9 +184,13 @@ type FileChecker interface {
 	// CheckFile checks the whole file, which takes as long as reading it. The error is a
 	// [*change.DamagedError] if it is damaged.
 	CheckFile(ctx context.Context) error
-	// CheckWritable returns an error if the agent, as the user of this process, cannot write to the
-	// file, and so answers no prompt.
-	CheckWritable() error
+}
+
+// An AccessChecker is a Store that finds out what the user of this process may not do with it.
+type AccessChecker interface {
+	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store
+	// and cannot write to it, and so answers no prompt.
+	CheckAccess(inUse bool) error
 }
 
 // A LinkChecker is a Store whose records can be in files with several names, which are not replaced.

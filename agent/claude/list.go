@@ -85,6 +85,37 @@ func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *s
 	return nil
 }
 
+// CheckAccess implements [agent.AccessChecker]: it returns the error of the first folder of
+// transcripts that cannot be read.
+func (s *store) CheckAccess(bool) error {
+	root, err := s.lines.OpenRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	all, err := root.Sub(projects)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	var b safedir.Buffer
+	folders, err := all.Names(&b)
+	if err != nil {
+		return err
+	}
+	for _, folder := range slices.Sorted(slices.Values(folders)) {
+		d, err := all.Sub(folder)
+		if err == nil {
+			_, err = d.Names(&b)
+			d.Close()
+		}
+		if _, unreadable := safedir.ReadFailure(err); unreadable {
+			return fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err)
+		}
+	}
+	return nil
+}
+
 // openSorted opens a folder and returns its names in order. It returns no folder if there is
 // none, or none that can be read; a link and a folder that cannot be read are noted.
 func (s *store) openSorted(all *safedir.Dir, b *safedir.Buffer, folder string) (*safedir.Dir, []string, error) {

@@ -36,12 +36,13 @@ type store struct {
 }
 
 var (
-	_ agent.Store       = (*store)(nil)
-	_ agent.Scanner     = (*store)(nil)
-	_ agent.Forecaster  = (*store)(nil)
-	_ agent.Trimmer     = (*store)(nil)
-	_ agent.PathFinder  = (*store)(nil)
-	_ agent.LinkChecker = (*store)(nil)
+	_ agent.Store         = (*store)(nil)
+	_ agent.Scanner       = (*store)(nil)
+	_ agent.Forecaster    = (*store)(nil)
+	_ agent.Trimmer       = (*store)(nil)
+	_ agent.PathFinder    = (*store)(nil)
+	_ agent.LinkChecker   = (*store)(nil)
+	_ agent.AccessChecker = (*store)(nil)
 )
 
 // ID implements [agent.Store].

@@ -58,16 +58,17 @@ type store struct {
 }
 
 var (
-	_ agent.Scanner      = (*store)(nil)
-	_ agent.Orphaner     = (*store)(nil)
-	_ agent.IDFinder     = (*store)(nil)
-	_ agent.Forecaster   = (*store)(nil)
-	_ agent.Stager       = (*store)(nil)
-	_ agent.RowDefaulter = (*store)(nil)
-	_ agent.LinkChecker  = (*store)(nil)
-	_ agent.FileChecker  = (*store)(nil)
-	_ agent.Migrated     = (*store)(nil)
-	_ agent.Trimmer      = (*store)(nil)
+	_ agent.Scanner       = (*store)(nil)
+	_ agent.Orphaner      = (*store)(nil)
+	_ agent.IDFinder      = (*store)(nil)
+	_ agent.Forecaster    = (*store)(nil)
+	_ agent.Stager        = (*store)(nil)
+	_ agent.RowDefaulter  = (*store)(nil)
+	_ agent.LinkChecker   = (*store)(nil)
+	_ agent.FileChecker   = (*store)(nil)
+	_ agent.AccessChecker = (*store)(nil)
+	_ agent.Migrated      = (*store)(nil)
+	_ agent.Trimmer       = (*store)(nil)
 )
 
 // Writer implements [agent.Store].
@@ -118,10 +119,10 @@ func (s *store) CheckFile(ctx context.Context) error {
 	return db.CheckFile(ctx)
 }
 
-// CheckWritable implements [agent.FileChecker].
-func (s *store) CheckWritable() error {
+// CheckAccess implements [agent.AccessChecker].
+func (s *store) CheckAccess(inUse bool) error {
 	db, ok := s.records.(*database.Store)
-	if !ok {
+	if !ok || !inUse {
 		return nil
 	}
 	if err := db.CheckWritable(); err != nil {

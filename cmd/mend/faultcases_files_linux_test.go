@@ -158,6 +158,27 @@ func TestCase08Unwritable(t *testing.T) {
 	}
 }
 
+// TestCase08UnlistedFolder: the sessions in a folder that cannot be read are not counted as none.
+func TestCase08UnlistedFolder(t *testing.T) {
+	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
+		return
+	}
+	sb := newSandbox(t, damage.Versions[0], "")
+	folder := filepath.Join(sb.dir, ".claude", "projects", "-home-user-project")
+	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Chmod(folder, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"scan"}, {"scan", "--json"}, {"scan", "--agent", "claude"}, {"status"}} {
+		a := sb.mustExit(exitUnusable, args...)
+		sb.wantOutput(a, "listing the sessions of "+folder)
+		sb.wantOutput(a, "run mend as the user who owns it, or change its owner or mode")
+	}
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sb.mustExit(exitDone, "scan", "--agent", "claude")
+}
+
 // TestCase08Unreadable runs as a user without rights.
 func TestCase08Unreadable(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {

@@ -115,7 +115,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			continue
 		}
 		left = worst(left, scanError(r.summary))
-		if err := c.CheckWritable(); err != nil {
+		if err := c.CheckAccess(); err != nil {
 			left = a.skipStore(cmd.Context(), left, err)
 		}
 		scanned := scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}

@@ -158,7 +158,7 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client
 		if err != nil {
 			last, unread = nil, a.skipStore(ctx, unread, err)
 		}
-		if err := c.CheckWritable(); err != nil {
+		if err := c.CheckAccess(); err != nil {
 			unread = a.skipStore(ctx, unread, err)
 		}
 		scans = append(scans, last)
