@@ -23,7 +23,7 @@ import (
 type Options struct {
 	ReadOnly bool
 	Version  string           // of mend, for new entries
-	Actor    *change.Actor    // who writes; nil: nobody says
+	Actor    *change.Actor    // who writes; nil: unknown
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
 	Context  context.Context  // ends what only reads; nil: never

@@ -60,6 +60,16 @@ func (f file) path() string {
 
 // eachFile calls yield for each transcript of a session, with its folder open.
 func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *safedir.Dir, f file) error) error {
+	return s.eachFolder(b, func(all *safedir.Dir, folder string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return s.eachIn(all, b, folder, yield)
+	})
+}
+
+// eachFolder calls yield for each name in the folder of all projects, in order.
+func (s *store) eachFolder(b *safedir.Buffer, yield func(all *safedir.Dir, folder string) error) error {
 	root, err := s.lines.OpenRoot()
 	if err != nil {
 		return err
@@ -75,10 +85,7 @@ func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *s
 		return err
 	}
 	for _, folder := range slices.Sorted(slices.Values(folders)) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.eachIn(all, b, folder, yield); err != nil {
+		if err := yield(all, folder); err != nil {
 			return err
 		}
 	}
@@ -88,22 +95,8 @@ func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *s
 // CheckAccess implements [agent.AccessChecker]: it returns the error of the first folder of
 // transcripts that cannot be read.
 func (s *store) CheckAccess(bool) error {
-	root, err := s.lines.OpenRoot()
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	all, err := root.Sub(projects)
-	if err != nil {
-		return err
-	}
-	defer all.Close()
 	var b safedir.Buffer
-	folders, err := all.Names(&b)
-	if err != nil {
-		return err
-	}
-	for _, folder := range slices.Sorted(slices.Values(folders)) {
+	return s.eachFolder(&b, func(all *safedir.Dir, folder string) error {
 		d, err := all.Sub(folder)
 		if err == nil {
 			_, err = d.Names(&b)
@@ -112,8 +105,8 @@ func (s *store) CheckAccess(bool) error {
 		if _, unreadable := safedir.ReadFailure(err); unreadable {
 			return fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // openSorted opens a folder and returns its names in order. It returns no folder if there is
