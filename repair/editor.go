@@ -1,0 +1,118 @@
+package repair
+
+import (
+	"errors"
+
+	"mend/request"
+	"mend/session"
+)
+
+// An Editor is a copy of a session that fixes edit: the same operations on blocks for every
+// agent. A block is named by its record and its index in that, see [request.Block]; it may be one
+// of the next request or of [Stored].
+//
+// Each method returns an error if the agent's store cannot hold the result, or if there is nothing
+// to change. The copy may then be changed in part.
+type Editor interface {
+	// Remove removes a block. A call goes with its result if they are one record.
+	Remove(b *request.Block) error
+	// ReplaceText puts a text in the place of a text or of thinking.
+	ReplaceText(b *request.Block, text string) error
+	// ReplaceFiles puts a line of text in the place of a file: what it was, and what happened to it.
+	// files are those of the request that are in the block's result; nil for the block itself, or for
+	// all in its result.
+	ReplaceFiles(b *request.Block, files []*request.Block, happened string) error
+	// CorrectType gives images the type of their data: the block, or those in a result.
+	CorrectType(b *request.Block) error
+	// MoveFirst moves thinking to the front of its step, or a result to the front of its prompt. The
+	// block itself stays as it is.
+	MoveFirst(b *request.Block) error
+	// SplitBefore begins a new step with the block.
+	SplitBefore(b *request.Block) error
+
+	// InsertText adds a text behind a block, in its step.
+	InsertText(after *request.Block, text string) error
+	// FillMessage adds a text to a message that has no content.
+	FillMessage(message session.Ref, text string) error
+	// AddStep adds a step with a text at the end of a message.
+	AddStep(message session.Ref, text string) error
+	// InsertThinking adds unsigned thinking before a call.
+	InsertThinking(call *request.Block, text string) error
+	// InsertPrompt adds a prompt with a text before the message of a record.
+	InsertPrompt(before session.Ref, text string) error
+
+	// SetCallID gives a call and its results another id.
+	SetCallID(call *request.Block, id string) error
+	SetToolName(call *request.Block, name string) error
+	SetInput(call *request.Block, input []byte) error
+	// SetResult gives a call another result: a text.
+	SetResult(call *request.Block, text string) error
+	// ClearResult has a line of text sent for a result, as the agent does it for old ones.
+	ClearResult(call *request.Block) error
+	// FailCall ends a call that has no result with an error.
+	FailCall(call *request.Block, text string) error
+
+	// DropItemIDs removes the provider's ids of all items of a message.
+	DropItemIDs(message session.Ref) error
+	// DropHidden removes what only the provider can read of a block.
+	DropHidden(b *request.Block) error
+}
+
+// ErrNoEdit says that an agent's store cannot hold what an [Editor] is asked for.
+var ErrNoEdit = errors.New("the store cannot hold that")
+
+// A Stored is what is stored of a message: of a prompt or an answer with all its steps.
+type Stored struct {
+	Ref   session.Ref
+	Role  string
+	Steps [][]*request.Block // in order, also what is not sent, such as an empty text
+}
+
+// Blocks returns the blocks of all steps.
+func (m Stored) Blocks() (all []*request.Block) {
+	for _, s := range m.Steps {
+		all = append(all, s...)
+	}
+	return all
+}
+
+// Step returns the step that holds the block at a record and an index, and that block; nil if there is none.
+func (m Stored) Step(ref session.Ref, index int) ([]*request.Block, *request.Block) {
+	for _, s := range m.Steps {
+		for _, b := range s {
+			if b.Ref() == ref && b.Index == index {
+				return s, b
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Texts are what fixes write into a session.
+type Texts struct {
+	Placeholder string // in place of missing content
+	Cancelled   string // the error of a call that never ended
+}
+
+// TextsOf returns the texts of a request, or the defaults for those that are blank.
+func TextsOf(r Request) Texts {
+	t := Texts{Placeholder: "[user interrupted]", Cancelled: "Operation cancelled by user (ESC pressed)"}
+	if !request.IsBlank(r.Placeholder) {
+		t.Placeholder = r.Placeholder
+	}
+	if !request.IsBlank(r.Cancelled) {
+		t.Cancelled = r.Cancelled
+	}
+	return t
+}
+
+// A Session is what fixes need to know of a case.
+type Session interface {
+	// Next returns the request in the setting in use, and what is refused of it.
+	Next() (request.Request, []request.Violation)
+	// Stored returns what is stored of the message of a record; with no steps if there is none.
+	Stored(ref session.Ref) Stored
+	// Messages returns the refs of the messages in their order.
+	Messages() []session.Ref
+	Texts() Texts
+}
