@@ -126,6 +126,8 @@ func (c *toyCase) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) 
 
 // A toyDraft copies everything for each edit.
 type toyDraft struct {
+	repair.NoEdits
+
 	c     *toyCase
 	lines []string
 }

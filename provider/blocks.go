@@ -10,7 +10,11 @@ import (
 // Violate returns a violation at block m of turn n, with the records of the blocks, the main
 // one first.
 func Violate(n, m int, message string, blocks ...*request.Block) request.Violation {
-	return request.Violation{Message: message, Refs: request.Sources(blocks...), N: n, M: m}
+	v := request.Violation{Message: message, Refs: request.Sources(blocks...), N: n, M: m}
+	if len(blocks) > 0 {
+		v.Block = blocks[0]
+	}
+	return v
 }
 
 // EachBlock calls f for every block of the turns, in order. Blocks inside a result are not

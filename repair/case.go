@@ -28,6 +28,7 @@ type Case interface {
 
 // A Draft is a copy of a session that fixes edit.
 type Draft interface {
+	Editor
 	// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says
 	// why this fix must not be applied.
 	Apply(f Finding, x Fix) (Edit, error)

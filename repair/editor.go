@@ -61,6 +61,31 @@ type Editor interface {
 // ErrNoEdit says that an agent's store cannot hold what an [Editor] is asked for.
 var ErrNoEdit = errors.New("the store cannot hold that")
 
+// NoEdits is an [Editor] of a store that can hold none of the results. An agent's editor embeds it.
+type NoEdits struct{ noEdits }
+
+type noEdits struct{}
+
+func (noEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
+func (noEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }
+func (noEdits) CorrectType(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
+func (noEdits) SplitBefore(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) InsertText(*request.Block, string) error                     { return ErrNoEdit }
+func (noEdits) FillMessage(session.Ref, string) error                       { return ErrNoEdit }
+func (noEdits) AddStep(session.Ref, string) error                           { return ErrNoEdit }
+func (noEdits) InsertThinking(*request.Block, string) error                 { return ErrNoEdit }
+func (noEdits) InsertPrompt(session.Ref, string) error                      { return ErrNoEdit }
+func (noEdits) SetCallID(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) SetToolName(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) SetInput(*request.Block, []byte) error                       { return ErrNoEdit }
+func (noEdits) SetResult(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) ClearResult(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) FailCall(*request.Block, string) error                       { return ErrNoEdit }
+func (noEdits) DropItemIDs(session.Ref) error                               { return ErrNoEdit }
+func (noEdits) DropHidden(*request.Block) error                             { return ErrNoEdit }
+
 // A Stored is what is stored of a message: of a prompt or an answer with all its steps.
 type Stored struct {
 	Ref   session.Ref

@@ -194,8 +194,8 @@ type Violation struct {
 	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are
 	// -1 for a failure of the agent.
 	N, M int
-	// Inner is the number of the block in the content of a result, from 1; 0 for none.
-	Inner int
+	// Block is the block at fault, which may be one in the content of a result; nil for a whole turn.
+	Block *Block
 }
 
 // Sources returns the records of the blocks, each once, without the zero Ref.

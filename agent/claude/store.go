@@ -126,7 +126,7 @@ func (s *store) whyLocked(head session.Head) string {
 	return why
 }
 
-func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
+func (s *store) newCase(head session.Head, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
 	e, err := s.load(head)
 	if err != nil {
 		return nil, e, err
@@ -154,7 +154,7 @@ func checkLines(head session.Head, data []byte, size int64) error {
 
 // Case implements [agent.Store].
 func (s *store) Case(_ context.Context, head session.Head, r repair.Request) (repair.Case, error) {
-	c, _, err := s.newCase(head, r.Options, diagnose.Texts{Placeholder: r.Placeholder}, 0)
+	c, _, err := s.newCase(head, r.Options, repair.TextsOf(r), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +192,11 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	defer d.Close()
 	f, e, err := d.Open(name)
 	if err != nil || f == nil {
-		return s.newCase(head, o, diagnose.Texts{}, freshFor) // for the error
+		return s.newCase(head, o, repair.Texts{}, freshFor) // for the error
 	}
 	defer f.Close()
 	if e.Size > min(s.most, session.MaxText) {
-		return s.newCase(head, o, diagnose.Texts{}, freshFor) // for the error
+		return s.newCase(head, o, repair.Texts{}, freshFor) // for the error
 	}
 	if transcript.IsUsual(io.LimitReader(f, e.Size), o.Version, agentOf(head)) {
 		return nil, e, nil
@@ -214,7 +214,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	}
 	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor), Locked: s.whyLocked(head)})
 	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
-		return s.newCase(head, o, diagnose.Texts{}, freshFor)
+		return s.newCase(head, o, repair.Texts{}, freshFor)
 	}
 	return c, e, nil
 }
@@ -269,7 +269,7 @@ func (s *store) Newer(version string) bool { return transcript.Newer(version) }
 
 // Forecast implements [agent.Forecaster]. It reads only.
 func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
-	c, _, err := s.newCase(head, o, diagnose.Texts{}, freshFor)
+	c, _, err := s.newCase(head, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return agent.Forecast{}, err
 	}

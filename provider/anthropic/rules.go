@@ -77,7 +77,7 @@ func firstBlock(t request.Turn, kind request.BlockType) int {
 // blockViolation returns a violation at one block. The message is about "messages.n.content.m"
 // followed by text.
 func blockViolation(n, m int, b *request.Block, text string) request.Violation {
-	return request.Violation{Message: path(n, m) + text, Refs: request.Sources(b), N: n, M: m}
+	return request.Violation{Message: path(n, m) + text, Refs: request.Sources(b), N: n, M: m, Block: b}
 }
 
 // path is the provider's name for a block.

@@ -17,7 +17,7 @@ const (
 func checkImages(r request.Request, check func(b *request.Block) string) (found []request.Violation) {
 	eachImage(r, func(n, m int, place string, b *request.Block) {
 		if text := check(b); text != "" {
-			found = append(found, request.Violation{Message: place + text, Refs: request.Sources(b), N: n, M: m})
+			found = append(found, request.Violation{Message: place + text, Refs: request.Sources(b), N: n, M: m, Block: b})
 		}
 	})
 	return found
@@ -60,7 +60,7 @@ func noImage(r request.Request, _ bool) (found []request.Violation) {
 		if !isImageType(b.Mime) {
 			return
 		}
-		v := request.Violation{Refs: request.Sources(b), N: n, M: m}
+		v := request.Violation{Refs: request.Sources(b), N: n, M: m, Block: b}
 		switch info := b.MediaInfo(); {
 		case info.Fault == media.Empty:
 			v.Message = place + ": image cannot be empty"

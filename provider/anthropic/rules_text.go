@@ -12,7 +12,7 @@ import (
 func emptyText(r request.Request, _ bool) (found []request.Violation) {
 	eachBlock(r.Turns, request.Text, func(n, m int, b *request.Block) {
 		if b.Text == "" {
-			found = append(found, request.Violation{Message: "messages: text content blocks must be non-empty", Refs: request.Sources(b), N: n, M: m})
+			found = append(found, request.Violation{Message: "messages: text content blocks must be non-empty", Refs: request.Sources(b), N: n, M: m, Block: b})
 		}
 	})
 	return found
@@ -36,7 +36,7 @@ func emptyTurn(r request.Request, _ bool) (found []request.Violation) {
 func blankText(r request.Request, _ bool) (found []request.Violation) {
 	eachBlock(r.Turns, request.Text, func(n, m int, b *request.Block) {
 		if b.Text != "" && strings.TrimSpace(b.Text) == "" {
-			found = append(found, request.Violation{Message: "messages: text content blocks must contain non-whitespace text", Refs: request.Sources(b), N: n, M: m})
+			found = append(found, request.Violation{Message: "messages: text content blocks must contain non-whitespace text", Refs: request.Sources(b), N: n, M: m, Block: b})
 		}
 	})
 	return found

@@ -54,7 +54,7 @@ func thinkingLast(r request.Request, _ bool) (found []request.Violation) {
 		if t.Role == session.RoleAssistant && m >= 0 && t.Blocks[m].IsThinking() {
 			found = append(found, request.Violation{
 				Message: fmt.Sprintf("messages.%d: The final block in an assistant message cannot be `thinking`.", n),
-				Refs:    request.Sources(t.Blocks[m]), N: n, M: m,
+				Refs:    request.Sources(t.Blocks[m]), N: n, M: m, Block: t.Blocks[m],
 			})
 		}
 	}

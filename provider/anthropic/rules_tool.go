@@ -131,7 +131,7 @@ func repeatedToolID(r request.Request, _ bool) (found []request.Violation) {
 			first[b.ToolID] = b
 			return
 		}
-		found = append(found, request.Violation{Message: fmt.Sprintf("messages.%d: `tool_use` ids must be unique", n), Refs: request.Sources(b, earlier), N: n, M: m})
+		found = append(found, request.Violation{Message: fmt.Sprintf("messages.%d: `tool_use` ids must be unique", n), Refs: request.Sources(b, earlier), N: n, M: m, Block: b})
 	})
 	return found
 }

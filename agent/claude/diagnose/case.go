@@ -20,14 +20,8 @@ type Source struct {
 	Version string // of the program that will load it; "" for the one that wrote last
 	Busy    string // why the session is in use; "" if it is not
 	Locked  string // as in [session.Record]
-	Texts   Texts
+	Texts   repair.Texts
 }
-
-// Texts are what a repair writes in place of missing content.
-type Texts struct{ Placeholder string }
-
-// defaultPlaceholder is the text in place of missing content if the settings name none.
-const defaultPlaceholder = "[user interrupted]"
 
 // A base is a transcript as it is stored.
 type base struct {
@@ -51,7 +45,6 @@ type Case struct {
 
 	conv     *transcript.Conversation // as it is
 	linked   *transcript.Conversation // with all breaks repaired
-	images   int                      // in the request
 	tooMuch  map[*request.Block]bool  // documents without which the request would not be too large
 	findings repair.Findings
 	found    map[string]found // by the key of the finding
@@ -73,6 +66,9 @@ func New(s Source) *Case {
 }
 
 func newBase(s Source) *base {
+	if s.Texts == (repair.Texts{}) {
+		s.Texts = repair.TextsOf(repair.Request{})
+	}
 	b := &base{Source: s, last: map[string]int{}}
 	b.lines = transcript.Parse(s.Data, b.size())
 	if s.Version == "" {

@@ -130,6 +130,8 @@ func (c *Case) rewrite() []byte {
 
 // A draft is a copy of a transcript that fixes edit.
 type draft struct {
+	repair.NoEdits // of what Claude Code does by itself, or a transcript cannot hold
+
 	c     *Case
 	edits edits
 	now   *undo // of the fix that is applied

@@ -1,28 +1,88 @@
 package diagnose
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 
+	"mend/agent/claude/transcript"
 	"mend/jsonedit"
 	"mend/repair"
+	"mend/request"
+	"mend/session"
 )
 
-var errNoBlock = errors.New("no such block")
+var (
+	_ repair.Editor  = (*draft)(nil)
+	_ repair.Session = (*Case)(nil)
 
-// editBlock returns a fix that edits the JSON of a block.
-func editBlock(b sentBlock, text, loses string, edit func(raw []byte) ([]byte, error)) repair.Fix {
-	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error {
-		return d.(*draft).editContent(b.record.UUID, b.Index, edit)
-	}}
+	errNoBlock = errors.New("no such block")
+)
+
+// Texts implements [repair.Session].
+func (c *Case) Texts() repair.Texts { return c.base.Texts }
+
+// Messages implements [repair.Session].
+func (c *Case) Messages() (refs []session.Ref) {
+	for _, r := range c.linked.Chain {
+		if r.IsMessage() {
+			refs = append(refs, c.ref(r))
+		}
+	}
+	return refs
 }
 
-// replaceText returns a fix that puts a text in place of a block.
-func replaceText(b sentBlock, text, does string) repair.Fix {
-	loses := ""
-	if b.Type != "text" {
-		loses = "the block"
+// Stored implements [repair.Session]: the record, or all of an answer.
+func (c *Case) Stored(ref session.Ref) repair.Stored {
+	r := c.linked.Record(ref.Message)
+	if r == nil || !r.IsMessage() {
+		return repair.Stored{}
 	}
-	return editBlock(b, does, loses, func(raw []byte) ([]byte, error) {
+	m := repair.Stored{Ref: ref, Role: r.Role()}
+	var step []*request.Block
+	for _, x := range c.answer(r) {
+		source := c.ref(x)
+		for _, b := range x.Blocks() {
+			block := b.Block
+			block.Source = &source
+			step = append(step, &block)
+		}
+	}
+	m.Steps = [][]*request.Block{step}
+	return m
+}
+
+// answer returns the records of the answer that a record is part of; a prompt is a record.
+func (c *Case) answer(r *transcript.Record) []*transcript.Record {
+	if r.Type != transcript.Assistant || r.MessageID == "" {
+		return []*transcript.Record{r}
+	}
+	var all []*transcript.Record
+	for _, x := range c.linked.Chain {
+		if x.Type == transcript.Assistant && x.MessageID == r.MessageID && x.Sendable() > 0 {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// Remove implements [repair.Editor]. A record that has no other block becomes a note.
+func (d *draft) Remove(b *request.Block) error {
+	uuid := b.Ref().Message
+	if n, _ := jsonedit.Elements(d.raw(uuid), "message", "content"); len(n) <= 1 {
+		return d.retire(uuid)
+	}
+	i := -1
+	raw, err := jsonedit.RemoveElements(d.raw(uuid), func([]byte) bool { i++; return i == b.Index }, "message", "content")
+	if err == nil {
+		d.set(uuid, raw)
+	}
+	return err
+}
+
+// ReplaceText implements [repair.Editor].
+func (d *draft) ReplaceText(b *request.Block, text string) error {
+	return d.editContent(b.Ref().Message, b.Index, func(raw []byte) ([]byte, error) {
 		if len(raw) > 0 && raw[0] == '"' {
 			return jsonedit.Quote(text), nil
 		}
@@ -30,23 +90,193 @@ func replaceText(b sentBlock, text, does string) repair.Fix {
 	})
 }
 
-func textBlock(text string) []byte {
-	return append(append([]byte(`{"type":"text","text":`), jsonedit.Quote(text)...), '}')
+// ReplaceFiles implements [repair.Editor].
+func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
+	if b.Type != request.ToolResult {
+		return d.ReplaceText(b, lostFile(b, happened))
+	}
+	for i, in := range b.Content {
+		gone := slices.Contains(files, in) || files == nil && (in.Type == request.Image || in.Type == request.Document)
+		if !gone {
+			continue
+		}
+		err := d.editBlock(b, func(raw []byte) ([]byte, error) {
+			return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, happened)) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// removeBlock returns a fix that removes a block, and with it a record that has no other.
-func removeBlock(b sentBlock) repair.Fix {
-	return repair.Fix{Text: "The block is not sent any more.", Loses: "the block, for the model", Alike: true, Edit: func(d repair.Draft) error {
-		if len(b.record.Blocks()) == 1 {
-			return d.(*draft).retire(b.record.UUID)
+// MoveFirst implements [repair.Editor].
+func (d *draft) MoveFirst(b *request.Block) error {
+	r := d.c.linked.Record(b.Ref().Message)
+	if r == nil {
+		return errNoBlock
+	}
+	if b.Type == request.ToolResult {
+		return d.resultsFirst(r)
+	}
+	rs := d.c.answer(r)
+	if slices.ContainsFunc(rs, func(x *transcript.Record) bool { return len(x.Blocks()) != 1 || !d.c.canEdit(x.UUID) }) {
+		return repair.ErrNoEdit
+	}
+	return d.thinkFirst(rs)
+}
+
+func thinks(r *transcript.Record) bool {
+	return slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return b.IsThinking() })
+}
+
+// thinkFirst gives the records of an answer their contents in the order thinking, text, calls.
+func (d *draft) thinkFirst(rs []*transcript.Record) error {
+	contents := make([][]byte, len(rs))
+	order := slices.Clone(rs)
+	slices.SortStableFunc(order, func(a, b *transcript.Record) int { return contentRank(a) - contentRank(b) })
+	for i, r := range order {
+		contents[i] = bytes.Clone(r.Content())
+	}
+	for i, r := range rs {
+		if bytes.Equal(contents[i], r.Content()) {
+			continue
 		}
-		i := -1
-		raw, err := jsonedit.RemoveElements(d.(*draft).raw(b.record.UUID), func([]byte) bool { i++; return i == b.Index }, "message", "content")
-		if err == nil {
-			d.(*draft).set(b.record.UUID, raw)
+		raw, err := jsonedit.Set(d.raw(r.UUID), contents[i], "message", "content")
+		if err != nil {
+			return err
 		}
+		d.set(r.UUID, raw)
+	}
+	return nil
+}
+
+func contentRank(r *transcript.Record) int {
+	if thinks(r) {
+		return 0
+	}
+	return 1
+}
+
+func (d *draft) resultsFirst(r *transcript.Record) error {
+	blocks := slices.Clone(r.Blocks())
+	slices.SortStableFunc(blocks, func(a, b *transcript.Block) int { return blockRank(a) - blockRank(b) })
+	list := []byte{'['}
+	for i, b := range blocks {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, b.Raw...)
+	}
+	raw, err := jsonedit.Set(d.raw(r.UUID), append(list, ']'), "message", "content")
+	if err == nil {
+		d.set(r.UUID, raw)
+	}
+	return err
+}
+
+func blockRank(b *transcript.Block) int {
+	if b.Type == request.ToolResult {
+		return 0
+	}
+	return 1
+}
+
+// InsertPrompt implements [repair.Editor].
+func (d *draft) InsertPrompt(before session.Ref, text string) error {
+	first := d.c.linked.Record(before.Message)
+	if first == nil {
+		return errNoBlock
+	}
+	uuid := newID([]byte("prompt before " + first.UUID))
+	raw, err := promptBefore(first, uuid, text)
+	if err != nil {
 		return err
-	}}
+	}
+	d.add(uuid, raw, d.c.base.last[first.UUID]-1)
+	return d.setParent(first.UUID, uuid)
+}
+
+// promptBefore returns a prompt with the fields of a record that every record has.
+func promptBefore(r *transcript.Record, uuid, text string) ([]byte, error) {
+	out := []byte(`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":""},"isMeta":false}`)
+	var err error
+	set := func(raw []byte, path ...string) {
+		if err == nil && raw != nil {
+			out, err = jsonedit.Set(out, raw, path...)
+		}
+	}
+	set(jsonedit.Quote(text), "message", "content")
+	set(jsonedit.Quote(uuid), "uuid")
+	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
+		raw, _ := jsonedit.Get(r.Raw, name)
+		set(raw, name)
+	}
+	return out, err
+}
+
+// SetCallID implements [repair.Editor]: of the call, and of the results behind it.
+func (d *draft) SetCallID(call *request.Block, id string) error {
+	behind := false
+	for _, r := range d.c.linked.Chain {
+		for _, b := range r.Blocks() {
+			here := r.UUID == call.Ref().Message && b.Index == call.Index
+			if behind = behind || here; !behind || b.ToolID != call.ToolID {
+				continue
+			}
+			name := ""
+			switch {
+			case b.Type == request.ToolResult:
+				name = "tool_use_id"
+			case here:
+				name = "id"
+			case b.Type == request.ToolUse:
+				return nil // the results behind it are this call's
+			default:
+				continue
+			}
+			err := d.editContent(r.UUID, b.Index, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), name) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SetToolName implements [repair.Editor].
+func (d *draft) SetToolName(call *request.Block, name string) error {
+	return d.setInBlock(call, "name", jsonedit.Quote(name))
+}
+
+// SetInput implements [repair.Editor].
+func (d *draft) SetInput(call *request.Block, input []byte) error {
+	return d.setInBlock(call, "input", input)
+}
+
+// SetResult implements [repair.Editor].
+func (d *draft) SetResult(b *request.Block, text string) error {
+	if b.Type != request.ToolResult {
+		return repair.ErrNoEdit
+	}
+	return d.setInBlock(b, "content", jsonedit.Quote(text))
+}
+
+// ClearResult implements [repair.Editor].
+func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, cleared) }
+
+// editBlock edits the JSON of a block.
+func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error)) error {
+	return d.editContent(b.Ref().Message, b.Index, edit)
+}
+
+// setInBlock sets a member of a block.
+func (d *draft) setInBlock(b *request.Block, name string, value []byte) error {
+	return d.editBlock(b, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, value, name) })
+}
+
+func textBlock(text string) []byte {
+	return append(append([]byte(`{"type":"text","text":`), jsonedit.Quote(text)...), '}')
 }
 
 // editContent edits one block of a record, or its content if that is a string.
@@ -124,4 +354,14 @@ func (d *draft) retire(uuid string) error {
 	}
 	d.set(uuid, raw)
 	return nil
+}
+
+// editBlock returns a fix that edits the JSON of a block.
+func editBlock(b sentBlock, text, loses string, edit func(raw []byte) ([]byte, error)) repair.Fix {
+	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).editBlock(b.Block, edit) }}
+}
+
+// removeBlock returns a fix that removes a block, and with it a record that has no other.
+func removeBlock(b sentBlock) repair.Fix {
+	return repair.Fix{Text: "The block is not sent any more.", Loses: "the block, for the model", Alike: true, Edit: func(d repair.Draft) error { return d.Remove(b.Block) }}
 }

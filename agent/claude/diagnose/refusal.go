@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,30 +12,83 @@ import (
 	"mend/provider/anthropic"
 	"mend/repair"
 	"mend/request"
+	"mend/session"
 )
 
-// A block of a record that reaches the request.
-type sentBlock struct {
-	*request.Block
-	record *transcript.Record
-	stored *transcript.Block // nil for what the program adds
-}
-
-// findRefusals reports what the provider refuses of the request, as it will be when the
-// history is complete.
+// findRefusals reports what the provider refuses of the request, as it will be when the history is
+// complete: what the engine knows a remedy of, and what only a stored block can break.
 func (c *Case) findRefusals() {
 	c.linked = c.link()
 	if c.linked.Leaf == nil {
 		return
 	}
 	c.findUnloadable()
-	q := c.linked.Request(c.ref)
+	q, refused := c.Next()
+	for _, v := range refused {
+		c.findRefusal(q, v)
+	}
 	blocks := c.sent(q)
-	c.findContentRefusals(blocks)
-	c.findThinkingLast(q)
-	c.findResultOrder(q, blocks)
-	c.findFirstPrompt(q)
-	c.findRest(q)
+	c.tooMuch = tooMuch(blocks)
+	for _, b := range blocks {
+		c.checkStored(b)
+	}
+}
+
+// survived are the rules that Claude Code gets over by itself: it sends the request again without
+// what was refused.
+var survived = []string{"R3", "R4", "R9", "R18", "R19", "R20", "R21"}
+
+// Next implements [repair.Session].
+func (c *Case) Next() (request.Request, []request.Violation) {
+	q := c.linked.Request(c.ref)
+	refused := provider.Check(anthropic.Provider{}, q, false)
+	for i := range refused {
+		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // what the program adds is at fault
+			refused[i].Refs = []session.Ref{c.ref(c.linked.Chain[0])}
+		}
+		if refused[i].Rule == "R11" { // a blank text is sent as an empty one
+			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"
+		}
+	}
+	return q, slices.DeleteFunc(refused, func(v request.Violation) bool { return slices.Contains(survived, v.Rule) })
+}
+
+// findRefusal reports a violation.
+func (c *Case) findRefusal(q request.Request, v request.Violation) {
+	if len(v.Refs) == 0 {
+		return
+	}
+	r := c.linked.Record(v.Refs[0].Message)
+	if r == nil {
+		return
+	}
+	f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message}
+	if v.M >= 0 && q.Turns[v.N].Blocks[v.M].Ref() == f.Ref {
+		f.Block = q.Turns[v.N].Blocks[v.M].Index
+	} else if v.Block != nil && v.Block.Ref() == f.Ref {
+		f.Block = v.Block.Index
+	}
+	f.Detail = fmt.Sprint(f.Block)
+	m, ok := repair.RemedyOf(c, f)
+	if !ok {
+		return
+	}
+	f.Class = m.Class
+	d := found{why: m.Why}
+	if !c.canEdit(r.UUID) || r.IsBoundary() {
+		d.refusal = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
+		c.report(f, d)
+		return
+	}
+	d.fixes = append(m.Fixes(), c.restFixes(r)...)
+	c.report(f, d)
+}
+
+// A block of a record that reaches the request.
+type sentBlock struct {
+	*request.Block
+	record *transcript.Record
+	stored *transcript.Block
 }
 
 // findUnloadable reports records at which versions before 2.1 fail when they load the
@@ -119,51 +171,11 @@ func (c *Case) sent(q request.Request) (all []sentBlock) {
 	return all
 }
 
-var (
-	idPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	notInID   = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-)
-
-// maxToolName is the length of the longest name of a tool that the provider takes.
-const maxToolName = 128
-
 // otherBlockTypes are the types of blocks that the provider takes, beside those of [transcript.BlockFields].
 var otherBlockTypes = []string{
 	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
 	"text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "container_upload", "search_result", "tool_reference",
 	"tool_search_tool_result", "advisor_tool_result", "fallback", "compaction",
-}
-
-// findContentRefusals reports blocks that the provider refuses whatever is around them.
-func (c *Case) findContentRefusals(blocks []sentBlock) {
-	c.images, c.tooMuch = countImages(blocks), tooMuch(blocks)
-	for _, b := range blocks {
-		report := func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
-			f := c.recordFinding(rule, class, b.record.UUID)
-			f.Detail, f.Text = fmt.Sprint(b.Index)+place, message
-			d := found{why: why, fixes: fixes}
-			if !c.canEdit(b.record.UUID) {
-				d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
-			}
-			c.report(f, d)
-		}
-		c.checkText(b, report)
-		c.checkCall(b, report)
-		c.checkMedia(b, report)
-		c.checkShape(b, report)
-		c.checkInner(b, report)
-	}
-}
-
-func countImages(blocks []sentBlock) (n int) {
-	for _, b := range blocks {
-		for _, x := range append([]*request.Block{b.Block}, b.Content...) {
-			if x.Type == request.Image {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // tooMuch returns the documents that have to go, the largest first, so that the request is not too
@@ -191,161 +203,63 @@ func tooMuch(blocks []sentBlock) map[*request.Block]bool {
 	return out
 }
 
+// checkStored reports what the provider refuses of a block whatever is around it, and what the
+// request does not show.
+func (c *Case) checkStored(b sentBlock) {
+	report := func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
+		f := c.recordFinding(rule, class, b.record.UUID)
+		f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
+		d := found{why: why, fixes: fixes}
+		if !c.canEdit(b.record.UUID) {
+			d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
+		}
+		c.report(f, d)
+	}
+	c.checkName(b, report)
+	c.checkMedia(b, report)
+	c.checkShape(b, report)
+	c.checkInner(b, report)
+}
+
 // A reporter reports what is wrong with a block, or with what is at a place in it.
 type reporter func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix)
 
 // placeOf returns the place of an element of a result.
 func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
-// placeholder returns the text in place of missing content.
-func (c *Case) placeholder() string {
-	if t := c.base.Texts.Placeholder; strings.TrimSpace(t) != "" {
-		return t
-	}
-	return defaultPlaceholder
-}
-
-// checkText is R5 and R11.
-func (c *Case) checkText(b sentBlock, report reporter) {
-	const empty, blank = "messages: text content blocks must be non-empty", "messages: text content blocks must contain non-whitespace text"
-	if b.Type == request.Text && transcript.IsBlank(b.Text) {
-		rule, message := "R11", blank
-		if b.Text == "" || c.linked.Profile.Tolerant {
-			rule, message = "R5", empty
-		}
-		report("", rule, repair.EmptyContentMessage, message, "The text of this message is empty, and the provider refuses that.",
-			replaceText(b, c.placeholder(), fmt.Sprintf("The text becomes %q.", c.placeholder())))
-	}
-	for i, in := range b.Content {
-		if in.Type == request.Text && transcript.IsBlank(in.Text) {
-			report(placeOf(i), "R5", repair.EmptyContentMessage, empty, "The result of a tool call holds an empty text, and the provider refuses that.",
-				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
-					return editInner(raw, i, func([]byte) []byte { return []byte(`{"type":"text","text":"(no content)"}`) })
-				}))
-		}
-	}
-}
-
-// checkCall is R13, R14 and R24.
-func (c *Case) checkCall(b sentBlock, report reporter) {
-	if b.Type != request.ToolUse {
+// checkName is R24.
+func (c *Case) checkName(b sentBlock, report reporter) {
+	const maxName = 128
+	if b.Type != request.ToolUse || len(b.ToolName) <= maxName && provider.IsName(b.ToolName) {
 		return
 	}
-	if !idPattern.MatchString(b.ToolID) {
-		report("", "R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
-	}
-	if !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{") {
-		to := []byte("{}")
-		if s := strings.TrimSpace(string(b.Input)); s != "" && s != "null" {
-			to = []byte(`{"value":` + s + `}`)
-		}
-		report("", "R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
-			editBlock(b, "The input becomes an object.", "", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, to, "input") }))
-	}
-	if len(b.ToolName) > maxToolName || !idPattern.MatchString(b.ToolName) {
-		name := notInID.ReplaceAllString(b.ToolName, "_")
-		if name = name[:min(len(name), maxToolName)]; name == "" {
-			name = "unknown"
-		}
-		report("", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
-			editBlock(b, fmt.Sprintf("The name becomes %s.", name), "the name", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(name), "name") }))
+	f := c.recordFinding("tool-name", repair.InvalidToolCall, b.record.UUID)
+	f.Block = b.Index
+	if m, ok := repair.RemedyOf(c, f); ok {
+		report("", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", m.Why, m.Fixes()...)
 	}
 }
 
-// renameCall gives a call an id that the provider takes, and its results the same.
-func (c *Case) renameCall(b sentBlock) repair.Fix {
-	old := b.ToolID
-	id := notInID.ReplaceAllString(old, "_")
-	if id == "" || c.hasCall(id) {
-		id = "toolu_" + strings.ReplaceAll(newID(append([]byte(b.record.UUID), old...)), "-", "")[:24]
-	}
-	var results []*transcript.Block
-	for _, r := range c.linked.Chain {
-		for _, x := range r.Blocks() {
-			if x.Type == request.ToolResult && x.ToolID == old && c.canEdit(r.UUID) {
-				results = append(results, x)
-			}
-		}
-	}
-	return repair.Fix{Text: "The call and its result get another id.", Loses: "the id", Whole: true, Edit: func(d repair.Draft) error {
-		err := d.(*draft).editContent(b.record.UUID, b.Index, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), "id") })
-		for _, x := range results {
-			if err == nil {
-				err = d.(*draft).editContent(x.Record.UUID, x.Index, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), "tool_use_id") })
-			}
-		}
-		return err
-	}}
-}
-
-func (c *Case) hasCall(id string) bool {
-	return slices.ContainsFunc(c.linked.Records(), func(r *transcript.Record) bool {
-		return slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return b.ToolID == id })
-	})
-}
-
-// checkMedia is R15, R18 and the like: an image or a document that cannot be sent. Version 2.1
-// leaves most of them out by itself, after a refusal.
+// checkMedia reports a file whose data is no text, and documents that are too large together.
 func (c *Case) checkMedia(b sentBlock, report reporter) {
-	if b.stored != nil && b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		report("", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
+	file := repair.Fix{
+		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
+		Edit: func(d repair.Draft) error { return d.ReplaceFiles(b.Block, nil, notSendable) },
 	}
-	if p := c.problemOf(b.Block); p.rule != "" {
-		fix := replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text.")
-		fix.Alike = !p.alone
-		report("", p.rule, repair.InvalidFile, p.message, p.why, fix)
+	if b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
+		report("", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", file)
 	}
-	for i, in := range b.Content {
-		if p := c.problemOf(in); p.rule != "" {
-			fix := editBlock(b, "The file becomes a line of text.", "the file", func(raw []byte) ([]byte, error) {
-				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, notSendable)) })
-			})
-			fix.Alike = !p.alone
-			report(placeOf(i), p.rule, repair.InvalidFile, p.message, p.why, fix)
+	for _, x := range append([]*request.Block{b.Block}, b.Content...) {
+		if !c.tooMuch[x] {
+			continue
 		}
-	}
-}
-
-// A fileProblem is why an image or a document makes prompts fail.
-type fileProblem struct {
-	rule, message, why string
-	alone              bool // the others can be sent when this one is not
-}
-
-// problemOf returns the problem of an image or a document, without a rule if there is none.
-func (c *Case) problemOf(b *request.Block) fileProblem {
-	const refused = "The provider refuses this file; version 2.1 of Claude Code leaves it out by itself."
-	switch {
-	case b.Type == request.Image && len(b.Data) > anthropic.LargestImage:
-		return fileProblem{rule: "R15", message: "image exceeds 5 MB maximum", why: "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."}
-	case c.tooMuch[b]:
-		return fileProblem{rule: "R26", message: "Request exceeds the maximum size", why: "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and version 2.1 of Claude Code then compacts the conversation."}
-	case c.linked.Profile.Tolerant:
-		return fileProblem{}
-	case b.Type == request.Document && b.Mime == pdf && b.URL == "" && b.MediaInfo().Type != pdf:
-		return fileProblem{rule: "R22", message: "The PDF specified was not valid.", why: refused}
-	case b.Type != request.Image:
-		return fileProblem{}
-	}
-	numbers := []int{1}
-	if c.images > anthropic.ManyImages { // then each must be smaller
-		numbers = append(numbers, anthropic.ManyImages+1)
-	}
-	for _, n := range numbers {
-		copies := request.Request{Turns: []request.Turn{{Role: "user", Blocks: slices.Repeat([]*request.Block{b}, n)}}}
-		for _, v := range provider.Check(anthropic.Provider{}, copies, false) {
-			if slices.Contains(imageRules, v.Rule) {
-				return fileProblem{v.Rule, v.Message, refused, n > 1}
-			}
+		fix := file
+		if x != b.Block {
+			fix.Edit = func(d repair.Draft) error { return d.ReplaceFiles(b.Block, []*request.Block{x}, notSendable) }
 		}
+		report(placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size", "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and Claude Code then compacts the conversation.", fix)
 	}
-	return fileProblem{}
 }
-
-const pdf = "application/pdf"
-
-// imageRules are the rules of images that version 2.1 gets over.
-var imageRules = []string{"R18", "R19", "R20", "R21"}
 
 const notSendable = "it could not be sent"
 
@@ -402,7 +316,7 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 	}
 }
 
-// checkInner is R23 inside results.
+// checkInner is R5, R18 and R23 inside results.
 func (c *Case) checkInner(b sentBlock, report reporter) {
 	if b.Type != request.ToolResult || b.stored == nil {
 		return
@@ -416,6 +330,15 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 			report(placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
 				editBlock(b, "The file becomes a line of text.", "", func(raw []byte) ([]byte, error) {
 					return editInner(raw, index, func([]byte) []byte { return textBlock(lost) })
+				}))
+			return true
+		}
+		blank := i < len(b.Content) && b.Content[i].Type == request.Text && request.IsBlank(b.Content[i].Text)
+		if blank {
+			index := i
+			report(placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
+				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
+					return editInner(raw, index, func([]byte) []byte { return textBlock("(no content)") })
 				}))
 			return true
 		}
@@ -468,7 +391,7 @@ func (c *Case) mendField(b sentBlock, name, value string) repair.Fix {
 	case b.IsThinking():
 		return removeBlock(b)
 	case name == "source":
-		return replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text.")
+		return repair.Fix{Text: "The file becomes a line of text.", Loses: "the block", Alike: true, Edit: func(d repair.Draft) error { return d.ReplaceFiles(b.Block, nil, notSendable) }}
 	case name == "text" || name == "content":
 		return editBlock(b, "The value becomes a text.", "", func(raw []byte) ([]byte, error) {
 			return jsonedit.Set(raw, jsonedit.Quote(value), name)
@@ -485,34 +408,6 @@ func members(object []byte) iter.Seq2[string, string] {
 				return
 			}
 		}
-	}
-}
-
-// findRest reports what else the provider refuses. Of that, versions from 2.1 get over what is
-// wrong with thinking and media by themselves.
-func (c *Case) findRest(q request.Request) {
-	searched := []string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16", "R18", "R19", "R20", "R21"}
-	why := "This version of Claude Code sends the message as it is stored, and the provider refuses it; version 2.1 leaves it out by itself."
-	if c.linked.Profile.Tolerant {
-		searched = append(searched, "R9")
-		why = "Claude Code sends the message as it is stored, and the provider refuses it."
-	}
-	for _, f := range c.findings.All() {
-		searched = append(searched, f.Code)
-	}
-	for _, v := range provider.Check(anthropic.Provider{}, q, false) {
-		if len(v.Refs) == 0 || slices.Contains(searched, v.Rule) {
-			continue
-		}
-		r := c.linked.Record(v.Refs[0].Message)
-		if r == nil {
-			continue
-		}
-		f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Class: repair.ToolResultMissing}
-		if v.Rule == "R10" {
-			f.Class = repair.ThinkingBlockOrder
-		}
-		c.report(f, found{why: why, fixes: c.restFixes(r)})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // Describe implements [repair.Case].
 func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 	r := ruleOf(f.Code)
-	d := repair.Diagnosis{Rule: cmp.Or(f.ShownCode, f.Code), Class: f.Class, Severity: f.Severity, Ref: f.Ref, Text: f.Text, Why: r.why(c, f), WhyNot: r.noFix}
+	d := repair.Diagnosis{Rule: cmp.Or(f.ShownCode, f.Code), Class: f.Class, Severity: f.Severity, Ref: f.Ref, Text: f.Text, Why: c.why(f), WhyNot: r.noFix}
 	if r.noFix == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
 	}
@@ -24,13 +24,31 @@ func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 	return d
 }
 
+// why returns why a finding is a fault.
+func (c *simulation) why(f fault) string {
+	if r := ruleOf(f.Code); r.why != nil {
+		return r.why(c, f)
+	}
+	m, ok := repair.RemedyOf(c, f)
+	switch {
+	case !ok:
+		return f.Text
+	case f.Code == "R3" && c.isSubtask(f.Ref):
+		return notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."
+	}
+	return m.Why
+}
+
 // classOf returns the class of a finding.
 func (c *simulation) classOf(f fault) repair.Class {
 	r := ruleOf(f.Code)
-	if r.class == nil {
-		return r.Class
+	if r.class != nil {
+		return r.class(c, f)
 	}
-	return r.class(c, f)
+	if m, ok := repair.RemedyOf(c, f); ok {
+		return m.Class
+	}
+	return r.Class
 }
 
 // unreadable reports whether the bytes of the record are unknown.
@@ -62,24 +80,26 @@ func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, erro
 	if c.lacksFolder() { // a new session needs the folder, too
 		return nil, &repair.RefusalError{Why: r.noFix, Helps: true}
 	}
-	if r.fixes == nil {
-		return nil, nil
-	}
 	if d != nil {
 		c.draftFacts = d.(*draft).known()
 		defer func() { c.draftFacts = nil }()
 	}
 	find := r.fixes
-	if isRule(f.Code) && c.isSubtask(f.Ref) {
+	subtask := isRule(f.Code) && c.isSubtask(f.Ref)
+	if subtask {
 		find = fixSubtasks
 	}
-	fixes := find(c, f)
-	all := make([]repair.Fix, len(fixes))
-	for i, x := range fixes {
-		all[i] = repair.Fix{
-			Text: x.text, Loses: x.loses, Whole: x.whole || c.message(f.Ref) == nil, Alike: x.alike,
-			Edit: func(d repair.Draft) error { return x.edit(d.(*draft)) },
+	var all []repair.Fix
+	if find != nil {
+		for _, x := range find(c, f) {
+			all = append(all, repair.Fix{Text: x.text, Loses: x.loses, Whole: x.whole, Alike: x.alike, Edit: func(d repair.Draft) error { return x.edit(d.(*draft)) }})
 		}
+	}
+	if m, ok := repair.RemedyOf(c, f); ok && !subtask {
+		all = append(all, m.Fixes()...)
+	}
+	for i := range all {
+		all[i].Whole = all[i].Whole || c.message(f.Ref) == nil
 	}
 	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/session"
 )
 
@@ -67,7 +68,7 @@ func (g recordContext) infer(record []byte, from schema.Source) []byte {
 	case schema.MIME:
 		return g.mime()
 	case schema.CallID:
-		return jsonedit.Quote(callIDOf(g.p.Ref.Part))
+		return jsonedit.Quote(repair.CallID(g.p.Ref.Part))
 	case schema.Status:
 		return g.status()
 	case schema.FileID:

@@ -16,7 +16,7 @@ import (
 type draft struct {
 	c      *simulation // of the session before any fix
 	s      *record.Session
-	texts  injectedTexts
+	texts  repair.Texts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
 
 	own      map[*record.Part]*ownList // the draft's own lists of parts, by their first element

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,10 +10,10 @@ import (
 	"mend/session"
 )
 
-// fixFirstPrompt returns the fixes of a conversation that starts with an answer: first
-// those that complete records before it, one of which may be the prompt, then one that
-// moves answers to their place, then a placeholder.
-func fixFirstPrompt(c *simulation, f fault) []fix {
+// firstPromptFixes returns the fixes of a conversation that starts with an answer: those that
+// complete records before it, one of which may be the prompt, one that moves answers to their place,
+// and those for older versions, which read the messages in another order.
+func firstPromptFixes(c *simulation, f fault) []fix {
 	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
 	for i := range c.s.Messages[:at+1] {
@@ -25,7 +23,7 @@ func fixFirstPrompt(c *simulation, f fault) []fix {
 	for i := range fixes {
 		fixes[i].whole = true // of another message than the one at fault
 	}
-	return slices.Concat(fixes, fixEarlyAnswers(c, at), firstPromptFixes(c.s, f))
+	return slices.Concat(fixes, fixEarlyAnswers(c, at), orderFixes(c.s))
 }
 
 // fixEarlyAnswers returns the fix of answers up to the one at that index that are dated
@@ -68,92 +66,6 @@ func fixEarlyAnswers(c *simulation, at int) []fix {
 			return nil
 		},
 	}}
-}
-
-// firstPromptFixes returns fixes for three causes: older versions read the messages in
-// another order, the prompt has nothing that is sent, or it is lost.
-func firstPromptFixes(s *record.Session, f fault) []fix {
-	i := slices.IndexFunc(s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
-	if i < 0 {
-		return nil
-	}
-	fixes := orderFixes(s)
-	if at := promptBefore(s, i); at >= 0 {
-		ref := s.Messages[at].Ref
-		return append(fixes, fix{
-			text:  fmt.Sprintf("The empty first prompt %s gets placeholder text, marked synthetic.", ref.Message),
-			whole: true, // another message than the one at fault
-			edit:  func(d *draft) error { return refill(d, ref) },
-		})
-	}
-	return append(fixes, fix{
-		text:  "A placeholder prompt, marked synthetic, is inserted before the first assistant message.",
-		whole: true,
-		edit:  func(d *draft) error { return insertPromptBefore(d, f.Ref) },
-	})
-}
-
-// promptBefore returns the index of the last prompt before message i, -1 if there is
-// none.
-func promptBefore(s *record.Session, i int) int {
-	for j := range slices.Backward(s.Messages[:i]) {
-		if s.Messages[j].Role == session.RoleUser {
-			return j
-		}
-	}
-	return -1
-}
-
-// refill puts the placeholder into a prompt without content.
-func refill(d *draft, ref session.Ref) error {
-	m, err := d.message(ref)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(m.Parts, isTextWithContent) {
-		return fmt.Errorf("%s: it has content", ref)
-	}
-	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
-		return err
-	}
-	if !d.s.InjectText(m, m.FirstPartID(), d.texts.placeholder) {
-		return fmt.Errorf("%s: it has a part %s", ref, m.FirstPartID())
-	}
-	return nil
-}
-
-// isTextWithContent reports whether the part of a prompt is sent to the model.
-func isTextWithContent(p record.Part) bool {
-	switch p.Type {
-	case record.TypeText:
-		return !p.Ignored && p.Text != ""
-	case record.TypeFile:
-		raw, _ := jsonedit.Get(p.Data, "mime")
-		mime := jsonedit.Unquote(raw)
-		return mime != "text/plain" && mime != "application/x-directory"
-	case "compaction", "subtask":
-		return true
-	}
-	return false
-}
-
-// insertPromptBefore inserts a synthetic prompt before an answer.
-func insertPromptBefore(d *draft, ref session.Ref) error {
-	answer, err := d.message(ref)
-	if err != nil {
-		return err
-	}
-	id, ok := lostPrompt(d.s, answer)
-	if !ok {
-		return fmt.Errorf("%s: no id for a prompt sorts before it", ref)
-	}
-	m, ok := d.s.NewPrompt(answer, id)
-	if !ok {
-		return errors.New("no message names a model")
-	}
-	d.s.InjectText(&m, m.FirstPartID(), d.texts.placeholder)
-	d.s.InsertMessage(m)
-	return nil
 }
 
 // lostPrompt returns an id for the prompt of the answer: the id that the answer names

@@ -48,7 +48,7 @@ func TestLostFirstPrompt(t *testing.T) {
 				sound := unpack(t, version, func(damage.Store) {}).load()
 				st := unpack(t, version, c.apply)
 				before := st.load()
-				after := applyFixes(before, "R16", firstPromptFixes)
+				after := applyFixes(before, "R16", allFixes)
 				if after == nil {
 					counts, f := faults(before, "R16")
 					t.Fatalf("no fix fixes %v; %v", f, counts)

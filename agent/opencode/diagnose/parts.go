@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 
 	"mend/agent/opencode/record"
@@ -67,51 +65,20 @@ func idAfter(m *record.Message, id string) (string, error) {
 	return "", fmt.Errorf("%s: no id between %s and %s", m.ID, id, next)
 }
 
-// injectAfter adds the placeholder after the part with that id.
-func (d *draft) injectAfter(m *record.Message, id string) error {
+// injectAfter adds a text after the part with that id.
+func (d *draft) injectAfter(m *record.Message, id, text string) error {
 	id, err := idAfter(m, id)
 	if err != nil {
 		return err
 	}
-	return d.inject(m, id)
+	return d.inject(m, id, text)
 }
 
-// injectStep adds a step with the placeholder at the end of the message.
-func (d *draft) injectStep(m *record.Message) error {
-	if len(m.Parts) == 0 {
-		return fmt.Errorf("%s: no parts", m.ID)
-	}
-	id, err := idAfter(m, m.Parts[len(m.Parts)-1].ID)
-	if err != nil {
-		return err
-	}
-	m.Insert(d.s.NewStepStart(m, id))
-	return d.inject(m, id+"_1")
-}
-
-// inject adds the placeholder as a synthetic text part with that id.
-func (d *draft) inject(m *record.Message, id string) error {
-	if !d.s.InjectText(m, id, d.texts.placeholder) {
+// inject adds a synthetic text part with that id.
+func (d *draft) inject(m *record.Message, id, text string) error {
+	if !d.s.InjectText(m, id, text) {
 		return fmt.Errorf("%s: no id for the text", m.ID)
 	}
-	return nil
-}
-
-// insertBare inserts a step-start without other members before the part with that ref.
-func (d *draft) insertBare(ref session.Ref) error {
-	m, err := d.message(ref)
-	if err != nil {
-		return err
-	}
-	i := d.partIndex(m, ref)
-	if i < 1 {
-		return errors.New("it is the first part")
-	}
-	id, err := idAfter(m, m.Parts[i-1].ID)
-	if err != nil {
-		return err
-	}
-	m.Insert(d.s.NewStepStart(m, id))
 	return nil
 }
 
@@ -144,25 +111,6 @@ func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
 		return err
 	}
 	return p.Set(raw, path...)
-}
-
-// nameOf returns the name of a part in a sentence.
-func nameOf(p *record.Part) string {
-	switch {
-	case p == nil:
-		return "Something"
-	case p.IsThinking():
-		return "Thinking"
-	case p.IsTool():
-		return "The " + callName(p)
-	}
-	switch p.Type {
-	case record.TypeText:
-		return "A text"
-	case record.TypeFile:
-		return "A file"
-	}
-	return "A record of type " + cmp.Or(p.Type, "(none)")
 }
 
 // callName returns the name of a tool call in a sentence.

@@ -83,7 +83,7 @@ func TestRealClock(t *testing.T) {
 // repair.
 func TestRealFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
-		t.Run(name, func(t *testing.T) { testFix(t, version, dropMessage(1), "R16", "R16", firstPromptFixes) })
+		t.Run(name, func(t *testing.T) { testFix(t, version, dropMessage(1), "R16", "R16", allFixes) })
 	}
 }
 

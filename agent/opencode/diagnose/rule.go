@@ -23,92 +23,94 @@ type Rule struct {
 	severity repair.Severity           // of the faults of find; zero for that of the fault itself, or else a [Note]
 	first    bool                      // fixed before the faults of the request, which may be its effects
 	class    func(*simulation, fault) repair.Class
-	why      func(*simulation, fault) string
-	fixes    func(*simulation, fault) []fix // the one that loses least first
-	noFix    string                         // why there may be no fix, and what the user can do
+	why      func(*simulation, fault) string // nil if the engine says it, see [repair.RemedyOf]
+	// fixes are those that are the agent's own, the one that loses least first. Those of the engine
+	// follow.
+	fixes func(*simulation, fault) []fix
+	noFix string // why there may be no fix, and what the user can do
 }
 
 // Rules are all rules: those of the provider by number, failures of the agent, and
 // those on records.
 var Rules = []Rule{
-	{Code: "R1", Class: repair.ToolResultMissing, class: classOfBetween, why: whyLostCall, fixes: fixLostCall},
-	{Code: "R2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call right before it."), noFix: notInStore},
-	{Code: "R3", Class: repair.ThinkingBlockOrder, why: whyLoopStart, fixes: fixLoopStart},
-	{Code: "R4", Class: repair.ThinkingDisabledViolation, why: always("The tool loop of the newest assistant message is open, and the message contains thinking. The provider refuses that while thinking is off."), fixes: fixLoopThinking},
-	{Code: "R5", Class: repair.EmptyContentMessage, why: whyBlank, fixes: fixBlank},
-	{Code: "R6", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
-	{Code: "R9", Class: repair.ThinkingSignature, why: always("A thinking block without a signature would be sent; the provider rejects that."), fixes: fixThinking},
-	{Code: "R10", Class: repair.ThinkingBlockOrder, class: classOfLast, why: whyLast, fixes: fixLast},
-	{Code: "R11", Class: repair.EmptyContentMessage, why: whyBlank, fixes: fixBlank},
+	{Code: "R1", Class: repair.ToolResultMissing},
+	{Code: "R2", Class: repair.ToolResultMissing, noFix: notInStore},
+	{Code: "R3", Class: repair.ThinkingBlockOrder},
+	{Code: "R4", Class: repair.ThinkingDisabledViolation},
+	{Code: "R5", Class: repair.EmptyContentMessage},
+	{Code: "R6", Class: repair.EmptyContentMessage, fixes: completeMessage},
+	{Code: "R9", Class: repair.ThinkingSignature, fixes: bedrockFixes},
+	{Code: "R10", Class: repair.ThinkingBlockOrder, fixes: completeMessage},
+	{Code: "R11", Class: repair.EmptyContentMessage},
 	{Code: "time", Class: repair.IncompleteRecord, find: findTimes, first: true, why: whyTime, fixes: fixTimes},
 	{Code: "R12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
-	{Code: "R13", Class: repair.InvalidToolCall, why: whyCallID, fixes: fixCallID},
-	{Code: "R14", Class: repair.InvalidToolCall, why: always("The input of the tool call is not an object; the provider rejects that."), fixes: fixInput},
-	{Code: "R15", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "R16", Class: repair.FirstPromptMissing, why: always("The conversation starts with an assistant message: the first prompt is missing."), fixes: fixFirstPrompt},
-	{Code: "R17", Class: repair.InvalidToolCall, why: always("An earlier tool call has the same id; ids must be unique."), fixes: fixCallID},
-	{Code: "R18", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "R19", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "R20", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "R21", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "R13", Class: repair.InvalidToolCall},
+	{Code: "R14", Class: repair.InvalidToolCall},
+	{Code: "R15", Class: repair.InvalidFile},
+	{Code: "R16", Class: repair.FirstPromptMissing, fixes: firstPromptFixes},
+	{Code: "R17", Class: repair.InvalidToolCall},
+	{Code: "R18", Class: repair.InvalidFile},
+	{Code: "R19", Class: repair.InvalidFile},
+	{Code: "R20", Class: repair.InvalidFile},
+	{Code: "R21", Class: repair.InvalidFile},
 
-	{Code: "O1", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result."), noFix: notInStore},
-	{Code: "O2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call before it."), noFix: notInStore},
-	{Code: "O3", Class: repair.ItemID, why: always("The provider knows the items of this response by their ids, and one that belongs to them is missing."), fixes: fixItemIDs},
-	{Code: "O4", Class: repair.ItemID, why: always("An earlier item has the same id; ids must be unique."), fixes: fixRepeatedItem},
-	{Code: "O11", Class: repair.ItemID, why: always("The id of the item is not one of its type."), fixes: fixItemIDs},
-	{Code: "O5", Class: repair.InvalidToolCall, why: whyToolName, fixes: fixToolName},
-	{Code: "O6", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixLongID},
-	{Code: "O9", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "O12", Class: repair.OutputTooLong, why: whyTooLong, fixes: fixTooLong, noFix: whyLongText},
+	{Code: "O1", Class: repair.ToolResultMissing, noFix: notInStore},
+	{Code: "O2", Class: repair.ToolResultMissing, noFix: notInStore},
+	{Code: "O3", Class: repair.ItemID},
+	{Code: "O4", Class: repair.ItemID},
+	{Code: "O11", Class: repair.ItemID},
+	{Code: "O5", Class: repair.InvalidToolCall},
+	{Code: "O6", Class: repair.InvalidToolCall},
+	{Code: "O9", Class: repair.InvalidFile},
+	{Code: "O12", Class: repair.OutputTooLong, noFix: whyLongText},
 	{Code: "O13", Class: repair.EncryptedReasoning, why: always("Reasoning would be sent without its encrypted content; the provider rejects that."), fixes: fixBareReasoning},
 
-	{Code: "C1", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result."), fixes: fixProviderCalls, noFix: notInStore},
-	{Code: "C2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call before it."), noFix: notInStore},
-	{Code: "C3", Class: repair.InvalidToolCall, why: always("Another tool call of the same step has the same id."), fixes: fixSharedID},
-	{Code: "C4", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixCallID},
-	{Code: "C5", Class: repair.InvalidToolCall, why: whyToolName, fixes: fixToolName},
-	{Code: "C6", Class: repair.EmptyContentMessage, why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), fixes: fixEmptyTurn},
-	{Code: "C8", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "C9", Class: repair.OutputTooLong, why: whyTooLong, fixes: fixTooLong, noFix: whyLongText},
-	{Code: "V1", Class: repair.EmptyContentMessage, why: whyVendor("The assistant message has neither text nor a tool call"), fixes: fixEmptyTurn},
-	{Code: "V2", Class: repair.InvalidToolCall, why: whyVendor("The input of the tool call is not an object"), fixes: fixInput},
-	{Code: "V3", Class: repair.ThinkingBlockOrder, why: whyVendor("The tool call would be sent without reasoning"), fixes: fixMissingReasoning},
-	{Code: "V4", Class: repair.InvalidToolCall, why: whyVendor("An earlier tool call has the same id"), fixes: fixCallID},
+	{Code: "C1", Class: repair.ToolResultMissing, fixes: fixProviderCalls, noFix: notInStore},
+	{Code: "C2", Class: repair.ToolResultMissing, noFix: notInStore},
+	{Code: "C3", Class: repair.InvalidToolCall},
+	{Code: "C4", Class: repair.InvalidToolCall},
+	{Code: "C5", Class: repair.InvalidToolCall},
+	{Code: "C6", Class: repair.EmptyContentMessage, fixes: completeMessage},
+	{Code: "C8", Class: repair.InvalidFile},
+	{Code: "C9", Class: repair.OutputTooLong, noFix: whyLongText},
+	{Code: "V1", Class: repair.EmptyContentMessage, fixes: completeMessage},
+	{Code: "V2", Class: repair.InvalidToolCall},
+	{Code: "V3", Class: repair.ThinkingBlockOrder},
+	{Code: "V4", Class: repair.InvalidToolCall},
 
-	{Code: "G2", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
-	{Code: "G4", Class: repair.FirstPromptMissing, why: always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."), fixes: fixLostPrompt},
-	{Code: "G5", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call right before it."), noFix: notInStore},
-	{Code: "G6", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result right after it."), fixes: fixProviderCalls, noFix: notInStore},
-	{Code: "G7", Class: repair.EncryptedReasoning, why: always("A tool call of the current turn has no signature, and the provider requires one."), noFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
-	{Code: "G9", Class: repair.InvalidToolCall, why: whyGeminiCall, fixes: fixGeminiCall},
-	{Code: "G10", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "G2", Class: repair.EmptyContentMessage, fixes: completeMessage},
+	{Code: "G4", Class: repair.FirstPromptMissing},
+	{Code: "G5", Class: repair.ToolResultMissing, noFix: notInStore},
+	{Code: "G6", Class: repair.ToolResultMissing, fixes: fixProviderCalls, noFix: notInStore},
+	{Code: "G7", Class: repair.EncryptedReasoning, noFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
+	{Code: "G9", Class: repair.InvalidToolCall},
+	{Code: "G10", Class: repair.InvalidFile},
 	{Code: "G12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
 
-	{Code: "B1", Class: repair.FirstPromptMissing, why: always("The conversation starts with an assistant message: the first prompt is missing."), fixes: fixFirstPrompt},
-	{Code: "B3", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
-	{Code: "B4", Class: repair.EmptyContentMessage, why: whyBlankBlock, fixes: fixBlankBlock},
-	{Code: "B5", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixCallID},
-	{Code: "B7", Class: repair.InvalidToolCall, why: always("An earlier tool call has the same id; ids must be unique."), fixes: fixCallID},
-	{Code: "B8", Class: repair.ToolResultMissing, class: classOfBetween, why: whyLostCall, fixes: fixCallWithoutResult},
-	{Code: "B10", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "B11", Class: repair.ThinkingBlockOrder, class: classOfLast, why: whyLast, fixes: fixLast},
+	{Code: "B1", Class: repair.FirstPromptMissing, fixes: firstPromptFixes},
+	{Code: "B3", Class: repair.EmptyContentMessage, fixes: completeMessage},
+	{Code: "B4", Class: repair.EmptyContentMessage},
+	{Code: "B5", Class: repair.InvalidToolCall},
+	{Code: "B7", Class: repair.InvalidToolCall},
+	{Code: "B8", Class: repair.ToolResultMissing, fixes: fixProviderCalls},
+	{Code: "B10", Class: repair.InvalidFile},
+	{Code: "B11", Class: repair.ThinkingBlockOrder, fixes: completeMessage},
 
 	{Code: render.FailureUnreadable, Class: repair.UnreadableRecord, why: whyUnreadable, fixes: withFacts(salvageFixes), noFix: unknownBytes},
 	{Code: render.FailureField, Class: repair.IncompleteRecord, why: whyField, fixes: withFacts(completeFixes)},
-	{Code: render.FailureMedia, Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: render.FailureMedia, Class: repair.InvalidFile},
 	{Code: render.FailureClock, Class: IDsBeforeWrap, class: classOfClock, why: whyClock, fixes: fixClock},
 	{Code: render.FailureEndless, Class: IDsBeforeWrap, class: classOfClock, why: whyEndless, fixes: fixLateAnswer},
 	{Code: render.FailureSubtask, Class: repair.ToolResultMissing, find: findSubtasks, why: whySubtask, fixes: fixSubtasks},
 	{Code: render.FailureScreen, Class: repair.IncompleteRecord, why: whyScreen, fixes: withFacts(completeFixes), noFix: "mend does not know this kind of record, and does not change it."},
 
 	{Code: "late-prompt", Class: IDsBeforeWrap, class: classOfClock, severity: repair.Latent, find: findLatePrompt, why: whyLatePrompt, fixes: fixClock},
-	{Code: "unfinished", Class: repair.ToolResultMissing, severity: repair.Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noFix: whyNoCall},
+	{Code: "unfinished", Class: repair.ToolResultMissing, severity: repair.Latent, find: findUnfinished, noFix: whyNoCall},
 	{Code: "no-result", Class: repair.ToolResultMissing, severity: repair.Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noFix: whyNoCall},
 	{Code: "link", Class: repair.InvalidFile, severity: repair.Latent, find: findWebLinks, why: whyWebLink, fixes: fixWebLink},
-	{Code: "tool-name", Class: repair.InvalidToolCall, severity: repair.Latent, find: findToolNames, why: whyToolName, fixes: fixToolName},
-	{Code: "order", Class: repair.ThinkingBlockOrder, find: findThinkingOrder, why: whyOrder, fixes: fixOrder},
-	{Code: "nothing", Class: repair.EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},
+	{Code: "tool-name", Class: repair.InvalidToolCall, severity: repair.Latent, find: findToolNames},
+	{Code: "order", Class: repair.ThinkingBlockOrder, find: findThinkingOrder},
+	{Code: "nothing", Class: repair.EmptyContentMessage, find: findNothing, fixes: completeMessage},
 	{Code: "name", Class: repair.UnreadableRecord, find: findNames, why: whyDefect, noFix: "OpenCode reads the record anyway, so mend does not change it."},
 	{Code: render.FailureSession, Class: repair.UnreadableRecord, severity: repair.Broken, find: findInfo, why: whyDefect, fixes: withFacts(sessionInfoFixes), noFix: unknownBytes},
 	{Code: "no-session", Class: repair.IncompleteRecord, severity: repair.Broken, find: findLostInfo, why: always("The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it."), noFix: "mend does not create the record, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json, or the row of the table session, from a backup, then scan again. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal."},
@@ -126,18 +128,19 @@ var Rules = []Rule{
 	{Code: "place", Class: repair.UnreadableRecord, find: findPlaces, why: whyStray, noFix: "Move it out of the store by hand, and put the folder back if there is a copy of it. Without one OpenCode makes an empty folder. Then scan again."},
 	{Code: "linked", Class: repair.UnreadableRecord, severity: repair.Latent, find: findLinks, why: whyStray, noFix: "mend follows no link in a store. Put the folder itself in the place of the link, then scan again."},
 
-	{Code: "thinking", Class: repair.ThinkingDisabledViolation, Asked: true, severity: repair.Latent, find: findThinking, why: whyThinking, fixes: fixThinkingOff},
-	{Code: "R7", Class: repair.ThinkingSignature, Asked: true, severity: repair.Latent, find: findSent, why: always("The provider rejects the signature of this thinking block, and a signature cannot be created."), fixes: fixThinking},
-	{Code: "R8", Class: repair.ThinkingBlockModified, Asked: true, severity: repair.Latent, find: findSent, why: always("This thinking block was altered after the provider signed it, and cannot be restored."), fixes: fixThinking},
-	{Code: "encrypted", Class: repair.EncryptedReasoning, Asked: true, severity: repair.Latent, find: findEncrypted, why: always("The encrypted reasoning was created under another account or key, and only that one can use it."), fixes: fixEncrypted},
-	{Code: "item", Class: repair.ItemID, Asked: true, severity: repair.Latent, find: findItems, why: always("The provider does not have the item with this id."), fixes: fixItemIDs},
-	{Code: "reasoning", Class: repair.ThinkingBlockOrder, Asked: true, severity: repair.Latent, find: findMissingReasoning, why: always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."), fixes: fixMissingReasoning},
-	{Code: "image", Class: repair.InvalidFile, Asked: true, severity: repair.Latent, find: findSentFiles, why: whyFile, fixes: fixFile},
-	{Code: "unavailable", Class: repair.UnavailableTool, Asked: true, severity: repair.Latent, find: findUnavailable, why: whyUnfinished, fixes: fixUnfinished},
+	{Code: "thinking", Class: repair.ThinkingDisabledViolation, Asked: true, severity: repair.Latent, find: findThinking},
+	{Code: "R7", Class: repair.ThinkingSignature, Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
+	{Code: "R8", Class: repair.ThinkingBlockModified, Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
+	{Code: "encrypted", Class: repair.EncryptedReasoning, Asked: true, severity: repair.Latent, find: findEncrypted},
+	{Code: "item", Class: repair.ItemID, Asked: true, severity: repair.Latent, find: findItems},
+	{Code: "reasoning", Class: repair.ThinkingBlockOrder, Asked: true, severity: repair.Latent, find: findMissingReasoning},
+	{Code: "image", Class: repair.InvalidFile, Asked: true, severity: repair.Latent, find: findSentFiles},
+	{Code: "unavailable", Class: repair.UnavailableTool, Asked: true, severity: repair.Latent, find: findUnavailable},
 }
 
 const (
 	notInStore     = "A tool call and its result are one record, so this happens while the request is built, often after a compaction."
+	whyLongText    = "The text was not made by a tool, so mend does not remove it. To continue without it, fork the session before that message."
 	endsWithAnswer = "Nothing stored is broken. Send any message in the session."
 	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
 )
@@ -147,7 +150,7 @@ func ruleOf(code string) *Rule {
 	if i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Code == code }); i >= 0 {
 		return &Rules[i]
 	}
-	return &Rule{Code: code, why: func(_ *simulation, f fault) string { return f.Text }}
+	return &Rule{Code: code}
 }
 
 // always returns a function that always returns why.

@@ -199,7 +199,7 @@ func (g recordContext) giveUpPart() []fix {
 	fixes := []fix{
 		removal(g.p.Ref, "The part is removed.", what),
 		{text: "The unreadable part becomes a text, marked synthetic.", loses: what, edit: func(d *draft) error {
-			return rewrite(g.newText(d.texts.placeholder))(d)
+			return rewrite(g.newText(d.texts.Placeholder))(d)
 		}},
 		{text: "A step-start marker replaces the part.", loses: what, edit: func(d *draft) error {
 			if g.m.Role != session.RoleAssistant {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/repair"
@@ -26,9 +25,10 @@ type simulation struct {
 	tool      string         // the name of the tool that an error is about
 	file      session.Ref    // the record with the file that an error blames
 	link      string         // that an error blames
-	texts     injectedTexts
+	texts     repair.Texts
 
 	places       map[string]int // see [simulation.message]
+	stored       repair.Stored  // see [simulation.Stored]
 	parts        partIndex
 	blind        map[string]string   // see [simulation.whyHidden]
 	cachedView   *render.View        // see [simulation.view]
@@ -116,26 +116,8 @@ func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 	return Diagnosis{repair.Diagnose(c), r.Model, r.Target}
 }
 
-// injectedTexts are the texts that fixes write into a session.
-type injectedTexts struct{ placeholder, cancelled string }
-
-func defaultTexts() injectedTexts {
-	return injectedTexts{placeholder: "[user interrupted]", cancelled: "Operation cancelled by user (ESC pressed)"}
-}
-
-func textsOf(r repair.Request) injectedTexts {
-	t := defaultTexts()
-	if !js.Blank(r.Placeholder) {
-		t.placeholder = r.Placeholder
-	}
-	if !js.Blank(r.Cancelled) {
-		t.cancelled = r.Cancelled
-	}
-	return t
-}
-
 func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
-	c := &simulation{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: textsOf(r)}
+	c := &simulation{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: repair.TextsOf(r)}
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
@@ -163,7 +145,7 @@ func (c *simulation) WhyBusy() string {
 // withSession returns the simulation of another state of the session.
 func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
-	n.s, n.newest = s, ""
+	n.s, n.newest, n.stored = s, "", repair.Stored{}
 	n.parts = partIndex{}
 	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {

@@ -20,6 +20,7 @@ import (
 	"mend/internal/damage"
 	"mend/internal/storetest"
 	"mend/provider/anthropic"
+	"mend/repair"
 	"mend/session"
 	"mend/testdata"
 )
@@ -165,4 +166,13 @@ func applyFixes(s *record.Session, code string, fixes func(*record.Session, faul
 		}
 	}
 	return nil
+}
+
+// allFixes are the agent's own fixes of a fault and those of the engine.
+func allFixes(s *record.Session, f fault) (all []fix) {
+	found, _ := newSimulation(s, repair.Request{}, Environment{}).Fixes(f, nil)
+	for _, x := range found {
+		all = append(all, fix{text: x.Text, edit: func(d *draft) error { return x.Edit(d) }})
+	}
+	return all
 }

@@ -76,5 +76,5 @@ func (d *draft) promptOf(raw []byte) string {
 	if text := textAt(raw, "prompt"); !js.Blank(text) {
 		return text
 	}
-	return d.texts.placeholder
+	return d.texts.Placeholder
 }

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
-
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/jsonedit"
@@ -10,7 +8,7 @@ import (
 	"mend/session"
 )
 
-// This file removes thinking that the model does not support, or whose signature the
+// This file finds thinking that the model does not support, or whose signature the
 // provider rejects. Nothing in the store shows either.
 
 // findThinking finds answers with thinking.
@@ -23,57 +21,6 @@ func findThinking(c *simulation) (fs []fault) {
 	return fs
 }
 
-func whyThinking(c *simulation, f fault) string {
-	n := len(thoughts(c.message(f.Ref)))
-	if n == 1 {
-		return "The message contains thinking, but the model does not support thinking."
-	}
-	return fmt.Sprintf("The message contains %d thinking blocks, but the model does not support thinking.", n)
-}
-
-const losesThoughts = "The thinking in this message, with its signatures."
-
-func fixThinkingOff(c *simulation, f fault) []fix {
-	ref := f.Ref
-	fixes := []fix{{
-		text:  "The thinking is removed; text and tool calls stay.",
-		loses: losesThoughts,
-		edit:  func(d *draft) error { _, err := d.strip(ref); return err },
-	}}
-	m := c.message(ref)
-	if !anyOf(m.Parts, func(p *record.Part) bool { return hasContent(m, p) }) {
-		fixes[0].text = fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", c.texts.placeholder)
-		fixes[0].edit = func(d *draft) error { return d.stripAlone(ref) }
-	}
-	return fixes
-}
-
-// strip removes the thinking from a message and returns it.
-func (d *draft) strip(ref session.Ref) (gone []record.Part, err error) {
-	m, err := d.message(ref)
-	if err != nil {
-		return nil, err
-	}
-	return m.StripThinking(), nil
-}
-
-// stripAlone removes the thinking from a message without other content, and puts the
-// placeholder in the place of the last of it.
-func (d *draft) stripAlone(ref session.Ref) error {
-	gone, err := d.strip(ref)
-	if err != nil || len(gone) == 0 {
-		return err
-	}
-	m, err := d.message(ref)
-	if err != nil {
-		return err
-	}
-	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
-		return err
-	}
-	return d.injectAfter(m, gone[len(gone)-1].ID)
-}
-
 // findSent finds all thinking that is sent.
 func findSent(c *simulation) (fs []fault) {
 	for _, t := range c.render(c.settings[own]).Turns {
@@ -84,26 +31,6 @@ func findSent(c *simulation) (fs []fault) {
 		}
 	}
 	return fs
-}
-
-// fixThinking returns the fix that removes one thinking part.
-func fixThinking(c *simulation, f fault) []fix {
-	m, p := c.part(f.Ref)
-	if p == nil {
-		return nil
-	}
-	if c.api() == render.Bedrock {
-		return fixEncrypted(c, f)
-	}
-	fixes := []fix{removeThinking(f.Ref)}
-	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *record.Part) bool { return hasContent(m, p) }) {
-		fixes = []fix{{
-			text:  fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", c.texts.placeholder),
-			loses: losesThoughts,
-			edit:  func(d *draft) error { return d.stripAlone(f.Ref) },
-		}}
-	}
-	return fixes
 }
 
 // hiddenFields are where the agent keeps reasoning that only the provider can read, and what
@@ -139,16 +66,13 @@ func findEncrypted(c *simulation) (fs []fault) {
 	return fs
 }
 
-func fixEncrypted(_ *simulation, f fault) []fix {
+// bedrockFixes removes what Bedrock signed, which is not in the thinking itself.
+func bedrockFixes(c *simulation, f fault) []fix {
+	if c.api() != render.Bedrock {
+		return nil
+	}
 	return []fix{{
-		text:  "The encrypted reasoning is removed. Its summary stays.",
-		loses: "The encrypted reasoning, which only the provider could read.",
-		edit: func(d *draft) error {
-			_, p, err := d.part(f.Ref)
-			if err != nil {
-				return err
-			}
-			return unsetAll(p, hiddenPaths(p))
-		},
+		text: "The encrypted reasoning is removed. Its summary stays.", loses: "The encrypted reasoning, which only the provider could read.",
+		edit: func(d *draft) error { return d.DropHidden(&request.Block{Source: &f.Ref}) },
 	}}
 }

@@ -195,7 +195,7 @@ const takenOut = "it was taken out of this conversation to make room"
 // takeOut replaces a file, or the middle of a text, by a line of text.
 func (d *draft) takeOut(o repair.RemovedContent) error {
 	if o.File {
-		return d.replaceFile(o.Ref, takenOut)
+		return d.ReplaceFiles(&request.Block{Source: &o.Ref}, nil, takenOut)
 	}
 	_, p, err := d.part(o.Ref)
 	if err != nil {

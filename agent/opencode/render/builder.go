@@ -126,7 +126,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 	}
 	l := newestOf(kept, r.Profile)
 	if l.answered(r.Profile) {
-		r.fail(Failure{FailureClock, l.answeredReason(), l.assistant.ref})
+		r.fail(Failure{FailureClock, l.answeredReason(), l.assistant.ref, nil})
 	} else if l.user != r.newPrompt {
 		r.late = l.user.ref
 	}

@@ -29,7 +29,7 @@ func (r Request) check(p provider.Provider, thinking bool, rules func(request.Re
 func (r Request) failureViolations() []request.Violation {
 	var all []request.Violation
 	for _, f := range r.Failures {
-		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []session.Ref{f.Ref}, N: -1, M: -1})
+		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []session.Ref{f.Ref}, N: -1, M: -1, Block: f.File})
 	}
 	return all
 }

@@ -150,7 +150,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
-		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref})
+		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
 	}
 	m.body = bodyOf(v, isLarge)
 	m.role, m.finish = known(v.Get("role")), known(v.Get("finish"))
@@ -166,7 +166,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 			fault = "null"
 		}
 		if fault != "" {
-			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref})
+			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref, nil})
 			continue
 		}
 		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v, isLarge)}
@@ -178,7 +178,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 	}
 	m.setTasks()
 	if nullFile(&src.Record, v) {
-		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref})
+		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref, nil})
 	}
 	return m
 }
@@ -251,5 +251,5 @@ func (m *message) storedID() string {
 
 // fieldFailure returns the failure for a record with an invalid field.
 func fieldFailure(ref session.Ref, format string, args ...any) Failure {
-	return Failure{FailureField, fmt.Sprintf(format, args...), ref}
+	return Failure{FailureField, fmt.Sprintf(format, args...), ref, nil}
 }

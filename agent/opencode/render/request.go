@@ -42,6 +42,7 @@ type Failure struct {
 	Code string // one of the constants below
 	Why  string // for the user
 	Ref  session.Ref
+	File *request.Block // in the result of a call; nil for none
 }
 
 // The codes of failures.

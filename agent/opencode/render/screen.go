@@ -28,7 +28,7 @@ func (v *View) Screen(p Profile) []Failure {
 func (m *message) validate() (all []Failure) {
 	add := func(ref session.Ref, why string) {
 		if why != "" {
-			all = append(all, Failure{FailureScreen, why, ref})
+			all = append(all, Failure{FailureScreen, why, ref, nil})
 		}
 	}
 	if v := m.body.value(); v.Exists() {

@@ -18,13 +18,13 @@ func infoFailures(s *record.Session, p Profile) []Failure {
 	}
 	var all []Failure
 	if len(words) > 0 {
-		all = append(all, Failure{FailureSession, strings.Join(words, "; "), s.Info.Ref})
+		all = append(all, Failure{FailureSession, strings.Join(words, "; "), s.Info.Ref, nil})
 	}
 	if s.ProjectMissing && p.Strict {
-		all = append(all, Failure{FailureProject, s.Project, s.Info.Ref})
+		all = append(all, Failure{FailureProject, s.Project, s.Info.Ref, nil})
 	}
 	if found := schema.ProjectFaults(s, p.Strict); len(found) > 0 {
-		all = append(all, Failure{FailureProjectRow, found[0].String(), s.ProjectRow.Ref})
+		all = append(all, Failure{FailureProjectRow, found[0].String(), s.ProjectRow.Ref, nil})
 	}
 	return all
 }

@@ -223,7 +223,7 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 	if a.api != Anthropic {
 		why := a.resultFile(&b)
 		if why != "" {
-			a.fail(Failure{FailureMedia, why, p.Ref})
+			a.fail(Failure{FailureMedia, why, p.Ref, &b})
 		}
 		return b, true, why == ""
 	}
@@ -235,8 +235,8 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 	case a.has(skipFiles):
 		return request.Block{}, false, true
 	default:
-		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.Ref})
-		return request.Block{}, false, false
+		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.Ref, &b})
+		return b, false, false
 	}
 	return b, true, true
 }

@@ -76,7 +76,7 @@ func (r *builder) promptFile(p part) (request.Block, bool) {
 	default:
 		b, why := r.fileBlock(mime, url, name)
 		if why != "" {
-			r.fail(Failure{FailureMedia, why, p.Ref})
+			r.fail(Failure{FailureMedia, why, p.Ref, nil})
 		}
 		return b, why == ""
 	}

@@ -1,0 +1,424 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/agent/opencode/record"
+	"mend/jsonedit"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+var (
+	_ repair.Editor  = (*draft)(nil)
+	_ repair.Session = (*simulation)(nil)
+)
+
+// Next implements [repair.Session].
+func (c *simulation) Next() (request.Request, []request.Violation) {
+	set := c.settings[own]
+	return c.render(set).Request, c.violations(set)
+}
+
+// Texts implements [repair.Session].
+func (c *simulation) Texts() repair.Texts { return c.texts }
+
+// Messages implements [repair.Session].
+func (c *simulation) Messages() []session.Ref {
+	refs := make([]session.Ref, len(c.s.Messages))
+	for i := range c.s.Messages {
+		refs[i] = c.s.Messages[i].Ref
+	}
+	return refs
+}
+
+// Stored implements [repair.Session].
+func (c *simulation) Stored(ref session.Ref) repair.Stored {
+	m := c.message(ref)
+	if m == nil {
+		return repair.Stored{}
+	}
+	if c.stored.Ref == m.Ref {
+		return c.stored
+	}
+	c.stored = repair.Stored{Ref: m.Ref, Role: m.Role}
+	for step := range m.Steps() {
+		var blocks []*request.Block
+		for i := range step {
+			if b := blockOf(m, &step[i]); b != nil {
+				blocks = append(blocks, b)
+			}
+		}
+		c.stored.Steps = append(c.stored.Steps, blocks)
+	}
+	return c.stored
+}
+
+// blockOf returns the block that a part is, nil for what is never sent.
+func blockOf(m *record.Message, p *record.Part) *request.Block {
+	b := &request.Block{Source: &p.Ref, Text: p.Text, Signature: p.Signature, ToolID: p.CallID, ToolName: p.Tool}
+	for _, path := range itemPaths(p) {
+		b.ItemID = textAt(p.Data, path...)
+	}
+	switch {
+	case p.Malformed() || p.Ignored:
+		return nil
+	case p.IsThinking():
+		b.Type = request.Thinking
+		b.Reference = b.ItemID != "" && len(hiddenPaths(p)) == 0
+	case p.Type == record.TypeText:
+		b.Type = request.Text
+	case p.IsTool():
+		b.Type = request.ToolUse
+		b.Input, _ = jsonedit.Get(p.Data, "state", "input")
+	case p.Type == record.TypeToolResult:
+		b.Type = request.ToolResult
+	case m.Role != session.RoleUser:
+		return nil
+	case p.Type == record.TypeFile:
+		b.Type = request.Document
+	case p.Type == "subtask" || p.Type == "compaction":
+		b.Type = request.BlockType(p.Type)
+	default:
+		return nil
+	}
+	return b
+}
+
+// Remove implements [repair.Editor].
+func (d *draft) Remove(b *request.Block) error { return d.remove(b.Ref()) }
+
+// ReplaceText implements [repair.Editor].
+func (d *draft) ReplaceText(b *request.Block, text string) error {
+	_, p, err := d.part(b.Ref())
+	if err != nil {
+		return err
+	}
+	if p.Type == record.TypeText {
+		return p.ReplaceText(text)
+	}
+	id := p.ID
+	m, err := d.message(b.Ref())
+	if err != nil {
+		return err
+	}
+	m.Remove(b.Ref())
+	return d.injectAfter(m, id, text)
+}
+
+// MoveFirst implements [repair.Editor].
+func (d *draft) MoveFirst(b *request.Block) error {
+	m, err := d.message(b.Ref())
+	if err != nil {
+		return err
+	}
+	return m.MoveThinkingFirst(b.Ref())
+}
+
+// SplitBefore implements [repair.Editor]: a step-start before the part.
+func (d *draft) SplitBefore(b *request.Block) error {
+	m, id, err := d.before(b)
+	if err == nil {
+		m.Insert(d.s.NewStepStart(m, id))
+	}
+	return err
+}
+
+// before returns the message of a block, and a free id for a part before it.
+func (d *draft) before(b *request.Block) (*record.Message, string, error) {
+	m, err := d.message(b.Ref())
+	if err != nil {
+		return nil, "", err
+	}
+	i := d.partIndex(m, b.Ref())
+	if i < 1 {
+		return nil, "", errors.New("it is the first part")
+	}
+	id, err := idAfter(m, m.Parts[i-1].ID)
+	return m, id, err
+}
+
+// InsertText implements [repair.Editor].
+func (d *draft) InsertText(after *request.Block, text string) error {
+	m, p, err := d.part(after.Ref())
+	if err != nil {
+		return err
+	}
+	id := p.ID
+	if m, err = d.message(m.Ref); err != nil {
+		return err
+	}
+	return d.injectAfter(m, id, text)
+}
+
+// FillMessage implements [repair.Editor]: behind the thinking, the start of the last step, or what
+// else there is.
+func (d *draft) FillMessage(ref session.Ref, text string) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	if len(m.Parts) == 0 {
+		return d.inject(m, m.FirstPartID(), text)
+	}
+	if m.Role == session.RoleUser {
+		return d.inject(m, m.FirstPartID(), text)
+	}
+	last := &m.Parts[len(m.Parts)-1]
+	for _, is := range [...]func(*record.Part) bool{
+		(*record.Part).IsThinking,
+		func(p *record.Part) bool { return p.Type == record.TypeStepStart },
+	} {
+		if p := lastOf(m.Parts, is); p != nil {
+			last = p
+			break
+		}
+	}
+	return d.injectAfter(m, last.ID, text)
+}
+
+// AddStep implements [repair.Editor].
+func (d *draft) AddStep(ref session.Ref, text string) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	if len(m.Parts) == 0 {
+		return fmt.Errorf("%s: no parts", m.ID)
+	}
+	id, err := idAfter(m, m.Parts[len(m.Parts)-1].ID)
+	if err != nil {
+		return err
+	}
+	m.Insert(d.s.NewStepStart(m, id))
+	return d.inject(m, id+"_1", text)
+}
+
+// InsertThinking implements [repair.Editor].
+func (d *draft) InsertThinking(call *request.Block, text string) error {
+	m, id, err := d.before(call)
+	if err == nil {
+		m.Insert(d.s.NewReasoning(m, id, text))
+	}
+	return err
+}
+
+// InsertPrompt implements [repair.Editor].
+func (d *draft) InsertPrompt(before session.Ref, text string) error {
+	answer, err := d.message(before)
+	if err != nil {
+		return err
+	}
+	id, ok := lostPrompt(d.s, answer)
+	if !ok {
+		return fmt.Errorf("%s: no id for a prompt sorts before it", before)
+	}
+	m, ok := d.s.NewPrompt(answer, id)
+	if !ok {
+		return errors.New("no message names a model")
+	}
+	d.s.InjectText(&m, m.FirstPartID(), text)
+	d.s.InsertMessage(m)
+	return nil
+}
+
+// SetCallID implements [repair.Editor]. A call and its result are one record.
+func (d *draft) SetCallID(call *request.Block, id string) error {
+	return d.set(call.Ref(), jsonedit.Quote(id), "callID")
+}
+
+// SetToolName implements [repair.Editor].
+func (d *draft) SetToolName(call *request.Block, name string) error {
+	return d.set(call.Ref(), jsonedit.Quote(name), "tool")
+}
+
+// SetInput implements [repair.Editor].
+func (d *draft) SetInput(call *request.Block, input []byte) error {
+	return d.set(call.Ref(), input, "state", "input")
+}
+
+// SetResult implements [repair.Editor].
+func (d *draft) SetResult(call *request.Block, text string) error {
+	_, p, err := d.part(call.Ref())
+	if err != nil {
+		return err
+	}
+	path := []string{"state", "output"}
+	if p.Status == record.StatusError {
+		path = []string{"state", "error"}
+		if raw, _ := jsonedit.Get(p.Data, "state", "metadata", "interrupted"); string(raw) == "true" {
+			path = []string{"state", "metadata", "output"} // until the interruption
+		}
+	}
+	return p.Set(jsonedit.Quote(text), path...)
+}
+
+// ClearResult implements [repair.Editor], as OpenCode clears outputs: they stay in the store. A plan
+// depends on no clock, so the time of that is when the call ended.
+func (d *draft) ClearResult(call *request.Block) error {
+	_, p, err := d.part(call.Ref())
+	if err != nil {
+		return err
+	}
+	return p.Set(strconv.AppendInt(nil, max(p.End, p.Start, 1), 10), "state", "time", "compacted")
+}
+
+// FailCall implements [repair.Editor]. It sets every field that a failed call must have; the others
+// stay. A call and its result are one record, so no part is added.
+func (d *draft) FailCall(call *request.Block, text string) error {
+	m, p, err := d.part(call.Ref())
+	if err != nil {
+		return err
+	}
+	if p.Call() == "" {
+		return errors.New("the call has no id of its own")
+	}
+	start, end := p.Start, m.Completed
+	if start == 0 {
+		start = m.Created
+	}
+	if end == 0 {
+		end = m.LatestTime()
+	}
+	data := p.Data
+	for _, f := range []struct {
+		path  []string
+		raw   []byte
+		stays func(raw []byte) bool // reports whether the present value stays
+	}{
+		{[]string{"state", "status"}, jsonedit.Quote(record.StatusError), never},
+		{[]string{"state", "input"}, []byte("{}"), notNull},
+		{[]string{"state", "error"}, jsonedit.Quote(text), never},
+		{[]string{"state", "time"}, []byte("{}"), isObject},
+		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
+		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
+	} {
+		if raw, there := jsonedit.Get(data, f.path...); there && f.stays(raw) {
+			continue
+		}
+		if data, err = jsonedit.Set(data, f.raw, f.path...); err != nil {
+			return fmt.Errorf("part %s: %w", p.ID, err)
+		}
+	}
+	*p = record.NewPart(with(p.Record, data))
+	return nil
+}
+
+func never([]byte) bool        { return false }
+func notNull(raw []byte) bool  { return raw[0] != 'n' }
+func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
+func isNumber(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
+
+// DropItemIDs implements [repair.Editor].
+func (d *draft) DropItemIDs(ref session.Ref) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	for i := range m.Parts {
+		if err := unsetAll(&m.Parts[i], itemPaths(&m.Parts[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DropHidden implements [repair.Editor].
+func (d *draft) DropHidden(b *request.Block) error {
+	_, p, err := d.part(b.Ref())
+	if err != nil {
+		return err
+	}
+	return unsetAll(p, hiddenPaths(p))
+}
+
+// CorrectType implements [repair.Editor].
+func (d *draft) CorrectType(b *request.Block) error {
+	_, p, err := d.part(b.Ref())
+	if err != nil {
+		return err
+	}
+	if p.Type == record.TypeFile {
+		data, ok := withType(p.Data)
+		if !ok {
+			return fmt.Errorf("%s: no image with another type", b.Ref())
+		}
+		raw, _ := jsonedit.Get(data, "url")
+		if err := p.Set(raw, "url"); err != nil {
+			return err
+		}
+		raw, _ = jsonedit.Get(data, "mime")
+		return p.Set(raw, "mime")
+	}
+	files, _ := jsonedit.Get(p.Data, "state", "attachments")
+	changed := false
+	files = jsonedit.EditElements(files, func(raw []byte) []byte {
+		to, ok := withType(raw)
+		changed = changed || ok
+		return to
+	})
+	if !changed {
+		return fmt.Errorf("%s: no image with another type", b.Ref())
+	}
+	return p.Set(files, "state", "attachments")
+}
+
+// ReplaceFiles implements [repair.Editor].
+func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
+	_, p, err := d.part(b.Ref())
+	switch {
+	case err != nil:
+		return err
+	case p.Type == record.TypeFile:
+		return d.replaceByText(b.Ref(), func(raw []byte) string { return lineFor(raw, happened) })
+	case p.Type != record.TypeTool:
+		return fmt.Errorf("%s: no file", b.Ref())
+	}
+	return detach(p, func(raw []byte) bool {
+		return files == nil || slices.ContainsFunc(files, func(f *request.Block) bool { return isFile(f, raw) })
+	}, happened)
+}
+
+// isFile reports whether a file of a request is the one that is stored.
+func isFile(f *request.Block, raw []byte) bool {
+	url := textAt(raw, "url")
+	_, data, ok := strings.Cut(url, ",")
+	return f.URL != "" && f.URL == url || ok && string(f.Data) == data
+}
+
+// detach removes files from the result of a call, and adds a line for each to its output.
+func detach(p *record.Part, goes func(raw []byte) bool, happened string) error {
+	var lines []string
+	if raw, ok := jsonedit.Get(p.Data, "state", "output"); ok && raw[0] == '"' && len(raw) > 2 {
+		lines = append(lines, jsonedit.Unquote(raw))
+	}
+	said := len(lines)
+	files, _ := jsonedit.Elements(p.Data, "state", "attachments")
+	gone := make([]bool, len(files))
+	for i, raw := range files {
+		if gone[i] = goes(raw); gone[i] {
+			lines = append(lines, lineFor(raw, happened))
+		}
+	}
+	var err error
+	switch len(lines) - said {
+	case 0:
+		return fmt.Errorf("%s: no such attachment", p.Ref)
+	case len(files):
+		err = p.Unset("state", "attachments")
+	default:
+		at := -1
+		err = p.DropElements(func([]byte) bool { at++; return gone[at] }, "state", "attachments")
+	}
+	if err != nil {
+		return err
+	}
+	return p.Set(jsonedit.Quote(strings.Join(lines, "\n")), "state", "output")
+}

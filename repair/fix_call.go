@@ -1,0 +1,368 @@
+package repair
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mend/request"
+	"mend/session"
+)
+
+// This file fixes calls with an id, an input or a name that the provider rejects, and calls without
+// their results (docs/providers.md, R1, R13, R14, R17).
+
+func whyCallID(x *fault) string {
+	switch {
+	case x.block == nil:
+		return "The provider rejects the id of a tool call."
+	case x.block.ToolID == "":
+		return "The tool call's id is empty; the provider rejects that."
+	}
+	return fmt.Sprintf("The tool call's id %q contains characters that the provider rejects.", x.block.ToolID)
+}
+
+// maxShortID is the lowest limit of a provider for the length of the id of a call.
+const maxShortID = 64
+
+func whyIDLength(x *fault) string {
+	switch {
+	case x.block == nil:
+		return "The id of a tool call is invalid for the provider."
+	case x.block.ToolID == "":
+		return "The tool call has an empty id; the provider rejects that."
+	case len(x.block.ToolID) > maxShortID:
+		return fmt.Sprintf("The id of the tool call has %d characters; the provider accepts %d.", len([]rune(x.block.ToolID)), maxShortID)
+	}
+	return whyCallID(x)
+}
+
+// fixCallID gives the call an id made of its record's.
+func fixCallID(x *fault) (fixes []Fix) {
+	call, apart := x.callOf(x.block)
+	if call == nil {
+		return nil
+	}
+	for _, id := range callIDs(call) { // another call may have the first one
+		fixes = append(fixes, Fix{
+			Text:  fmt.Sprintf("The call gets the new id %s.", id),
+			Whole: apart,
+			Edit: func(d Draft) error {
+				if call.ToolID == id {
+					return errors.New("it has that id already")
+				}
+				return d.SetCallID(call, id)
+			},
+		})
+	}
+	return fixes
+}
+
+// callOf returns the call that a block is, or that it is the result of, and whether its result is
+// in another record.
+func (x *fault) callOf(b *request.Block) (call *request.Block, apart bool) {
+	if b == nil {
+		return nil, false
+	}
+	call = b
+	q, _ := x.Next()
+	for _, t := range q.Turns {
+		for _, o := range t.Blocks {
+			if o.ToolID != b.ToolID || o.Ref() == b.Ref() {
+				continue
+			}
+			if isCall(b) && o.Type == request.ToolResult {
+				return b, true
+			}
+			if b.Type == request.ToolResult && isCall(o) {
+				call, apart = o, true
+			}
+		}
+	}
+	return call, apart
+}
+
+// maxIDPart is how many bytes of a record's id become part of the id of its call.
+const maxIDPart = 48
+
+// callIDs returns two ids for a call, made of its record's.
+func callIDs(b *request.Block) []string {
+	record := b.Ref().ID()
+	if b.Index > 0 {
+		record += fmt.Sprintf("_%d", b.Index)
+	}
+	id := CallID(record)
+	return []string{id, id + "_mend"}
+}
+
+// CallID returns an id for the call in a record with that id.
+func CallID(record string) string {
+	id := notInName().ReplaceAllLiteralString(strings.TrimPrefix(record, "prt_"), "_")
+	return "call_" + id[max(0, len(id)-maxIDPart):]
+}
+
+// fixSharedID gives each call an id of its own whose id an earlier one has: single vendors refuse
+// that of calls in other messages, too.
+func fixSharedID(x *fault) []Fix {
+	return append([]Fix{{
+		Text:  "Each call whose id an earlier one has gets a new id.",
+		Whole: true,
+		Edit: func(d Draft) error {
+			taken, seen := map[string]bool{}, map[string]bool{}
+			var calls []*request.Block
+			for _, ref := range x.Messages() {
+				for _, b := range x.Stored(ref).Blocks() {
+					if isCall(b) && b.ToolID != "" {
+						taken[b.ToolID] = true
+						calls = append(calls, b)
+					}
+				}
+			}
+			for _, b := range calls {
+				if !seen[b.ToolID] {
+					seen[b.ToolID] = true
+					continue
+				}
+				ids := callIDs(b)
+				if taken[ids[0]] {
+					ids = ids[1:]
+				}
+				taken[ids[0]] = true
+				if err := d.SetCallID(b, ids[0]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}, fixCallID(x)...)
+}
+
+// fixLongID gives a call an id of its own. An id of an item that is too long goes.
+func fixLongID(x *fault) []Fix {
+	if x.block != nil && !isCall(x.block) {
+		return fixItemIDs(x)
+	}
+	return fixCallID(x)
+}
+
+// fixInput makes the input of a call an object.
+func fixInput(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	input, text := objectOf(x.block.Input)
+	return []Fix{{Text: text, Edit: func(d Draft) error { return d.SetInput(x.block, input) }}}
+}
+
+// objectOf returns an object for the input of a call, and what was done to get it.
+func objectOf(raw json.RawMessage) (input []byte, text string) {
+	s := strings.TrimSpace(string(raw))
+	if s == "" || s == "null" {
+		return []byte("{}"), "The input becomes an empty object."
+	}
+	var inner string
+	if json.Unmarshal(raw, &inner) == nil {
+		if strings.TrimSpace(inner) == "" {
+			return []byte("{}"), "The input becomes an empty object."
+		}
+		if obj := strings.TrimSpace(inner); strings.HasPrefix(obj, "{") && json.Valid([]byte(obj)) {
+			return []byte(obj), "The input is parsed from text into an object."
+		}
+	}
+	return []byte(`{"input":` + s + `}`), `The input is wrapped in an object, under "input".`
+}
+
+// maxToolName is the maximum length of a tool's name in bytes.
+const maxToolName = 128
+
+func whyToolName(x *fault) string {
+	name := ""
+	if x.block != nil {
+		name = x.block.ToolName
+	}
+	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most %d letters, digits, _ and -.", name, maxToolName)
+}
+
+func fixToolName(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	name := notInName().ReplaceAllLiteralString(x.block.ToolName, "_")
+	name = name[:min(len(name), maxToolName)]
+	if name == "" {
+		name = "invalid"
+	}
+	return alike(Fix{
+		Text:  fmt.Sprintf("The tool is renamed to %s.", name),
+		Loses: "The name that the model used.",
+		Edit:  func(d Draft) error { return d.SetToolName(x.block, name) },
+	})
+}
+
+func whyGeminiCall(x *fault) string {
+	if x.block != nil && x.block.ToolName == "" {
+		return "The tool call has no name; the provider rejects that."
+	}
+	return "The input of the tool call is not an object; the provider rejects that."
+}
+
+func fixGeminiCall(x *fault) []Fix {
+	if x.block != nil && x.block.ToolName == "" {
+		return fixToolName(x)
+	}
+	return fixInput(x)
+}
+
+func classOfLostCall(x *fault) Class {
+	if x.block != nil && x.block.IsThinking() {
+		return ThinkingBlockOrder
+	}
+	return ToolResultMissing
+}
+
+func whyLostCall(x *fault) string {
+	switch {
+	case x.block == nil:
+		return "A tool call would be sent without its result right after it."
+	case isCall(x.block):
+		return fmt.Sprintf("The %s would be sent without its result right after it.", callName(x.block))
+	}
+	behind := "a call"
+	for _, b := range x.step {
+		if b == x.block {
+			break
+		}
+		if isCall(b) {
+			behind = "the " + callName(b)
+		}
+	}
+	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(x.block), behind)
+}
+
+// fixLostCall fixes what stands between a call and its result: the fault is at the first block that
+// is no call, or at the call if its result is not right behind it.
+func fixLostCall(x *fault) []Fix {
+	switch {
+	case x.block == nil:
+		return nil
+	case isCall(x.block):
+		return x.moveResult()
+	case x.block.IsThinking():
+		return x.moveOrRemove()
+	}
+	var fixes []Fix
+	if isBlank(x.block) {
+		fixes = fixBlank(x)
+	}
+	return append(fixes, Fix{
+		Text: "A step-start marker is inserted before it, so that it is sent after the tool result. Its content is unchanged.",
+		Edit: func(d Draft) error { return d.SplitBefore(x.block) },
+	})
+}
+
+// moveResult moves the results of a turn's calls to the front of the next prompt.
+func (x *fault) moveResult() []Fix {
+	q, _ := x.Next()
+	for n, t := range q.Turns {
+		calls := map[string]bool{}
+		here := false
+		for _, b := range t.Blocks {
+			if isCall(b) {
+				calls[b.ToolID] = true
+				here = here || b.Ref() == x.Ref && b.Index == x.Block
+			}
+		}
+		if !here || n+1 == len(q.Turns) {
+			continue
+		}
+		var late []*request.Block
+		for i, b := range q.Turns[n+1].Blocks {
+			if i > len(late) && b.Type == request.ToolResult && calls[b.ToolID] {
+				late = append(late, b)
+			}
+		}
+		if len(late) == 0 {
+			return nil
+		}
+		return []Fix{{
+			Text: "The result moves before the text.", Whole: true,
+			Edit: func(d Draft) error {
+				for _, b := range late {
+					if err := d.MoveFirst(b); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}}
+	}
+	return nil
+}
+
+// fixUnfinished ends a call that never ended with an error.
+func fixUnfinished(x *fault) []Fix {
+	if x.block == nil || x.block.ToolID == "" {
+		return nil
+	}
+	text := x.Texts().Cancelled
+	return alike(Fix{
+		Text: fmt.Sprintf("The call is marked as failed with %q. Its input stays.", text),
+		Edit: func(d Draft) error { return d.FailCall(x.block, text) },
+	})
+}
+
+// fixItemIDs removes the ids of all items of the message: those of one response belong together.
+func fixItemIDs(x *fault) []Fix {
+	return alike(Fix{
+		Text:  "The ids of the provider's items are removed from the message, so its content is sent in full.",
+		Loses: losesItems(x.message),
+		Edit:  func(d Draft) error { return d.DropItemIDs(x.message.Ref) },
+	})
+}
+
+// losesItems returns what is lost of reasoning that is sent by its id alone.
+func losesItems(messages ...Stored) string {
+	for _, m := range messages {
+		for _, b := range m.Blocks() {
+			if b.IsThinking() && b.Reference {
+				return "The model's hidden reasoning, which only the provider has. The readable text stays."
+			}
+		}
+	}
+	return ""
+}
+
+// fixRepeatedItem removes the ids of all items of the messages that have the same id: which of them
+// the provider gave it to is not known.
+func fixRepeatedItem(x *fault) []Fix {
+	if x.block == nil || x.block.ItemID == "" {
+		return nil
+	}
+	var all []Stored
+	for _, ref := range x.Messages() {
+		m := x.Stored(ref)
+		if lastOf(m.Blocks(), func(b *request.Block) bool { return b.ItemID == x.block.ItemID }) != nil {
+			all = append(all, m)
+		}
+	}
+	return []Fix{{
+		Text:  "The ids of the provider's items are removed from the messages with the same id, so their content is sent in full.",
+		Loses: losesItems(all...),
+		Whole: true,
+		Edit: func(d Draft) error {
+			for _, m := range all {
+				if err := d.DropItemIDs(m.Ref); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}
+}
+
+// message returns the ref of a message.
+func messageRef(ref session.Ref) session.Ref {
+	ref.Kind, ref.Part = session.KindMessage, ""
+	return ref
+}

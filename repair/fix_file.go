@@ -1,0 +1,86 @@
+package repair
+
+import (
+	"fmt"
+
+	"mend/request"
+)
+
+// This file fixes files that cannot be sent (docs/providers.md, R15, R18 to R21).
+
+// cannotBeSent is what happened to a file that the provider or the agent rejects.
+const cannotBeSent = "it could not be sent to the model"
+
+func whyFile(x *fault) string {
+	switch x.Code {
+	case "R15":
+		return "The image is larger than the provider's limit of 5 MB."
+	case "B10":
+		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or has another type than that of its data."
+	case "R18", "O9", "C8", "G10":
+		return "The provider cannot decode the image."
+	case "R19":
+		return "The image has a type that the provider does not accept."
+	case "R20":
+		return "The image is stored with another type than that of its data, and the provider compares them."
+	case "R21":
+		return "The image has more pixels a side than the provider accepts."
+	case "image":
+		return "The provider rejected this image."
+	}
+	return fmt.Sprintf("The agent fails on a file that it cannot send: %s.", x.Text)
+}
+
+// fixFile corrects the type of an image, else puts a line of text in the place of the file. In the
+// result of a call that is done to the files at fault first, then to all.
+func fixFile(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	replace := Fix{
+		Text: "A synthetic line of text replaces the file and says what it was.", Loses: "The file. Its bytes stay in the journal.",
+		Edit: func(d Draft) error { return d.ReplaceFiles(x.block, nil, cannotBeSent) },
+	}
+	fixes := []Fix{{
+		Text: "The type of the image becomes that of its data.",
+		Edit: func(d Draft) error { return d.CorrectType(x.block) },
+	}}
+	if isCall(x.block) || x.block.Type == request.ToolResult {
+		replace.Text = "The file is removed from the tool result, and a line in the output says what it was."
+		if files := x.filesAtFault(); len(files) > 0 {
+			some := replace
+			some.Edit = func(d Draft) error { return d.ReplaceFiles(x.block, files, cannotBeSent) }
+			fixes = append(fixes, some)
+		}
+	}
+	return append(fixes, replace)
+}
+
+// filesAtFault returns the files at the record that break a rule.
+func (x *fault) filesAtFault() (files []*request.Block) {
+	_, refused := x.Next()
+	for _, v := range refused {
+		if b := v.Block; b != nil && len(v.Refs) > 0 && v.Refs[0] == x.Ref && len(b.Data) > 0 {
+			files = append(files, b)
+		}
+	}
+	return files
+}
+
+func whyTooLong(x *fault) string {
+	if x.block != nil && !isCall(x.block) {
+		return "The text is longer than the 10485760 characters that the provider accepts."
+	}
+	return "The output of the tool is longer than the 10485760 characters that the provider accepts."
+}
+
+// fixTooLong has the agent send a line of text for the output.
+func fixTooLong(x *fault) []Fix {
+	if x.block == nil || !isCall(x.block) {
+		return nil
+	}
+	return []Fix{{
+		Text: "The output is marked as cleared: a line of text is sent for it.",
+		Edit: func(d Draft) error { return d.ClearResult(x.block) },
+	}}
+}

@@ -1,0 +1,70 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/session"
+)
+
+// This file fixes conversations whose prompt is missing (docs/providers.md, R16, G4, B1).
+
+// fixFirstPrompt puts the placeholder into a prompt before the answer that says nothing, or a new
+// prompt before it.
+func fixFirstPrompt(x *fault) []Fix {
+	for _, ref := range slices.Backward(x.before()) {
+		if x.Stored(ref).Role == session.RoleUser {
+			return []Fix{x.fillPrompt(ref, "The empty first prompt %s gets placeholder text, marked synthetic.")}
+		}
+	}
+	return []Fix{x.insertPrompt("A placeholder prompt, marked synthetic, is inserted before the first assistant message.")}
+}
+
+// fixLostPrompt puts a prompt before an answer that calls a tool: the placeholder into the prompt
+// that is there and says nothing, or into a new one.
+func fixLostPrompt(x *fault) (fixes []Fix) {
+	for _, b := range x.message.Blocks() { // one before the start of its step is a turn of its own
+		if isBlank(b) {
+			fixes = append(fixes, removal(b, "The blank text is removed. The rest of the message stays.", ""))
+		}
+	}
+	if before := x.before(); len(before) > 0 {
+		if ref := before[len(before)-1]; x.Stored(ref).Role == session.RoleUser {
+			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder, marked as synthetic."))
+		}
+	}
+	return append(fixes, x.insertPrompt("A prompt is inserted before the assistant message, in place of the missing one: the placeholder, marked as synthetic."))
+}
+
+// before returns the messages before the one of the fault.
+func (x *fault) before() []session.Ref {
+	all := x.Messages()
+	i := slices.IndexFunc(all, func(r session.Ref) bool { return r.Message == x.Ref.Message })
+	return all[:max(i, 0)]
+}
+
+// fillPrompt puts the placeholder into a prompt that says nothing.
+func (x *fault) fillPrompt(ref session.Ref, text string) Fix {
+	placeholder := x.Texts().Placeholder
+	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Draft) error {
+		blocks := x.Stored(ref).Blocks()
+		if slices.ContainsFunc(blocks, isContent) {
+			return errors.New("the prompt has content")
+		}
+		if len(blocks) == 0 {
+			return d.FillMessage(ref, placeholder)
+		}
+		for _, b := range blocks {
+			if err := d.ReplaceText(b, placeholder); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func (x *fault) insertPrompt(text string) Fix {
+	placeholder := x.Texts().Placeholder
+	return Fix{Text: text, Whole: true, Edit: func(d Draft) error { return d.InsertPrompt(x.Ref, placeholder) }}
+}

@@ -1,0 +1,101 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+
+	"mend/request"
+)
+
+// This file fixes texts without a visible character and messages without content
+// (docs/providers.md, R5, R6, R11).
+
+func whyBlank(x *fault) string {
+	if x.block != nil && x.block.Text == "" {
+		return "The text is empty; the provider rejects that."
+	}
+	return "The text is only whitespace; the provider rejects that."
+}
+
+// fixBlank removes a blank text if the message has other content, else it puts the placeholder
+// there, or behind the thinking of its step.
+func fixBlank(x *fault) []Fix {
+	if x.block == nil || x.block.Type != request.Text {
+		return nil
+	}
+	var fixes []Fix
+	if x.hasContentBeside() {
+		fixes = alike(removal(x.block, "The blank text is removed. The rest of the message stays.", ""))
+	}
+	return append(fixes, x.fillBlank(x.block), x.placeholderBehindThinking(x.step, x.block))
+}
+
+// fillBlank puts the placeholder in the place of a blank text.
+func (x *fault) fillBlank(b *request.Block) Fix {
+	text := x.Texts().Placeholder
+	return Fix{Text: fmt.Sprintf("The text becomes %q, marked synthetic.", text), Edit: func(d Draft) error { return d.ReplaceText(b, text) }}
+}
+
+// placeholderBehindThinking removes a blank text, and adds the placeholder behind the thinking of
+// its step: the provider takes no text after a call.
+func (x *fault) placeholderBehindThinking(step []*request.Block, b *request.Block) Fix {
+	text := x.Texts().Placeholder
+	return Fix{
+		Text: fmt.Sprintf("The blank text is removed, and a synthetic text %q is inserted after the thinking.", text),
+		Edit: func(d Draft) error {
+			last := lastOf(beforeCalls(step), (*request.Block).IsThinking)
+			if last == nil {
+				return errors.New("no thinking in its step before a call")
+			}
+			return errors.Join(d.Remove(b), d.InsertText(last, text))
+		},
+	}
+}
+
+// beforeCalls returns the blocks of a step before its first call.
+func beforeCalls(step []*request.Block) []*request.Block {
+	for i, b := range step {
+		if isCall(b) {
+			return step[:i]
+		}
+	}
+	return step
+}
+
+// fixEmptyTurn puts the placeholder into a message: in place of a blank text, as its only content,
+// or as a step of its own.
+func fixEmptyTurn(x *fault) (fixes []Fix) {
+	for _, b := range x.message.Blocks() {
+		if isBlank(b) {
+			fixes = append(fixes, x.fillBlank(b))
+		}
+	}
+	text := x.Texts().Placeholder
+	insert := func(edit func(Draft) error) Fix {
+		return Fix{Text: fmt.Sprintf("A synthetic text %q is added to the message.", text), Edit: edit}
+	}
+	return append(fixes,
+		insert(func(d Draft) error { return d.FillMessage(x.message.Ref, text) }),
+		insert(func(d Draft) error { return d.AddStep(x.message.Ref, text) }))
+}
+
+func whyBlankBlock(x *fault) string {
+	if x.block != nil && isCall(x.block) {
+		return "The output of the tool is blank; the provider rejects that."
+	}
+	return whyBlank(x)
+}
+
+// noOutput stands for the output of a tool that wrote nothing.
+const noOutput = "(no output)"
+
+// fixBlankBlock is for a blank text, or a result with one.
+func fixBlankBlock(x *fault) []Fix {
+	if x.block == nil || !isCall(x.block) {
+		return fixBlank(x)
+	}
+	return []Fix{{
+		Text: fmt.Sprintf("The output of the tool becomes %q.", noOutput),
+		Edit: func(d Draft) error { return d.SetResult(x.block, noOutput) },
+	}}
+}

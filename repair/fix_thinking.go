@@ -1,0 +1,218 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/request"
+	"mend/session"
+)
+
+// This file fixes thinking in the wrong place, and removes what the provider does not take
+// (docs/providers.md, R3, R4, R7 to R10).
+
+const losesThinking = "This thinking block. Text and tool calls stay."
+
+func classOfLast(x *fault) Class {
+	if x.block != nil && !slices.ContainsFunc(x.step, isContent) {
+		return EmptyContentMessage
+	}
+	return ThinkingBlockOrder
+}
+
+func whyLast(x *fault) string {
+	if classOfLast(x) == EmptyContentMessage {
+		return "The message is only thinking. The provider rejects an assistant message that ends with thinking."
+	}
+	return "The step ends with thinking. The provider rejects an assistant message that ends with thinking."
+}
+
+// fixLast fixes thinking at the end of what is sent: a blank text becomes the placeholder, the
+// thinking moves before the content of its step, or a text follows it.
+func fixLast(x *fault) (fixes []Fix) {
+	if x.block == nil {
+		return nil
+	}
+	behind := false
+	for _, b := range x.step {
+		behind = behind || b == x.block
+		switch {
+		case isBlank(b) && behind:
+			fixes = append(fixes, x.fillBlank(b))
+		case isBlank(b):
+			fixes = append(fixes, x.placeholderBehindThinking(x.step, b))
+		}
+	}
+	if slices.ContainsFunc(x.step, isContent) {
+		fixes = append(fixes, x.moves()...)
+	}
+	text := x.Texts().Placeholder
+	return append(fixes, Fix{
+		Text: fmt.Sprintf("A synthetic text %q is inserted after the thinking.", text),
+		Edit: func(d Draft) error { return d.InsertText(x.block, text) },
+	}, removal(x.block, "The thinking is removed.", losesThinking))
+}
+
+// moveOrRemove moves thinking to the front of its step, or else removes it.
+func (x *fault) moveOrRemove() []Fix {
+	return append(x.moves(), removal(x.block, "The thinking is removed.", losesThinking))
+}
+
+// moves puts thinking first in its step. In an open tool loop the provider takes no change to it:
+// then the loop is closed, too.
+func (x *fault) moves() []Fix {
+	move := Fix{
+		Text: "The thinking moves to the front of its step (only its id changes).",
+		Edit: func(d Draft) error { return d.MoveFirst(x.block) },
+	}
+	if !x.inLoop() {
+		return []Fix{move}
+	}
+	shut := x.closeLoop()
+	return []Fix{move, {Text: shut.Text + " " + move.Text, Whole: shut.Whole, Edit: func(d Draft) error {
+		return errors.Join(shut.Edit(d), move.Edit(d))
+	}}}
+}
+
+// inLoop reports whether the message is of the open tool loop: the newest answer, with results
+// behind it.
+func (x *fault) inLoop() bool {
+	q, _ := x.Next()
+	n := len(q.Turns) - 1
+	if n < 1 || lastOf(q.Turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) == nil {
+		return false
+	}
+	return slices.ContainsFunc(q.Turns[n-1].Messages, func(r session.Ref) bool { return r.Message == x.Ref.Message })
+}
+
+func whyLoopStart(*fault) string {
+	return "The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."
+}
+
+// fixLoopStart moves the thinking of the step to its front, or closes the loop.
+func fixLoopStart(x *fault) (fixes []Fix) {
+	if x.block == nil {
+		return nil
+	}
+	if t := lastOf(x.step, func(b *request.Block) bool { return b.IsThinking() && b.Signature != "" }); t != nil {
+		fixes = append(fixes, Fix{
+			Text: fmt.Sprintf("The thinking %s moves to the front of the step (only its id changes).", t.Ref().ID()),
+			Edit: func(d Draft) error { return d.MoveFirst(t) },
+		})
+	}
+	return append(fixes, x.closeLoop())
+}
+
+// fixLoopThinking is for an open tool loop with thinking while thinking is off.
+func fixLoopThinking(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	return []Fix{x.closeLoop(), removal(x.block, "The thinking is removed.", losesThinking)}
+}
+
+// closeLoop ends the open tool loop: a step with the placeholder behind the newest call. The
+// provider's rules on open loops do not apply then.
+func (x *fault) closeLoop() Fix {
+	in := messageRef(x.Ref)
+	q, _ := x.Next()
+	for _, t := range q.Turns {
+		for _, b := range t.Blocks {
+			if isCall(b) {
+				in = messageRef(b.Ref())
+			}
+		}
+	}
+	text := x.Texts().Placeholder
+	return Fix{
+		Whole: in.Message != x.Ref.Message,
+		Text:  fmt.Sprintf("A synthetic text %q closes the tool loop. Everything else stays.", text),
+		Edit:  func(d Draft) error { return d.AddStep(in, text) },
+	}
+}
+
+const losesThoughts = "The thinking in this message, with its signatures."
+
+// fixThinkingOff removes all thinking of a message. If nothing else is left, the placeholder takes
+// its place.
+func fixThinkingOff(x *fault) []Fix {
+	var thoughts []*request.Block
+	var blank *request.Block
+	content := false
+	for _, b := range x.message.Blocks() {
+		switch {
+		case b.IsThinking():
+			thoughts = append(thoughts, b)
+		case isBlank(b):
+			blank = b
+		default:
+			content = true
+		}
+	}
+	if len(thoughts) == 0 {
+		return nil
+	}
+	fix := Fix{Text: "The thinking is removed; text and tool calls stay.", Loses: losesThoughts}
+	gone, filled := thoughts, blank
+	text := x.Texts().Placeholder
+	switch {
+	case content:
+		filled = nil
+	case blank == nil:
+		filled, gone = thoughts[len(thoughts)-1], thoughts[:len(thoughts)-1]
+	}
+	if filled != nil {
+		fix.Text = fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", text)
+	}
+	fix.Edit = func(d Draft) error {
+		for _, b := range gone {
+			if err := d.Remove(b); err != nil {
+				return err
+			}
+		}
+		if filled == nil {
+			return nil
+		}
+		return d.ReplaceText(filled, text)
+	}
+	return []Fix{fix}
+}
+
+// fixThinking removes one block of thinking.
+func fixThinking(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	n := 0
+	for _, b := range x.message.Blocks() {
+		if b.IsThinking() {
+			n++
+		}
+	}
+	if n == 1 && !x.hasContentBeside() {
+		return fixThinkingOff(x)
+	}
+	return []Fix{removal(x.block, "The thinking is removed.", losesThinking)}
+}
+
+// fixEncrypted removes what only the provider can read.
+func fixEncrypted(x *fault) []Fix {
+	return []Fix{{
+		Text:  "The encrypted reasoning is removed. Its summary stays.",
+		Loses: "The encrypted reasoning, which only the provider could read.",
+		Edit:  func(d Draft) error { return d.DropHidden(x.block) },
+	}}
+}
+
+// fixMissingReasoning adds reasoning before a call: empty reasoning is not sent by each version.
+func fixMissingReasoning(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	text := x.Texts().Placeholder
+	return []Fix{{
+		Text: fmt.Sprintf("Reasoning %q is added before the call.", text),
+		Edit: func(d Draft) error { return d.InsertThinking(x.block, text) },
+	}}
+}
