@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"mend/agent"
 	"mend/provider"
 	"mend/repair"
 )
@@ -11,10 +10,8 @@ import (
 // does, it may be an error of the system or of any provider.
 func (o Options) ParseAPIError(input []byte) repair.APIError {
 	for _, a := range o.Agents {
-		if p, ok := a.(agent.ErrorParser); ok {
-			if e := p.ParseAPIError(input); e.Recognised {
-				return e
-			}
+		if e := a.ParseAPIError(input); e.Recognised {
+			return e
 		}
 	}
 	return provider.ParseCommon(input)

@@ -13,7 +13,7 @@ import (
 // TestParseAPIError checks that an error has the class that an agent of the list gives
 // it, and that an agent need not recognise any.
 func TestParseAPIError(t *testing.T) {
-	toy := toyAgent{filepath.Join(t.TempDir(), "talks"), nil}
+	toy := toyAgent{folder: filepath.Join(t.TempDir(), "talks")}
 	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)
 	for _, c := range []struct {
 		name   string

@@ -152,7 +152,7 @@ func TestOrphansDuringScan(t *testing.T) {
 		b := newScanFixture(t, testdata.OpenCode1153)
 		c, err := Open(b.opt)
 		b.must(err)
-		st := &countingStore{scannedStore: c.store.(scannedStore)}
+		st := &countingStore{Store: c.store}
 		c.store = st
 		c = c.Cached()
 		heads, err := c.Sessions(t.Context())

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"mend/agent"
 	"mend/change"
 	"mend/journal"
 	"mend/session"
@@ -139,12 +138,8 @@ func (c *Client) Pending(ctx context.Context) ([]change.Entry, error) {
 // a change in progress, or one that was interrupted and whose journal is lost. mend does
 // not touch them.
 func (c *Client) Abandoned() (found []string, err error) {
-	st, ok := c.store.(agent.Stager)
-	if !ok {
-		return nil, nil
-	}
 	err = c.opt.read(func(j *journal.Journal) error {
-		found, err = st.Abandoned(j.ID())
+		found, err = c.store.Abandoned(j.ID())
 		return err
 	})
 	return found, err
@@ -312,16 +307,12 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 
 // defaultRows returns the default rows of the tables of records that ops create.
 func (c *Client) defaultRows(ctx context.Context, ops []change.Op, now []*change.Image) (map[session.Kind]session.Record, error) {
-	st, ok := c.store.(agent.RowDefaulter)
-	if !ok {
-		return nil, nil
-	}
 	rows := map[session.Kind]session.Record{}
 	for i, o := range ops {
 		if _, known := rows[o.Ref.Kind]; known || now[i] != nil || o.Post == nil {
 			continue
 		}
-		row, err := st.DefaultRow(ctx, o.Ref.Kind)
+		row, err := c.store.DefaultRow(ctx, o.Ref.Kind)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"mend/agent"
 	"mend/change"
 	"mend/journal"
 	"mend/repair"
@@ -140,9 +139,7 @@ func (c *Client) notBroken(ctx context.Context, head session.Head, r repair.Requ
 	if err != nil {
 		return nil, false
 	}
-	if st, ok := c.store.(agent.Scanner); ok {
-		st.Settings() // they may have changed since the last session
-	}
+	c.store.Settings() // they may have changed since the last session
 	e, err := c.diagnose(ctx, head, c.withOptions(r).Options)
 	ok = err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 	return e.Diagnoses, ok
@@ -154,8 +151,8 @@ func (c *Client) knownSession(ctx context.Context, head session.Head) (session.H
 	if head.Ref != (session.Ref{}) {
 		return head, nil
 	}
-	if st, ok := c.store.(agent.IDFinder); ok && c.listed.get().sessions > 0 { // repairOptions needs one list
-		if known, err := st.SessionByID(ctx, head.ID); err == nil {
+	if c.listed.get().sessions > 0 { // repairOptions needs one list
+		if known, err := c.store.SessionByID(ctx, head.ID); err == nil {
 			return known, nil
 		}
 	}

@@ -3,7 +3,6 @@ package mend
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"mend/agent"
@@ -18,20 +17,13 @@ type Forecast = agent.Forecast
 // Forecast returns the next request of a session. It reads only. The error wraps
 // [errors.ErrUnsupported] if mend does not know the requests of the agent.
 func (c *Client) Forecast(ctx context.Context, head session.Head) (Forecast, error) {
-	st, ok := c.store.(agent.Forecaster)
-	if !ok {
-		return Forecast{}, errors.ErrUnsupported
-	}
-	return st.Forecast(ctx, head, c.repairOptions())
+	return c.store.Forecast(ctx, head, c.repairOptions())
 }
 
 // Profile returns the known version of the agent whose requests are like those of the
 // version that diagnoses are made for.
 func (c *Client) Profile() string {
-	if st, ok := c.store.(agent.Forecaster); ok {
-		return st.Profile(c.AgentVersion())
-	}
-	return c.AgentVersion()
+	return c.store.Profile(c.AgentVersion())
 }
 
 // KnowsVersion reports whether mend was verified with that version of the agent, and whether
@@ -39,8 +31,7 @@ func (c *Client) Profile() string {
 // it returns.
 func (c *Client) KnowsVersion(version string) (resolved string, verified, newer bool) {
 	version = cmp.Or(version, c.AgentVersion())
-	st, ok := c.store.(agent.Forecaster)
-	return version, ok && st.Verified(version), ok && st.Newer(version)
+	return version, c.store.Verified(version), c.store.Newer(version)
 }
 
 // VersionNote says as which version the agent's requests are built, if mend was not verified

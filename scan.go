@@ -101,15 +101,14 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 // is right, and nothing is written to it. A client made by [Client.Cached] checks a file once in
 // each state; its next [Client.ScanAll] notes the damage.
 func (c *Client) CheckFile(ctx context.Context, most int64) error {
-	st, ok := c.store.(agent.FileChecker)
-	if info, err := os.Stat(c.store.ID().Root); !ok || err != nil || most > 0 && info.Size() > most {
+	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {
 		return nil
 	}
 	if c.lists == nil {
-		return st.CheckFile(ctx)
+		return c.store.CheckFile(ctx)
 	}
 	return c.lists.CheckFile(func() (damage string, err error) {
-		err = st.CheckFile(ctx)
+		err = c.store.CheckFile(ctx)
 		if d, ok := errors.AsType[*change.DamagedError](err); ok {
 			damage = d.Error()
 		}
@@ -121,11 +120,7 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 // store that it uses, and so answers no prompt in any session. Any other store may be a copy that is
 // only looked at.
 func (c *Client) CheckAccess() error {
-	st, ok := c.store.(agent.AccessChecker)
-	if !ok {
-		return nil
-	}
-	return st.CheckAccess(slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
+	return c.store.CheckAccess(slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
 		path, err := filepath.EvalSymlinks(l.Path)
 		return err == nil && path == c.store.ID().Root
 	}))
@@ -155,7 +150,7 @@ func (c *Client) Broken(ctx context.Context, heads []session.Head) iter.Seq2[ses
 
 // State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
 func (c *Client) State(ctx context.Context) (session.Stamp, error) {
-	return scanStore{c.store}.State(ctx)
+	return c.store.State(ctx)
 }
 
 // An examined session is a finding, with the result to be kept for later scans.
@@ -210,16 +205,14 @@ func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.He
 // headSettings identifies what a finding in the session depends on besides the settings of
 // the scan.
 func (c *Client) headSettings(head session.Head) string {
-	if st, ok := c.store.(agent.Scanner); ok {
-		return st.HeadSettings(head)
-	}
-	return ""
+	return c.store.HeadSettings(head)
 }
 
 // diagnose reads a session and diagnoses it.
 func (c *Client) diagnose(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
-	if st, ok := c.store.(agent.Scanner); ok {
-		return st.Examine(ctx, head, o)
+	e, err := c.store.Examine(ctx, head, o)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return e, err
 	}
 	s, err := c.store.Case(ctx, head, repair.Request{Options: o})
 	if err != nil {
@@ -256,11 +249,7 @@ func (c *Client) Session(ctx context.Context, id string) (session.Head, error) {
 // SessionAt returns the session whose file is at path, without a list of all sessions. The error
 // wraps [ErrNoSession] if the store has none there.
 func (c *Client) SessionAt(ctx context.Context, path string) (session.Head, error) {
-	st, ok := c.store.(agent.PathFinder)
-	if !ok {
-		return session.Head{}, fmt.Errorf("%w at a path", ErrNoSession)
-	}
-	head, err := st.SessionAt(ctx, path)
+	head, err := c.store.SessionAt(ctx, path)
 	if errors.Is(err, agent.ErrNoSession) {
 		err = fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
@@ -278,16 +267,12 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Head, r repair.
 }
 
 // ProposeTrim plans to make the next request of a session smaller. It reads only;
-// [Client.Apply] carries the plan out. The error is that of [agent.Trimmer], or wraps
+// [Client.Apply] carries the plan out. The error is that of [agent.Store], or wraps
 // [errors.ErrUnsupported] if the agent cannot do that.
 func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
-	st, ok := c.store.(agent.Trimmer)
-	if !ok {
-		return repair.Trimmed{}, errors.ErrUnsupported
-	}
 	r.Options = c.repairOptions()
 	seen := c.seen()
-	t, err := st.Trim(ctx, head, r)
+	t, err := c.store.Trim(ctx, head, r)
 	if err == nil {
 		t.Plan.Seen = seen
 		err = c.checkLinks(ctx, t.Plan)
@@ -296,16 +281,12 @@ func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.Tr
 }
 
 // ProposeUncompact plans to take back the newest compaction of a session. It reads only;
-// [Client.Apply] carries the plan out. The error is that of [agent.Trimmer], or wraps
+// [Client.Apply] carries the plan out. The error is that of [agent.Store], or wraps
 // [errors.ErrUnsupported] if the agent cannot do that.
 func (c *Client) ProposeUncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
-	st, ok := c.store.(agent.Trimmer)
-	if !ok {
-		return repair.Uncompacted{}, errors.ErrUnsupported
-	}
 	r.Options = c.repairOptions()
 	seen := c.seen()
-	u, err := st.Uncompact(ctx, head, r)
+	u, err := c.store.Uncompact(ctx, head, r)
 	if err == nil {
 		u.Plan.Seen = seen
 		err = c.checkLinks(ctx, u.Plan)
@@ -317,8 +298,7 @@ func (c *Client) ProposeUncompact(ctx context.Context, head session.Head, r repa
 // store would refuse the plan, but only when the user has agreed to it. A repair finds this for each
 // of its fixes.
 func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
-	st, ok := c.store.(agent.LinkChecker)
-	if !ok || len(p.Ops) == 0 {
+	if len(p.Ops) == 0 {
 		return nil
 	}
 	refs := make([]session.Ref, 0, len(p.Ops))
@@ -327,7 +307,7 @@ func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
 			refs = append(refs, o.Ref)
 		}
 	}
-	return st.CheckLinks(ctx, refs)
+	return c.store.CheckLinks(ctx, refs)
 }
 
 // plan reads a session and plans its repair. It sets r.All if the same error was
@@ -353,11 +333,7 @@ func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) 
 
 // nextModel returns the model that a session asks next, and its provider, "" if that is not known.
 func (c *Client) nextModel(ctx context.Context, head session.Head, o repair.Options) (provider, model string) {
-	st, ok := c.store.(agent.Forecaster)
-	if !ok {
-		return "", ""
-	}
-	f, err := st.Forecast(ctx, head, o)
+	f, err := c.store.Forecast(ctx, head, o)
 	if err != nil { // then it is not known
 		return "", ""
 	}

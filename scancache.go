@@ -83,14 +83,10 @@ func (c *Client) scanSettings() string {
 	if c.opt.Provider != "" {
 		settings += ", provider " + c.opt.Provider
 	}
-	if st, ok := c.store.(agent.Scanner); ok {
-		settings += ", " + st.Settings()
-	}
-	return settings
+	return settings + ", " + c.store.Settings()
 }
 
-// A scanStore is a store as a scan sees it. If the store has no stamps or no orphans,
-// those are zero or none, and every scan reads every session.
+// A scanStore is a store as a scan sees it.
 type scanStore struct{ agent.Store }
 
 // List returns the sessions, the newest first.
@@ -98,34 +94,6 @@ func (s scanStore) List(ctx context.Context) ([]session.Head, error) {
 	heads, err := s.Store.List(ctx)
 	slices.SortStableFunc(heads, func(a, b session.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	return heads, err
-}
-
-func (s scanStore) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
-	if st, ok := s.Store.(agent.Scanner); ok {
-		return st.Stamp(ctx, head)
-	}
-	return session.Stamp{}, nil
-}
-
-func (s scanStore) State(ctx context.Context) (session.Stamp, error) {
-	if st, ok := s.Store.(agent.Scanner); ok {
-		return st.State(ctx)
-	}
-	return session.Stamp{}, nil
-}
-
-func (s scanStore) Held(ctx context.Context) (time.Time, error) {
-	if st, ok := s.Store.(agent.Scanner); ok {
-		return st.Held(ctx)
-	}
-	return time.Time{}, nil
-}
-
-func (s scanStore) Orphans(ctx context.Context) ([]session.Ref, error) {
-	if st, ok := s.Store.(agent.Orphaner); ok {
-		return st.Orphans(ctx)
-	}
-	return nil, nil
 }
 
 // build identifies the build of the program by the size and the time of its file, ""

@@ -20,17 +20,10 @@ import (
 	"mend/testdata"
 )
 
-// A scannedStore is a store of OpenCode's.
-type scannedStore interface {
-	agent.Store
-	agent.Scanner
-	agent.Orphaner
-}
-
 // A countingStore records which sessions were read, and whether anything was called
 // besides State and Held.
 type countingStore struct {
-	scannedStore
+	agent.Store
 	mu    sync.Mutex
 	read  []string
 	asked bool
@@ -47,14 +40,14 @@ func (s *countingStore) Held(context.Context) (time.Time, error) {
 
 func (s *countingStore) List(ctx context.Context) ([]session.Head, error) {
 	s.asked = true
-	return s.scannedStore.List(ctx)
+	return s.Store.List(ctx)
 }
 
 func (s *countingStore) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	s.mu.Lock()
 	s.asked = true
 	s.mu.Unlock()
-	return s.scannedStore.Stamp(ctx, head)
+	return s.Store.Stamp(ctx, head)
 }
 
 func (s *countingStore) Orphans(ctx context.Context) ([]session.Ref, error) {
@@ -62,7 +55,7 @@ func (s *countingStore) Orphans(ctx context.Context) ([]session.Ref, error) {
 	s.asked = true
 	s.looks++
 	s.mu.Unlock()
-	return s.scannedStore.Orphans(ctx)
+	return s.Store.Orphans(ctx)
 }
 
 func (s *countingStore) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
@@ -70,7 +63,7 @@ func (s *countingStore) Examine(ctx context.Context, head session.Head, o repair
 	s.asked = true
 	s.read = append(s.read, head.ID)
 	s.mu.Unlock()
-	e, err := s.scannedStore.Examine(ctx, head, o)
+	e, err := s.Store.Examine(ctx, head, o)
 	if s.held && e.Idle { // as OpenCode's store does
 		e.Busy, e.Lasts = true, false
 	}
@@ -119,7 +112,7 @@ func (b *scanFixture) pass(with func(*Client) *Client) (rules []string, st *coun
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	st = &countingStore{scannedStore: c.store.(scannedStore), held: b.held}
+	st = &countingStore{Store: c.store, held: b.held}
 	c.store, c.clock = st, func() time.Time { return time.Now().Add(b.clock) }
 	c = with(c)
 	heads, err := c.Sessions(b.t.Context())

@@ -77,8 +77,5 @@ func (o Options) open() (st agent.Store, name string, err error) {
 // there is none. It may still be on the disk, but the agent no longer reads it. If the
 // client's store is such a one, LegacyTree returns that.
 func (c *Client) LegacyTree() string {
-	if st, ok := c.store.(agent.Migrated); ok {
-		return st.Former()
-	}
-	return ""
+	return c.store.Former()
 }

@@ -23,6 +23,8 @@ import (
 // text file in it, and each line of the file is a message. It has one rule, that no
 // message is blank, and one fix, a placeholder.
 type toyAgent struct {
+	agent.BaseAgent
+
 	folder string
 	crash  *toyCrash // nil for none
 }
@@ -44,10 +46,13 @@ func (a toyAgent) Find(string) ([]agent.Located, error) {
 }
 
 func (a toyAgent) Open(at agent.Located, _ func(string)) (agent.Store, error) {
-	return toyStore{toyAgent{at.Path, a.crash}}, nil
+	return toyStore{toyAgent: toyAgent{folder: at.Path, crash: a.crash}}, nil
 }
 
-type toyStore struct{ toyAgent }
+type toyStore struct {
+	agent.Base
+	toyAgent
+}
 
 func (s toyStore) ID() change.StoreID { return change.StoreID{Kind: "toy", Root: s.folder} }
 
@@ -206,7 +211,7 @@ const toyConversation = "hello\n\nhow are you?\n \n"
 func toyClient(t *testing.T, crash *toyCrash, dir string) (*mend.Client, mend.Options) {
 	t.Helper()
 	o := mend.Options{
-		Agents:  []agent.Agent{toyAgent{filepath.Join(dir, "talks"), crash}},
+		Agents:  []agent.Agent{toyAgent{folder: filepath.Join(dir, "talks"), crash: crash}},
 		Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"),
 	}
 	c, err := mend.Open(o)

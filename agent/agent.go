@@ -26,6 +26,16 @@ type Agent interface {
 	// called with a sentence for the user about what a change cannot promise, or about
 	// what another program wrote too late.
 	Open(at Located, warn func(string)) (Store, error)
+
+	// ParseAPIError recognises an error of the model APIs that the agent uses, or its own: JSON, as
+	// the agent stores or reports it, or plain text.
+	ParseAPIError(input []byte) request.APIError
+	// Explanations returns one explanation for each rule of its findings.
+	Explanations() []repair.Explanation
+	// ExplainClass explains a class of faults. An unknown class has only a code.
+	ExplainClass(c repair.Class) repair.Explanation
+	// Providers returns the names that [repair.Options].Provider may have.
+	Providers() []string
 }
 
 // A Located is a store that was found, or that a user named.
@@ -45,15 +55,8 @@ var (
 	ErrNoSession = errors.New("no session of this store")
 )
 
-// An ErrorParser is an Agent that recognises errors of the model APIs that it uses, and
-// its own.
-type ErrorParser interface {
-	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or plain
-	// text.
-	ParseAPIError(input []byte) request.APIError
-}
-
-// A Store is where an agent keeps its sessions. Its methods may be called concurrently.
+// A Store is where an agent keeps its sessions. Its methods may be called concurrently. Those below
+// Writer are answered by [Base], too.
 type Store interface {
 	// ID returns the identity of the store.
 	ID() change.StoreID
@@ -69,12 +72,22 @@ type Store interface {
 	// Writer returns the transactions of the store for changes that belong to the
 	// journal with that id.
 	Writer(journal string) (txn.Store, error)
-}
 
-// A Scanner is a Store with which a scan need not read what has not changed.
-type Scanner interface {
+	// SessionAt returns the session whose file is at path, without a list of all. The error wraps
+	// [ErrNoSession] if there is none in this store.
+	SessionAt(ctx context.Context, path string) (session.Head, error)
+	// SessionByID returns the session of List with exactly that id, without a list of all. With an
+	// error, List may still find it.
+	SessionByID(ctx context.Context, id string) (session.Head, error)
+	// Orphans lists the records that belong to no session, and their folders. The error
+	// wraps [session.ErrHidden] if that cannot be known.
+	Orphans(ctx context.Context) ([]session.Ref, error)
+	// Former returns the path of the older store that the agent made this one from and no longer
+	// reads, "" if it is not there. If this store is the older one, Former returns its path.
+	Former() string
+
 	// Stamp returns the stamp that the records of a session of List have now. It reads
-	// none of them.
+	// none of them. It is the zero stamp if that cannot be computed.
 	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	// State returns the stamp of the whole store, the zero stamp if that cannot be
 	// computed at once.
@@ -82,7 +95,8 @@ type Scanner interface {
 	// Held returns the start of the oldest process that has the store open, the zero
 	// time if there is none.
 	Held(ctx context.Context) (time.Time, error)
-	// Examine diagnoses a session of List.
+	// Examine diagnoses a session of List. The error wraps [errors.ErrUnsupported] if Case is to be
+	// asked.
 	Examine(ctx context.Context, head session.Head, o repair.Options) (Examination, error)
 	// Settings identifies what every diagnosis depends on besides the records, the options
 	// and the build of mend. Examine uses those that it saw last: it is called before a
@@ -91,6 +105,42 @@ type Scanner interface {
 	// HeadSettings identifies what the diagnosis of a session of List depends on besides
 	// that; "" for nothing.
 	HeadSettings(head session.Head) string
+
+	// Profile returns the known version of the agent whose requests are like those of
+	// the given one.
+	Profile(version string) string
+	// Verified reports whether the requests of that version were observed, or those of an
+	// older and of a newer one.
+	Verified(version string) bool
+	// Newer reports whether the version is newer than all that were observed.
+	Newer(version string) bool
+	// Forecast returns what the agent will send for a session of List when the user
+	// types one more prompt. The error wraps [errors.ErrUnsupported] if that is not known.
+	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)
+	// Trim plans to make the next request of a session of List smaller. Nothing is
+	// removed from the store. The error wraps
+	// [repair.ErrBusy] if the agent is working in the session and Force is not set,
+	// [repair.ErrHarmful] if the plan would break something, or [errors.ErrUnsupported].
+	Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error)
+	// Uncompact plans to take back the newest compaction of a session of List. The error
+	// is that of Trim, or wraps [repair.ErrNotCompacted], or is a [*repair.TooLargeError].
+	Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error)
+
+	// CheckFile checks the whole file of a store whose sessions are together in one, which takes
+	// as long as reading it. The error is a [*change.DamagedError] if it is damaged.
+	CheckFile(ctx context.Context) error
+	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store
+	// and cannot write to it, and so answers no prompt.
+	CheckAccess(inUse bool) error
+	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced since it
+	// has several names.
+	CheckLinks(ctx context.Context, refs []session.Ref) error
+	// Abandoned lists, below the store, what changes of other journals that were cut have staged.
+	Abandoned(journal string) ([]string, error)
+	// DefaultRow returns what a row for a record of that kind holds in the columns for which
+	// nothing is given. A column that must be given has the class 0. For a store without rows
+	// the record has no columns.
+	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
 }
 
 // An Examination is what was found in a session, and how long that is valid.
@@ -104,42 +154,6 @@ type Examination struct {
 	Stamp       session.Stamp // of the records
 	From, Until time.Time     // the next prompt has the same position among the messages
 	Idle        bool          // valid only while no process has the store open
-}
-
-// A PathFinder is a Store that finds a session by the path of its file, without a list of all.
-type PathFinder interface {
-	// SessionAt returns the session whose file is at path. The error wraps
-	// [ErrNoSession] if there is none in this store.
-	SessionAt(ctx context.Context, path string) (session.Head, error)
-}
-
-// An IDFinder is a Store that finds a session by its id, without a list of all.
-type IDFinder interface {
-	// SessionByID returns the session of List with exactly that id. With an error, List
-	// may still find it.
-	SessionByID(ctx context.Context, id string) (session.Head, error)
-}
-
-// An Orphaner is a Store that can hold records of no session.
-type Orphaner interface {
-	// Orphans lists the records that belong to no session, and their folders. The error
-	// wraps [session.ErrHidden] if that cannot be known.
-	Orphans(ctx context.Context) ([]session.Ref, error)
-}
-
-// A Forecaster is a Store of an agent of which mend knows the requests.
-type Forecaster interface {
-	// Profile returns the known version of the agent whose requests are like those of
-	// the given one.
-	Profile(version string) string
-	// Verified reports whether the requests of that version were observed, or those of an
-	// older and of a newer one.
-	Verified(version string) bool
-	// Newer reports whether the version is newer than all that were observed.
-	Newer(version string) bool
-	// Forecast returns what the agent will send for a session of List when the user
-	// types one more prompt.
-	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)
 }
 
 // A Forecast is the next request of a session, and what the provider will refuse of it.
@@ -157,71 +171,3 @@ type Forecast struct {
 // A Place is how the errors of a provider number the turns of a request and their blocks:
 // formats with one number.
 type Place struct{ Turn, Block string }
-
-// A ProviderChooser is an Agent of which a user can choose the provider that a session is
-// judged by.
-type ProviderChooser interface {
-	// Providers returns the names that [repair.Options].Provider may have.
-	Providers() []string
-}
-
-// A Stager is a Store in which a change that was cut leaves files.
-type Stager interface {
-	// Abandoned lists, below the store, what changes of other journals have staged.
-	Abandoned(journal string) ([]string, error)
-}
-
-// A RowDefaulter is a Store whose records can be rows of a database.
-type RowDefaulter interface {
-	// DefaultRow returns what a row for a record of that kind holds in the columns for which
-	// nothing is given. A column that must be given has the class 0. For a store without rows
-	// the record has no columns.
-	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
-}
-
-// A FileChecker is a Store whose sessions are together in one file.
-type FileChecker interface {
-	// CheckFile checks the whole file, which takes as long as reading it. The error is a
-	// [*change.DamagedError] if it is damaged.
-	CheckFile(ctx context.Context) error
-}
-
-// An AccessChecker is a Store that finds out what the user of this process may not do with it.
-type AccessChecker interface {
-	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store
-	// and cannot write to it, and so answers no prompt.
-	CheckAccess(inUse bool) error
-}
-
-// A LinkChecker is a Store whose records can be in files with several names, which are not replaced.
-type LinkChecker interface {
-	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced.
-	CheckLinks(ctx context.Context, refs []session.Ref) error
-}
-
-// A Migrated is a Store that an agent made from an older one.
-type Migrated interface {
-	// Former returns the path of the older store, which the agent no longer reads, ""
-	// if it is not there. If this store is the older one, Former returns its path.
-	Former() string
-}
-
-// An Explainer is an Agent that explains the rules and the classes of its findings.
-type Explainer interface {
-	// Explanations returns one explanation for each rule.
-	Explanations() []repair.Explanation
-	// ExplainClass explains a class of faults. An unknown class has only a code.
-	ExplainClass(c repair.Class) repair.Explanation
-}
-
-// A Trimmer is a Store in which it can be changed what of a session the agent sends.
-type Trimmer interface {
-	// Trim plans to make the next request of a session of List smaller. Nothing is
-	// removed from the store. The error wraps
-	// [repair.ErrBusy] if the agent is working in the session and Force is not set, or
-	// [repair.ErrHarmful] if the plan would break something.
-	Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error)
-	// Uncompact plans to take back the newest compaction of a session of List. The error
-	// is that of Trim, or wraps [repair.ErrNotCompacted], or is a [*repair.TooLargeError].
-	Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error)
-}

@@ -25,31 +25,29 @@ const projects = "projects"
 
 // Agent is Claude Code.
 type Agent struct {
+	agent.BaseAgent
+
 	// Except are processes that do not count as using a session, such as one that waits for
 	// this program.
 	Except []int
 	Step   func(call string) error // that of [linestore.Options], for tests
 }
 
-var (
-	_ agent.Agent       = Agent{}
-	_ agent.ErrorParser = Agent{}
-	_ agent.Explainer   = Agent{}
-)
+var _ agent.Agent = Agent{}
 
 // Name implements [agent.Agent].
 func (Agent) Name() string { return "claude" }
 
-// ParseAPIError implements [agent.ErrorParser].
+// ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 
 // Classes implements [agent.Agent].
 func (Agent) Classes() []repair.Class { return diagnose.Classes() }
 
-// Explanations implements [agent.Explainer].
+// Explanations implements [agent.Agent].
 func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
 
-// ExplainClass implements [agent.Explainer].
+// ExplainClass implements [agent.Agent].
 func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
 
 // Find implements [agent.Agent].

@@ -84,7 +84,7 @@ func (s testStore) examine(tb testing.TB) agent.Examination {
 	if err != nil || len(heads) != 1 {
 		tb.Fatalf("the sessions are %+v, %v", heads, err)
 	}
-	x, err := opened.(agent.Scanner).Examine(tb.Context(), heads[0], repair.Options{})
+	x, err := opened.Examine(tb.Context(), heads[0], repair.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

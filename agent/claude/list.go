@@ -92,7 +92,7 @@ func (s *store) eachFolder(b *safedir.Buffer, yield func(all *safedir.Dir, folde
 	return nil
 }
 
-// CheckAccess implements [agent.AccessChecker]: it returns the error of the first folder of
+// CheckAccess implements [agent.Store]: it returns the error of the first folder of
 // transcripts that cannot be read.
 func (s *store) CheckAccess(bool) error {
 	var b safedir.Buffer
@@ -214,7 +214,7 @@ func (s *store) List(ctx context.Context) (heads []session.Head, err error) {
 	return heads, err
 }
 
-// SessionAt implements [agent.PathFinder].
+// SessionAt implements [agent.Store].
 func (s *store) SessionAt(_ context.Context, path string) (session.Head, error) {
 	folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
 	none := fmt.Errorf("%w: %s", agent.ErrNoSession, path)
@@ -376,7 +376,7 @@ func (t *titles) title() string {
 	return title
 }
 
-// Stamp implements [agent.Scanner].
+// Stamp implements [agent.Store].
 func (s *store) Stamp(_ context.Context, head session.Head) (session.Stamp, error) {
 	e, err := s.stat(head)
 	return stampOf(e), err
@@ -396,7 +396,7 @@ func appendEntry(b []byte, e safedir.Entry) []byte {
 	return b
 }
 
-// State implements [agent.Scanner].
+// State implements [agent.Store].
 func (s *store) State(ctx context.Context) (session.Stamp, error) {
 	sum, newest := sha256.New(), int64(0)
 	var b safedir.Buffer

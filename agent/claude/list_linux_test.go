@@ -111,7 +111,7 @@ func TestLongFolders(t *testing.T) {
 	}
 	for _, h := range heads {
 		allocated := testing.AllocsPerRun(1, func() { // it also runs once before it counts
-			if stamp, err := opened.(agent.Scanner).Stamp(t.Context(), h); err != nil || stamp == (session.Stamp{}) {
+			if stamp, err := opened.Stamp(t.Context(), h); err != nil || stamp == (session.Stamp{}) {
 				t.Errorf("Stamp(%s) = %v, %v", h.Project, stamp, err)
 			}
 		})

@@ -26,6 +26,8 @@ import (
 
 // A store is Claude Code's folder with its transcripts.
 type store struct {
+	agent.Base
+
 	lines     *linestore.Store
 	layout    *layout
 	warn      func(string)
@@ -35,15 +37,7 @@ type store struct {
 	most      int64 // the size in bytes of the largest transcript that is loaded
 }
 
-var (
-	_ agent.Store         = (*store)(nil)
-	_ agent.Scanner       = (*store)(nil)
-	_ agent.Forecaster    = (*store)(nil)
-	_ agent.Trimmer       = (*store)(nil)
-	_ agent.PathFinder    = (*store)(nil)
-	_ agent.LinkChecker   = (*store)(nil)
-	_ agent.AccessChecker = (*store)(nil)
-)
+var _ agent.Store = (*store)(nil)
 
 // ID implements [agent.Store].
 func (s *store) ID() change.StoreID { return s.lines.ID() }
@@ -53,7 +47,7 @@ func (s *store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 	return s.lines.Read(ctx, refs)
 }
 
-// CheckLinks implements [agent.LinkChecker].
+// CheckLinks implements [agent.Store].
 func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 	return s.lines.CheckLinks(ctx, refs)
 }
@@ -173,15 +167,6 @@ func (s *store) Records(_ context.Context, head session.Head) (all []session.Rec
 	return all, nil
 }
 
-// Held implements [agent.Scanner]. A diagnosis does not depend on open transcripts.
-func (s *store) Held(context.Context) (time.Time, error) { return time.Time{}, nil }
-
-// Settings implements [agent.Scanner].
-func (s *store) Settings() string { return "" }
-
-// HeadSettings implements [agent.Scanner].
-func (s *store) HeadSettings(session.Head) string { return "" }
-
 // shortCase is newCase for a scan: it does not keep the transcript's long texts in memory. It
 // returns no case for a transcript of the usual form, in which nothing is to be found.
 func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, safedir.Entry, error) {
@@ -219,7 +204,7 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 	return c, e, nil
 }
 
-// Examine implements [agent.Scanner].
+// Examine implements [agent.Store].
 func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	c, e, err := s.shortCase(head, o)
 	if err != nil {
@@ -258,16 +243,16 @@ func (s *store) examineLink(head session.Head, err error) (agent.Examination, er
 // forever is later than any prompt.
 var forever = time.UnixMilli(1 << 52)
 
-// Profile implements [agent.Forecaster].
+// Profile implements [agent.Store].
 func (s *store) Profile(version string) string { return transcript.ProfileOf(version).Version }
 
-// Verified implements [agent.Forecaster].
+// Verified implements [agent.Store].
 func (s *store) Verified(version string) bool { return transcript.Verified(version) }
 
-// Newer implements [agent.Forecaster].
+// Newer implements [agent.Store].
 func (s *store) Newer(version string) bool { return transcript.Newer(version) }
 
-// Forecast implements [agent.Forecaster]. It reads only.
+// Forecast implements [agent.Store]. It reads only.
 func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
 	c, _, err := s.newCase(head, o, repair.Texts{}, freshFor)
 	if err != nil {
@@ -283,7 +268,7 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 	return f, nil
 }
 
-// Trim implements [agent.Trimmer].
+// Trim implements [agent.Store].
 func (s *store) Trim(_ context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
 	e, err := s.load(head)
 	if err != nil {
@@ -292,7 +277,7 @@ func (s *store) Trim(_ context.Context, head session.Head, r repair.TrimRequest)
 	return diagnose.Trim(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
 }
 
-// Uncompact implements [agent.Trimmer].
+// Uncompact implements [agent.Store].
 func (s *store) Uncompact(_ context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
 	e, err := s.load(head)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"mend/session"
 )
 
-// Examine implements [agent.Scanner].
+// Examine implements [agent.Store].
 func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	if e := s.quickCheck(ctx, head, o); e.Lasts {
 		return e, nil
@@ -21,7 +21,7 @@ func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options
 	return s.diagnose(ctx, head, o)
 }
 
-// Settings implements [agent.Scanner].
+// Settings implements [agent.Store].
 func (s *store) Settings() string {
 	s.projects.Clear()
 	return "models " + s.models.reset()

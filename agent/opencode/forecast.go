@@ -10,16 +10,16 @@ import (
 	"mend/session"
 )
 
-// Profile implements [agent.Forecaster].
+// Profile implements [agent.Store].
 func (s *store) Profile(version string) string { return render.ProfileFor(version).Version }
 
-// Verified implements [agent.Forecaster].
+// Verified implements [agent.Store].
 func (s *store) Verified(version string) bool { return render.Verified(version) }
 
-// Newer implements [agent.Forecaster].
+// Newer implements [agent.Store].
 func (s *store) Newer(version string) bool { return render.Newer(version) }
 
-// Forecast implements [agent.Forecaster]. It reads only.
+// Forecast implements [agent.Store]. It reads only.
 func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, err := s.Load(ctx, head)
 	if err != nil {

@@ -30,13 +30,13 @@ func (Agent) Name() string { return "opencode" }
 // Classes implements [agent.Agent].
 func (Agent) Classes() []repair.Class { return diagnose.Classes() }
 
-// ExplainClass implements [agent.Explainer].
+// ExplainClass implements [agent.Agent].
 func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
 
-// ParseAPIError implements [agent.ErrorParser].
+// ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 
-// Explanations implements [agent.Explainer].
+// Explanations implements [agent.Agent].
 func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
 
 // Find implements [agent.Agent]. Databases come first: OpenCode reads its database if

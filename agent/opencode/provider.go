@@ -31,9 +31,7 @@ var chosenTargets = []struct {
 	{chat.Qwen, render.Target{Package: render.Compatible, Vendor: chat.Qwen}},
 }
 
-var _ agent.ProviderChooser = Agent{}
-
-// Providers implements [agent.ProviderChooser].
+// Providers implements [agent.Agent].
 func (Agent) Providers() (names []string) {
 	for _, c := range chosenTargets {
 		names = append(names, c.name)

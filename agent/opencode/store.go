@@ -57,19 +57,7 @@ type store struct {
 	projects sync.Map // results of projectOf, by folder, until the next Settings
 }
 
-var (
-	_ agent.Scanner       = (*store)(nil)
-	_ agent.Orphaner      = (*store)(nil)
-	_ agent.IDFinder      = (*store)(nil)
-	_ agent.Forecaster    = (*store)(nil)
-	_ agent.Stager        = (*store)(nil)
-	_ agent.RowDefaulter  = (*store)(nil)
-	_ agent.LinkChecker   = (*store)(nil)
-	_ agent.FileChecker   = (*store)(nil)
-	_ agent.AccessChecker = (*store)(nil)
-	_ agent.Migrated      = (*store)(nil)
-	_ agent.Trimmer       = (*store)(nil)
-)
+var _ agent.Store = (*store)(nil)
 
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
@@ -92,7 +80,12 @@ func (s *store) Records(ctx context.Context, head session.Head) ([]session.Recor
 	return all, nil
 }
 
-// SessionByID implements [agent.IDFinder]. A tree has to be listed: several projects can have
+// SessionAt implements [agent.Store]: no session is a file of its own.
+func (s *store) SessionAt(context.Context, string) (session.Head, error) {
+	return session.Head{}, agent.ErrNoSession
+}
+
+// SessionByID implements [agent.Store]. A tree has to be listed: several projects can have
 // the id.
 func (s *store) SessionByID(ctx context.Context, id string) (session.Head, error) {
 	db, ok := s.records.(*database.Store)
@@ -102,7 +95,7 @@ func (s *store) SessionByID(ctx context.Context, id string) (session.Head, error
 	return db.SessionByID(ctx, id)
 }
 
-// CheckLinks implements [agent.LinkChecker].
+// CheckLinks implements [agent.Store].
 func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 	if s.tree == nil {
 		return nil
@@ -110,7 +103,7 @@ func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 	return s.tree.CheckLinks(ctx, refs)
 }
 
-// CheckFile implements [agent.FileChecker].
+// CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context) error {
 	db, ok := s.records.(*database.Store)
 	if !ok {
@@ -119,7 +112,7 @@ func (s *store) CheckFile(ctx context.Context) error {
 	return db.CheckFile(ctx)
 }
 
-// CheckAccess implements [agent.AccessChecker].
+// CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(inUse bool) error {
 	db, ok := s.records.(*database.Store)
 	if !ok || !inUse {
@@ -131,7 +124,7 @@ func (s *store) CheckAccess(inUse bool) error {
 	return nil
 }
 
-// DefaultRow implements [agent.RowDefaulter].
+// DefaultRow implements [agent.Store].
 func (s *store) DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error) {
 	db, ok := s.records.(*database.Store)
 	if !ok {
@@ -190,7 +183,7 @@ func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (
 	return diagnose.New(loaded, r, e), nil
 }
 
-// Trim implements [agent.Trimmer].
+// Trim implements [agent.Store].
 func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
 	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
@@ -199,7 +192,7 @@ func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimReques
 	return diagnose.Trim(loaded, r, e)
 }
 
-// Uncompact implements [agent.Trimmer].
+// Uncompact implements [agent.Store].
 func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
 	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
@@ -208,7 +201,7 @@ func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.Uncom
 	return diagnose.Uncompact(loaded, r, e)
 }
 
-// HeadSettings implements [agent.Scanner]: it identifies the settings of the project, and
+// HeadSettings implements [agent.Store]: it identifies the settings of the project, and
 // whether its folder exists. In a tree it identifies the project of the folder, and all records
 // of the session.
 func (s *store) HeadSettings(head session.Head) string {
@@ -233,7 +226,7 @@ func missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Abandoned implements [agent.Stager].
+// Abandoned implements [agent.Store].
 func (s *store) Abandoned(journal string) ([]string, error) {
 	if s.tree == nil {
 		return nil, nil
@@ -241,7 +234,7 @@ func (s *store) Abandoned(journal string) ([]string, error) {
 	return s.tree.Abandoned(journal)
 }
 
-// Former implements [agent.Migrated].
+// Former implements [agent.Store].
 func (s *store) Former() string {
 	root := s.ID().Root
 	tree := filepath.Join(filepath.Dir(root), "storage")

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
-	"mend/agent"
 	"mend/config"
 	"mend/repair"
 	"mend/session"
@@ -108,11 +107,7 @@ func (a *app) topics() []topicJSON {
 func (a *app) ruleTopics() []topicJSON {
 	var all []topicJSON
 	for _, ag := range a.opt.Agents {
-		x, ok := ag.(agent.Explainer)
-		if !ok {
-			continue
-		}
-		for _, e := range x.Explanations() {
+		for _, e := range ag.Explanations() {
 			kind := kindFinding
 			if e.Provider != "" {
 				kind = kindRule
@@ -149,10 +144,8 @@ func (a *app) classTopics(rules []topicJSON) []topicJSON {
 // explainClass returns the explanation of the first agent that knows the class.
 func (a *app) explainClass(c repair.Class) repair.Explanation {
 	for _, ag := range a.opt.Agents {
-		if x, ok := ag.(agent.Explainer); ok {
-			if e := x.ExplainClass(c); e.Meaning != "" {
-				return e
-			}
+		if e := ag.ExplainClass(c); e.Meaning != "" {
+			return e
 		}
 	}
 	return repair.ExplainClass(c)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mend/agent"
 )
 
 // An onOff is the value of a flag that is on, off, or not set (nil).
@@ -29,9 +28,7 @@ type providerChoice struct{ target *string }
 // providerNames returns the names that some agent knows.
 func providerNames() (names []string) {
 	for _, g := range agents {
-		if c, ok := g.(agent.ProviderChooser); ok {
-			names = append(names, c.Providers()...)
-		}
+		names = append(names, g.Providers()...)
 	}
 	return names
 }

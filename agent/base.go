@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+// A Base is embedded in a [Store]. It answers for what the store does not have: that there is none,
+// or [errors.ErrUnsupported].
+type Base struct{}
+
+// SessionAt returns [ErrNoSession].
+func (Base) SessionAt(context.Context, string) (session.Head, error) {
+	return session.Head{}, ErrNoSession
+}
+
+// SessionByID implements [Store].
+func (Base) SessionByID(context.Context, string) (session.Head, error) {
+	return session.Head{}, errors.ErrUnsupported
+}
+
+// Orphans implements [Store].
+func (Base) Orphans(context.Context) ([]session.Ref, error) { return nil, nil }
+
+// Former implements [Store].
+func (Base) Former() string { return "" }
+
+// Stamp returns the zero stamp: every scan reads the session.
+func (Base) Stamp(context.Context, session.Head) (session.Stamp, error) { return session.Stamp{}, nil }
+
+// State returns the zero stamp: every scan lists the sessions.
+func (Base) State(context.Context) (session.Stamp, error) { return session.Stamp{}, nil }
+
+// Held returns the zero time.
+func (Base) Held(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+// Examine leaves the diagnosis to the engine.
+func (Base) Examine(context.Context, session.Head, repair.Options) (Examination, error) {
+	return Examination{}, errors.ErrUnsupported
+}
+
+// Settings implements [Store].
+func (Base) Settings() string { return "" }
+
+// HeadSettings implements [Store].
+func (Base) HeadSettings(session.Head) string { return "" }
+
+// Profile returns the version itself.
+func (Base) Profile(version string) string { return version }
+
+// Verified implements [Store].
+func (Base) Verified(string) bool { return false }
+
+// Newer implements [Store].
+func (Base) Newer(string) bool { return false }
+
+// Forecast implements [Store].
+func (Base) Forecast(context.Context, session.Head, repair.Options) (Forecast, error) {
+	return Forecast{}, errors.ErrUnsupported
+}
+
+// Trim implements [Store].
+func (Base) Trim(context.Context, session.Head, repair.TrimRequest) (repair.Trimmed, error) {
+	return repair.Trimmed{}, errors.ErrUnsupported
+}
+
+// Uncompact implements [Store].
+func (Base) Uncompact(context.Context, session.Head, repair.UncompactRequest) (repair.Uncompacted, error) {
+	return repair.Uncompacted{}, errors.ErrUnsupported
+}
+
+// CheckFile implements [Store].
+func (Base) CheckFile(context.Context) error { return nil }
+
+// CheckAccess implements [Store].
+func (Base) CheckAccess(bool) error { return nil }
+
+// CheckLinks implements [Store].
+func (Base) CheckLinks(context.Context, []session.Ref) error { return nil }
+
+// Abandoned implements [Store].
+func (Base) Abandoned(string) ([]string, error) { return nil, nil }
+
+// DefaultRow implements [Store].
+func (Base) DefaultRow(context.Context, session.Kind) (session.Record, error) {
+	return session.Record{}, nil
+}
+
+// A BaseAgent is embedded in an [Agent]. It answers for what the agent does not have: that there is
+// none.
+type BaseAgent struct{}
+
+// ParseAPIError recognises no error.
+func (BaseAgent) ParseAPIError([]byte) request.APIError { return request.APIError{} }
+
+// Explanations implements [Agent].
+func (BaseAgent) Explanations() []repair.Explanation { return nil }
+
+// ExplainClass knows no class.
+func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation {
+	return repair.Explanation{Code: string(c)}
+}
+
+// Providers implements [Agent].
+func (BaseAgent) Providers() []string { return nil }
