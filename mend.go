@@ -37,8 +37,11 @@ type Options struct {
 	// for what the session shows.
 	Thinking *bool
 	// Provider is the API that is asked next, as its agent names it; "" for what the agent
-	// will ask, and all to judge sessions by the other ones too.
+	// will ask.
 	Provider string
+	// AllSettings judges other versions of the agent and switched thinking, too; see
+	// [repair.Options].
+	AllSettings bool
 
 	// Now returns the time, which says whether a session is busy and dates entries; nil
 	// for the system's clock.
@@ -199,7 +202,7 @@ func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.lis
 
 // repairOptions returns the options of a diagnosis.
 func (c *Client) repairOptions() repair.Options {
-	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider}
+	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
 }
 
 // withOptions returns the request with the options of the client, except that it keeps a

@@ -83,6 +83,9 @@ func (c *Client) scanSettings() string {
 	if c.opt.Provider != "" {
 		settings += ", provider " + c.opt.Provider
 	}
+	if c.opt.AllSettings {
+		settings += ", all settings"
+	}
 	return settings + ", " + c.store.Settings()
 }
 

@@ -51,8 +51,12 @@ type Options struct {
 	Model request.Model
 
 	// Provider is the name of the API that is asked, as the agent names it; "" for what the
-	// agent will ask, and all to judge by the other ones too.
+	// agent will ask.
 	Provider string
+
+	// AllSettings says that what is wrong in another version of the agent, or with thinking switched,
+	// is a latent finding.
+	AllSettings bool
 }
 
 // Typed returns when the next prompt is typed; the zero time if that is not known.

@@ -34,7 +34,7 @@ var severityExplanations = map[Severity]Explanation{
 		Fix:     "mend repair fixes it.",
 	},
 	Latent: {
-		Meaning: "Works now, but would fail with another version of the agent or with thinking switched on or off; or it shows as still running. A turn that ended within a tool loop is not latent, though until the next answer no provider accepts that thinking is switched in it: `mend scan --thinking off` shows it.",
+		Meaning: "Works now, but shows as still running, or may fail later. `mend scan --latent` also lists what another version of the agent, or thinking switched on or off, would make unusable. A turn that ended within a tool loop is not latent, though until the next answer no provider accepts that thinking is switched in it: `mend scan --thinking off` shows it.",
 		Fix:     "mend repair --latent fixes it.",
 	},
 	Note: {

@@ -90,10 +90,6 @@ type Findings struct {
 	// setting by another one, such as a failure of the agent before it sends a request. A
 	// fix does not cause what it uncovers.
 	Hides func(setting int, code string) bool
-	// Elsewhere, if not nil, returns for which other use of the session a setting stands, such
-	// as with another provider; "" if the setting always counts. A fix that breaks only these
-	// is made if a broken session has no other.
-	Elsewhere func(setting int) string
 	// Once, if not nil, reports whether a message with several findings with the code is
 	// no worse than one with a single one.
 	Once func(code string) bool
@@ -178,14 +174,6 @@ func (fs *Findings) All() []Finding { return fs.list }
 
 // hides reports whether a finding at p may have been hidden.
 func (fs *Findings) hides(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
-
-// elsewhere returns for which other use of the session the setting stands, "" for none.
-func (fs *Findings) elsewhere(setting int) string {
-	if fs.Elsewhere == nil {
-		return ""
-	}
-	return fs.Elsewhere(setting)
-}
 
 // Has reports whether there is a finding with the same code at the same record.
 func (fs *Findings) Has(f Finding) bool { return fs.has(f.key()) }

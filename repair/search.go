@@ -3,7 +3,6 @@ package repair
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -113,13 +112,11 @@ type trial struct {
 type attempt struct {
 	fix       Fix
 	together  bool
-	elsewhere bool // what it breaks in settings of [Findings.Elsewhere] is accepted
 }
 
 // attempts returns the attempts for these fixes. Of fixes with the same loss each is
-// tried alone before one is tried together with others. The last ones are those that break
-// another use of the session, alone and only if the finding is broken.
-func attempts(fixes []Fix, broken bool) (all []attempt) {
+// tried alone before one is tried together with others.
+func attempts(fixes []Fix) (all []attempt) {
 	for i, x := range fixes {
 		all = append(all, attempt{fix: x})
 		alike := func(y Fix) bool { return y.Loses == x.Loses }
@@ -130,11 +127,6 @@ func attempts(fixes []Fix, broken bool) (all []attempt) {
 			if alike(y) {
 				all = append(all, attempt{fix: y, together: true})
 			}
-		}
-	}
-	if broken {
-		for _, x := range fixes {
-			all = append(all, attempt{fix: x, elsewhere: true})
 		}
 	}
 	return all
@@ -191,9 +183,6 @@ func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, afte
 	for len(trials) > 0 {
 		after = d.Case()
 		news := s.newPlacesIn(trials, after.Findings().counts)
-		if trials[0].elsewhere {
-			news = s.acceptElsewhere(trials[0], news)
-		}
 		if len(trials) > 1 && trials[0].fix.Whole {
 			return s.judgeIndependent(trials, news, after)
 		}
@@ -224,23 +213,6 @@ func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, afte
 		trials, bad = good, append(bad, failed...)
 	}
 	return nil, bad, after
-}
-
-// acceptElsewhere returns the new places without those that only another use of the session
-// has. The fix names that.
-func (s *search) acceptElsewhere(tr *trial, news []place) (others []place) {
-	var names []string
-	for _, p := range news {
-		if name := s.findings.elsewhere(p.setting); name == "" {
-			others = append(others, p)
-		} else if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if slices.Sort(names); len(names) > 0 {
-		tr.fix.Text = join(tr.fix.Text, fmt.Sprintf("Another provider (%s) would then refuse the session.", strings.Join(names, ", ")))
-	}
-	return others
 }
 
 // judgeIndependent is [search.dropFailing] for trials that move or remove messages, and
@@ -292,7 +264,7 @@ func (s *search) apply(d Draft) (trials []*trial) {
 			tr, x := &trial{Finding: f, attempt: a}, a.fix
 			whole := len(trials) > 0 && (x.Whole || trials[0].fix.Whole)
 			many := len(trials) > 0 && tr.independent() && trials[0].independent()
-			if whole && !many || begun && !x.Alike || len(trials) > 0 && (a.together != trials[0].together || a.elsewhere || trials[0].elsewhere) {
+			if whole && !many || begun && !x.Alike || len(trials) > 0 && a.together != trials[0].together {
 				break // it is tried in a later round
 			}
 			var err error
@@ -340,7 +312,7 @@ func (s *search) next(d Draft, f Finding, isFirst bool) (attempt, bool) {
 	if isFirst {
 		s.first = foundFixes{s.c, f.key(), fixes}
 	}
-	all := attempts(fixes, f.Severity == Broken && s.findings.Elsewhere != nil)
+	all := attempts(fixes)
 	if n := s.tried[f.key()]; n < len(all) {
 		return all[n], true
 	}
@@ -369,7 +341,7 @@ func (s *search) refuse(f Finding, r *RefusalError) {
 // hasAlternative reports whether the next attempt loses no more and is tried alone: it
 // comes before this fix is tried together with others.
 func (s *search) hasAlternative(tr *trial) bool {
-	all := attempts(s.fixes(*tr.Finding, nil), false)
+	all := attempts(s.fixes(*tr.Finding, nil))
 	n := s.tried[tr.key()] + 1
 	return n < len(all) && !all[n].together
 }

@@ -32,7 +32,7 @@ func (s *store) Settings() string {
 func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Options) agent.Examination {
 	now := o.Typed()
 	q := diagnose.QuickCheck{Now: now, Target: s.models.at(head.Directory).targetAs(o.Provider, "")}
-	if o.Provider == diagnose.AllProviders {
+	if o.AllSettings {
 		return agent.Examination{}
 	}
 	var m record.Memory

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mend/agent"
-	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/jsonedit"
@@ -36,7 +35,7 @@ func (Agent) Providers() (names []string) {
 	for _, c := range chosenTargets {
 		names = append(names, c.name)
 	}
-	return append(names, diagnose.AllProviders)
+	return names
 }
 
 // nextAgent returns the name of the agent that the next prompt most likely has: that of the

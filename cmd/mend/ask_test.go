@@ -74,7 +74,7 @@ func TestAskEach(t *testing.T) {
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
 		got, out, errs := ts.asking(c.in, 0, "repair")
-		if simulated := strings.Contains(out, "Simulated for"); simulated != (c.repaired > 0) {
+		if simulated := strings.Contains(out, "Checked with"); simulated != (c.repaired > 0) {
 			t.Errorf("answers %q: the simulation of what was repaired is shown: %t\n%s", c.in, simulated, out)
 		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
@@ -109,7 +109,7 @@ func TestAskAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, out, errs := ts.asking(c.in, 0, "repair", ts.session)
-		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || strings.Contains(out, "Simulated for") != c.proved {
+		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || strings.Contains(out, "Checked with") != c.proved {
 			t.Errorf("answers %q: exit code %d, want %d, with %d repairs\n%s%s", c.in, got, c.want, c.repaired, out, errs)
 		}
 	}

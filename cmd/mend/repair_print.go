@@ -282,21 +282,20 @@ func (r *repairRun) printVerdict() {
 	}
 }
 
-// provenText says what the simulation of the repaired sessions showed in every setting, "" if
-// nothing was simulated.
+// provenText says in which settings the repaired sessions were checked, "" for none.
 func provenText(ps []proposal) string {
-	var versions []string
-	broken := map[string][]string{} // by version and thinking
-	key := func(version string, thinking bool) string { return version + " " + onOrOff(thinking) }
+	var versions, failed []string
+	switched := false
 	for _, p := range ps {
 		for _, q := range p.result.Proof {
 			if !slices.Contains(versions, q.Version) {
 				versions = append(versions, q.Version)
 			}
-			k := key(q.Version, q.Thinking)
-			for _, rule := range q.Rules {
-				if !slices.Contains(broken[k], rule) {
-					broken[k] = append(broken[k], rule)
+			switched = switched || q.Thinking != p.result.Proof[0].Thinking
+			if len(q.Rules) > 0 {
+				text := fmt.Sprintf("with %s and thinking %s it breaks %s", q.Version, onOrOff(q.Thinking), strings.Join(q.Rules, ", "))
+				if !slices.Contains(failed, text) {
+					failed = append(failed, text)
 				}
 			}
 		}
@@ -304,27 +303,14 @@ func provenText(ps []proposal) string {
 	if len(versions) == 0 {
 		return ""
 	}
-	var whole, failed []string
-	for _, on := range []bool{true, false} {
-		var fine []string
-		for _, v := range versions {
-			if rules := broken[key(v, on)]; len(rules) > 0 {
-				failed = append(failed, fmt.Sprintf("with %s and thinking %s %s", v, onOrOff(on), strings.Join(rules, ", ")))
-			} else {
-				fine = append(fine, v)
-			}
-		}
-		if len(fine) > 0 {
-			whole = append(whole, fmt.Sprintf("OpenCode %s, thinking %s", enumerate(fine), onOrOff(on)))
-		}
+	text := "Checked with OpenCode " + enumerate(versions)
+	if switched {
+		text += ", thinking on and off"
 	}
-	switch {
-	case len(failed) == 0:
-		return fmt.Sprintf("Simulated for OpenCode %s, thinking on and off: no rule broken.", enumerate(versions))
-	case len(whole) == 0:
-		return fmt.Sprintf("Simulated: it breaks %s.", strings.Join(failed, "; "))
+	if len(failed) > 0 {
+		return text + ": " + strings.Join(failed, "; ") + "."
 	}
-	return fmt.Sprintf("Simulated for %s: no rule broken. Only in other settings: %s.", strings.Join(whole, ", and "), strings.Join(failed, "; "))
+	return text + ": no rule broken."
 }
 
 // enumerate joins words as in "a, b and c".

@@ -34,8 +34,8 @@ does so for all. A session is named by its id, by its title or a part of it, by 
 of this folder) or by @ (newest of all).
 
   broken  unusable now: the provider refuses it, or the agent crashes on it
-  latent  works now, but would fail with another version or with thinking switched;
-          or shows as still running
+  latent  works now, but shows as still running, or may fail later; with --latent also
+          what another version, or thinking switched on or off, would make unusable
   note    harmless
 
 Scan writes nothing to the store. It exits with 1 if a session is broken.
@@ -59,6 +59,7 @@ marked.`,
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
 	a.thinkingFlag(fl)
 	a.providerFlag(fl)
+	fl.BoolVar(&a.opt.AllSettings, "latent", false, "also judge other versions of the agent, and thinking switched on or off")
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")

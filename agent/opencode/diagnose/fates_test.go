@@ -139,7 +139,7 @@ func TestFates(t *testing.T) {
 		}
 		env := Environment{Target: capturedTarget}
 		var line strings.Builder
-		line.WriteString(codes(Diagnose(s, repair.Options{}, env).Found))
+		line.WriteString(codes(Diagnose(s, repair.Options{AllSettings: true}, env).Found))
 		for _, latent := range [...]bool{false, true} {
 			r := repair.Request{Latent: latent}
 			plan, err := repair.Plan(s.ID, New(s, r, env), r)
@@ -148,7 +148,7 @@ func TestFates(t *testing.T) {
 			}
 			if len(plan.Plan.Ops) > 0 {
 				after := plan.After.(*simulation).s
-				fmt.Fprintf(&line, " | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{}, env).Found))
+				fmt.Fprintf(&line, " | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{AllSettings: true}, env).Found))
 			}
 		}
 		fmt.Fprintf(&out, "%s: %s\n", c.Name, line.String())

@@ -20,15 +20,15 @@ type fault = repair.Finding
 type setting struct {
 	profile  render.Profile
 	thinking bool
-	other    string // the provider to which the session is switched; "" for its own
 }
 
 // own is the number of the setting that the session is diagnosed for. Findings in
 // records have it, too.
 const own = repair.InUse
 
-// Findings implements [repair.Case]. It checks the requests of all settings, and runs
-// the rules on the records.
+// Findings implements [repair.Case]. It checks the request in the setting in use, and runs the
+// rules on the records. If something is wrong, a fix has to hold in the other settings, too, so what
+// is wrong there is counted.
 //
 // It releases the requests, which may be larger than the session and are seldom used
 // again, and of a large session all that was read of it to make them.
@@ -45,11 +45,9 @@ func (c *simulation) Findings() *repair.Findings {
 }
 
 func (c *simulation) findAll() *repair.Findings {
-	c.broken = map[setting][]string{}
 	dead := map[int]bool{} // settings in which the agent fails before it sends a request
 	v := &repair.Findings{
 		Hides:     func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
-		Elsewhere: func(setting int) string { return c.settings[setting].other },
 		Once:      func(code string) bool { return code == render.FailureScreen },
 	}
 	if c.lacksFolder() { // what else is stored is not known
@@ -61,8 +59,8 @@ func (c *simulation) findAll() *repair.Findings {
 	dead[own] = c.simulate(v, own)
 	c.runRules(v, false)
 	c.loopIDs() // while there is the request that it needs
-	for i := own + 1; i < len(c.settings); i++ {
-		if c.settings[i].other == "" || c.comparesOthers(v) {
+	if c.isDraft || c.judgesAll() || len(v.All()) > 0 || len(c.screenFailures()) > 0 {
+		for i := own + 1; i < len(c.settings); i++ {
 			dead[i] = c.simulate(v, i)
 		}
 	}
@@ -100,9 +98,7 @@ func (c *simulation) runRule(v *repair.Findings, r *Rule) {
 // it sends a request.
 func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 	set := c.settings[i]
-	violations := c.violations(set)
-	c.broken[set] = rulesOf(violations)
-	for _, w := range violations {
+	for _, w := range c.violations(set) {
 		if set.thinking != c.settings[own].thinking && isLoopRule(w.Rule) {
 			continue
 		}
@@ -111,13 +107,9 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 			severity = c.severity(w)
 		}
 		f := fault{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity}
-		switch {
-		case set.other == "":
+		if i == own || c.judgesAll() {
 			c.addFault(v, i, f)
-		case c.request.Provider == AllProviders && isRule(w.Rule):
-			f.Text = set.other + ": " + f.Text
-			c.addFault(v, i, f)
-		default:
+		} else {
 			v.Count(i, f.Code, f.Ref.Message)
 		}
 	}

@@ -22,8 +22,9 @@ type Options struct {
 	Folder     func(path string) string
 }
 
+// repair returns the options, for all settings: these tests look at each.
 func (o Options) repair() repair.Options {
-	return repair.Options{Now: o.Now, WrongClock: o.WrongClock, Version: o.Version, Thinking: o.Thinking}
+	return repair.Options{Now: o.Now, WrongClock: o.WrongClock, Version: o.Version, Thinking: o.Thinking, AllSettings: true}
 }
 
 func (o Options) environment() Environment {

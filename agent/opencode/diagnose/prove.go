@@ -15,14 +15,21 @@ func (c *simulation) Prove() (all []repair.Proof) {
 	if c.env.Foreign {
 		return nil
 	}
-	for _, version := range render.ComparedVersions() {
-		for _, thinking := range [...]bool{true, false} {
-			p := repair.Proof{Version: version, Thinking: thinking}
-			p.Rules = c.brokenRules(setting{profile: render.ProfileFor(version), thinking: thinking})
-			all = append(all, p)
-		}
+	for _, set := range c.settings {
+		all = append(all, repair.Proof{Version: c.versionOf(set), Thinking: set.thinking, Rules: rulesOf(c.violations(set))})
 	}
 	return all
+}
+
+// versionOf returns the version that stands for a setting.
+func (c *simulation) versionOf(set setting) string {
+	switch {
+	case c.request.Version != "" && set.profile == c.settings[own].profile:
+		return c.request.Version
+	case set.profile == render.ProfileFor(""):
+		return render.NewestVerified
+	}
+	return set.profile.Version
 }
 
 // UnknownProvider implements [repair.Prover].
@@ -34,17 +41,7 @@ func (c *simulation) UnknownProvider() string {
 	return q.Target.Package
 }
 
-// brokenRules returns the codes of the rules that the session breaks in the setting, each
-// once.
-func (c *simulation) brokenRules(set setting) []string {
-	c.Findings() // which simulates most settings
-	rules, ok := c.broken[set]
-	if !ok {
-		rules = rulesOf(c.violations(set))
-	}
-	return rules
-}
-
+// rulesOf returns the codes of the rules that are broken, each once.
 func rulesOf(vs []request.Violation) (rules []string) {
 	for _, v := range vs {
 		if !slices.Contains(rules, v.Rule) {

@@ -44,9 +44,7 @@ type simulation struct {
 
 	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
 
-	isDraft bool // it has edits, which must not harm the session with other providers
-
-	broken map[setting][]string // see [simulation.brokenRules]
+	isDraft bool // it has edits, which must not harm the session in other settings
 
 	locked *bool // see [simulation.hasLocked]
 
@@ -105,7 +103,7 @@ type Diagnosis struct {
 // no requests if the quick check finds the session healthy.
 func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 	q := newQuickCheck(s, o.Typed(), e.Target)
-	if o.Provider != AllProviders && q != nil && q.Decides(o.Model) {
+	if !o.AllSettings && q != nil && q.Decides(o.Model) {
 		if found, ok := FindFolder(s, o, e); ok {
 			m, t := q.Asked()
 			return Diagnosis{found, m, t}
@@ -227,9 +225,6 @@ func (c *simulation) render(set setting) render.Request {
 	}
 	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
 	s.Model = c.request.Model
-	if set.other != "" {
-		s.Model, s.Target = set.otherModel(), set.otherTarget
-	}
 	if c.view().IsLarge() {
 		c.requests = nil
 	}
@@ -244,9 +239,9 @@ func (c *simulation) violations(set setting) []request.Violation {
 	return c.view().Check(ProviderOf(r), r, set.thinking)
 }
 
-// settingsFor returns all ways in which the session may be sent: that of the options
-// first, then every profile with thinking on and off, unless another program reads it, and
-// last to the other providers.
+// settingsFor returns the setting in use, and then those in which a fix has to hold, too: with
+// thinking switched, and in the newest version. With [repair.Options].AllSettings these are all
+// versions. Another program that reads the store has no versions.
 func (c *simulation) settingsFor(s *record.Session) []setting {
 	use := setting{profile: render.ProfileFor(c.request.Version), thinking: Thinks(s)}
 	if c.request.Thinking != nil {
@@ -256,16 +251,23 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 	if c.env.Foreign {
 		return all
 	}
-	api := c.render(use).API
-	for _, p := range slices.Backward(render.Profiles()) {
-		for _, thinking := range [...]bool{true, false} {
-			if set := (setting{profile: p, thinking: thinking}); set != use && (thinking == use.thinking || api == render.Anthropic) {
+	profiles := []render.Profile{use.profile, render.ProfileFor("")}
+	if c.judgesAll() {
+		profiles = append(profiles, render.Profiles()...)
+	}
+	switches := c.render(use).API == render.Anthropic
+	for _, p := range profiles {
+		for _, thinking := range [...]bool{use.thinking, !use.thinking} {
+			if set := (setting{p, thinking}); !slices.Contains(all, set) && (thinking == use.thinking || switches) {
 				all = append(all, set)
 			}
 		}
 	}
-	return append(all, otherSettings(use, api)...)
+	return all
 }
+
+// judgesAll reports whether what is wrong in another setting is a finding.
+func (c *simulation) judgesAll() bool { return c.request.AllSettings || c.request.Latent }
 
 // Thinks reports whether the next request most likely asks the model to think: an
 // answer of the model that wrote the newest one has thinking. A model that may think

@@ -74,10 +74,6 @@ func Profiles() []Profile {
 	return []Profile{v1085, v1111, v1153, v1165, v121, v1220, v132, v11434, v11441, v11448, v1150, v1170, v11815, v11826}
 }
 
-// ComparedVersions returns the versions whose requests are compared with those of the real
-// program by the tests, ascending.
-func ComparedVersions() []string { return []string{"1.1.53", "1.2.27", "1.18.33"} }
-
 // ProfileFor returns the profile for a version: that of the highest version that is not
 // above it. For "" and for what is no version it returns the newest profile, for a version
 // below all profiles the oldest.
@@ -95,8 +91,8 @@ func ProfileFor(version string) Profile {
 	return all[0]
 }
 
-// newestVerified is the newest version that was observed. Its profile is the last one.
-const newestVerified = "1.18.34"
+// NewestVerified is the newest version that was observed. Its profile is the last one.
+const NewestVerified = "1.18.34"
 
 // Verified reports whether the version lies between the oldest and the newest one that
 // were observed.
@@ -110,7 +106,7 @@ func Verified(version string) bool {
 // requests than its profile says.
 func Newer(version string) bool {
 	v, ok := parseVersion(version)
-	newest, _ := parseVersion(newestVerified)
+	newest, _ := parseVersion(NewestVerified)
 	return ok && slices.Compare(v, newest) > 0
 }
 

@@ -1,0 +1,38 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/repair"
+)
+
+// A scan judges the setting in use. What another version would refuse is a finding only if that is
+// asked for, and a fix holds in the newest version and with thinking switched, too.
+func TestOneSetting(t *testing.T) {
+	emptied := func() *simulation {
+		s := build(user(hi), answer(stepStart, thinking, `"type":"text","text":""`), user(hi))
+		return newSimulation(s, repair.Request{Options: repair.Options{Now: now, Version: "1.18.33"}}, Environment{})
+	}
+	one := emptied()
+	if len(one.settings) != 2 || one.settings[own].profile != render.ProfileFor("1.18.33") || one.settings[1].thinking == one.settings[own].thinking {
+		t.Errorf("the settings of the newest version are %d, want two with thinking on and off", len(one.settings))
+	}
+	one.request.Version = "1.1.53"
+	if all := one.settingsFor(one.s); len(all) != 4 {
+		t.Errorf("the settings of an older version are %d, want four", len(all))
+	}
+	one.request.AllSettings = true
+	if all := one.settingsFor(one.s); len(all) != 2*len(render.Profiles()) {
+		t.Errorf("all settings are %d, want %d", len(all), 2*len(render.Profiles()))
+	}
+	alone := build(user(hi), answer(stepStart, `"type":"text","text":""`))
+	for _, latent := range []bool{false, true} {
+		o := repair.Options{Now: now, Version: "1.1.53", AllSettings: latent}
+		found := Diagnose(alone, o, Environment{}).Found
+		if has := slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == "R6" && d.Severity == repair.Latent }); has != latent {
+			t.Errorf("with all settings %t, R6 of another version is reported: %t: %s", latent, has, summary(found))
+		}
+	}
+}
