@@ -15,7 +15,6 @@ import (
 	"mend/internal/userdir"
 	"mend/journal"
 	"mend/repair"
-	"mend/scancache"
 	"mend/session"
 	"mend/txn"
 )
@@ -71,7 +70,7 @@ type Client struct {
 	clock func() time.Time // the system's, for the age of a stamp
 
 	listed *lastList
-	lists  *scancache.Scan // lists sessions and orphans; nil to ask the store, see [Client.Cached]
+	pass   *pass // of [Client.Cached]; nil for a new one with each scan
 }
 
 // listed is what the list of sessions shows about the store and the machine.
@@ -153,9 +152,9 @@ func (c *Client) Store() change.StoreID {
 // of them are dated in the future, the machine's clock is probably wrong: the client notes
 // that once, and from then on no message counts as dated in the future.
 func (c *Client) Sessions(ctx context.Context) ([]session.Head, error) {
-	list := scanStore{c.store}.List
-	if c.lists != nil {
-		list = c.lists.List
+	list := c.list
+	if c.pass != nil {
+		list = c.pass.list
 	}
 	heads, err := list(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ func (o *Orphaned) Records() []session.Ref {
 // Orphans lists the orphans by session. It reads only. The error wraps [ErrHidden] if
 // something that they may belong to cannot be read.
 func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
-	list := scanStore{c.store}.Orphans
-	if c.lists != nil {
-		list = c.lists.Orphans
+	list := c.store.Orphans
+	if c.pass != nil {
+		list = c.pass.listOrphans
 	}
 	refs, err := list(ctx)
 	if err != nil {

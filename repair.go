@@ -139,7 +139,7 @@ func (c *Client) notBroken(ctx context.Context, head session.Head, r repair.Requ
 	if err != nil {
 		return nil, false
 	}
-	c.store.Settings() // they may have changed since the last session
+	c.store.Refresh() // they may have changed since the last session
 	e, err := c.diagnose(ctx, head, c.withOptions(r).Options)
 	ok = err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 	return e.Diagnoses, ok

@@ -62,25 +62,25 @@ func (c *Client) Scan(ctx context.Context, heads []session.Head) iter.Seq[Findin
 
 // ScanAll is Scan for heads that are all sessions of the store. It also keeps the
 // summary for [Client.LastScan], and a client made by [Client.Cached] lists the
-// orphans meanwhile for the next [Client.Orphans].
+// orphans meanwhile for [Client.Orphans].
 func (c *Client) ScanAll(ctx context.Context, heads []session.Head) iter.Seq[Finding] {
 	return c.scan(ctx, heads, true)
 }
 
 func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		s, meanwhile := c.lists, func(context.Context) {}
+		p, meanwhile := c.pass, func(context.Context) {}
 		switch {
-		case s == nil:
-			s = c.newScan()
+		case p == nil:
+			p = c.newPass()
 		case whole:
-			meanwhile = s.FindOrphans
+			meanwhile = func(ctx context.Context) { _, _ = p.listOrphans(ctx) } // Orphans returns the error
 		}
-		s.Start(ctx, c.scanSettings())
+		p.start()
 		var summary Summary
 		stopped := false
-		for e := range c.examineAll(ctx, s, heads, meanwhile) {
-			s.Add(e.Session, e.result)
+		for e := range c.examineAll(ctx, p, heads, meanwhile) {
+			p.add(e.Session, e.result)
 			summary.Add(e.Session, e.Severity(), e.Fixable(), e.Busy, e.Err)
 			if stopped = !yield(e.Finding); stopped {
 				break
@@ -88,10 +88,10 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 		}
 		switch finished := !stopped && ctx.Err() == nil; {
 		case finished && whole:
-			summary.Time, summary.Damage = c.opt.Now(), s.Damage()
-			s.Save(ctx, true, &summary)
+			summary.Time, summary.Damage = c.opt.Now(), p.knownDamage()
+			p.save(ctx, true, &summary)
 		default:
-			s.Save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
+			p.save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
 		}
 	}
 }
@@ -104,16 +104,10 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {
 		return nil
 	}
-	if c.lists == nil {
+	if c.pass == nil {
 		return c.store.CheckFile(ctx)
 	}
-	return c.lists.CheckFile(func() (damage string, err error) {
-		err = c.store.CheckFile(ctx)
-		if d, ok := errors.AsType[*change.DamagedError](err); ok {
-			damage = d.Error()
-		}
-		return damage, err
-	})
+	return c.pass.checkFile(func() error { return c.store.CheckFile(ctx) })
 }
 
 // CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the
@@ -131,15 +125,15 @@ func (c *Client) CheckAccess() error {
 // not changed since an earlier scan it reads only the stamp.
 func (c *Client) Broken(ctx context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis] {
 	return func(yield func(session.Head, []repair.Diagnosis) bool) {
-		s := c.newScan()
-		s.Start(ctx, c.scanSettings())
-		defer s.Save(ctx, false, nil)
+		p := c.newPass()
+		p.start()
+		defer p.save(ctx, false, nil)
 		for _, head := range heads {
-			e := c.examine(ctx, s, head)
+			e := c.examine(ctx, p, head)
 			if ctx.Err() != nil {
 				return
 			}
-			s.Add(head, e.result)
+			p.add(head, e.result)
 			broken := slices.DeleteFunc(slices.Clone(e.Diagnoses), func(d repair.Diagnosis) bool { return d.Severity != repair.Broken })
 			if len(broken) > 0 && !yield(head, broken) {
 				return
@@ -161,10 +155,10 @@ type examined struct {
 
 // examineAll yields what is found in each session. If the store has not changed, what an earlier
 // scan found is yielded without workers: to pass a session to one takes longer than to look it up.
-func (c *Client) examineAll(ctx context.Context, s *scancache.Scan, heads []session.Head, side func(context.Context)) iter.Seq[examined] {
+func (c *Client) examineAll(ctx context.Context, p *pass, heads []session.Head, side func(context.Context)) iter.Seq[examined] {
 	return func(yield func(examined) bool) {
-		for s.Current() && len(heads) > 0 && ctx.Err() == nil {
-			e, ok := c.lookup(ctx, s, heads[0])
+		for p.current && len(heads) > 0 && ctx.Err() == nil {
+			e, ok := c.lookup(ctx, p, heads[0])
 			if !ok {
 				break
 			}
@@ -173,39 +167,36 @@ func (c *Client) examineAll(ctx context.Context, s *scancache.Scan, heads []sess
 			}
 			heads = heads[1:]
 		}
-		mapOrdered(ctx, heads, func(ctx context.Context, h session.Head) examined { return c.examine(ctx, s, h) }, side)(yield)
+		mapOrdered(ctx, heads, func(ctx context.Context, h session.Head) examined { return c.examine(ctx, p, h) }, side)(yield)
 	}
 }
 
 // lookup returns what an earlier scan found in a session that has not changed since.
-func (c *Client) lookup(ctx context.Context, s *scancache.Scan, head session.Head) (examined, bool) {
-	r, ok := s.Lookup(ctx, head, c.opt.Now())
-	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok && r.Settings == c.headSettings(head)
+func (c *Client) lookup(ctx context.Context, p *pass, head session.Head) (examined, bool) {
+	r, ok := p.lookup(ctx, head, p.settingsOf(head))
+	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok
 }
 
 // examine returns what an earlier scan found in a session that has not changed since,
 // and else reads the session.
-func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Head) examined {
-	began := c.clock()
-	settings := c.headSettings(head)
-	if e, ok := c.lookup(ctx, s, head); ok {
+func (c *Client) examine(ctx context.Context, p *pass, head session.Head) examined {
+	began, settings := c.clock(), p.settingsOf(head)
+	if e, ok := c.lookup(ctx, p, head); ok {
 		return e
 	}
 	e, err := c.diagnose(ctx, head, c.repairOptions())
 	if err != nil {
 		return examined{Finding: Finding{Session: head, Err: err}}
 	}
-	r := scancache.Result{From: e.From.UnixMilli(), Until: e.Until.UnixMilli(), Idle: e.Idle, Settings: settings, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
-	if e.Lasts && e.Stamp.Distinct(began) {
-		r.Stamp = e.Stamp.Sum
+	f := Finding{Session: head, Busy: e.Busy, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
+	if !e.Stamp.Distinct(began) {
+		return examined{Finding: f}
 	}
-	return examined{Finding{Session: head, Busy: e.Busy, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}, r}
-}
-
-// headSettings identifies what a finding in the session depends on besides the settings of
-// the scan.
-func (c *Client) headSettings(head session.Head) string {
-	return c.store.HeadSettings(head)
+	r := scancache.Result{Stamp: string(e.Stamp.Sum[:]), Settings: settings, Unfinished: e.Unfinished, Thinking: e.Thinking, Provider: e.Provider, Diagnoses: e.Diagnoses}
+	if !e.Until.IsZero() {
+		r.Until = e.Until.UnixMilli()
+	}
+	return examined{f, r}
 }
 
 // diagnose reads a session and diagnoses it.

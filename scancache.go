@@ -3,12 +3,14 @@ package mend
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
 
-	"mend/agent"
+	"mend/change"
 	"mend/internal/userdir"
 	"mend/scancache"
 	"mend/session"
@@ -19,7 +21,7 @@ type Summary = scancache.Summary
 
 // LastScan returns the summary of the last [Client.ScanAll] of this store; nil if there is none,
 // or if mend has changed the store since.
-func (c *Client) LastScan() *Summary { return c.cache().Summary() }
+func (c *Client) LastScan() *Summary { return c.cache().Load(c.opt.Now()).Summary }
 
 // lookAt is the size in bytes of the largest file that [Client.Look] checks as a whole.
 const lookAt = 100 << 20
@@ -35,7 +37,7 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 	var s Summary
 	if err == nil {
 		most := int64(lookAt)
-		if cached.lists.Damage() != "" {
+		if cached.pass.knownDamage() != "" {
 			most = 0
 		}
 		_ = cached.CheckFile(limited, most) // the damage is noted
@@ -46,21 +48,17 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 	if limited.Err() != nil {
 		return nil, ctx.Err()
 	}
-	s.Time, s.Damage = c.opt.Now(), cached.lists.Damage()
+	s.Time, s.Damage = c.opt.Now(), cached.pass.knownDamage()
 	return &s, err
 }
 
 // Cached returns a copy of the client that is for scans alone: as long as the store has
 // not changed since an earlier scan, it lists sessions and orphans from the cache.
-// Sessions that are to be changed must be listed by the client itself.
+// Sessions that are to be changed must be listed by the client itself. It lists orphans once.
 func (c *Client) Cached() *Client {
 	copied := *c
-	copied.lists = c.newScan()
+	copied.pass = c.newPass()
 	return &copied
-}
-
-func (c *Client) newScan() *scancache.Scan {
-	return c.cache().NewScan(scanStore{c.store}, c.opt.Version+" "+build(), c.clock)
 }
 
 // cache returns the cache of the store.
@@ -73,30 +71,187 @@ func (c *Client) cache() *scancache.Cache {
 	return scancache.New(dir, id.Kind, id.Root, c.opt.Note)
 }
 
-// scanSettings identifies what a finding depends on besides the records and the build.
-func (c *Client) scanSettings() string {
-	thinking := "as shown"
-	if c.opt.Thinking != nil {
-		thinking = fmt.Sprint(*c.opt.Thinking)
-	}
-	settings := fmt.Sprintf("agent %s, thinking %s", c.AgentVersion(), thinking)
-	if c.opt.Provider != "" {
-		settings += ", provider " + c.opt.Provider
-	}
-	if c.opt.AllSettings {
-		settings += ", all settings"
-	}
-	return settings + ", " + c.store.Settings()
-}
-
-// A scanStore is a store as a scan sees it.
-type scanStore struct{ agent.Store }
-
-// List returns the sessions, the newest first.
-func (s scanStore) List(ctx context.Context) ([]session.Head, error) {
-	heads, err := s.Store.List(ctx)
+// list returns the sessions of the store, the newest first.
+func (c *Client) list(ctx context.Context) ([]session.Head, error) {
+	heads, err := c.store.List(ctx)
 	slices.SortStableFunc(heads, func(a, b session.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	return heads, err
+}
+
+// A pass is one scan of a store. It uses what earlier scans have kept, and keeps what it finds. Only
+// lookup may be called concurrently, also with findOrphans.
+type pass struct {
+	c        *Client
+	kept     *scancache.File
+	results  map[scancache.Key]*scancache.Result // of kept
+	build    string                              // of mend
+	settings string                              // that hold for all sessions
+
+	state   string         // identifies the state of the store when it was listed; "" if a later one may have the same stamp
+	current bool           // kept is of this state
+	orphans *[]session.Ref // nil if they were not listed
+
+	sound   bool    // the whole file of the store is not damaged
+	damage  *string // what is damaged in it, "" for nothing; nil if it was not checked
+	found   []scancache.Session
+	changed bool // a result of found is not kept
+}
+
+func (c *Client) newPass() *pass {
+	kept := c.cache().Load(c.opt.Now())
+	return &pass{c: c, kept: kept, results: kept.Results(), build: c.opt.Version + " " + build()}
+}
+
+// identify returns a short text that identifies the build of mend and some texts.
+func (p *pass) identify(texts ...string) string {
+	sum := sha256.Sum256(fmt.Append(nil, p.build, texts))
+	return string(sum[:])
+}
+
+// stateOf identifies the state of the store, "" if the stamp is none.
+func (p *pass) stateOf(s session.Stamp) string {
+	if s.Sum == ([32]byte{}) {
+		return ""
+	}
+	return p.identify(string(s.Sum[:]))
+}
+
+// list returns the sessions of the store, those that are kept if the store has not changed since.
+func (p *pass) list(ctx context.Context) ([]session.Head, error) {
+	p.state, p.current, p.orphans = "", false, nil
+	began := p.c.clock()
+	state, err := p.c.store.State(ctx)
+	if err != nil {
+		return p.c.list(ctx)
+	}
+	if id := p.stateOf(state); id != "" && id == p.kept.State {
+		p.state, p.current, p.orphans = id, true, &p.kept.Orphans
+		return p.kept.Heads(), nil
+	}
+	all, err := p.c.list(ctx)
+	stray := slices.ContainsFunc(all, func(h session.Head) bool { return len(h.Stray) > 0 })
+	if err == nil && !stray && state.Distinct(began) {
+		p.state = p.stateOf(state)
+	}
+	return all, err
+}
+
+// listOrphans lists the orphans, once. The error is that of the store.
+func (p *pass) listOrphans(ctx context.Context) ([]session.Ref, error) {
+	if p.orphans == nil {
+		refs, err := p.c.store.Orphans(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.orphans = &refs
+	}
+	return slices.Clone(*p.orphans), nil
+}
+
+// checkFile returns the error of check, a check of the whole file of the store, which it does not
+// call if the file was sound in its present state.
+func (p *pass) checkFile(check func() error) error {
+	if p.state != "" && p.state == p.kept.Sound {
+		p.sound = true
+		return nil
+	}
+	err := check()
+	p.sound, p.damage = err == nil, new(string)
+	if d, ok := errors.AsType[*change.DamagedError](err); ok {
+		*p.damage = d.Error()
+	}
+	return err
+}
+
+// knownDamage returns what is damaged in the file of the store: what checkFile has found, or if it
+// was not called, what the last whole scan had found.
+func (p *pass) knownDamage() string {
+	switch {
+	case p.damage != nil:
+		return *p.damage
+	case p.kept.Summary != nil && !p.sound:
+		return p.kept.Summary.Damage
+	}
+	return ""
+}
+
+// start begins a scan with the options of the client.
+func (p *pass) start() {
+	thinking := "as shown"
+	if p.c.opt.Thinking != nil {
+		thinking = fmt.Sprint(*p.c.opt.Thinking)
+	}
+	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t", p.c.AgentVersion(), thinking, p.c.opt.Provider, p.c.opt.AllSettings)
+	p.found, p.changed = nil, false
+	p.c.store.Refresh()
+}
+
+// settingsOf identifies what the result of a session depends on besides its records.
+func (p *pass) settingsOf(head session.Head) string {
+	return p.identify(p.settings, p.c.store.Settings(head))
+}
+
+// lookup returns the result of an earlier scan that is valid now.
+func (p *pass) lookup(ctx context.Context, head session.Head, settings string) (scancache.Result, bool) {
+	r := p.results[scancache.KeyOf(&head)]
+	if r == nil || r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
+		return scancache.Result{}, false
+	}
+	if p.damage != nil && *p.damage != "" { // a prompt may meet the damage
+		return scancache.Result{}, false
+	}
+	if !p.current {
+		if stamp, err := p.c.store.Stamp(ctx, head); err != nil || string(stamp.Sum[:]) != r.Stamp {
+			return scancache.Result{}, false
+		}
+	}
+	return *r, !p.c.store.Busy(ctx, head, r.Unfinished)
+}
+
+// add notes the result of a session.
+func (p *pass) add(head session.Head, r scancache.Result) {
+	kept := p.results[scancache.KeyOf(&head)]
+	if kept == nil {
+		kept = &scancache.Result{}
+	}
+	p.changed = p.changed || r.Stamp != kept.Stamp || r.Settings != kept.Settings || r.Until != kept.Until
+	p.found = append(p.found, scancache.Session{Head: head, Result: r})
+}
+
+// save keeps what was found. complete says that it is of every session of the store: the results of
+// others are dropped then. summary, which may be nil, is its summary.
+func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
+	cache, listed := p.c.cache(), complete && p.state != "" && p.orphans != nil
+	switch {
+	case p.changed, listed && !p.current, complete && len(p.found) != len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
+	case summary == nil:
+		return
+	case p.kept.Summary != nil && summary.SameCounts(p.kept.Summary):
+		cache.Touch(summary.Time)
+		return
+	}
+	next := cache.Load(p.c.opt.Now()) // another process may have written it
+	for i := range p.found {
+		if s := &p.found[i]; next.Forgotten(s.Head.ID) > p.kept.Forgotten(s.Head.ID) { // perhaps it was read before it was changed
+			s.Result, summary, listed = scancache.Result{}, nil, false
+		}
+	}
+	if now, err := p.c.store.State(ctx); err != nil || p.stateOf(now) != p.state || !listed && !(p.current && next.State == p.state) {
+		next.State, next.Orphans = "", nil
+	} else if listed {
+		next.State, next.Orphans = p.state, *p.orphans
+	}
+	if complete {
+		next.Sessions = p.found
+	} else {
+		next.Merge(p.found)
+	}
+	if p.sound {
+		next.Sound = p.state
+	}
+	next.Summary = cmp.Or(summary, next.Summary)
+	next.Written = p.c.opt.Now()
+	cache.Save(next)
 }
 
 // build identifies the build of the program by the size and the time of its file, ""

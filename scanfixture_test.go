@@ -21,7 +21,7 @@ import (
 )
 
 // A countingStore records which sessions were read, and whether anything was called
-// besides State and Held.
+// besides State and Busy.
 type countingStore struct {
 	agent.Store
 	mu    sync.Mutex
@@ -31,11 +31,8 @@ type countingStore struct {
 	held  bool // a process started in 1970 works with it
 }
 
-func (s *countingStore) Held(context.Context) (time.Time, error) {
-	if s.held {
-		return time.Unix(0, 0), nil
-	}
-	return time.Time{}, nil
+func (s *countingStore) Busy(_ context.Context, _ session.Head, unfinished bool) bool {
+	return unfinished && s.held
 }
 
 func (s *countingStore) List(ctx context.Context) ([]session.Head, error) {
@@ -64,8 +61,8 @@ func (s *countingStore) Examine(ctx context.Context, head session.Head, o repair
 	s.read = append(s.read, head.ID)
 	s.mu.Unlock()
 	e, err := s.Store.Examine(ctx, head, o)
-	if s.held && e.Idle { // as OpenCode's store does
-		e.Busy, e.Lasts = true, false
+	if s.held && e.Unfinished { // as OpenCode's store does
+		e.Busy, e.Stamp = true, session.Stamp{}
 	}
 	return e, err
 }

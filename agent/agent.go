@@ -86,25 +86,24 @@ type Store interface {
 	// reads, "" if it is not there. If this store is the older one, Former returns its path.
 	Former() string
 
-	// Stamp returns the stamp that the records of a session of List have now. It reads
-	// none of them. It is the zero stamp if that cannot be computed.
+	// Stamp returns the stamp that the records of a session of List have now, the zero stamp if it
+	// has none. It reads no record.
 	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	// State returns the stamp of the whole store, the zero stamp if that cannot be
 	// computed at once.
 	State(ctx context.Context) (session.Stamp, error)
-	// Held returns the start of the oldest process that has the store open, the zero
-	// time if there is none.
-	Held(ctx context.Context) (time.Time, error)
 	// Examine diagnoses a session of List. The error wraps [errors.ErrUnsupported] if Case is to be
 	// asked.
 	Examine(ctx context.Context, head session.Head, o repair.Options) (Examination, error)
-	// Settings identifies what every diagnosis depends on besides the records, the options
-	// and the build of mend. Examine uses those that it saw last: it is called before a
-	// scan, and before a session is examined alone.
-	Settings() string
-	// HeadSettings identifies what the diagnosis of a session of List depends on besides
-	// that; "" for nothing.
-	HeadSettings(head session.Head) string
+	// Refresh makes the store read the settings of the agent again. It is called before a scan, and
+	// before a session is examined alone.
+	Refresh()
+	// Settings identifies what Examine of a session of List depends on besides the records, the
+	// options, the build of mend, and whether the session is busy.
+	Settings(head session.Head) string
+	// Busy reports whether the agent may be working now in a session of List whose records are
+	// those that Examine saw. unfinished is [Examination].Unfinished.
+	Busy(ctx context.Context, head session.Head, unfinished bool) bool
 
 	// Profile returns the known version of the agent whose requests are like those of
 	// the given one.
@@ -143,17 +142,17 @@ type Store interface {
 	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
 }
 
-// An Examination is what was found in a session, and how long that is valid.
+// An Examination is what was found in a session. It is valid until the session has another stamp,
+// the store has other settings for it, or the agent is working in it.
 type Examination struct {
 	Busy      bool   // the agent is working in the session
 	Thinking  bool   // the session was diagnosed for a model that is asked to think
 	Provider  string // the API that is asked next, as the agent names it
 	Diagnoses []repair.Diagnosis
 
-	Lasts       bool          // valid as long as the stamp and the rest of this say; else not after this scan
-	Stamp       session.Stamp // of the records
-	From, Until time.Time     // the next prompt has the same position among the messages
-	Idle        bool          // valid only while no process has the store open
+	Stamp      session.Stamp // of the records; the zero stamp if what was found depends on more than that
+	Unfinished bool          // the agent is or was working in it; see [Store].Busy
+	Until      time.Time     // when the next prompt gets another position among the messages; the zero time for never
 }
 
 // A Forecast is the next request of a session, and what the provider will refuse of it.

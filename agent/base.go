@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"time"
 
 	"mend/repair"
 	"mend/request"
@@ -36,19 +35,19 @@ func (Base) Stamp(context.Context, session.Head) (session.Stamp, error) { return
 // State returns the zero stamp: every scan lists the sessions.
 func (Base) State(context.Context) (session.Stamp, error) { return session.Stamp{}, nil }
 
-// Held returns the zero time.
-func (Base) Held(context.Context) (time.Time, error) { return time.Time{}, nil }
-
 // Examine leaves the diagnosis to the engine.
 func (Base) Examine(context.Context, session.Head, repair.Options) (Examination, error) {
 	return Examination{}, errors.ErrUnsupported
 }
 
-// Settings implements [Store].
-func (Base) Settings() string { return "" }
+// Refresh implements [Store].
+func (Base) Refresh() {}
 
-// HeadSettings implements [Store].
-func (Base) HeadSettings(session.Head) string { return "" }
+// Settings implements [Store].
+func (Base) Settings(session.Head) string { return "" }
+
+// Busy implements [Store].
+func (Base) Busy(context.Context, session.Head, bool) bool { return false }
 
 // Profile returns the version itself.
 func (Base) Profile(version string) string { return version }

@@ -66,8 +66,8 @@ func (s *Summary) Healthy() int {
 	return max(0, s.Sessions-s.Broken-s.Latent)
 }
 
-// sameCounts reports whether two summaries differ in nothing but their time.
-func (s *Summary) sameCounts(o *Summary) bool {
+// SameCounts reports whether two summaries differ in nothing but their time.
+func (s *Summary) SameCounts(o *Summary) bool {
 	return s.Sessions == o.Sessions && s.Broken == o.Broken && s.Latent == o.Latent && s.Busy == o.Busy &&
 		s.Failed == o.Failed && s.NoFix == o.NoFix && s.Damage == o.Damage && slices.Equal(s.Worst, o.Worst)
 }

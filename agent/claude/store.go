@@ -205,17 +205,19 @@ func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, 
 }
 
 // Examine implements [agent.Store].
-func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
+func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	c, e, err := s.shortCase(head, o)
 	if err != nil {
 		return s.examineLink(head, err)
 	}
 	x := agent.Examination{
-		Busy: s.whyBusy(head, freshFor) != "", Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Until: forever,
+		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e),
 	}
-	if x.Lasts = !x.Busy; c != nil {
+	if c != nil {
 		x.Diagnoses = repair.Diagnose(c)
-		x.Lasts = x.Lasts && s.whyLocked(head) == "" // the rights of folders are not in the stamp
+		if s.whyLocked(head) != "" { // the rights of folders are not in the stamp
+			x.Stamp = session.Stamp{}
+		}
 	}
 	return x, nil
 }
@@ -240,8 +242,10 @@ func (s *store) examineLink(head session.Head, err error) (agent.Examination, er
 	}}}, nil
 }
 
-// forever is later than any prompt.
-var forever = time.UnixMilli(1 << 52)
+// Busy implements [agent.Store].
+func (s *store) Busy(_ context.Context, head session.Head, _ bool) bool {
+	return s.whyBusy(head, freshFor) != ""
+}
 
 // Profile implements [agent.Store].
 func (s *store) Profile(version string) string { return transcript.ProfileOf(version).Version }

@@ -15,25 +15,44 @@ import (
 
 // Examine implements [agent.Store].
 func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
-	if e := s.quickCheck(ctx, head, o); e.Lasts {
+	if e, ok := s.quickCheck(ctx, head, o); ok {
 		return e, nil
 	}
 	return s.diagnose(ctx, head, o)
 }
 
-// Settings implements [agent.Store].
-func (s *store) Settings() string {
+// Refresh implements [agent.Store].
+func (s *store) Refresh() {
 	s.projects.Clear()
-	return "models " + s.models.reset()
+	s.models.reset()
+	s.holder.Store(nil)
+}
+
+// Busy implements [agent.Store].
+func (s *store) Busy(ctx context.Context, _ session.Head, unfinished bool) bool {
+	return unfinished && s.isHeld(ctx)
+}
+
+// isHeld reports whether a process has had the store open since the last Refresh, or whether that
+// is not known. To find out is slow.
+func (s *store) isHeld(ctx context.Context) bool {
+	find := sync.OnceValue(func() bool {
+		started, err := s.Held(ctx)
+		return err != nil || !started.IsZero()
+	})
+	if !s.holder.CompareAndSwap(nil, &find) {
+		find = *s.holder.Load()
+	}
+	return find()
 }
 
 // quickCheck is diagnose for a session in which nothing is wrong, without building
-// the session. If the examination does not last, the session must be diagnosed.
-func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Options) agent.Examination {
+// the session. It returns false if the session must be diagnosed.
+func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, bool) {
 	now := o.Typed()
 	q := diagnose.QuickCheck{Now: now, Target: s.models.at(head.Directory).targetAs(o.Provider, "")}
 	if o.AllSettings {
-		return agent.Examination{}
+		return agent.Examination{}, false
 	}
 	var m record.Memory
 	earlier, again := s.checked.take(head.Ref)
@@ -42,26 +61,22 @@ func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Opti
 	}
 	bare, stamp := s.ScanRecords(ctx, head, m, q.Message)
 	if bare == nil || !q.Healthy(bare) || !q.Decides(o.Model) || bare.CheckDepth() != nil {
-		return agent.Examination{}
+		return agent.Examination{}, false
 	}
 	s.checked.put(head.Ref, q.Checked())
 	found, ok := diagnose.FindFolder(bare, o, diagnose.Environment{Folder: s.folder})
-	if !ok {
-		return agent.Examination{}
+	if !ok || bare.Workspace != "" || now.IsZero() {
+		return agent.Examination{}, false
 	}
-	e := agent.Examination{Diagnoses: found, Provider: targetName(q.Asked()), Thinking: q.Thinks(), Lasts: bare.Workspace == "" && !now.IsZero(), Stamp: stamp}
+	e := agent.Examination{Diagnoses: found, Provider: targetName(q.Asked()), Thinking: q.Thinks(), Stamp: stamp, Until: q.StableUntil()}
 	if o.Thinking != nil {
 		e.Thinking = *o.Thinking
 	}
-	e.From, e.Until = q.Span()
-	return e
+	return e, true
 }
 
-// diagnose reads a session and diagnoses it. The examination does not last if it
-// depends on more than the records, such as on the time of day, on a file elsewhere or on the
-// folder of a workspace.
-// If the newest assistant message was not finished long ago, it lasts until a process
-// opens the store.
+// diagnose reads a session and diagnoses it. The examination has no stamp if it depends on more
+// than the records, such as on the time of day, on a file elsewhere or on the folder of a workspace.
 func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	loaded, stamp, err := s.loadStamped(ctx, head)
 	if err != nil {
@@ -71,15 +86,19 @@ func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Option
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	e := agent.Examination{Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
-	e.Lasts = loaded.Workspace == "" && loaded.IndexFault == "" && len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
-	e.From, e.Until = render.StableSpan(loaded, o.Now)
+	asked := false // for a file elsewhere
 	env.Missing = func(path string) bool {
-		e.Lasts = false
+		asked = true
 		return missing(path)
 	}
 	d := diagnose.Diagnose(loaded, o, env)
-	e.Diagnoses, e.Provider = d.Found, targetName(d.Model, d.Target)
+	e := agent.Examination{
+		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
+		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
+	}
+	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && len(loaded.Stray) == 0 && !hasUnknownParent(loaded) {
+		e.Stamp = stamp
+	}
 	return e, nil
 }
 

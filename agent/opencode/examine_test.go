@@ -11,6 +11,7 @@ import (
 	"mend/agent"
 	"mend/internal/storetest"
 	"mend/repair"
+	"mend/session"
 	"mend/testdata"
 )
 
@@ -60,8 +61,8 @@ func TestExaminationOfUnfinishedSession(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		s.records = heldStore{tree, held}
 		e, err := s.Examine(t.Context(), heads[0], repair.Options{Now: time.Now()})
-		if err != nil || e.Busy != held || e.Lasts == held || !e.Idle {
-			t.Errorf("Examine of a store that is held (%v) = busy %v, lasts %v, idle %v, %v", held, e.Busy, e.Lasts, e.Idle, err)
+		if err != nil || e.Busy != held || (e.Stamp == session.Stamp{}) != held || !e.Unfinished {
+			t.Errorf("Examine of a store that is held (%v) = busy %v, stamp %v, unfinished %v, %v", held, e.Busy, e.Stamp, e.Unfinished, err)
 		}
 	}
 }

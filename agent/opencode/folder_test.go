@@ -60,7 +60,7 @@ func TestProjectOf(t *testing.T) {
 		if err != nil || len(heads) != 1 {
 			t.Fatalf("List = %+v, %v", heads, err)
 		}
-		before := s.HeadSettings(heads[0])
+		before := s.Settings(heads[0])
 		if c.worktree != "" {
 			storetest.Put(t, data, "storage/project/"+c.project+".json", `{"id":"`+c.project+`","worktree":"`+filepath.Join(dir, c.worktree)+`","time":{"created":1}}`)
 		}
@@ -71,7 +71,7 @@ func TestProjectOf(t *testing.T) {
 		if err != nil || loaded.Newer != c.want {
 			t.Errorf("%+v: the other project is %q, %v", c, loaded.Newer, err)
 		}
-		if c.want == commit && s.HeadSettings(heads[0]) == before {
+		if c.want == commit && s.Settings(heads[0]) == before {
 			t.Errorf("%+v: a cached result hides that the folder was used", c)
 		}
 		e, err := s.Examine(t.Context(), heads[0], repair.Options{Version: "1.1.53"})

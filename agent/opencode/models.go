@@ -45,8 +45,9 @@ type models struct {
 	mu        sync.Mutex
 	listed    *knownList              // the list, once it is read
 	listState string                  // of the file of the list, at the last reset
+	state     string                  // of the files that hold everywhere, at the last reset
 	in        map[string]*knownModels // by directory
-	states    map[string]string       // by directory; see [models.state]
+	states    map[string]string       // by directory; see [models.stateIn]
 }
 
 // A knownList is the list of models, by provider.
@@ -482,9 +483,8 @@ func vendorOf(id string, addresses ...string) string {
 	return ""
 }
 
-// reset forgets what was read, except a list that has not changed: it has some megabytes. It
-// returns a text that tells whether the files that hold everywhere are what they were.
-func (m *models) reset() string {
+// reset forgets what was read, except a list that has not changed: it has some megabytes.
+func (m *models) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.in, m.states = nil, nil
@@ -492,19 +492,19 @@ func (m *models) reset() string {
 		m.listed, m.listState = nil, list
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t", m.text, m.hasChatGPT()))
-	return stateOf(slices.Concat([]string{m.list, m.auth}, m.global, m.above, m.managed)) + fmt.Sprintf(" %x", sum[:4])
+	m.state = stateOf(slices.Concat([]string{m.list, m.auth}, m.global, m.above, m.managed)) + fmt.Sprintf(" %x", sum[:4])
 }
 
-// state tells whether the settings of a project are what they were, "" if there are none.
-func (m *models) state(dir string) string {
+// stateIn identifies the files of settings that hold in a directory.
+func (m *models) stateIn(dir string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s, ok := m.states[dir]; ok {
 		return s
 	}
-	s := stateOf(m.projectFiles(dir))
-	if strings.Trim(s, " -") == "" {
-		s = ""
+	s := m.state + ", project"
+	if own := stateOf(m.projectFiles(dir)); strings.Trim(own, " -") != "" {
+		s += " " + own
 	}
 	if m.states == nil {
 		m.states = map[string]string{}

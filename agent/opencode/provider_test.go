@@ -201,12 +201,11 @@ func TestSettingsInVariables(t *testing.T) {
 
 	project := filepath.Join(home, "project")
 	k := newModels()
-	if got := k.state(project); got != "" {
-		t.Errorf("state of no settings = %q", got)
-	}
+	k.reset()
+	before := k.stateIn(project)
 	write(filepath.Join(project, "opencode.json"), "@ai-sdk/azure")
 	k.reset()
-	if k.state(project) == "" {
-		t.Error("the settings of a project do not show in its state")
+	if k.stateIn(project) == before {
+		t.Error("the settings of a project do not show in the state of its directory")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mend/agent"
@@ -54,7 +55,8 @@ type store struct {
 	models *models
 	usage
 	checked  checkedSessions
-	projects sync.Map // results of projectOf, by folder, until the next Settings
+	projects sync.Map // results of projectOf, by folder, until the next Refresh
+	holder   atomic.Pointer[func() bool]
 }
 
 var _ agent.Store = (*store)(nil)
@@ -201,11 +203,11 @@ func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.Uncom
 	return diagnose.Uncompact(loaded, r, e)
 }
 
-// HeadSettings implements [agent.Store]: it identifies the settings of the project, and
+// Settings implements [agent.Store]: it identifies the user's settings and those of the project, and
 // whether its folder exists. In a tree it identifies the project of the folder, and all records
 // of the session.
-func (s *store) HeadSettings(head session.Head) string {
-	settings := s.models.state(head.Directory) + s.folder(head.Directory)
+func (s *store) Settings(head session.Head) string {
+	settings := s.models.stateIn(head.Directory) + s.folder(head.Directory)
 	if project := s.projectOf(head.Directory); project != "" && project != head.Ref.Project || len(head.Others) > 0 {
 		unused := missing(filepath.Join(s.ID().Root, "project", project+".json"))
 		settings += fmt.Sprintf(" project %q, unused %t, others %v", project, unused, head.Others)

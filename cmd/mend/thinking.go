@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
 )
 
 // An onOff is the value of a flag that is on, off, or not set (nil).

@@ -213,15 +213,14 @@ func (m *messageSummary) follows(before *messageSummary) bool {
 	return m.left || m.prompt || before != nil && (before.prompt || before.stage == stepCalled)
 }
 
-// Span returns the time around Now in which a healthy session stays healthy, see
-// [render.StableSpan].
-func (q *QuickCheck) Span() (from, until time.Time) {
+// StableUntil returns until when a healthy session stays healthy, see [render.StableUntil].
+func (q *QuickCheck) StableUntil() time.Time {
 	s := record.Session{Messages: make([]record.Message, 0, 1)}
 	if n := len(q.seen); n > 0 {
 		newest := &q.seen[n-1]
 		s.Messages = append(s.Messages, record.Message{ID: newest.id, Created: newest.created})
 	}
-	return render.StableSpan(&s, q.Now)
+	return render.StableUntil(&s, q.Now)
 }
 
 // newest returns the newest answer, nil if there is none.

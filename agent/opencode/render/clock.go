@@ -21,17 +21,15 @@ func NextPrompt(s *record.Session, now time.Time) (created int64, id string) {
 	return ms, record.ClockID(session.KindMessage, ms)
 }
 
-// StableSpan returns the times from and until between which every version renders the same
-// request as now: the next prompt has the same position among the messages. The span
-// contains now unless now is the zero time.
-func StableSpan(s *record.Session, now time.Time) (from, until time.Time) {
+// StableUntil returns the time until which every version renders the same request as now: the next
+// prompt has the same position among the messages.
+func StableUntil(s *record.Session, now time.Time) time.Time {
 	ms := now.UnixMilli()
-	low, high := record.ClockStart(record.ClockWraps(ms)), record.ClockStart(record.ClockWraps(ms)+1)
+	wraps := record.ClockWraps(ms)
+	until := record.ClockStart(wraps + 1)
 	note := func(t int64) {
-		if t < ms {
-			low = max(low, t+1)
-		} else {
-			high = min(high, t+1)
+		if t >= ms {
+			until = min(until, t+1)
 		}
 	}
 	for i := range s.Messages {
@@ -39,12 +37,12 @@ func StableSpan(s *record.Session, now time.Time) (from, until time.Time) {
 		note(m.Created)
 		note(CreatedInJSON(m))
 		for _, id := range [...]string{m.ID, m.Ref.Message} {
-			if t, ok := record.IDTime(id, record.ClockWraps(ms)); ok {
+			if t, ok := record.IDTime(id, wraps); ok {
 				note(t)
 			}
 		}
 	}
-	return time.UnixMilli(low), time.UnixMilli(high)
+	return time.UnixMilli(until)
 }
 
 // CreatedInJSON returns the creation time in the message's JSON. Newer versions find the

@@ -1,0 +1,276 @@
+// Package scancache keeps what the last scan of a store found, so that the next scan
+// reads only the sessions that have changed.
+//
+// A cache may be lost at any time, and no repair relies on it. A file that is damaged,
+// too large or of another format counts as empty, and is replaced by the next scan.
+//
+// # File
+//
+// There is one file for each store, a sequence of blocks: the length and the CRC-32 (IEEE) of what
+// follows, both 4 bytes, little-endian, and a value of encoding/gob. The first block is a [File].
+// Each further one is the id of a session that is forgotten: it is appended before the session is
+// changed.
+package scancache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
+	"mend/repair"
+	"mend/session"
+)
+
+// A File is what is kept of a store. The texts that identify something hold the build of mend, too.
+type File struct {
+	Written  time.Time // no result was found later
+	Summary  *Summary  // of the last whole scan; nil if there is none, or if mend changed the store since
+	Sessions []Session
+
+	State   string        // identifies the state of the store in which Sessions are all, and Orphans; "" if that is not known
+	Orphans []session.Ref // the records that belong to no session
+	Sound   string        // identifies the state in which the whole file of the store was not damaged
+
+	forgotten map[string]int // how often a session was forgotten, by its id
+}
+
+// A Session is a session and what was found in it.
+type Session struct {
+	Head session.Head
+	Result
+}
+
+// A Result is what was found in a session. It is valid for an equal Stamp and equal Settings, before
+// the time Until, and if the session is not busy.
+type Result struct {
+	Stamp    string // of the records; "" for a result that is not kept
+	Settings string // identifies all else that was found depends on
+	Until    int64  // milliseconds since 1970; 0 for no end
+
+	Unfinished bool   // the agent may have been working in it
+	Thinking   bool   // diagnosed for a model that is asked to think
+	Provider   string // that the session was diagnosed for
+	Diagnoses  []repair.Diagnosis
+}
+
+// A Key identifies a session. In a tree two projects may have a session of the same id.
+type Key struct{ folder, project, id string }
+
+// KeyOf returns the key of a session.
+func KeyOf(h *session.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
+
+// Heads returns the sessions without their results.
+func (f *File) Heads() []session.Head {
+	heads := make([]session.Head, len(f.Sessions))
+	for i := range heads {
+		heads[i] = f.Sessions[i].Head
+	}
+	return heads
+}
+
+// Results returns the results by session.
+func (f *File) Results() map[Key]*Result {
+	all := make(map[Key]*Result, len(f.Sessions))
+	for i := range f.Sessions {
+		s := &f.Sessions[i]
+		all[KeyOf(&s.Head)] = &s.Result
+	}
+	return all
+}
+
+// Merge replaces the results of some sessions, and adds those that are not in the file.
+func (f *File) Merge(some []Session) {
+	all := f.Results()
+	for i := range some {
+		if r := all[KeyOf(&some[i].Head)]; r != nil {
+			*r = some[i].Result
+		} else {
+			f.Sessions = append(f.Sessions, some[i])
+		}
+	}
+}
+
+// Forgotten returns the number of times that mend was about to change the session since the file was
+// written.
+func (f *File) Forgotten(id string) int { return f.forgotten[id] }
+
+// A Cache is the cache file of one store.
+type Cache struct {
+	path string
+	warn func(string)
+}
+
+// New returns the cache in folder dir of the store of that kind at root. With an empty
+// dir there is no file, and nothing is kept. warn, if not nil, is called with a
+// sentence for the user when the file or the folder is not safe to use.
+func New(dir, kind, root string, warn func(string)) *Cache {
+	if dir == "" {
+		return &Cache{}
+	}
+	sum := sha256.Sum256([]byte(kind + "\x00" + root))
+	return &Cache{filepath.Join(dir, fmt.Sprintf("scan-%x", sum[:8])), warn}
+}
+
+// Forget drops what is known of the session and of the store as a whole. It is
+// called before the session's records are changed.
+func (c *Cache) Forget(id string) {
+	if c.path == "" {
+		return
+	}
+	f, err := ownfile.Open(c.path, os.O_WRONLY|os.O_APPEND)
+	if err != nil {
+		return
+	}
+	block, err := appendBlock(nil, id)
+	if err == nil {
+		_, err = f.Write(block)
+	}
+	if errors.Join(err, f.Close()) != nil {
+		_ = os.Remove(c.path)
+	}
+}
+
+// maxSize bounds the file, in bytes. A session takes some 300.
+const maxSize = 32 << 20
+
+// Load returns what the file holds, nothing if it cannot be used. If the clock was set back since,
+// only the summary is left: what was found may be true only later.
+func (c *Cache) Load(now time.Time) *File {
+	held, err := c.read()
+	switch {
+	case err != nil:
+		return &File{}
+	case held.Written.After(now):
+		return &File{Summary: held.Summary}
+	}
+	return held
+}
+
+func (c *Cache) read() (*File, error) {
+	if c.path == "" {
+		return nil, os.ErrNotExist
+	}
+	f, err := ownfile.Open(c.path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := ownfile.ReadAtMost(f, maxSize)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	held, err := decode(data)
+	if err == nil && held.Summary != nil {
+		held.Summary.Time = info.ModTime()
+	}
+	return held, err
+}
+
+// Save replaces the file. An error is not reported, since all that it costs is time: the next scan
+// reads more.
+func (c *Cache) Save(held *File) {
+	if c.path == "" {
+		return
+	}
+	data, err := appendBlock(nil, held)
+	if err != nil || len(data) > maxSize {
+		return
+	}
+	err = ownfile.MakeDir(filepath.Dir(c.path))
+	if err == nil {
+		err = ownfile.Check(c.path)
+	}
+	if err == nil {
+		err = atomicfile.WriteFile(c.path, data, 0o600)
+	}
+	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](err); ok && c.warn != nil {
+		c.warn("the cache is not used: " + unsafe.Error())
+	}
+	if err == nil && held.Summary != nil {
+		c.Touch(held.Summary.Time)
+	}
+}
+
+// Touch sets the time of the summary.
+func (c *Cache) Touch(t time.Time) { _ = os.Chtimes(c.path, t, t) }
+
+var errDamaged = errors.New("the cache is damaged")
+
+// appendBlock appends a block that holds v.
+func appendBlock(data []byte, v any) ([]byte, error) {
+	var block bytes.Buffer
+	err := gob.NewEncoder(&block).Encode(v)
+	return seal(data, block.Bytes()), err
+}
+
+// seal appends a block with its length and its checksum.
+func seal(data, block []byte) []byte {
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(block)))
+	data = binary.LittleEndian.AppendUint32(data, crc32.ChecksumIEEE(block))
+	return append(data, block...)
+}
+
+// cutBlock reads the first block of data into v, and returns what follows the block.
+func cutBlock(data []byte, v any) (rest []byte, err error) {
+	const header = 8
+	if len(data) < header {
+		return nil, errDamaged
+	}
+	n, sum := binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:])
+	if data = data[header:]; uint64(n) > uint64(len(data)) || crc32.ChecksumIEEE(data[:n]) != sum {
+		return nil, errDamaged
+	}
+	block, rest := data[:n], data[n:]
+	// The least that an element of a list takes is a zero byte. Many of them would take far more
+	// memory than the file.
+	if bytes.Count(block, []byte{0}) > 1<<10+len(block)/16 {
+		return nil, errDamaged
+	}
+	defer func() {
+		if recover() != nil { // gob promises nothing about blocks that it has not written
+			err = errDamaged
+		}
+	}()
+	return rest, gob.NewDecoder(bytes.NewReader(block)).Decode(v)
+}
+
+// decode returns what the bytes of a file hold, or an error if they are not all that
+// was written.
+func decode(data []byte) (*File, error) {
+	f := &File{}
+	rest, err := cutBlock(data, f)
+	for err == nil && len(rest) > 0 {
+		var id string
+		if rest, err = cutBlock(rest, &id); err == nil {
+			f.forget(id)
+		}
+	}
+	return f, err
+}
+
+// forget drops what is known of a session and of the store as a whole.
+func (f *File) forget(id string) {
+	f.Summary, f.State, f.Orphans = nil, "", nil
+	for i := range f.Sessions {
+		if f.Sessions[i].Head.ID == id {
+			f.Sessions[i].Result = Result{}
+		}
+	}
+	if f.forgotten == nil {
+		f.forgotten = map[string]int{}
+	}
+	f.forgotten[id]++
+}

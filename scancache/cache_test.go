@@ -1,0 +1,268 @@
+package scancache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// fill sets every exported field of v to something else.
+func fill(t *testing.T, v reflect.Value, n *int) {
+	t.Helper()
+	*n++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *n, " \x00\xff\"é"))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint8:
+		v.SetUint(uint64(*n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(t, v.Index(0), n)
+		fill(t, v.Index(1), n)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(1_700_000_000, 0)))
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(t, v.Field(i), n)
+			}
+		}
+	default:
+		t.Fatalf("the cache keeps a %v", v.Type())
+	}
+}
+
+// filled returns a file with two sessions, in which no field is empty.
+func filled(t *testing.T) *File {
+	t.Helper()
+	f, n := &File{}, 0
+	fill(t, reflect.ValueOf(f).Elem(), &n)
+	return f
+}
+
+var compare = cmp.Options{cmp.AllowUnexported(File{}), cmpopts.IgnoreUnexported(repair.Diagnosis{})}
+
+func newCache(t *testing.T) *Cache {
+	t.Helper()
+	return New(filepath.Join(t.TempDir(), "cache"), "json", "/store", func(s string) { t.Error(s) })
+}
+
+func wantLoad(t *testing.T, when string, c *Cache, want *File) {
+	t.Helper()
+	if diff := cmp.Diff(want, c.Load(time.Now()), compare); diff != "" {
+		t.Errorf("%s: Load (-want +got):\n%s", when, diff)
+	}
+}
+
+func TestSave(t *testing.T) {
+	c, f := newCache(t), filled(t)
+	wantLoad(t, "without a file", c, &File{})
+	c.Save(f)
+	wantLoad(t, "saved", c, f)
+	if info, err := os.Stat(c.path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+	f.Summary.Time = f.Summary.Time.Add(time.Hour)
+	c.Touch(f.Summary.Time)
+	wantLoad(t, "touched", c, f)
+	f.Written = time.Now().Add(time.Hour)
+	c.Save(f)
+	wantLoad(t, "of the future", c, &File{Summary: f.Summary})
+}
+
+func TestForget(t *testing.T) {
+	c, f := newCache(t), filled(t)
+	c.Forget("1") // there is nothing
+	c.Save(f)
+	c.Forget("another")
+	f.Summary, f.State, f.Orphans, f.forgotten = nil, "", nil, map[string]int{"another": 1}
+	wantLoad(t, "after another session was forgotten", c, f)
+	id := f.Sessions[1].Head.ID
+	c.Forget(id)
+	c.Forget(id)
+	f.Sessions[1].Result, f.forgotten[id] = Result{}, 2
+	wantLoad(t, "after a session was forgotten", c, f)
+}
+
+func TestMerge(t *testing.T) {
+	f := &File{}
+	put := func(id string, until int64) {
+		f.Merge([]Session{{Head: session.Head{ID: id}, Result: Result{Until: until}}})
+	}
+	put("1", 1)
+	put("2", 2)
+	put("1", 3)
+	want := []Session{{Head: session.Head{ID: "1"}, Result: Result{Until: 3}}, {Head: session.Head{ID: "2"}, Result: Result{Until: 2}}}
+	if diff := cmp.Diff(want, f.Sessions, compare); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A file that cannot be used is empty, and nothing is written where a link leads.
+func TestUnusableFile(t *testing.T) {
+	rows := map[string]func(path string) error{
+		"missing":         os.Remove,
+		"empty":           func(path string) error { return os.Truncate(path, 0) },
+		"huge":            func(path string) error { return os.Truncate(path, maxSize+1) },
+		"an older format": func(path string) error { return os.WriteFile(path, []byte("mend scan 5\n\x01\x00"), 0o600) },
+		"a link": func(path string) error {
+			if err := os.Rename(path, path+".victim"); err != nil {
+				return err
+			}
+			return os.Symlink(path+".victim", path)
+		},
+		"a folder": func(path string) error {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return os.Mkdir(path, 0o700)
+		},
+	}
+	for name, spoil := range rows {
+		c, f := newCache(t), filled(t)
+		c.Save(f)
+		if err := spoil(c.path); err != nil {
+			t.Fatal(err)
+		}
+		victim, _ := os.ReadFile(c.path + ".victim") // only where there is one
+		wantLoad(t, name, c, &File{})
+		c.Forget("1")
+		var warnings []string
+		c.warn = func(s string) { warnings = append(warnings, s) }
+		c.Save(f)
+		if now, _ := os.ReadFile(c.path + ".victim"); string(now) != string(victim) {
+			t.Errorf("%s: the file that the link leads to was changed", name)
+		}
+		if unsafe := name == "a link" || name == "a folder"; unsafe != (len(warnings) == 1 && strings.HasPrefix(warnings[0], "the cache is not used: ")) {
+			t.Errorf("%s: warnings %q", name, warnings)
+		} else if !unsafe {
+			wantLoad(t, name+", saved again", c, f)
+		}
+	}
+}
+
+// Without a folder nothing is kept, and nothing is written.
+func TestNoFolder(t *testing.T) {
+	c := New("", "json", "/store", func(s string) { t.Error(s) })
+	c.Save(filled(t))
+	c.Forget("1")
+	wantLoad(t, "without a folder", c, &File{})
+}
+
+func block(t testing.TB, v any) []byte {
+	t.Helper()
+	data, err := appendBlock(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A file that is damaged anywhere is refused.
+func TestDecodeDamaged(t *testing.T) {
+	data := append(block(t, filled(t)), block(t, "1")...)
+	if _, err := decode(data); err != nil {
+		t.Fatal(err)
+	}
+	first := len(data) - len(block(t, "1"))
+	for n := range data {
+		if _, err := decode(data[:n]); err == nil && n != first {
+			t.Errorf("the first %d of %d bytes are accepted", n, len(data))
+		}
+		flipped := bytes.Clone(data)
+		flipped[n] ^= 1
+		if _, err := decode(flipped); err == nil {
+			t.Errorf("a wrong bit in byte %d is accepted", n)
+		}
+	}
+	for name, v := range map[string]any{
+		"another value":                          []string{"x"},
+		"lists that take far more than the file": &File{Sessions: make([]Session, 1<<20)},
+		"a member of another type":               struct{ Sessions string }{"x"},
+	} {
+		if _, err := decode(block(t, v)); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+// Any block is either refused, or written and read again as it is.
+func FuzzDecode(f *testing.F) {
+	f.Add(block(f, &File{State: "\xff", Sessions: []Session{{Head: session.Head{ID: "ses_1"}}}, Orphans: []session.Ref{{Kind: 3}}})[8:])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sealed := seal(nil, data)
+		got, err := decode(sealed)
+		if err != nil {
+			return
+		}
+		again, err := decode(block(t, got))
+		if diff := cmp.Diff(got, again, compare, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("written and read again: %v (-first +second):\n%s", err, diff)
+		}
+	})
+}
+
+// BenchmarkCache loads and saves the cache of a store of 10,000 sessions, a tenth of them with
+// three diagnoses.
+func BenchmarkCache(b *testing.B) {
+	f := &File{State: "state"}
+	for i := range 10_000 {
+		id := fmt.Sprintf("ses_%020d", i)
+		sum := sha256.Sum256([]byte(id))
+		s := Session{
+			Head:   session.Head{ID: id, Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27", Updated: 1_790_000_000_000, Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: id}},
+			Result: Result{Stamp: string(sum[:]), Settings: string(sum[:]), Until: 1_855_000_000_000, Provider: "anthropic"},
+		}
+		if i%10 == 0 {
+			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Text: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}
+			s.Diagnoses = []repair.Diagnosis{d, d, d}
+		}
+		f.Sessions = append(f.Sessions, s)
+	}
+	c := New(b.TempDir(), "json", "/store", func(s string) { b.Error(s) })
+	b.Run("save", func(b *testing.B) {
+		for b.Loop() {
+			c.Save(f)
+		}
+	})
+	b.Run("load", func(b *testing.B) {
+		for b.Loop() {
+			if got := c.Load(time.Now()).Results(); len(got) != len(f.Sessions) {
+				b.Fatal(len(got))
+			}
+		}
+	})
+}
+
+// A session that could not be examined is broken.
+func TestSummary(t *testing.T) {
+	var s Summary
+	s.Add(session.Head{ID: "ses_1", Title: "a"}, repair.Broken, false, false, errDamaged)
+	s.Add(session.Head{ID: "ses_2"}, repair.Broken, true, false, nil)
+	s.Add(session.Head{ID: "ses_4"}, repair.Broken, false, false, nil)
+	s.Add(session.Head{ID: "ses_3"}, repair.Note, false, true, nil)
+	if s.Sessions != 4 || s.Broken != 3 || s.Failed != 1 || s.NoFix != 1 || s.Busy != 1 || s.Healthy() != 1 || len(s.Worst) != 3 {
+		t.Errorf("%+v, %d healthy; want 3 of 4 broken, 1 of them failed, 1 without a fix, 1 healthy, 3 named", s, s.Healthy())
+	}
+}
