@@ -76,7 +76,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 		case whole:
 			meanwhile = func(ctx context.Context) { _, _ = p.listOrphans(ctx) } // Orphans returns the error
 		}
-		p.start()
+		p.start(len(heads))
 		var summary Summary
 		stopped := false
 		for e := range c.examineAll(ctx, p, heads, meanwhile) {
@@ -126,7 +126,7 @@ func (c *Client) CheckAccess() error {
 func (c *Client) Broken(ctx context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis] {
 	return func(yield func(session.Head, []repair.Diagnosis) bool) {
 		p := c.newPass()
-		p.start()
+		p.start(len(heads))
 		defer p.save(ctx, false, nil)
 		for _, head := range heads {
 			e := c.examine(ctx, p, head)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"mend/change"
@@ -86,6 +87,7 @@ type pass struct {
 	results  map[scancache.Key]*scancache.Result // of kept
 	build    string                              // of mend
 	settings string                              // that hold for all sessions
+	known    sync.Map                            // what settingsOf returned, by the settings of the store
 
 	state   string         // identifies the state of the store when it was listed; "" if a later one may have the same stamp
 	current bool           // kept is of this state
@@ -175,20 +177,27 @@ func (p *pass) knownDamage() string {
 	return ""
 }
 
-// start begins a scan with the options of the client.
-func (p *pass) start() {
+// start begins a scan of n sessions with the options of the client.
+func (p *pass) start(n int) {
 	thinking := "as shown"
 	if p.c.opt.Thinking != nil {
 		thinking = fmt.Sprint(*p.c.opt.Thinking)
 	}
 	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t", p.c.AgentVersion(), thinking, p.c.opt.Provider, p.c.opt.AllSettings)
-	p.found, p.changed = nil, false
+	p.found, p.changed = make([]scancache.Session, 0, n), false
+	p.known.Clear()
 	p.c.store.Refresh()
 }
 
 // settingsOf identifies what the result of a session depends on besides its records.
 func (p *pass) settingsOf(head session.Head) string {
-	return p.identify(p.settings, p.c.store.Settings(head))
+	own := p.c.store.Settings(head)
+	if id, ok := p.known.Load(own); ok {
+		return id.(string)
+	}
+	id := p.identify(p.settings, own)
+	p.known.Store(own, id)
+	return id
 }
 
 // lookup returns the result of an earlier scan that is valid now.

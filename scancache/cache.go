@@ -14,12 +14,14 @@ package scancache
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -164,12 +166,12 @@ func (c *Cache) read() (*File, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, maxSize)
-	if err != nil {
-		return nil, err
-	}
 	info, err := f.Stat()
-	if err != nil {
+	if err != nil || info.Size() > maxSize {
+		return nil, cmp.Or(err, errDamaged)
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
 		return nil, err
 	}
 	held, err := decode(data)
