@@ -232,7 +232,7 @@ func (p *pass) add(head session.Head, r scancache.Result) {
 func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	cache, listed := p.c.cache(), complete && p.state != "" && p.orphans != nil
 	switch {
-	case p.changed, listed && !p.current, complete && len(p.found) != len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
+	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
 	case summary == nil:
 		return
 	case p.kept.Summary != nil && summary.SameCounts(p.kept.Summary):

@@ -99,8 +99,11 @@ func (sb sandbox) files() map[string]string {
 	sb.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(sb.dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == filepath.Join(sb.dir, "cache") {
-			return errors.Join(err, map[bool]error{true: fs.SkipDir}[err == nil])
+		switch {
+		case err != nil:
+			return err
+		case path == filepath.Join(sb.dir, "cache"):
+			return fs.SkipDir
 		}
 		text := ""
 		if e.Type().IsRegular() {
