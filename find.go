@@ -82,7 +82,7 @@ func (c *Client) fitting(ctx context.Context, heads []session.Head, readings []r
 		case x.Wrong != "":
 			x.Match.Degree = repair.IsBroken
 		}
-		var m repair.Matcher
+		var m repair.Case
 		if f.Err == nil && (f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
 			if m, err = c.matcher(ctx, f.Session); err != nil {
 				return nil, err
@@ -91,7 +91,7 @@ func (c *Client) fitting(ctx context.Context, heads []session.Head, readings []r
 		for _, e := range readings {
 			is := repair.Match{N: -1, M: -1}
 			if m != nil {
-				is = m.Match(e)
+				is = repair.MatchError(m, e)
 			}
 			wrong := x.Wrong
 			if placed := e.Index >= 0 || len(e.Calls) > 0; is.Degree == 0 && e.Class != "" && (m == nil || !placed) {
@@ -217,7 +217,7 @@ func (c *Client) failedWith(ctx context.Context, heads []session.Head, readings 
 }
 
 // hasFailedWith reports whether the newest answer of the session failed with the error.
-func (c *Client) hasFailedWith(m repair.Matcher, readings []repair.APIError) bool {
+func (c *Client) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError()
 	if stored == nil {
 		return false
@@ -228,13 +228,12 @@ func (c *Client) hasFailedWith(m repair.Matcher, readings []repair.APIError) boo
 
 // matcher returns the case of a session if it can tell whether errors came from it. A session
 // that cannot be read has none; the error is the context's.
-func (c *Client) matcher(ctx context.Context, head session.Head) (repair.Matcher, error) {
+func (c *Client) matcher(ctx context.Context, head session.Head) (repair.Case, error) {
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	m, _ := s.(repair.Matcher)
-	return m, nil
+	return s, nil
 }
 
 // Here returns which sessions are of a folder: those that were started in it, or if there are

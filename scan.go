@@ -209,7 +209,7 @@ func (c *Client) diagnose(ctx context.Context, head session.Head, o repair.Optio
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	return agent.Examination{Busy: s.Busy(), Diagnoses: repair.Diagnose(s)}, nil
+	return agent.Examination{Busy: s.Busy() != "", Diagnoses: repair.Diagnose(s)}, nil
 }
 
 // Session returns the session with that id, or the only one whose id starts with it. The

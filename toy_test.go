@@ -93,6 +93,8 @@ func (s toyStore) Writer(string) (txn.Store, error) { return s, nil }
 
 // A toyCase is a conversation.
 type toyCase struct {
+	repair.BaseCase
+
 	record   session.Record
 	lines    []string
 	findings repair.Findings
@@ -111,7 +113,6 @@ func newToyCase(r session.Record) *toyCase {
 func (c *toyCase) Findings() *repair.Findings               { return &c.findings }
 func (c *toyCase) Records(yield func(*session.Record) bool) { yield(&c.record) }
 func (c *toyCase) Has(r session.Ref) bool                   { return r == c.record.Ref }
-func (c *toyCase) Busy() bool                               { return false }
 func (c *toyCase) Draft() repair.Draft {
 	return &toyDraft{c: c, lines: slices.Clone(c.lines)}
 }

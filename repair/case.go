@@ -1,10 +1,14 @@
 package repair
 
-import "mend/session"
+import (
+	"mend/request"
+	"mend/session"
+)
 
 // A Case is one state of a session, as the agent understands it. It does not change.
 // Its methods are not called concurrently.
 type Case interface {
+	Session
 	// Findings returns all that is wrong with the session. Every call returns the same
 	// Findings.
 	Findings() *Findings
@@ -22,9 +26,89 @@ type Case interface {
 	Records(yield func(*session.Record) bool)
 	// Has reports whether the session has a record with that ref.
 	Has(ref session.Ref) bool
-	// Busy reports whether the agent is working in the session.
-	Busy() bool
+	// Busy says which process uses the session, and what the user can do; "" if the agent is not
+	// working in it.
+	Busy() string
+
+	// Settings returns the ways in which the session may be sent in which a fix has to hold, the one
+	// in use first.
+	Settings() []Setting
+	// Sent returns the request in a setting by its number, and what is refused of it.
+	Sent(setting int) (request.Request, []request.Violation)
+	// UnknownProvider returns the name of the provider that is asked next if mend knows no rules of it, and
+	// so checked it by those of Anthropic; "" if it does.
+	UnknownProvider() string
+	// Blocks returns how many stored blocks the next request has; 0 if the case does not count them.
+	Blocks() int
+	// LastError returns the error with which the newest answer failed, as it is stored; nil if it
+	// did not fail.
+	LastError() []byte
+
+	// Asking returns the case in the setting in which an error occurred, with the findings that only
+	// the error shows; nil for the same case.
+	Asking(e APIError) Case
+	// Reset returns the case in the settings that the session has now, without what [Case.Asking] added;
+	// nil for the same case. A search compares findings under the same settings, so they change only
+	// between two searches.
+	Reset() Case
+	// Renamed returns the refs of records that had other refs in the earlier state of the session, by
+	// their earlier refs.
+	Renamed(earlier Case) map[session.Ref]session.Ref
+	// ForkBefore says how the user can continue in a new session without a prompt and what follows it,
+	// as a sentence; "" if the provider refuses what is before it, too.
+	ForkBefore(prompt session.Ref) string
 }
+
+// A Setting is one way in which a session may be sent.
+type Setting struct {
+	Version  string // of the agent
+	Thinking bool   // the model is asked to think
+}
+
+// BaseCase answers for what a case of a simple agent does not have. A case embeds it.
+type BaseCase struct{}
+
+// Next implements [Session]: nothing is sent.
+func (BaseCase) Next() (q request.Request, refused []request.Violation) { return q, nil }
+
+// Stored implements [Session].
+func (BaseCase) Stored(session.Ref) Stored { return Stored{} }
+
+// Messages implements [Session].
+func (BaseCase) Messages() []session.Ref { return nil }
+
+// Texts implements [Session].
+func (BaseCase) Texts() Texts { return TextsOf(Request{}) }
+
+// Busy implements [Case].
+func (BaseCase) Busy() string { return "" }
+
+// Settings implements [Case].
+func (BaseCase) Settings() []Setting { return nil }
+
+// Sent implements [Case].
+func (BaseCase) Sent(int) (q request.Request, refused []request.Violation) { return q, nil }
+
+// UnknownProvider implements [Case].
+func (BaseCase) UnknownProvider() string { return "" }
+
+// Blocks implements [Case].
+func (BaseCase) Blocks() int { return 0 }
+
+// LastError implements [Case].
+func (BaseCase) LastError() []byte { return nil }
+
+// Asking implements [Case].
+func (BaseCase) Asking(APIError) Case { return nil }
+
+// Reset implements [Case].
+func (BaseCase) Reset() Case { return nil }
+
+// Renamed implements [Case].
+func (BaseCase) Renamed(Case) map[session.Ref]session.Ref { return nil }
+
+// ForkBefore implements [Case].
+func (BaseCase) ForkBefore(session.Ref) string { return "" }
 
 // A Draft is a copy of a session that fixes edit.
 type Draft interface {
@@ -69,52 +153,3 @@ type RefusalError struct {
 }
 
 func (r *RefusalError) Error() string { return r.Why }
-
-// A Renamer is a Case in which records may have other refs than in an earlier one.
-type Renamer interface {
-	// Renamed returns the refs of records that had other refs in the earlier state of
-	// the session, by their earlier refs.
-	Renamed(earlier Case) map[session.Ref]session.Ref
-}
-
-// A Releaser is a Case that remembers more than the session and its findings.
-type Releaser interface {
-	// Release drops what can be made again.
-	Release()
-}
-
-// A Resetter is a Case whose settings depend on the session, such as on whether its
-// model thinks.
-type Resetter interface {
-	// Reset returns the case in the settings that the session has now, without what
-	// [Blamer.Blame] added. A search compares findings under the same settings, so they
-	// change only between two searches.
-	Reset() Case
-}
-
-// A Blamer is a Case that can find what an API error is about.
-type Blamer interface {
-	// Blame returns the case with the findings that only the error shows, and in the
-	// settings under which it occurred.
-	Blame(e APIError) Case
-	// Locate returns the records that the error names: those of the findings, which are
-	// of its kind, for which in returns true. in is nil if the error names none. If only
-	// is true, other findings of the kind must not be fixed instead.
-	Locate(e APIError, fs []Finding) (in func(session.Ref) bool, only bool)
-	// Suspects returns the findings that only the error shows, of which it is not known
-	// whether they are its cause.
-	Suspects(e APIError) []Finding
-}
-
-// A BusyExplainer is a Case that knows why the session is busy.
-type BusyExplainer interface {
-	// WhyBusy says which process uses the session, and what the user can do.
-	WhyBusy() string
-}
-
-// A Forker is a Case that can be continued without its newest messages.
-type Forker interface {
-	// Fork says how the user can continue without the messages in which broken findings
-	// stay, as a sentence; "" if that is not possible.
-	Fork(broken []Finding) string
-}

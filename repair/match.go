@@ -1,13 +1,10 @@
 package repair
 
-// A Matcher is a Case that can tell whether an API error came from its session.
-type Matcher interface {
-	// Match reports how the session fits the error.
-	Match(e APIError) Match
-	// LastError returns the error with which the newest answer failed, as it is stored;
-	// nil if it did not fail.
-	LastError() []byte
-}
+import (
+	"slices"
+
+	"mend/request"
+)
 
 // A Match says how a session fits an API error.
 type Match struct {
@@ -38,4 +35,77 @@ func (m Match) Better(o Match) Match {
 		return o
 	}
 	return m
+}
+
+// MatchError reports how a session fits an error: it searches the requests of all settings for what
+// the error is about.
+func MatchError(c Case, e APIError) (best Match) {
+	if e.Rule == "" && e.Class == "" {
+		return Match{}
+	}
+	for i := range c.Settings() {
+		q, refused := c.Sent(i)
+		if !hasCalls(q, e.Calls) {
+			continue
+		}
+		for _, v := range refused {
+			if isAbout(c, e, v) {
+				best = best.Better(Match{Degree: degree(e, v, q, i == InUse), Rule: v.Rule, N: v.N, M: v.M})
+			}
+		}
+		if best.Degree == BreaksThere {
+			break
+		}
+	}
+	return best
+}
+
+// isAbout reports whether the error is of the violation's rule, or of its class if the error
+// names no rule.
+func isAbout(c Case, e APIError, v request.Violation) bool {
+	if e.Rule != "" {
+		return v.Rule == e.Rule
+	}
+	if r, ok := remedies()[v.Rule]; ok {
+		return r.Class == e.Class
+	}
+	return slices.ContainsFunc(c.Findings().All(), func(f Finding) bool { return f.Code == v.Rule && f.Class == e.Class })
+}
+
+// degree returns how well the violation fits the error, which is about its rule or class.
+func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degree {
+	there := BreaksItOtherwise
+	if inUse {
+		there = BreaksThere
+	}
+	switch named := len(e.Calls) > 0; {
+	case e.Index < 0 && !named:
+		return BreaksRule
+	case e.Index >= 0 && e.Index == v.N && (e.Block < 0 || v.M < 0 || e.Block == v.M):
+		return there
+	case named && slices.ContainsFunc(turnsNear(q, v), func(t request.Turn) bool { return namesCall(t, e.Calls) }):
+		return there
+	}
+	return BreaksElsewhere
+}
+
+// turnsNear returns the turn of the violation and the next one, which has the results of its calls.
+func turnsNear(q request.Request, v request.Violation) []request.Turn {
+	if v.N < 0 || v.N >= len(q.Turns) {
+		return nil
+	}
+	return q.Turns[v.N:min(v.N+2, len(q.Turns))]
+}
+
+// hasCalls reports whether the request has a call or a result with one of the ids, or there are
+// no ids.
+func hasCalls(q request.Request, ids []string) bool {
+	return len(ids) == 0 || slices.ContainsFunc(q.Turns, func(t request.Turn) bool { return namesCall(t, ids) })
+}
+
+// namesCall reports whether the turn has a call or a result with one of the ids.
+func namesCall(t request.Turn, ids []string) bool {
+	return slices.ContainsFunc(t.Blocks, func(b *request.Block) bool {
+		return b.ToolID != "" && slices.Contains(ids, b.ToolID)
+	})
 }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,10 +38,10 @@ type Result struct {
 	Unfixable       []Diagnosis // requested, but without a fix that holds; also in Remaining
 	Suspects        []Diagnosis // remaining findings of the kind of the error, of which only the provider can know whether they are its cause
 	All             bool        // Request.All, for an error
-	Proof           []Proof     // what After shows in every setting; nil if the case is no [Prover]
-	UnknownProvider string      // see [Prover]
+	Proof           []Proof     // what After shows in every setting
+	UnknownProvider string      // see [Case]
 	// SentBefore and SentAfter are the stored blocks of the next request without and with the
-	// plan; 0 if the case is no [Counter].
+	// plan; 0 if the case does not count them.
 	SentBefore, SentAfter int
 }
 
@@ -56,36 +57,19 @@ var ErrBusy = errors.New("the agent is using this session")
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c Case, req Request) (Result, error) {
-	if !req.Force && c.Busy() {
-		if b, ok := c.(BusyExplainer); ok {
-			return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, b.WhyBusy())
-		}
-		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
+	if why := c.Busy(); why != "" && !req.Force {
+		return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, why)
 	}
-	before := slices.Collect(c.Records) // instead of c, whose caches take more memory than the session
-	sent := sentBy(c)
 	o := origin{}
 	t, fixed, failed := repeatUntilStable(c, o, req)
-	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed), SentBefore: sent, SentAfter: sentBy(t.c)}
+	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed), SentBefore: c.Blocks(), SentAfter: t.c.Blocks()}
 	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
 	}
-	if p, ok := t.c.(Prover); ok {
-		r.Proof, r.UnknownProvider = p.Prove(), p.UnknownProvider()
-	}
-	if c, ok := t.c.(Releaser); ok {
-		c.Release()
-	}
-	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(slices.Values(before), t.c.Records)}
+	r.Proof, r.UnknownProvider = prove(t.c), t.c.UnknownProvider()
+	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(c.Records, t.c.Records)}
 	return r, nil
-}
-
-func sentBy(c Case) int {
-	if n, ok := c.(Counter); ok {
-		return n.Sent()
-	}
-	return 0
 }
 
 func (r *Request) cause(fixed []Diagnosis) change.Cause {
@@ -158,10 +142,7 @@ func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed 
 
 // reset returns the case in the settings that the session has now.
 func reset(c Case) Case {
-	if r, ok := c.(Resetter); ok {
-		return r.Reset()
-	}
-	return c
+	return cmp.Or(c.Reset(), c)
 }
 
 // fixRequested fixes what is requested.
@@ -180,11 +161,7 @@ func fixRequested(c Case, o origin, req Request) *search {
 // fixError fixes what an API error is about: the findings of its kind at the record
 // that it names. If there are none, or with all, it fixes all of its kind.
 func fixError(c Case, o origin, e APIError, all bool) *search {
-	b, ok := c.(Blamer)
-	if !ok {
-		return newSearch(c, o, 0, sameKind(c, e))
-	}
-	c = b.Blame(e)
+	c = cmp.Or(c.Asking(e), c)
 	kind := sameKind(c, e)
 	var found []Finding
 	for _, f := range c.Findings().list {
@@ -192,7 +169,7 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 			found = append(found, f)
 		}
 	}
-	if in, only := c.(Blamer).Locate(e, found); in != nil && !all {
+	if in, only := locate(c, e, found); in != nil && !all {
 		t := newSearch(c, o, 0, func(c Case, f Finding) bool { return kind(c, f) && in(f.Ref) })
 		if len(t.fixed) > 0 || only {
 			return t
@@ -214,11 +191,11 @@ func sameKind(c Case, e APIError) wanted {
 // suspects returns the findings of the kind of the error of which only the provider can
 // know whether they are its cause.
 func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
-	b, ok := c.(Blamer)
-	if !ok {
-		return nil
-	}
-	for _, f := range b.Suspects(e) {
+	c = cmp.Or(c.Asking(e), c)
+	for _, f := range c.Findings().All() {
+		if f.Class != e.Class || !isAsked(f.Code) {
+			continue
+		}
 		d := describe(c, o, f)
 		d.WhyNot = ""
 		ds = append(ds, d)
@@ -244,4 +221,13 @@ type SentMessage struct {
 type SentPart struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
+}
+
+// isAsked reports whether findings with that code are reported only if an error asks for them.
+func isAsked(code string) bool {
+	switch code {
+	case "R7", "R8", "thinking", "encrypted", "item", "reasoning", "image", "unavailable":
+		return true
+	}
+	return false
 }

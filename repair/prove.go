@@ -1,24 +1,24 @@
 package repair
 
-// A Prover is a Case that can show what becomes of the session in every setting.
-type Prover interface {
-	// Prove simulates the session for the versions of the agent that the simulation was
-	// compared with, with thinking on and off.
-	Prove() []Proof
-	// UnknownProvider names the provider of the next request if its rules are not known, so that
-	// those of a similar one were applied; "" if they are known.
-	UnknownProvider() string
-}
+import "slices"
 
-// A Proof is what the simulation of one setting shows.
+// A Proof is what the request of a setting shows.
 type Proof struct {
-	Version  string // of the agent
-	Thinking bool
-	Rules    []string // the codes of the rules that are broken, each once
+	Setting
+	Rules []string // the codes of the rules that are broken, each once
 }
 
-// A Counter is a Case that counts what of the session its next request has.
-type Counter interface {
-	// Sent returns how many stored blocks are in the next request.
-	Sent() int
+// prove checks the requests of all settings.
+func prove(c Case) (all []Proof) {
+	for i, set := range c.Settings() {
+		p := Proof{Setting: set}
+		_, refused := c.Sent(i)
+		for _, v := range refused {
+			if !slices.Contains(p.Rules, v.Rule) {
+				p.Rules = append(p.Rules, v.Rule)
+			}
+		}
+		all = append(all, p)
+	}
+	return all
 }

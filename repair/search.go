@@ -110,8 +110,8 @@ type trial struct {
 // An attempt is a fix that is tried for a finding, alone or together with fixes of what
 // it causes.
 type attempt struct {
-	fix       Fix
-	together  bool
+	fix      Fix
+	together bool
 }
 
 // attempts returns the attempts for these fixes. Of fixes with the same loss each is
@@ -479,17 +479,21 @@ const whyNone = "mend knows no change that fixes this without breaking something
 // forkAdvice returns how the user can continue without what stays broken, "" if that is
 // unknown.
 func (s *search) forkAdvice() string {
-	c, ok := s.c.(Forker)
-	if !ok {
-		return ""
-	}
-	var broken []Finding
+	broken := map[string]bool{}
 	for _, f := range s.findings.list {
 		if f.Severity == Broken && s.wanted(s.c, f) {
-			broken = append(broken, f)
+			broken[f.Ref.Message] = true
 		}
 	}
-	if way := c.Fork(broken); way != "" {
+	all := s.c.Messages()
+	at := slices.IndexFunc(all, func(r session.Ref) bool { return broken[r.Message] })
+	for at > 0 && s.c.Stored(all[at]).Role != session.RoleUser {
+		at--
+	}
+	if at <= 0 {
+		return ""
+	}
+	if way := s.c.ForkBefore(all[at]); way != "" {
 		return " " + way
 	}
 	return ""
@@ -497,8 +501,5 @@ func (s *search) forkAdvice() string {
 
 // renamed returns the refs that records of the case have in the later one, if others.
 func renamed(earlier, later Case) map[session.Ref]session.Ref {
-	if c, ok := later.(Renamer); ok {
-		return c.Renamed(earlier)
-	}
-	return nil
+	return later.Renamed(earlier)
 }

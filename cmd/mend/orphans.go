@@ -93,7 +93,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		}
 		return left
 	}
-	run := repairRun{app: a, client: c, proposals: todo}
+	run := repairRun{app: a, client: c, agent: agentOf(c.Store()), proposals: todo}
 	err = left
 	for _, p := range todo {
 		err = worst(err, run.apply(cmd.Context(), p, len(todo) == 1))

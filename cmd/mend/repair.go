@@ -181,7 +181,7 @@ func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.H
 	if ctx.Err() != nil {
 		return false, err
 	}
-	run := repairRun{app: a, client: c, flags: f, request: req, named: named, proposals: proposals}
+	run := repairRun{app: a, client: c, agent: agentOf(c.Store()), flags: f, request: req, named: named, proposals: proposals}
 	err = run.finish(ctx, err)
 	return len(run.done) > 0, err
 }
@@ -289,6 +289,7 @@ func hasBroken(ds []repair.Diagnosis) bool {
 type repairRun struct {
 	*app
 	client    *mend.Client
+	agent     string // as sentences call it
 	flags     repairFlags
 	request   repair.Request
 	named     bool // the user named the session, or the error of it

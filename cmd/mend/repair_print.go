@@ -274,7 +274,7 @@ func (r *repairRun) printVerdict() {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
 		r.say("%s %s: %s.", warn("Still broken:"), count(n, "finding"), escape(strings.Join(left, ", ")))
-	} else if proof := provenText(ps); proof != "" {
+	} else if proof := provenText(r.agent, ps); proof != "" {
 		r.say("%s", good(proof))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
@@ -283,7 +283,7 @@ func (r *repairRun) printVerdict() {
 }
 
 // provenText says in which settings the repaired sessions were checked, "" for none.
-func provenText(ps []proposal) string {
+func provenText(agent string, ps []proposal) string {
 	var versions, failed []string
 	switched := false
 	for _, p := range ps {
@@ -303,7 +303,7 @@ func provenText(ps []proposal) string {
 	if len(versions) == 0 {
 		return ""
 	}
-	text := "Checked with OpenCode " + enumerate(versions)
+	text := "Checked with " + agent + " " + enumerate(versions)
 	if switched {
 		text += ", thinking on and off"
 	}

@@ -145,7 +145,7 @@ func (a *app) sessionReport(ctx context.Context, c *mend.Client, head session.He
 	}
 	s.Fix = report.Fix{Planned: true, Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
 	s.Fix.Proof = []string{
-		provenText([]proposal{{head: head, result: r}}),
+		provenText(agentOf(c.Store()), []proposal{{head: head, result: r}}),
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
 		fmt.Sprintf("%s in the store would change. Nothing has been written.", count(len(r.Plan.Ops), "record")),

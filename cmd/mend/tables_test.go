@@ -110,7 +110,10 @@ func screenProposals(n int) (all []proposal) {
 			}
 		}
 		p.result.Plan.Ops = []change.Op{{Ref: session.Ref{Kind: session.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
-		p.result.Proof = []repair.Proof{{Version: "1.1.53", Thinking: true}, {Version: "1.1.53"}, {Version: "1.18.33", Thinking: true}, {Version: "1.18.33"}}
+		p.result.Proof = []repair.Proof{
+			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}}, {Setting: repair.Setting{Version: "1.1.53"}},
+			{Setting: repair.Setting{Version: "1.18.33", Thinking: true}}, {Setting: repair.Setting{Version: "1.18.33"}},
+		}
 		if i == 2 {
 			p.result.Proof[1].Rules = []string{"R4"}
 		}
@@ -128,7 +131,7 @@ var screens = []struct {
 	{"scan -v", func(a *app, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
 	{"repair", func(a *app, n int) {
 		ps := screenProposals(n)
-		r := repairRun{app: a, proposals: ps}
+		r := repairRun{app: a, agent: "OpenCode", proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
 			a.printCommitted(e, ps[i].head.Title)

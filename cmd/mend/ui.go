@@ -277,7 +277,7 @@ func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err 
 			d.Changes = []string{"  No repair is planned: " + escape(err.Error())}
 			return nil
 		}
-		d.Changes, err = b.printedPlan(proposal{head: h, result: r})
+		d.Changes, err = b.printedPlan(agentOf(c.Store()), proposal{head: h, result: r})
 		return err
 	})
 	return d, err
@@ -289,12 +289,12 @@ func (b *uiBackend) request(f mend.Finding) repair.Request {
 }
 
 // printedPlan returns the lines of a planned repair: what it is for, and the diff of every record.
-func (b *uiBackend) printedPlan(p proposal) ([]string, error) {
+func (b *uiBackend) printedPlan(agent string, p proposal) ([]string, error) {
 	return b.printed(func(a *app) error {
 		a.printProposal(p, true)
 		if len(p.result.Plan.Ops) > 0 {
 			a.printOps(p.result.Plan.Ops)
-			a.printf("\n%s\n", provenText([]proposal{p}))
+			a.printf("\n%s\n", provenText(agent, []proposal{p}))
 		}
 		return nil
 	})
@@ -363,7 +363,7 @@ func (b *uiBackend) repairChange(root string, p proposal, req repair.Request) (c
 		}
 		return b.repairChange(root, next, req)
 	}
-	ch.Lines, err = b.printedPlan(p)
+	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].Store()), p)
 	return ch, err
 }
 

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"mend/agent/claude/transcript"
@@ -37,6 +38,8 @@ type base struct {
 
 // A Case is one state of a transcript.
 type Case struct {
+	repair.BaseCase
+
 	base    *base
 	edits   edits
 	lines   []transcript.Line
@@ -48,6 +51,7 @@ type Case struct {
 	tooMuch  map[*request.Block]bool  // documents without which the request would not be too large
 	findings repair.Findings
 	found    map[string]found // by the key of the finding
+	asked    *repair.APIError // whose findings are among them, nil for none
 }
 
 // New returns the case of a stored transcript.
@@ -109,6 +113,7 @@ func loadCase(b *base, e edits) *Case {
 	c := &Case{base: b, edits: e, found: map[string]found{}}
 	c.apply()
 	c.conv = transcript.Load(c.lines, b.size(), transcript.ProfileOf(b.Version), b.Agent)
+	c.linked = c.conv
 	return c
 }
 
@@ -134,7 +139,7 @@ func (c *Case) keepLeaf(leaf string) {
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
-	c.lines, c.conv = lines, conv
+	c.lines, c.conv, c.linked = lines, conv, conv
 	c.edits = c.edits.with(leaf, raw)
 }
 
@@ -161,10 +166,7 @@ func (c *Case) Conversation() *transcript.Conversation { return c.conv }
 func (c *Case) Findings() *repair.Findings { return &c.findings }
 
 // Busy implements [repair.Case].
-func (c *Case) Busy() bool { return c.base.Busy != "" }
-
-// WhyBusy implements [repair.BusyExplainer].
-func (c *Case) WhyBusy() string { return c.base.Busy }
+func (c *Case) Busy() string { return c.base.Busy }
 
 // Has implements [repair.Case].
 func (c *Case) Has(ref session.Ref) bool {
@@ -222,8 +224,8 @@ func (c *Case) Draft() repair.Draft {
 // Request returns what the program will send when the user types one more prompt.
 func (c *Case) Request() request.Request { return c.conv.Request(c.ref) }
 
-// Sent implements [repair.Counter].
-func (c *Case) Sent() (n int) {
+// Blocks implements [repair.Case].
+func (c *Case) Blocks() (n int) {
 	if c.conv.Hidden {
 		return 0
 	}
@@ -235,4 +237,84 @@ func (c *Case) Sent() (n int) {
 		}
 	}
 	return n
+}
+
+// Settings implements [repair.Case]: whether the model thinks changes nothing that Claude Code does not
+// get over by itself.
+func (c *Case) Settings() []repair.Setting { return []repair.Setting{{Version: c.base.Version}} }
+
+// Sent implements [repair.Case].
+func (c *Case) Sent(int) (request.Request, []request.Violation) { return c.Next() }
+
+// LastError implements [repair.Case]: Claude Code stores an error as an answer.
+func (c *Case) LastError() []byte {
+	for _, r := range slices.Backward(c.conv.Chain) {
+		if !r.IsMessage() {
+			continue
+		}
+		if blocks := r.Blocks(); r.APIError && len(blocks) > 0 {
+			return []byte(blocks[0].Text)
+		}
+		return nil
+	}
+	return nil
+}
+
+// Asking implements [repair.Case].
+func (c *Case) Asking(e repair.APIError) repair.Case {
+	n := newCase(c.base, c.edits.clone())
+	if n.linked.Leaf == nil {
+		return n
+	}
+	for _, f := range repair.Asked(n, e) {
+		n.findAsked(f)
+	}
+	n.asked = &e
+	return n
+}
+
+// findAsked reports what only an error shows.
+func (c *Case) findAsked(f repair.Finding) {
+	m, ok := repair.RemedyOf(c, f)
+	if !ok {
+		return
+	}
+	f.Detail = fmt.Sprint(f.Block)
+	d := found{why: m.Why, fixes: m.Fixes()}
+	if !c.canEdit(f.Ref.Message) {
+		d = found{why: m.Why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
+	}
+	c.report(f, d)
+}
+
+// Reset implements [repair.Case].
+func (c *Case) Reset() repair.Case {
+	if c.asked == nil {
+		return c
+	}
+	return newCase(c.base, c.edits.clone())
+}
+
+// ForkBefore implements [repair.Case]. Claude Code goes back within a session.
+func (c *Case) ForkBefore(prompt session.Ref) string {
+	r := c.linked.Record(prompt.Message)
+	if r == nil || len(r.Blocks()) == 0 {
+		return ""
+	}
+	q, refused := c.Next()
+	for n, t := range q.Turns {
+		if slices.Contains(t.Messages, prompt) {
+			if slices.ContainsFunc(refused, func(v request.Violation) bool { return v.N < n }) {
+				return ""
+			}
+			return fmt.Sprintf("To continue without it, press Esc twice in Claude Code and go back to the prompt %q.", shortText(r.Blocks()[0].Text))
+		}
+	}
+	return ""
+}
+
+// shortText returns the beginning of a text.
+func shortText(text string) string {
+	head, _ := ends(text, 30)
+	return head
 }

@@ -236,5 +236,9 @@ func (d *draft) Undo(e repair.Edit) {
 
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
-	return newCase(d.c.base, d.edits.clone())
+	n := newCase(d.c.base, d.edits.clone())
+	if d.c.asked != nil {
+		return n.Asking(*d.c.asked)
+	}
+	return n
 }

@@ -100,7 +100,7 @@ func (c *Case) gains(e edits) bool {
 	after.tried = true
 	after.findBefore()
 	after.findBeside()
-	return after.Sent() > c.Sent() || slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
+	return after.Blocks() > c.Blocks() || slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
 }
 
 // anySent reports whether a block of the records is sent if they are in the conversation: 2.1

@@ -26,8 +26,8 @@ const cleared = "[Old tool result content cleared]"
 // [repair.ErrHarmful] if the plan would break something.
 func Trim(s Source, r repair.TrimRequest) (repair.Trimmed, error) {
 	c := New(s)
-	if c.Busy() && !r.Force {
-		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w: %s", s.Ref.Session, repair.ErrBusy, c.WhyBusy())
+	if why := c.Busy(); why != "" && !r.Force {
+		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w: %s", s.Ref.Session, repair.ErrBusy, why)
 	}
 	after, t, err := c.trim(r)
 	if err == nil {

@@ -26,8 +26,8 @@ func Uncompact(s Source, r repair.UncompactRequest) (repair.Uncompacted, error) 
 }
 
 func uncompact(c *Case, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
-	if c.Busy() && !r.Force {
-		return u, fmt.Errorf("%w: %s", repair.ErrBusy, c.WhyBusy())
+	if why := c.Busy(); why != "" && !r.Force {
+		return u, fmt.Errorf("%w: %s", repair.ErrBusy, why)
 	}
 	b := c.conv.Boundary
 	if b == nil {

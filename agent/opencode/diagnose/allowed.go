@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/repair"
 	"mend/request"
 	"mend/session"
 )
@@ -250,30 +249,4 @@ func (c *simulation) whyHiddenBeside(m *record.Message) string {
 		}
 	}
 	return ""
-}
-
-// Fork implements [repair.Forker]: the user can return to the last prompt before all
-// that remains broken, if the session is accepted up to there.
-func (c *simulation) Fork(fs []repair.Finding) string {
-	broken := map[string]bool{}
-	for _, f := range fs {
-		broken[f.Ref.Message] = true
-	}
-	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return broken[m.Ref.Message] })
-	for ; at > 0; at-- {
-		if c.s.Messages[at].Role == session.RoleUser {
-			break
-		}
-	}
-	if at > 0 && c.acceptedUpTo(at) {
-		return fmt.Sprintf("To continue without it, fork the session before the prompt %s.", c.s.Messages[at].ID)
-	}
-	return ""
-}
-
-// acceptedUpTo reports whether the first n messages are accepted in the setting in use.
-func (c *simulation) acceptedUpTo(n int) bool {
-	s := *c.s
-	s.Messages = s.Messages[:n]
-	return len(c.withSession(&s).violations(c.settings[own])) == 0
 }

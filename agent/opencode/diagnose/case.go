@@ -125,7 +125,7 @@ func (c *simulation) Has(ref session.Ref) bool {
 	}
 }
 
-// Renamed implements [repair.Renamer]. It matches records by the tails of their ids,
+// Renamed implements [repair.Case]. It matches records by the tails of their ids,
 // which the fixes that change ids keep ([record.Renumber]).
 func (c *simulation) Renamed(earlier repair.Case) map[session.Ref]session.Ref {
 	before, after := earlier.(*simulation).s, c.s

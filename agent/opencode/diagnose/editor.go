@@ -21,8 +21,7 @@ var (
 
 // Next implements [repair.Session].
 func (c *simulation) Next() (request.Request, []request.Violation) {
-	set := c.settings[own]
-	return c.render(set).Request, c.violations(set)
+	return c.Sent(own)
 }
 
 // Texts implements [repair.Session].

@@ -47,8 +47,8 @@ func (c *simulation) Findings() *repair.Findings {
 func (c *simulation) findAll() *repair.Findings {
 	dead := map[int]bool{} // settings in which the agent fails before it sends a request
 	v := &repair.Findings{
-		Hides:     func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
-		Once:      func(code string) bool { return code == render.FailureScreen },
+		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
+		Once:  func(code string) bool { return code == render.FailureScreen },
 	}
 	if c.lacksFolder() { // what else is stored is not known
 		c.runRule(v, ruleOf("place"))

@@ -52,14 +52,7 @@ type simulation struct {
 	busy   bool   // the agent is still writing it
 }
 
-var (
-	_ repair.Case     = (*simulation)(nil)
-	_ repair.Renamer  = (*simulation)(nil)
-	_ repair.Releaser = (*simulation)(nil)
-	_ repair.Resetter = (*simulation)(nil)
-	_ repair.Blamer   = (*simulation)(nil)
-	_ repair.Forker   = (*simulation)(nil)
-)
+var _ repair.Case = (*simulation)(nil)
 
 // An Environment is what a diagnosis needs to know besides the session and the request.
 type Environment struct {
@@ -126,17 +119,14 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 			c.inPlace[f.Ref.Message] = f.Path
 		}
 	}
-	c.busy = !r.Force && c.Busy()
+	c.busy = !r.Force && c.Busy() != ""
 	c = c.withSession(s)
 	c.settings = c.settingsFor(s)
 	return c
 }
 
 // Busy implements [repair.Case].
-func (c *simulation) Busy() bool { return c.WhyBusy() != "" }
-
-// WhyBusy implements [repair.BusyExplainer].
-func (c *simulation) WhyBusy() string {
+func (c *simulation) Busy() string {
 	return WhyBusy(c.s, c.request.Now, c.env.Held, c.env.Free)
 }
 
@@ -152,13 +142,7 @@ func (c *simulation) withSession(s *record.Session) *simulation {
 	return &n
 }
 
-// Release implements [repair.Releaser]. It is for all states of the session.
-func (c *simulation) Release() {
-	*c.renderer = render.Renderer{}
-	c.cachedView, c.requests, c.cachedFacts, c.places, c.parts = nil, nil, nil, nil, partIndex{}
-}
-
-// Reset implements [repair.Resetter].
+// Reset implements [repair.Case].
 func (c *simulation) Reset() repair.Case {
 	n := *c
 	if c.blamed {

@@ -28,8 +28,8 @@ import (
 // set, or [repair.ErrHarmful] if the plan would break the session.
 func Trim(s *record.Session, r repair.TrimRequest, e Environment) (repair.Trimmed, error) {
 	c := newSimulation(s, repair.Request{Options: r.Options, Force: r.Force}, e)
-	if !r.Force && c.Busy() {
-		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w: %s", s.ID, repair.ErrBusy, c.WhyBusy())
+	if why := c.Busy(); why != "" && !r.Force {
+		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w: %s", s.ID, repair.ErrBusy, why)
 	}
 	after, t, err := c.trim(r)
 	if err == nil {

@@ -29,8 +29,8 @@ func Uncompact(s *record.Session, r repair.UncompactRequest, e Environment) (rep
 }
 
 func uncompact(c *simulation, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
-	if !r.Force && c.Busy() {
-		return u, fmt.Errorf("%w: %s", repair.ErrBusy, c.WhyBusy())
+	if why := c.Busy(); why != "" && !r.Force {
+		return u, fmt.Errorf("%w: %s", repair.ErrBusy, why)
 	}
 	q := c.inUse()
 	u.Window, u.Before = c.window(q), q.Tokens()

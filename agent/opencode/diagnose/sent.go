@@ -1,0 +1,74 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+// Settings implements [repair.Case]. No version of OpenCode reads a foreign store.
+func (c *simulation) Settings() (all []repair.Setting) {
+	if c.env.Foreign {
+		return nil
+	}
+	for _, set := range c.settings {
+		all = append(all, repair.Setting{Version: c.versionOf(set), Thinking: set.thinking})
+	}
+	return all
+}
+
+// Sent implements [repair.Case].
+func (c *simulation) Sent(setting int) (request.Request, []request.Violation) {
+	set := c.settings[setting]
+	return c.render(set).Request, c.violations(set)
+}
+
+// versionOf returns the version that stands for a setting.
+func (c *simulation) versionOf(set setting) string {
+	switch {
+	case c.request.Version != "" && set.profile == c.settings[own].profile:
+		return c.request.Version
+	case set.profile == render.ProfileFor(""):
+		return render.NewestVerified
+	}
+	return set.profile.Version
+}
+
+// UnknownProvider implements [repair.Case].
+func (c *simulation) UnknownProvider() string {
+	q := c.render(c.settings[own])
+	if q.Target.IsKnown(q.Model) {
+		return ""
+	}
+	return q.Target.Package
+}
+
+// Blocks implements [repair.Case].
+func (c *simulation) Blocks() int { return 0 }
+
+// LastError implements [repair.Case].
+func (c *simulation) LastError() []byte {
+	if m := c.s.LatestAssistant(); m != nil && m.Failed {
+		return m.Data
+	}
+	return nil
+}
+
+// ForkBefore implements [repair.Case].
+func (c *simulation) ForkBefore(prompt session.Ref) string {
+	i := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref == prompt })
+	if i < 0 {
+		return ""
+	}
+	s := *c.s
+	s.Messages = s.Messages[:i]
+	if len(c.withSession(&s).violations(c.settings[own])) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("To continue without it, fork the session before the prompt %s.", c.s.Messages[i].ID)
+}

@@ -1,0 +1,179 @@
+package repair
+
+import (
+	"slices"
+
+	"mend/request"
+	"mend/session"
+)
+
+// Asked returns what an error is about that only the provider can see: each block of its kind that
+// is sent. The codes are those of remedies.
+func Asked(s Session, e APIError) (fs []Finding) {
+	q, _ := s.Next()
+	add := func(code string, is func(*request.Block) bool) {
+		for _, t := range q.Turns {
+			for _, b := range t.Blocks {
+				if b.Source != nil && is(b) {
+					fs = append(fs, Finding{Code: code, Class: e.Class, Severity: Latent, Ref: b.Ref(), Block: b.Index})
+				}
+			}
+		}
+	}
+	switch e.Class {
+	case ThinkingSignature:
+		add("R7", (*request.Block).IsThinking)
+	case ThinkingBlockModified:
+		add("R8", (*request.Block).IsThinking)
+	case ThinkingDisabledViolation:
+		add("thinking", (*request.Block).IsThinking)
+		seen := map[string]bool{} // it is a finding of the message
+		fs = slices.DeleteFunc(fs, func(f Finding) bool {
+			again := seen[f.Ref.Message]
+			seen[f.Ref.Message] = true
+			return again
+		})
+	case InvalidFile:
+		if ref, _ := BlockAndTurn(s, e); ref.Kind != 0 {
+			isFile := func(b *request.Block) bool { return b.Type == request.Image || b.Type == request.Document }
+			add("image", func(b *request.Block) bool {
+				return b.Ref() == ref && (isFile(b) || slices.ContainsFunc(b.Content, isFile))
+			})
+		}
+	}
+	return fs
+}
+
+// isAboutThinking reports whether the fix of such an error removes thinking.
+func isAboutThinking(e APIError) bool {
+	return e.Class == ThinkingDisabledViolation || e.Class == ThinkingSignature || e.Class == ThinkingBlockModified
+}
+
+// locate returns which records the error names: those of the findings, which are of its kind, for
+// which in returns true. in is nil if the error names none. If only is true, other findings of the
+// kind must not be fixed instead: thinking is removed from the located message only, because that
+// of all others is signed and would be lost for nothing.
+//
+// It looks for the records in this order: the items that the error names; the calls; what is beside
+// them in their steps; the block, then the turn with the number in the error, in the next request; the
+// message near that number in the store, because the store may have changed since the error. An error
+// about thinking that names no number is about the newest message that has a finding. So is every error
+// that says that thinking was changed: the provider compares only the newest.
+func locate(s Session, e APIError, found []Finding) (in func(session.Ref) bool, only bool) {
+	l := locator{s: s, e: e, found: found, messages: s.Messages(), faulty: map[string]bool{}}
+	for _, f := range found {
+		l.faulty[f.Ref.Message] = true
+	}
+	return l.locate(), isAboutThinking(e)
+}
+
+type locator struct {
+	s        Session
+	e        APIError
+	found    []Finding
+	messages []session.Ref
+	faulty   map[string]bool // messages with findings
+}
+
+func (l *locator) locate() func(session.Ref) bool {
+	if l.e.Rule == "R8" {
+		return l.among(l.inMessage(l.newest()))
+	}
+	called, beside, items := l.named()
+	block, turn := BlockAndTurn(l.s, l.e)
+	for _, in := range [...]func(session.Ref) bool{
+		func(r session.Ref) bool { return items[r.Message] },
+		func(r session.Ref) bool { return called[r] },
+		func(r session.Ref) bool { return beside[r] },
+		func(r session.Ref) bool { return r == block && block.Kind != 0 },
+		func(r session.Ref) bool { return turn[r.Message] },
+		l.inMessage(l.nearest()),
+	} {
+		if at := l.among(in); at != nil {
+			return at
+		}
+	}
+	if isAboutThinking(l.e) && (l.e.Index >= 0 || l.e.Class != ThinkingDisabledViolation) {
+		return l.among(l.inMessage(l.newest()))
+	}
+	return nil
+}
+
+// among returns in, nil if no finding is there.
+func (l *locator) among(in func(session.Ref) bool) func(session.Ref) bool {
+	if slices.ContainsFunc(l.found, func(f Finding) bool { return in(f.Ref) }) {
+		return in
+	}
+	return nil
+}
+
+// named returns the records of calls that the error names by their ids, those in the same steps, one
+// of which may separate a call from its result, and the messages with items that it names. An item
+// that the provider does not have is not alone: then none of those of its account is there.
+func (l *locator) named() (called, beside map[session.Ref]bool, items map[string]bool) {
+	called, beside, items = map[session.Ref]bool{}, map[session.Ref]bool{}, map[string]bool{}
+	if len(l.e.Calls)+len(l.e.Items) == 0 {
+		return called, beside, items
+	}
+	for _, ref := range l.messages {
+		for _, step := range l.s.Stored(ref).Steps {
+			for _, b := range step {
+				if b.ItemID != "" && l.e.Rule != "O10" && slices.Contains(l.e.Items, b.ItemID) {
+					items[ref.Message] = true
+				}
+				if b.ToolID == "" || !slices.Contains(l.e.Calls, b.ToolID) {
+					continue
+				}
+				called[b.Ref()] = true
+				for _, o := range step {
+					beside[o.Ref()] = true
+				}
+			}
+		}
+	}
+	return called, beside, items
+}
+
+// BlockAndTurn returns the record of the block of the next request that the error names, and the ids
+// of the messages of its turn.
+func BlockAndTurn(s Session, e APIError) (block session.Ref, turn map[string]bool) {
+	q, _ := s.Next()
+	turn = map[string]bool{}
+	if e.Index < 0 || e.Index >= len(q.Turns) {
+		return block, turn
+	}
+	at := e.Block
+	if len(q.Turns[e.Index].Blocks) == 1 {
+		at = 0
+	}
+	block, _ = q.At(e.Index, at)
+	for _, ref := range q.Turns[e.Index].Messages {
+		turn[ref.Message] = true
+	}
+	return block, turn
+}
+
+// nearest returns the index of the message with a finding that is nearest to the number in the error,
+// -1 for none.
+func (l *locator) nearest() int {
+	for _, d := range [...]int{0, -1, 1, -2, 2, -3, -4, -5} {
+		if i := l.e.Index + d; l.e.Index >= 0 && i >= 0 && i < len(l.messages) && l.faulty[l.messages[i].Message] {
+			return i
+		}
+	}
+	return -1
+}
+
+// newest returns the index of the newest message with a finding, -1 for none.
+func (l *locator) newest() int {
+	i := len(l.messages) - 1
+	for i >= 0 && !l.faulty[l.messages[i].Message] {
+		i--
+	}
+	return i
+}
+
+// inMessage selects the records of message number i, none for -1.
+func (l *locator) inMessage(i int) func(session.Ref) bool {
+	return func(r session.Ref) bool { return i >= 0 && r.Message == l.messages[i].Message }
+}
