@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"sync"
+	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// newDecoder returns a decoder that accepts equal names, and bytes that are not UTF-8.
+// readOptions accept equal names, and bytes that are not UTF-8.
+var readOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 func newDecoder(data []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(data), // a Buffer is read in place
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(data), readOptions) // a Buffer is read in place
 }
 
 // MaxDepth is the deepest nesting of objects and lists that is read. It is the limit of
@@ -41,11 +46,6 @@ func TooDeep(data []byte) bool {
 func CheckObject(data []byte) error {
 	if len(data) > math.MaxInt32 {
 		return errors.New("longer than 2 GB")
-	}
-	if i := skipWhite(data, 0); i < len(data) && data[i] == '{' {
-		if end := skipObject(data, i, 1); end >= 0 && skipWhite(data, end) == len(data) {
-			return nil
-		}
 	}
 	d := newDecoder(data)
 	tok, err := d.ReadToken()
@@ -76,10 +76,6 @@ func CheckObject(data []byte) error {
 // First returns the JSON value with which data begins, behind white space, and where it ends. If
 // there is none it returns nil, and where it saw that.
 func First(data []byte) (value []byte, end int) {
-	start := skipWhite(data, 0)
-	if end := skipValue(data, start, 0); end >= 0 {
-		return data[start:end:end], end
-	}
 	d := newDecoder(data)
 	value, err := d.ReadValue()
 	var bad *jsontext.SyntacticError
@@ -101,63 +97,111 @@ func parseError(d *jsontext.Decoder, err error) error {
 	return fmt.Errorf("not JSON at byte %d", d.InputOffset())
 }
 
-// decodeIndex makes an index with the library, one level deep. It returns nil if text
-// is not one JSON value from the byte at start on.
-func decodeIndex(text []byte, start int) *index {
-	r := reader{x: &index{text: text}, d: newDecoder(text[start:]), start: start}
-	if r.read() != nil {
-		return nil
+// EachElement calls f for the text of each element of a JSON list, until f returns
+// false. It may call f before it sees that data is no list.
+func EachElement(data []byte, f func(value []byte) bool) {
+	d := newDecoder(data)
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
+		return
 	}
-	if _, err := r.d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil
+	for d.PeekKind() != ']' {
+		raw, err := d.ReadValue()
+		if end := int(d.InputOffset()); err != nil || !f(data[end-len(raw):end:end]) {
+			return
+		}
 	}
-	return r.x
 }
 
-// A reader reads a text with the library into x.
+// A reader makes the nodes of a text.
 type reader struct {
-	x     *index
-	d     *jsontext.Decoder
-	start int // where in the text d begins
+	dec   jsontext.Decoder
+	src   bytes.Buffer
+	start int // where in the text src begins
+	nodes []node
+	names [][]byte
 }
 
-// read reads the outermost value.
-func (r *reader) read() error {
-	kind := r.d.PeekKind()
-	if kind != '{' && kind != '[' {
-		return r.add(node{})
-	}
-	if _, err := r.d.ReadToken(); err != nil {
-		return err
-	}
-	r.x.nodes = append(r.x.nodes, node{start: r.offset() - 1})
-	for r.d.PeekKind() != kind+2 { // the bracket that closes it
-		var n node
-		if kind == '{' {
-			name, err := r.d.ReadValue()
-			if err != nil {
-				return err
-			}
-			n.name, n.nameEnd = r.offset()-int32(len(name))+1, ^int32(len(r.x.names))
-			r.x.names = append(r.x.names, bytes.Clone(unquote(name)))
-		}
-		if err := r.add(n); err != nil {
-			return err
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// readIndex returns nil if text is not one JSON value from the byte at start on.
+func readIndex(text []byte, start int) *index {
+	r := readers.Get().(*reader)
+	r.src, r.start = *bytes.NewBuffer(text[start:]), start
+	r.dec.Reset(&r.src, readOptions)
+	var x *index
+	if r.value(node{}, 0) == nil {
+		if _, err := r.dec.ReadToken(); errors.Is(err, io.EOF) {
+			x = &index{text: text, nodes: slices.Clone(r.nodes), names: r.names}
 		}
 	}
-	_, err := r.d.ReadToken()
-	r.x.nodes[0].end, r.x.nodes[0].next = r.offset(), int32(len(r.x.nodes))
+	r.src = bytes.Buffer{}
+	r.dec.Reset(&r.src)
+	r.nodes, r.names = r.nodes[:0], nil
+	if cap(r.nodes) <= maxNodes {
+		readers.Put(r)
+	}
+	return x
+}
+
+// value reads a value into n, adds that to the nodes, and what is inside it. It is in depth objects
+// and lists.
+func (r *reader) value(n node, depth int) error {
+	at := len(r.nodes)
+	r.nodes = append(r.nodes, n)
+	kind := r.dec.PeekKind()
+	var err error
+	if depth < indexDepth && (kind == '{' || kind == '[') {
+		if _, err = r.dec.ReadToken(); err == nil {
+			r.nodes[at].start = r.offset() - 1
+			err = r.inside(kind, at, depth+1)
+		}
+	} else {
+		var raw jsontext.Value
+		raw, err = r.dec.ReadValue()
+		r.nodes[at].start = r.offset() - int32(len(raw))
+	}
+	r.nodes[at].end, r.nodes[at].next = r.offset(), int32(len(r.nodes))
 	return err
 }
 
-// add reads a value into n, and appends that to the nodes.
-func (r *reader) add(n node) error {
-	raw, err := r.d.ReadValue()
-	n.end = r.offset()
-	n.start, n.next = n.end-int32(len(raw)), int32(len(r.x.nodes)+1)
-	r.x.nodes = append(r.x.nodes, n)
+// inside reads what is inside the object or the list that is node at, and the bracket that closes it.
+func (r *reader) inside(kind jsontext.Kind, at, depth int) error {
+	for r.dec.PeekKind() != kind+2 {
+		if depth > 1 && len(r.nodes)-at > maxNodes {
+			r.nodes = r.nodes[:at+1]
+			return r.skip(kind)
+		}
+		var n node
+		if kind == '{' {
+			name, err := r.dec.ReadValue()
+			if err != nil {
+				return err
+			}
+			n.nameEnd = r.offset() - 1
+			n.name = n.nameEnd - int32(len(name)) + 2
+			if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
+				n.nameEnd = ^int32(len(r.names))
+				r.names = append(r.names, unquote(name))
+			}
+		}
+		if err := r.value(n, depth); err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.ReadToken()
+	return err
+}
+
+// skip reads the rest of an object or a list.
+func (r *reader) skip(kind jsontext.Kind) error {
+	for r.dec.PeekKind() != kind+2 {
+		if err := r.dec.SkipValue(); err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.ReadToken()
 	return err
 }
 
 // offset returns how far the text is read.
-func (r *reader) offset() int32 { return int32(r.start) + int32(r.d.InputOffset()) }
+func (r *reader) offset() int32 { return int32(r.start) + int32(r.dec.InputOffset()) }

@@ -196,10 +196,7 @@ func newIndex(text []byte, start int) *index {
 	if len(text) > math.MaxInt32 {
 		return nil
 	}
-	if nodes := scanNodes(text, start); nodes != nil {
-		return &index{text: text, nodes: nodes}
-	}
-	return decodeIndex(text, start)
+	return readIndex(text, start)
 }
 
 func (x *index) name(i int32) []byte {

@@ -51,7 +51,7 @@ func FuzzPattern(f *testing.F) {
 		if !ok {
 			return
 		}
-		want, ok := decodeFields(data)
+		want, ok := objectFields(data)
 		if !ok {
 			t.Fatalf("Match(%q) accepts what the library refuses", data)
 		}
@@ -73,7 +73,7 @@ func FuzzPattern(f *testing.F) {
 			t.Errorf("Match(%q) takes one of %v that the pattern does not have", data, want)
 		}
 		if m, ok := lastNamed(want, "o"); ok {
-			in, ok := decodeFields(data[m.value:m.end])
+			in, ok := objectFields(data[m.value:m.end])
 			if members = 0; !ok || len(in) != 1 {
 				t.Fatalf("Match(%q) takes %s for an object with one member: %v", data, data[m.value:m.end], ok)
 			}

@@ -3,120 +3,13 @@ package jsonedit
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"math/bits"
-	"slices"
-	"sync"
 )
 
-// The code in this file reads the JSON that agents write several times faster than the
-// JSON library does (BenchmarkScan). It accepts nothing that the library refuses, which
+// The code in this file reads the JSON that agents write for [Pattern], several times faster than the
+// JSON library does (BenchmarkPattern). It accepts nothing that the library refuses, which
 // is fuzzed. What is rare it leaves to the library: escapes in names, lone surrogates,
 // and errors.
-
-// A scanner makes the nodes of a text, except where that is left to the library.
-type scanner struct {
-	text  []byte
-	nodes []node
-}
-
-// tooMany is the end of a value of which too much would be listed.
-const tooMany = -2
-
-var scanners = sync.Pool{New: func() any { return new(scanner) }}
-
-// scanNodes returns nil for what is left to the library.
-func scanNodes(text []byte, start int) (nodes []node) {
-	s := scanners.Get().(*scanner)
-	s.text = text
-	if end := s.value(node{start: int32(skipWhite(text, start))}, 0); end >= 0 && skipWhite(text, end) == len(text) {
-		nodes = slices.Clone(s.nodes)
-	}
-	if s.text, s.nodes = nil, s.nodes[:0]; cap(s.nodes) <= maxNodes {
-		scanners.Put(s)
-	}
-	return nodes
-}
-
-// value adds the value that begins at n.start, and returns its end, -1 if there is
-// none, or none that this code reads.
-func (s *scanner) value(n node, depth int) (end int) {
-	at, i := len(s.nodes), int(n.start)
-	s.nodes = append(s.nodes, n)
-	end = tooMany
-	if i < len(s.text) && depth < indexDepth {
-		switch s.text[i] {
-		case '{':
-			end = s.object(i, depth+1)
-		case '[':
-			end = s.list(i, depth+1)
-		}
-	}
-	if end == tooMany {
-		s.nodes = s.nodes[:at+1]
-		end = skipValue(s.text, i, depth)
-	}
-	s.nodes[at].end, s.nodes[at].next = int32(end), int32(len(s.nodes))
-	return end
-}
-
-// limit returns how many nodes there may be once what is inside a value is listed.
-func (s *scanner) limit(depth int) int {
-	if depth <= 1 {
-		return math.MaxInt
-	}
-	return len(s.nodes) + maxNodes
-}
-
-func (s *scanner) object(i, depth int) (end int) {
-	text, limit := s.text, s.limit(depth)
-	i = skipWhite(text, i+1)
-	if i < len(text) && text[i] == '}' {
-		return i + 1
-	}
-	for i < len(text) && text[i] == '"' {
-		nameEnd := skipString(text, i+1)
-		if nameEnd < 0 || !plainASCII(text[i+1:nameEnd-1]) {
-			return -1
-		}
-		m := node{name: int32(i + 1), nameEnd: int32(nameEnd - 1)}
-		if i = skipWhite(text, nameEnd); i >= len(text) || text[i] != ':' {
-			return -1
-		}
-		m.start = int32(skipWhite(text, i+1))
-		if i = s.value(m, depth); i < 0 {
-			return -1
-		}
-		var closed bool
-		if i, closed = skipComma(text, i, '}'); closed || i < 0 {
-			return i
-		}
-		if len(s.nodes) > limit {
-			return tooMany
-		}
-	}
-	return -1
-}
-
-func (s *scanner) list(i, depth int) (end int) {
-	text, limit := s.text, s.limit(depth)
-	i = skipWhite(text, i+1)
-	if i < len(text) && text[i] == ']' {
-		return i + 1
-	}
-	for {
-		if i = s.value(node{start: int32(i)}, depth); i < 0 {
-			return -1
-		}
-		var closed bool
-		if i, closed = skipComma(text, i, ']'); closed || i < 0 {
-			return i
-		}
-		if len(s.nodes) > limit {
-			return tooMany
-		}
-	}
-}
 
 // A function that skips returns the index after what it skips, -1 if that does not begin
 // at index i or is not read here. depth is the number of objects and lists around it.
@@ -305,21 +198,4 @@ func skipDigits(data []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-func plainASCII(name []byte) bool {
-	for _, c := range name {
-		if c == '\\' || c >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
-
-// EachElement calls f for the text of each element of a JSON list, until f returns
-// false. It may call f before it sees that data is no list.
-func EachElement(data []byte, f func(value []byte) bool) {
-	if i := skipWhite(data, 0); i < len(data) && data[i] == '[' {
-		skipList(data, i, 1, f)
-	}
 }

@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A field is a member of an object, and where it is in the text.
@@ -18,36 +15,26 @@ type field struct {
 	start, value, end int
 }
 
-func fields(x *index) []field {
+func fields(v Value) []field {
 	all := []field{}
-	for name, v := range (Value{x, 0}).Children() {
+	for name, v := range v.Children() {
 		n := v.node()
 		all = append(all, field{string(name), n.memberStart(), int(n.start), int(n.end)})
 	}
 	return all
 }
 
-// scanFields reads an object with the scanner, and reports whether the scanner accepts it.
-func scanFields(text []byte) ([]field, bool) {
-	nodes := scanNodes(text, 0)
-	if nodes == nil || text[nodes[0].start] != '{' {
+// objectFields returns the members of the object that text is.
+func objectFields(text []byte) ([]field, bool) {
+	v := Parse(text)
+	if v.Kind() != '{' {
 		return nil, false
 	}
-	return fields(&index{text: text, nodes: nodes}), true
+	return fields(v), true
 }
 
-// decodeFields reads an object with the library.
-func decodeFields(text []byte) ([]field, bool) {
-	x := decodeIndex(text, 0)
-	if x == nil || (Value{x, 0}).Kind() != '{' {
-		return nil, false
-	}
-	return fields(x), true
-}
-
-// FuzzScan compares the scanner with the library: what the scanner accepts the library
-// accepts as well, with the same members. What CheckObject accepts both libraries accept.
-func FuzzScan(f *testing.F) {
+// FuzzCheckObject checks that what CheckObject accepts Parse and encoding/json accept as well.
+func FuzzCheckObject(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { } `, `{"a":1}`, `{"a":1,"a":2}`, `{"a":"b\"\\\u00e9\n","c":[1,-2.5e+3,[],{}],"d":{"e":null}}`,
 		`{"a":true,"b":false}x`, `{"a":01}`, `{"a":1.}`, `{"a":1e}`, `{"a":-}`, `{"a":tru}`, `{"a" 1}`, `{"a":1,}`, `{,}`, `{"a":[1,]}`,
@@ -58,20 +45,9 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, isObject := decodeFields(data)
+		isObject := Parse(data).Kind() == '{'
 		if accepted := CheckObject(data) == nil; accepted != isObject || accepted && !json.Valid(data) {
-			t.Fatalf("CheckObject(%q): accepted %v, by the library %v", data, accepted, isObject)
-		}
-		got, ok := scanFields(data)
-		if !ok {
-			return
-		}
-		want, ok := decodeFields(data)
-		if !ok {
-			t.Fatalf("scanNodes(%q) accepts what the library refuses", data)
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(field{})); diff != "" {
-			t.Errorf("scanNodes(%q) differs (-library +scanner):\n%s", data, diff)
+			t.Fatalf("CheckObject(%q): accepted %v, by Parse %v", data, accepted, isObject)
 		}
 	})
 }
@@ -106,18 +82,6 @@ func TestSkipString(t *testing.T) {
 	}
 }
 
-// TestScanUsualText checks that the scanner accepts what agents write.
-func TestScanUsualText(t *testing.T) {
-	for _, text := range []string{
-		`{}`, "{\n  \"id\": \"prt_1\",\n  \"state\": {\n    \"input\": {\"a\": [1, 2.5e-3, null]}\n  }\n}",
-		`{"text":"größer \"quoted\" \u001b[0m\n","b":true,"c":false}`,
-	} {
-		if _, ok := scanFields([]byte(text)); !ok {
-			t.Errorf("scanNodes(%s) refuses it", text)
-		}
-	}
-}
-
 func BenchmarkParse(b *testing.B) {
 	text := []byte(`{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","output":"`)
 	for len(text) < 4096 {
@@ -129,63 +93,6 @@ func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
 		if Parse(text).Kind() != '{' {
 			b.Fatal("not an object")
-		}
-	}
-}
-
-// TestScanStringAtEveryPlace checks strings with a character or an escape at every offset:
-// the scanner accepts those that are valid, with the members that the library finds.
-func TestScanStringAtEveryPlace(t *testing.T) {
-	rows := []struct {
-		text     string // a part of the string
-		accepted bool
-	}{
-		{"", true},
-		{" !#[]^~\x7f", true},
-		{"ä", true},
-		{"\xff", true},
-		{`\"`, true},
-		{`\\`, true},
-		{`\\\"`, true},
-		{`\n\n`, true},
-		{`\/\b\f\r\t`, true},
-		{`\u00e9`, true},
-		{`\u001B\u000a`, true},
-		{`\`, false}, // escapes the closing quote, or makes an invalid escape with the next character
-		{`\x`, false},
-		{`\u12`, false},
-		{`\u12g4`, false},
-		{`\ud800`, false},
-		{`"`, false},
-		{"\x00", false},
-		{"\x1f", false},
-		{"\n", false},
-	}
-	for _, r := range rows {
-		for before := range 72 {
-			for _, behind := range []int{0, 128} {
-				text := []byte(`{"a":"` + strings.Repeat("!", before) + r.text + strings.Repeat("z", behind) + `","b":1}`)
-				got, ok := scanFields(text)
-				if ok != r.accepted {
-					t.Fatalf("scanNodes(%q) accepts it: %v, want %v", text, ok, r.accepted)
-				}
-				if !ok {
-					continue
-				}
-				if want, ok := decodeFields(text); !ok || !reflect.DeepEqual(got, want) {
-					t.Fatalf("scanNodes(%q) = %+v, want %+v, %v", text, got, want, ok)
-				}
-			}
-		}
-	}
-}
-
-// TestScanStringCut checks that the scanner accepts no text that is cut.
-func TestScanStringCut(t *testing.T) {
-	text := []byte(`{"a":"` + strings.Repeat(`0123456\n0123\u00e9\\\"01`, 10))
-	for n := range text {
-		if _, ok := scanFields(text[:n]); ok {
-			t.Errorf("scanNodes(%q) accepts it", text[:n])
 		}
 	}
 }
@@ -276,6 +183,6 @@ func BenchmarkPattern(b *testing.B) {
 	})
 }
 
-func BenchmarkScan(b *testing.B) {
-	benchmarkParts(b, func(data []byte) bool { return scanNodes(data, 0) != nil })
+func BenchmarkIndex(b *testing.B) {
+	benchmarkParts(b, func(data []byte) bool { return readIndex(data, 0) != nil })
 }
