@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -31,12 +30,6 @@ type records interface {
 	Load(ctx context.Context, head session.Head) (*record.Session, error)
 	// LoadStamped is Load, with the stamp that the records had when they were read.
 	LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
-	// ScanRecords reads a session of List as Load does, without building it: it passes
-	// each message with its parts to visit, which must not keep them. It returns the
-	// session without its messages, and the stamp. It returns nil if visit returned
-	// false, or if something may be wrong with a record. It does not read the messages that
-	// m knows.
-	ScanRecords(ctx context.Context, head session.Head, m record.Memory, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp)
 	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	State(ctx context.Context) (session.Stamp, error)
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
@@ -54,7 +47,6 @@ type store struct {
 	warn   func(string)
 	models *models
 	usage
-	checked  checkedSessions
 	projects sync.Map // results of projectOf, by folder, until the next Refresh
 	holder   atomic.Pointer[func() bool]
 }

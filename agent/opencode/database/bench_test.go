@@ -1,10 +1,8 @@
 package database
 
 import (
-	"iter"
 	"testing"
 
-	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/dbtest"
 	"mend/session"
@@ -55,19 +53,6 @@ func BenchmarkScan(b *testing.B) {
 		for _, m := range load(b, s, h.ID).Messages {
 			parts += len(m.Parts)
 		}
-		return parts
-	})
-}
-
-// BenchmarkScanRecords goes through every session of a large store without building it.
-func BenchmarkScanRecords(b *testing.B) {
-	eachSession(b, 100_000, func(s *Store, h session.Head) (parts int) {
-		s.ScanRecords(b.Context(), h, record.Memory{}, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
-			for range of {
-				parts++
-			}
-			return true
-		})
 		return parts
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/repair"
@@ -66,21 +65,6 @@ func (c *simulation) folder() (path, name string) {
 		return c.s.Workspace, "folder of the session's workspace"
 	}
 	return c.s.Directory, "session's folder"
-}
-
-// FindFolder is [Diagnose] for a session in which nothing but its folder can be missing. It
-// reports false if there is a fix, which a diagnosis has to prove.
-func FindFolder(s *record.Session, o repair.Options, e Environment) ([]repair.Diagnosis, bool) {
-	c := &simulation{s: s, request: repair.Request{Options: o}, env: e}
-	var all []repair.Diagnosis
-	for _, f := range findFolder(c) {
-		d := c.Describe(f)
-		if d.WhyNot = c.whyNoFolder(f); d.WhyNot == "" {
-			return nil, false
-		}
-		all = append(all, d)
-	}
-	return all, true
 }
 
 func whyFolder(c *simulation, f fault) string {

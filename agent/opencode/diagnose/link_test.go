@@ -74,13 +74,3 @@ func TestSpecialMetadata(t *testing.T) {
 		}
 	}
 }
-
-// An image with too much padding is no usual one.
-func TestPaddedImage(t *testing.T) {
-	url := "data:image/png;base64," + strings.NewReplacer("-", "+", "_", "/").Replace(pngOfURL)
-	for padding, want := range map[string]bool{"": true, "====": false} {
-		if got := isUsualImage("image/png", []byte(url+padding)); got != want {
-			t.Errorf("isUsualImage with the padding %q is %v, want %v", padding, got, want)
-		}
-	}
-}

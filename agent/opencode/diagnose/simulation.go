@@ -92,16 +92,8 @@ type Diagnosis struct {
 	Target render.Target // where that goes
 }
 
-// Diagnose returns what is wrong with a session, as [repair.Diagnose] does. It builds
-// no requests if the quick check finds the session healthy.
+// Diagnose returns what is wrong with a session, as [repair.Diagnose] does.
 func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
-	q := newQuickCheck(s, o.Typed(), e.Target)
-	if !o.AllSettings && q != nil && q.Decides(o.Model) {
-		if found, ok := FindFolder(s, o, e); ok {
-			m, t := q.Asked()
-			return Diagnosis{found, m, t}
-		}
-	}
 	c := newSimulation(s, repair.Request{Options: o}, e)
 	r := c.render(c.settings[own])
 	return Diagnosis{repair.Diagnose(c), r.Model, r.Target}

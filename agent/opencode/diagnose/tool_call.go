@@ -5,6 +5,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/provider"
 	"mend/request"
 )
 
@@ -29,7 +30,7 @@ func findToolNames(c *simulation) (fs []fault) {
 		return nil // the rules of the provider say which names are refused
 	}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if p.Type == record.TypeTool && !isToolName([]byte(p.Tool)) && p.Defect == nil {
+		if p.Type == record.TypeTool && !isToolName(p.Tool) && p.Defect == nil {
 			fs = append(fs, fault{Ref: p.Ref})
 		}
 	})
@@ -39,4 +40,4 @@ func findToolNames(c *simulation) (fs []fault) {
 // maxToolName is the maximum length of a tool's name in bytes.
 const maxToolName = 128
 
-func isToolName(s []byte) bool { return isName(s) && len(s) <= maxToolName }
+func isToolName(s string) bool { return provider.IsName(s) && len(s) <= maxToolName }

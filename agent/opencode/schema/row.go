@@ -110,7 +110,7 @@ func ProjectFile(project string) *Type {
 }
 
 // SessionModel is the model in the session's own record.
-var SessionModel = fields(need("id", name).capture(CaptureModel), need("providerID", name).capture(CaptureProvider), may("variant", exact))
+var SessionModel = fields(need("id", name), need("providerID", name), may("variant", exact))
 
 var (
 	folder = Type{Kind: Path}

@@ -65,25 +65,21 @@ func screen(name string, t Type, from Source) Field {
 	return Field{Name: name, Type: t, Need: Screen, From: from}
 }
 
-func (f Field) from(s Source) Field              { f.From = s; return f }
-func (f Field) or(json string) Field             { f.Default = json; return f }
-func (f Field) capture(index int) Field          { f.Capture = index; return f }
-func (f Field) shown(t Type) Field               { f.Shown = &t; return f }
-func (f Field) unusual() Field                   { f.Unusual = true; return f }
-func (f Field) usual(is func([]byte) bool) Field { f.Usual = is; return f }
-func (f Field) usually(t Type) Field             { f.UsualType = &t; return f }
+func (f Field) from(s Source) Field  { f.From = s; return f }
+func (f Field) or(json string) Field { f.Default = json; return f }
+func (f Field) shown(t Type) Field   { f.Shown = &t; return f }
 
 // ids has the fields with the ids of a file's record; in a row they are columns.
-var ids = []Field{may("id", anything).capture(CaptureID).usually(text), may("sessionID", anything).usually(text), may("messageID", anything).usually(text)}
+var ids = []Field{may("id", anything), may("sessionID", anything), may("messageID", anything)}
 
 // Message is the type of a message of either role.
-var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: words("user", "assistant"), Need: Always, From: Role, Capture: CaptureRole}, Cases: map[string][]Field{
+var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: words("user", "assistant"), Need: Always, From: Role}, Cases: map[string][]Field{
 	"user": {
-		need("time", fields(need("created", moment).from(Created).capture(CaptureCreated))).or("{}"),
+		need("time", fields(need("created", moment).from(Created))).or("{}"),
 		screen("agent", text, Agent),
 		need("model", fields(
-			screen("providerID", name, Provider).shown(text).capture(CaptureProvider),
-			screen("modelID", name, Model).shown(text).capture(CaptureModel),
+			screen("providerID", name, Provider).shown(text),
+			screen("modelID", name, Model).shown(text),
 			may("variant", text),
 		)).or("{}"),
 		may("summary", fields(may("title", text), may("body", text), need("diffs", list(fields(
@@ -92,23 +88,23 @@ var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: word
 		))).or("[]"))),
 		may("format", exactly(Type{Kind: Union, By: &Field{Name: "type", Type: words("text", "json_schema"), Need: Always}, Cases: map[string][]Field{
 			"text": nil, "json_schema": {need("schema", object)},
-		}})).unusual(),
+		}})),
 		may("system", text),
-		may("tools", mapOf(truth)).unusual(),
+		may("tools", mapOf(truth)),
 	},
 	"assistant": append([]Field{
-		need("time", fields(need("created", count).from(Created).capture(CaptureCreated), may("completed", count).capture(CaptureCompleted))).or("{}"),
-		Field{Name: "error", Type: failure, Convert: convertError}.capture(CaptureError),
-		screen("parentID", id("msg"), Prompt).capture(CaptureParent),
-		screen("modelID", text, Model).capture(CaptureModel),
-		screen("providerID", text, Provider).capture(CaptureProvider),
+		need("time", fields(need("created", count).from(Created), may("completed", count))).or("{}"),
+		Field{Name: "error", Type: failure, Convert: convertError},
+		screen("parentID", id("msg"), Prompt),
+		screen("modelID", text, Model),
+		screen("providerID", text, Provider),
 		screen("agent", text, Agent),
 		screen("mode", text, Mode),
 		need("path", fields(screen("cwd", text, Cwd), screen("root", text, Root))).or("{}"),
-		may("summary", truth).capture(CaptureSummary),
+		may("summary", truth),
 		need("cost", number).from(Cost),
 		may("variant", text),
-		may("finish", text).capture(CaptureFinish),
+		may("finish", text),
 	}, tokens),
 }}
 
@@ -124,7 +120,7 @@ func spent(path string) Field {
 }
 
 // failure is the type of the error of an assistant message.
-var failure = Type{Kind: Union, By: &Field{Name: "name", Type: text, Need: Always, Capture: CaptureErrorName}, Cases: failures}
+var failure = Type{Kind: Union, By: &Field{Name: "name", Type: text, Need: Always}, Cases: failures}
 
 var failures = func() map[string][]Field {
 	data := func(all ...Field) []Field { return []Field{need("data", fields(all...)).or("{}")} }
@@ -148,7 +144,7 @@ var apiError = []Field{
 
 // span returns the field with the start and the end of a part.
 func span(need Need) Field {
-	t := fields(Field{Name: "start", Type: count, Need: Always, From: Start, Capture: CaptureStart}, may("end", count).capture(CaptureEnd))
+	t := fields(Field{Name: "start", Type: count, Need: Always, From: Start}, may("end", count))
 	return Field{Name: "time", Type: t, Need: need, Default: "{}"}
 }
 
@@ -160,26 +156,26 @@ func metadata(except string) Field {
 }
 
 // signed is Anthropic's metadata of thinking.
-var signed = fields(need("signature", exact).usual(isNonEmpty))
+var signed = fields(need("signature", exact))
 
 // Part is the type of a part. A missing text becomes empty; thinking without its text cannot
 // be completed.
-var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text, Capture: CaptureType}, Cases: map[string][]Field{
+var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text}, Cases: map[string][]Field{
 	"text": {
-		span(Optional), need("text", text).or(`""`).usual(isVisible), may("synthetic", truth), may("ignored", truth).unusual(), metadata("").unusual(),
+		span(Optional), need("text", text).or(`""`), may("synthetic", truth), may("ignored", truth), metadata(""),
 	},
-	"reasoning": {span(Always), need("text", exact).usual(isVisible), metadata("").capture(CaptureMetadata).usually(fields(need("anthropic", signed)))},
+	"reasoning": {span(Always), need("text", exact), metadata("")},
 	"file":      file(need("mime", exact).from(MIME)),
 	"tool": {
-		need("callID", exact).from(CallID).capture(CaptureCallID), need("tool", text).or(`"invalid"`).capture(CaptureTool),
-		metadata(ProviderExecuted).unusual(), need("state", state).or("{}"),
+		need("callID", exact).from(CallID), need("tool", text).or(`"invalid"`),
+		metadata(ProviderExecuted), need("state", state).or("{}"),
 	},
 	"step-start":  {may("snapshot", text)},
 	"step-finish": {tokens, need("reason", text).from(Reason), may("snapshot", text), need("cost", number).or("0")},
 	"snapshot":    {need("snapshot", text)},
 	"patch":       {need("hash", exact), need("files", list(exact)).or("[]")},
 	"agent":       {need("name", text), may("source", exactly(quote(count)))},
-	"compaction":  {need("auto", truth).or("false"), may("overflow", truth), may("tail_start_id", id("msg")).unusual()},
+	"compaction":  {need("auto", truth).or("false"), may("overflow", truth), may("tail_start_id", id("msg"))},
 	"subtask": {
 		need("prompt", text).or(`""`), need("description", text).or(`""`), need("agent", text).from(Agent), may("command", text),
 		may("model", exactly(fields(need("providerID", text), need("modelID", text)))),
@@ -193,14 +189,14 @@ var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text, C
 // state is the type of the state of a call.
 var state = Type{
 	Kind:   Union,
-	By:     &Field{Name: "status", Type: words("pending", "running", "completed", "error"), Need: Always, From: Status, Capture: CaptureStatus},
+	By:     &Field{Name: "status", Type: words("pending", "running", "completed", "error"), Need: Always, From: Status},
 	Fields: []Field{{Name: "input", Type: object, Need: Always, Default: "{}", Convert: ConvertInput}},
 	Cases: map[string][]Field{
 		"pending": {need("raw", text).or(`""`)},
 		"running": {may("title", text), may("metadata", object), need("time", fields(need("start", count).from(Start))).or("{}")},
 		"completed": {
 			need("output", text).or(`"` + noOutput + `"`), need("title", text).or(`""`), need("metadata", object).or("{}"),
-			done(may("compacted", count)), may("attachments", list(attachment)).capture(CaptureFiles),
+			done(may("compacted", count)), may("attachments", list(attachment)),
 		},
 		"error": {need("error", text).or(`"` + LostResult + `"`), may("metadata", object), done()},
 	},
@@ -209,7 +205,7 @@ var state = Type{
 // done returns the field with the start and the end of a call.
 func done(also ...Field) Field {
 	return need("time", fields(append([]Field{
-		need("start", count).from(Start).capture(CaptureStart), need("end", count).from(End).capture(CaptureEnd),
+		need("start", count).from(Start), need("end", count).from(End),
 	}, also...)...)).or("{}")
 }
 
@@ -220,7 +216,7 @@ var attachment = fields(append([]Field{
 }, file(need("mime", exact))...)...)
 
 func file(mime Field) []Field {
-	return []Field{mime.capture(CaptureMIME), may("filename", text), need("url", exact).capture(CaptureURL), may("source", exactly(source))}
+	return []Field{mime, may("filename", text), need("url", exact), may("source", exactly(source))}
 }
 
 // source is the type of the text in a prompt that names a file.

@@ -59,12 +59,6 @@ type Field struct {
 	From    Source // the source of a missing value; see [Complete]
 
 	Shown *Type // the type that OpenCode needs to show it, if that is not Type
-
-	// About usual records; see [Type.Pattern].
-	Capture   int                   // the index of the value's text in a match; 0 for none
-	UsualType *Type                 // the type of a usual value, if that is not Type
-	Usual     func(raw []byte) bool // reports whether a value of the type is usual; nil if all are
-	Unusual   bool                  // usual records do not have the field
 }
 
 // A Need says when the agent needs a field.

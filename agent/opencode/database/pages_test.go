@@ -1,0 +1,37 @@
+package database
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/dbtest"
+)
+
+// A row of many pages is read whole, also where a -wal has newer ones under the
+// same numbers.
+func TestReadManyPages(t *testing.T) {
+	text := func(between string) string {
+		var b strings.Builder
+		for n := range 20_000 {
+			fmt.Fprint(&b, n, between)
+		}
+		return b.String()
+	}
+	from, id := dbtest.Unpack(t, "1.18.33")
+	const set = `UPDATE part SET data = json_set(data, '$.text', '%s') WHERE data LIKE '%%"type":"text"%%'`
+	dbtest.Alter(t, from, fmt.Sprintf(set, text("a")))
+	if !dbtest.HasText(load(t, open(t, from, Options{}), id), text("a")) {
+		t.Error("Load does not see what the database has")
+	}
+
+	dbtest.Exec(t, dbtest.Agent(t, from), set, text("b"))
+	path := filepath.Join(t.TempDir(), dbtest.Name)
+	for name, data := range dbtest.Files(t, from) {
+		dbtest.Write(t, filepath.Join(filepath.Dir(path), name), data)
+	}
+	if !dbtest.HasText(load(t, open(t, path, Options{}), id), text("b")) {
+		t.Error("Load does not see what the -wal has")
+	}
+}
