@@ -119,15 +119,15 @@ func (b *Block) MediaInfo() media.Info {
 	return media.Inspect(b.Data)
 }
 
-// InputText returns the block's Input as a text, as JavaScript writes it.
-func (b *Block) InputText() string { return string(jsonedit.Stringify(b.Input)) }
+// InputText returns the block's Input as a text.
+func (b *Block) InputText() string { return string(jsonedit.Minify(b.Input)) }
 
 // OutputText returns the text in the block's Output.
 func (b *Block) OutputText() string {
 	if text, ok := jsonedit.Text(b.Output); ok {
 		return text
 	}
-	return string(jsonedit.Stringify(b.Output))
+	return string(jsonedit.Minify(b.Output))
 }
 
 // DataURL returns an image or a document as a URL: the link, or its data.

@@ -129,7 +129,7 @@ func (c *simulation) trimmable(q request.Request, r repair.TrimRequest) []repair
 				continue
 			}
 			state := js.Parse(p.Data).Get("state")
-			k := call{p.Tool, string(jsonedit.Stringify(state.Get("input").Raw()))}
+			k := call{p.Tool, string(jsonedit.Minify(state.Get("input").Raw()))}
 			calls[p.Ref], newest[k] = k, p.Ref
 			tokens := outputTokens(state)
 			if i < last && tokens >= minTrimmed && !state.Get("time").Get("compacted").Truthy() && !slices.Contains(r.Protected, p.Tool) {

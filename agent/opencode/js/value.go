@@ -4,7 +4,6 @@ package js
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -93,15 +92,13 @@ type Member struct {
 	Value
 }
 
-// Members returns the members of an object in the order of JavaScript: first those whose
-// name is an array index, in ascending order, then the others in the order of the text.
-// Of equal names the last value counts.
+// Members returns the members of an object in the order of the text. Of equal names the last value
+// counts.
 func (v Value) Members() (all []Member) {
 	if v.Kind() != '{' {
 		return nil
 	}
 	at := map[string]int{}
-	indexed := false
 	for name, in := range v.Children() {
 		i, seen := at[string(name)]
 		if seen {
@@ -110,10 +107,6 @@ func (v Value) Members() (all []Member) {
 		}
 		at[string(name)] = len(all)
 		all = append(all, Member{string(name), Value{in}})
-		indexed = indexed || jsonedit.IsArrayIndex(string(name))
-	}
-	if indexed {
-		slices.SortStableFunc(all, func(a, b Member) int { return jsonedit.CompareProperties(a.Name, b.Name) })
 	}
 	return all
 }
@@ -137,7 +130,8 @@ func (v Value) NonEmpty() bool {
 	return !v.Nullish() && v.Kind() != '['
 }
 
-// String returns v as JavaScript converts it to a string, in `"" + v` for example.
+// String returns v as JavaScript converts it to a string, in `"" + v` for example. A number stays
+// as it is written.
 func (v Value) String() string {
 	switch v.Kind() {
 	case 0:
@@ -147,10 +141,16 @@ func (v Value) String() string {
 	case '"':
 		s, _ := v.Text()
 		return s
-	case '0':
-		return jsonedit.NumberText(v.Raw())
 	case '[':
-		return jsonedit.ListText(v.Raw())
+		var texts []string
+		for _, in := range v.Children() {
+			if in.Kind() == 'n' {
+				texts = append(texts, "")
+			} else {
+				texts = append(texts, Value{in}.String())
+			}
+		}
+		return strings.Join(texts, ",")
 	default:
 		return string(v.Raw())
 	}
