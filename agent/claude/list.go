@@ -60,12 +60,26 @@ func (f file) path() string {
 
 // eachFile calls yield for each transcript of a session, with its folder open.
 func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *safedir.Dir, f file) error) error {
-	return s.eachFolder(b, func(all *safedir.Dir, folder string) error {
+	var unread error
+	err := s.eachFolder(b, func(all *safedir.Dir, folder string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return s.eachIn(all, b, folder, yield)
+		d, names, err := s.openSorted(all, b, folder)
+		if _, unreadable := safedir.ReadFailure(err); unreadable {
+			unread = cmp.Or(unread, fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err))
+			return nil
+		}
+		if d == nil || err != nil {
+			return err
+		}
+		defer d.Close()
+		return s.eachIn(d, b, folder, names, yield)
 	})
+	if err == nil {
+		s.unread.Store(&unread)
+	}
+	return err
 }
 
 // eachFolder calls yield for each name in the folder of all projects, in order.
@@ -92,25 +106,19 @@ func (s *store) eachFolder(b *safedir.Buffer, yield func(all *safedir.Dir, folde
 	return nil
 }
 
-// CheckAccess implements [agent.Store]: it returns the error of the first folder of
-// transcripts that cannot be read.
+// CheckAccess implements [agent.Store]: it returns the error of the first folder of transcripts that
+// could not be read when the folders were last walked.
 func (s *store) CheckAccess(bool) error {
-	var b safedir.Buffer
-	return s.eachFolder(&b, func(all *safedir.Dir, folder string) error {
-		d, err := all.Sub(folder)
-		if err == nil {
-			_, err = d.Names(&b)
-			d.Close()
+	if s.unread.Load() == nil {
+		if _, err := s.State(context.Background()); err != nil {
+			return err
 		}
-		if _, unreadable := safedir.ReadFailure(err); unreadable {
-			return fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err)
-		}
-		return nil
-	})
+	}
+	return *s.unread.Load()
 }
 
 // openSorted opens a folder and returns its names in order. It returns no folder if there is
-// none, or none that can be read; a link and a folder that cannot be read are noted.
+// none. A link and a folder that cannot be read are noted; of the latter it returns the error, too.
 func (s *store) openSorted(all *safedir.Dir, b *safedir.Buffer, folder string) (*safedir.Dir, []string, error) {
 	d, err := all.Sub(folder)
 	var names []string
@@ -132,6 +140,7 @@ func (s *store) openSorted(all *safedir.Dir, b *safedir.Buffer, folder string) (
 		}
 	case unreadable:
 		s.note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its owner or mode", path.Join(all.Path, folder), why)
+		return nil, nil, err
 	default:
 		return nil, nil, err
 	}
@@ -145,12 +154,8 @@ func (s *store) note(format, path string, args ...any) {
 	}
 }
 
-func (s *store) eachIn(all *safedir.Dir, b *safedir.Buffer, folder string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.openSorted(all, b, folder)
-	if d == nil || err != nil {
-		return err
-	}
-	defer d.Close()
+// eachIn calls yield for each transcript in the folder of a project, which has these names.
+func (s *store) eachIn(d *safedir.Dir, b *safedir.Buffer, folder string, names []string, yield func(d *safedir.Dir, f file) error) error {
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, suffix)
 		if _, _, agent := subagent(id); !ok || !isSessionID(id) && (!agent || session.ValidateID(id) != nil) {
@@ -172,7 +177,10 @@ func (s *store) eachIn(all *safedir.Dir, b *safedir.Buffer, folder string, yield
 // eachSubagent calls yield for the transcripts of a session's subagents.
 func (s *store) eachSubagent(all *safedir.Dir, b *safedir.Buffer, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
 	d, names, err := s.openSorted(all, b, owner+"/"+subagents)
-	if d == nil || err != nil {
+	if _, unreadable := safedir.ReadFailure(err); unreadable || d == nil && err == nil {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	defer d.Close()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"mend/agent"
@@ -34,6 +35,7 @@ type store struct {
 	except    []int // processes that do not count as using a session
 	step      func(call string) error
 	snapshots snapshotCache
+	unread    atomic.Pointer[error] // of the first folder of a project that could not be read at the last walk; nil if there was none
 	most      int64 // the size in bytes of the largest transcript that is loaded
 }
 
