@@ -68,7 +68,7 @@ func TestRescan(t *testing.T) {
 			folder := filepath.Dir(b.part())
 			b.must(os.RemoveAll(folder))
 			b.must(os.WriteFile(folder, nil, 0o644))
-		}, 1, []string{"nothing", "beside"}},
+		}, 1, []string{"nothing", "stray"}},
 		{"the session's record", func(b *scanFixture) {
 			found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/session/*/"+b.id+".json"))
 			b.must(err)

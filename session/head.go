@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // A Head is what a store lists of a session: enough to show it, and for the store to find
 // its records.
 type Head struct {
@@ -27,12 +29,27 @@ type Stray struct {
 	Path    string // below the root of the store
 	Message string // the message among whose parts it is, "" if it is not among parts
 	Why     string
-	Hidden  bool // a folder that cannot be read, so records of the session may be missing
-	Link    bool // a link in the place of a folder: the agent follows it, mend does not
-	Place   bool // in the place of a folder without which the agent answers no prompt
-	Unseen  bool // the agent ignores it
-	Row     bool // a row by which the agent cannot list any session
-	Session bool // a session that the agent lists, under an id that is not valid here
+	Kind    StrayKind
+}
+
+// A StrayKind says what the agent does with a [Stray].
+type StrayKind uint8
+
+// The kinds of strays.
+const (
+	StrayOther   StrayKind = iota // nothing is known of it
+	StrayIgnored                  // the agent ignores it
+	StrayFile                     // a file that the agent reads as one more record
+	StrayHidden                   // a folder that cannot be read, so records of the session may be missing
+	StrayPlace                    // in the place of a folder without which the agent answers no prompt
+	StrayLink                     // a link in the place of a folder: the agent follows it, mend does not
+	StrayRow                      // a row by which the agent cannot list any session
+	StraySession                  // a session that the agent lists, under an id that is not valid here
+)
+
+// OnlyFiles reports whether each stray is a [StrayFile], which the stamp of a session covers.
+func OnlyFiles(all []Stray) bool {
+	return !slices.ContainsFunc(all, func(s Stray) bool { return s.Kind != StrayFile })
 }
 
 // The roles of messages.

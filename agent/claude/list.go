@@ -269,7 +269,7 @@ func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (session.Head, error) {
 		Updated: time.Unix(0, f.entry.Mtime).UnixMilli(),
 	}
 	stray := func(why string) (session.Head, error) {
-		h.Stray = append(h.Stray, session.Stray{Path: f.path(), Why: why, Hidden: true})
+		h.Stray = append(h.Stray, session.Stray{Path: f.path(), Why: why, Kind: session.StrayHidden})
 		return h, nil
 	}
 	if f.unreadable != "" {

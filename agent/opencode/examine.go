@@ -34,7 +34,7 @@ func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options
 		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
 		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
 	}
-	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && len(loaded.Stray) == 0 && !hasUnknownParent(loaded) {
+	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && session.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
 		e.Stamp = stamp
 	}
 	return e, nil

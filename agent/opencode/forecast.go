@@ -26,9 +26,6 @@ func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Option
 		return agent.Forecast{}, err
 	}
 	p := render.ProfileFor(o.Version)
-	if p.Tree() {
-		loaded = render.WithFiles(loaded, nil)
-	}
 	f := agent.Forecast{Version: p.Version, Thinking: thinks(loaded, o)}
 	k := s.models.at(head.Directory)
 	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads, Target: k.targetAs(o.Provider, nextAgent(loaded))})

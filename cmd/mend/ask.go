@@ -91,18 +91,6 @@ func (a *app) confirmChange(ctx context.Context, f writeFlags, question string, 
 	return err
 }
 
-// plannedUserFiles returns the user files that the plans would move away.
-func plannedUserFiles(ps ...proposal) (refs []session.Ref) {
-	for _, p := range ps {
-		for _, o := range p.result.Plan.Ops {
-			if o.Ref.Kind == session.KindFile {
-				refs = append(refs, o.Ref)
-			}
-		}
-	}
-	return refs
-}
-
 func (a *app) printFiles(files []session.Ref) {
 	for _, r := range files {
 		fmt.Fprintf(a.err, "  %s\n", r)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,38 +78,6 @@ func TestAskEach(t *testing.T) {
 		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
 			t.Errorf("answers %q: exit code %d, want %d, with %d repaired and %q\n%s%s", c.in, got, c.want, c.repaired, c.total, out, errs)
-		}
-	}
-}
-
-// TestAskAgain checks that a message with a file in the place of its folder of parts is repaired
-// by a second plan, after a second question.
-func TestAskAgain(t *testing.T) {
-	for _, c := range []struct {
-		in       string
-		want     int
-		repaired int
-		proved   bool
-	}{
-		{"y\ny\n", exitDone, 2, true},
-		{"y\nn\n", exitProblems, 1, false},
-		{"y\n", exitProblems, 1, false},
-		{"n\n", exitRefused, 0, false},
-	} {
-		ts := newTestStore(t, 0)
-		ts.damage(ts.kind("a file in place of a folder of parts"))
-		places, err := filepath.Glob(filepath.Join(ts.path, "part", "*"))
-		for _, p := range places {
-			if info, statErr := os.Stat(p); statErr == nil && info.Mode().IsRegular() {
-				err = errors.Join(err, os.Truncate(filepath.Join(ts.path, "message", ts.session, filepath.Base(p)+".json"), 100))
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, out, errs := ts.asking(c.in, 0, "repair", ts.session)
-		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || strings.Contains(out, "Checked with") != c.proved {
-			t.Errorf("answers %q: exit code %d, want %d, with %d repairs\n%s%s", c.in, got, c.want, c.repaired, out, errs)
 		}
 	}
 }

@@ -59,8 +59,6 @@ var (
 	errNoTerminalForMany = fmt.Errorf("%w", errNoTerminal)
 	// errNoTerminalForOther is the same for sessions of Claude Code, see errOtherAgent.
 	errNoTerminalForOther = fmt.Errorf("%w", errNoTerminal)
-	// Used if user files would be moved.
-	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours would be moved", errNoTerminal)
 
 	errDeclined = errors.New("cancelled; nothing was changed")
 )
@@ -271,7 +269,6 @@ var hints = []struct {
 	{errForeignPlugin, "move it away, or use --project"},
 	{errForeignService, "move it away"},
 	{errEditedService, "move it away, and keep your changes elsewhere: \"systemctl --user edit mend-watch\" on Linux"},
-	{errNoTerminalForFiles, "pass --yes"},
 	{errFileExists, "name another file, or use --force"},
 	{errNotOverwritten, "name another file, or - for standard output"},
 	{errNoScreen, `"mend scan" and "mend repair" need no terminal`},

@@ -42,7 +42,7 @@ func twiceCases() (all []twiceCase) {
 	for i, store := range []string{"tree 1.1", "sqlite 1.2", "sqlite 1.18"} {
 		for _, w := range damage.Table {
 			if damage.AddsFile(w.Name) {
-				continue // it is moved only after a question
+				continue // mend does not move it
 			}
 			all = append(all, twiceCase{"OpenCode", store, w.Name, func(t *testing.T, dir string) (string, string) {
 				ts := newTestStoreIn(t, i, dir)

@@ -36,7 +36,11 @@ func TestMatrix(t *testing.T) {
 					if *everything || (n+storetest.Today())%4 == 0 && (n/4%len(damage.Versions) == i || differs) {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
-							m.put(c.Name, i, w.run(newTestStore(t, i), c.Apply, c.Want[i]))
+							run := w.run
+							if damage.AddsFile(c.Name) {
+								run = w.runFile
+							}
+							m.put(c.Name, i, run(newTestStore(t, i), c.Apply, c.Want[i]))
 						})
 					}
 				}
@@ -72,6 +76,24 @@ func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) str
 	}
 	c.checkUndo()
 	return outcome
+}
+
+// runFile is run for a file that OpenCode takes for a record: mend reports and does not move it.
+func (w agentPool) runFile(ts *testStore, apply func(damage.Store), want string) string {
+	ts.Helper()
+	damage.Edit(ts, ts.path, ts.session, apply)
+	c := w.start(ts)
+	real := c.before.Verdict
+	if real != want {
+		c.Errorf("the real program is %s, the table says %s; its reply:\n%.800s", real, want, c.before.Output)
+	}
+	if real == opencode.Alive {
+		return real
+	}
+	if said := c.scan(); !said.hasBroken("beside") {
+		c.Errorf("mend scan says %s, the real program is %s:\n%s", said.severity, real, said.out)
+	}
+	return real + ", reported"
 }
 
 // changedIDs returns the ids of the records that the damage changed.

@@ -305,7 +305,6 @@ type repairRun struct {
 // finish is the rest of a repair. left is the worst error of planning.
 func (r *repairRun) finish(ctx context.Context, left error) error {
 	todo := nonEmptyPlans(r.proposals)
-	files := plannedUserFiles(todo...)
 	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
 	if asks && r.canAsk && !r.asJSON {
 		err := r.applyAsking(ctx)
@@ -318,9 +317,6 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	switch {
 	case asks && r.asJSON:
 		return errNoQuestion
-	case asks && len(files) > 0:
-		r.printFiles(files)
-		return errNoTerminalForFiles
 	case asks && r.named:
 		return errNoTerminal
 	case asks && agentOf(r.client.Store()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
@@ -376,8 +372,8 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 			continue
 		}
 		todo--
-		if files := plannedUserFiles(p); !all || len(files) > 0 {
-			key, err := r.askRepair(ctx, p, files, todo > 0)
+		if !all {
+			key, err := r.askRepair(ctx, p, todo > 0)
 			if errors.Is(err, errDeclined) { // the end of the input
 				key, err = "q", nil
 			}
@@ -423,12 +419,8 @@ func (r *repairRun) repaired() []proposal {
 }
 
 // askRepair asks whether a session is to be repaired, until that is decided.
-func (r *repairRun) askRepair(ctx context.Context, p proposal, files []session.Ref, more bool) (string, error) {
+func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (string, error) {
 	question := fmt.Sprintf("Repair %s?", quotedTitle(p.head.Title, p.head.ID))
-	if len(files) > 0 {
-		r.printFiles(files)
-		question = fmt.Sprintf("Repair %s, and move %s of yours, named above, out of the agent's sight?", quotedTitle(p.head.Title, p.head.ID), count(len(files), "file"))
-	}
 	answers := repairAnswers
 	if more {
 		answers = repairAnswersN
@@ -437,55 +429,8 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, files []session.R
 }
 
 // apply applies a plan, and prints its repair id when the change is durable. An error is printed
-// unless it is the only one. If the plan moved a file of the user's own, which may have been in
-// the place of a folder that a repair needs, apply repairs what is still broken with a second
-// plan.
+// unless it is the only one.
 func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
-	if err := r.applyOnce(ctx, p, only); err != nil {
-		return err
-	}
-	next, err := proposeRest(ctx, r.client, p, r.request)
-	if err != nil || len(next.result.Plan.Ops) == 0 {
-		return err
-	}
-	for i := range r.proposals {
-		if done := &r.proposals[i]; done.head.ID == p.head.ID { // next has what remains
-			done.result.Remaining, done.result.Unfixable, done.result.Suspects, done.result.Proof = nil, nil, nil, nil
-		}
-	}
-	r.proposals = append(r.proposals, next)
-	r.show([]proposal{next})
-	if files := plannedUserFiles(next); !r.flags.yes {
-		key, err := r.askRepair(ctx, next, files, false)
-		if err != nil && !errors.Is(err, errDeclined) {
-			return err
-		}
-		if key != "y" {
-			r.skipped++
-			r.keep(next)
-			return nil
-		}
-	}
-	return r.applyOnce(ctx, next, only)
-}
-
-// proposeRest plans the repair of what is still broken after a plan was applied that moved a
-// file of the user's own. There is no plan if there is nothing to repair.
-func proposeRest(ctx context.Context, c *mend.Client, p proposal, req repair.Request) (proposal, error) {
-	if len(plannedUserFiles(p)) == 0 || !hasBroken(p.result.Remaining) {
-		return proposal{}, nil
-	}
-	head, err := c.Session(ctx, p.head.ID)
-	if err != nil {
-		return proposal{}, err
-	}
-	req.Error = nil // what it named is in the first plan
-	result, err := c.ProposeRepair(ctx, head, req)
-	return proposal{head: head, result: result}, err
-}
-
-// applyOnce applies one plan.
-func (r *repairRun) applyOnce(ctx context.Context, p proposal, only bool) error {
 	plan := p.result.Plan
 	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
 		return slices.ContainsFunc(r.shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })

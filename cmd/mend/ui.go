@@ -339,30 +339,18 @@ func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err
 			}
 			return nil
 		}
-		ch, err = b.repairChange(s.Store, proposal{head: h, result: r}, req)
+		ch, err = b.repairChange(s.Store, proposal{head: h, result: r})
 		return err
 	})
 	return ch, err
 }
 
 // repairChange returns the change that makes a planned repair.
-func (b *uiBackend) repairChange(root string, p proposal, req repair.Request) (ch ui.Change, err error) {
+func (b *uiBackend) repairChange(root string, p proposal) (ch ui.Change, err error) {
 	name, ops := quotedTitle(p.head.Title, p.head.ID), p.result.Plan.Ops
 	ch.Question = fmt.Sprintf("Repair %s: %s?", name, count(len(ops), "record"))
-	if files := plannedUserFiles(p); len(files) > 0 {
-		ch.Question = fmt.Sprintf("Repair %s, and move %s of yours out of the agent's sight?", name, count(len(files), "file"))
-	}
 	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s.")
 	ch.Hint = "u undoes it."
-	ch.Next = func(ctx context.Context) (ui.Change, error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		next, err := proposeRest(ctx, b.clients[root], p, req)
-		if err != nil || len(next.result.Plan.Ops) == 0 {
-			return ui.Change{}, err
-		}
-		return b.repairChange(root, next, req)
-	}
 	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].Store()), p)
 	return ch, err
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -84,44 +83,6 @@ func (ts *testStore) startUI() (*screen, chan int) {
 		code <- a.report(root.ExecuteContext(ts.Context()))
 	}()
 	return s, code
-}
-
-// TestUIRepairsRest repairs a message that is broken, and a file in the place of the folder of
-// its parts: after the first of the two repairs the screen asks for the second.
-func TestUIRepairsRest(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("files are moved on Linux alone")
-	}
-	ts := newTestStore(t, 0)
-	ts.damage(ts.kind("a file in place of a folder of parts"))
-	files, err := filepath.Glob(filepath.Join(ts.path, "part", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		if info, err := os.Stat(name); err != nil || info.IsDir() {
-			continue
-		}
-		messages, err := filepath.Glob(filepath.Join(ts.path, "message", "*", filepath.Base(name)+".json"))
-		if err != nil || len(messages) != 1 {
-			t.Fatalf("%s is in the place of the parts of the messages %v, %v", name, messages, err)
-		}
-		if err := os.Truncate(messages[0], 120); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, code := ts.startUI()
-	s.waitShown("1 broken")
-	s.press("r")
-	s.waitShown("move 1 file of yours")
-	s.press("y")
-	s.waitShown("2 records?")
-	s.press("y")
-	s.waitShown("0 broken")
-	s.press("q")
-	if got := <-code; got != exitDone {
-		t.Errorf("exit code %d, want %d", got, exitDone)
-	}
 }
 
 // The screen shows a session of Claude Code, repairs it and undoes that.

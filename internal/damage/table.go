@@ -51,7 +51,7 @@ func byVersion(v ...string) [len(Versions)]string { return [len(Versions)]string
 var Table = slices.Concat(texts, reasoning, interrupted, callFields, results, files, damaged, incomplete, lost, mixed, otherFiles, copies, several)
 
 // AddsFile reports whether the kind of damage with the name is a file of the user's own
-// beside the records. It is moved only after a question.
+// beside the records. It is reported, and mend does not move it.
 func AddsFile(name string) bool {
 	return slices.ContainsFunc(otherFiles, func(k Kind) bool { return k.Name == name })
 }

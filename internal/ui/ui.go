@@ -51,9 +51,6 @@ type Change struct {
 	// Hint is a sentence about a key that reverts the change. It is shown after Apply, while the
 	// session that was selected then still is.
 	Hint string
-	// Next returns the change to ask about after Apply, without an Apply if there is none. It
-	// may be nil.
-	Next func(ctx context.Context) (Change, error)
 }
 
 // Progress is a step of a scan.
@@ -183,7 +180,6 @@ type (
 	}
 	appliedMsg struct {
 		text, hint string
-		next       Change
 		err        error
 	}
 	examinedMsg struct {
@@ -447,11 +443,7 @@ func (m *model) apply() tea.Cmd {
 	m.asking = nil
 	cmd := m.start("checking and writing", func(ctx context.Context) tea.Msg {
 		text, err := c.Apply(ctx)
-		var next Change
-		if err == nil && c.Next != nil {
-			next, err = c.Next(ctx)
-		}
-		return appliedMsg{text, c.Hint, next, err}
+		return appliedMsg{text, c.Hint, err}
 	})
 	m.writing = cmd != nil
 	return cmd
@@ -464,9 +456,6 @@ func (m *model) applied(msg appliedMsg) tea.Cmd {
 	if m.finish(msg.err); msg.err == nil {
 		m.say(msg.text)
 		m.next, m.nextFor = msg.hint, s.key()
-	}
-	if msg.next.Apply != nil {
-		m.ask(msg.next)
 	}
 	examine := func() tea.Msg { // also if Esc ends what is read for the screen
 		found, err := m.backend.Examine(m.ctx, s)

@@ -38,8 +38,15 @@ func (c *conn) list() ([]session.Head, error) {
 	var stray []session.Stray
 	add := func(table string, id session.Col, h session.Head) {
 		if err := cmp.Or(checkText(id), session.ValidateSessionID(string(id.Bytes))); err != nil {
-			isRow := table == "session"
-			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Row: isRow && !listed(id), Session: isRow && listed(id)})
+			kind := session.StrayOther
+			switch {
+			case table != "session":
+			case listed(id):
+				kind = session.StraySession
+			default:
+				kind = session.StrayRow
+			}
+			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Kind: kind})
 			return
 		}
 		heads = append(heads, h)

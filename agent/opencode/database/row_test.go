@@ -80,9 +80,9 @@ func TestOddRows(t *testing.T) {
 	}
 	unlisting := map[string]bool{} // the rows by which the agent cannot list any session
 	for _, stray := range heads[2].Stray {
-		unlisting[stray.Path] = stray.Row
-		if isSession := stray.Path == `session/"ses odd"`; stray.Session != isSession {
-			t.Errorf("%s is a session that the agent lists: %v, want %v", stray.Path, stray.Session, isSession)
+		unlisting[stray.Path] = stray.Kind == session.StrayRow
+		if isSession := stray.Path == `session/"ses odd"`; (stray.Kind == session.StraySession) != isSession {
+			t.Errorf("%s is a session that the agent lists: kind %v, want %v", stray.Path, stray.Kind, isSession)
 		}
 	}
 	want := map[string]bool{`session/""`: true, `session/"ses_x"`: true, `session/"ses odd"`: false, `message of session/"ses/odd"`: false}

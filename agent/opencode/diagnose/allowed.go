@@ -177,11 +177,8 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 }
 
 // whyHidden returns what of the message cannot be read, as a sentence: no change to the
-// message is then safe. It is "" if everything can be read, and for a file.
+// message is then safe. It is "" if everything can be read.
 func (c *simulation) whyHidden(ref session.Ref) string {
-	if ref.Kind == session.KindFile {
-		return ""
-	}
 	return c.hiddenMessages()[ref.Message]
 }
 
@@ -193,9 +190,6 @@ func (c *simulation) hiddenMessages() map[string]string {
 	}
 	c.blind = map[string]string{}
 	beside := map[string]bool{}
-	for message := range c.inPlace {
-		beside[message] = true
-	}
 	for _, s := range c.s.Stray {
 		beside[s.Message] = true
 	}
@@ -234,17 +228,8 @@ func whyHiddenIn(m *record.Message) string {
 }
 
 func (c *simulation) whyHiddenBeside(m *record.Message) string {
-	if path, ok := c.inPlace[m.Ref.Message]; ok {
-		// A store needs the place of the folder free before it compares the records, so the
-		// message is repaired by a second plan.
-		why := fmt.Sprintf("The file %s is in the place of the message's folder of parts. After it is moved, mend can repair this message.", shown(path))
-		if slices.ContainsFunc(c.s.Files, func(f record.File) bool { return f.Path == path }) {
-			why += " To move it, run: " + asksForFiles
-		}
-		return why
-	}
 	for _, s := range c.s.Stray {
-		if s.Message == m.Ref.Message && !s.Unseen {
+		if s.Message == m.Ref.Message && s.Kind != session.StrayIgnored && s.Kind != session.StrayFile {
 			return fmt.Sprintf("%s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
 		}
 	}

@@ -67,11 +67,10 @@ func (c *simulation) unreadable(ref session.Ref) bool {
 // depends on is unknown.
 func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
-		_, inPlace := c.inPlace[f.Ref.Message]
-		return nil, &repair.RefusalError{Why: why, Helps: inPlace}
+		return nil, &repair.RefusalError{Why: why}
 	}
-	if why := c.whyKept(f.Ref); why != "" {
-		return nil, &repair.RefusalError{Why: why, Helps: true}
+	if f.Code == "beside" {
+		return nil, &repair.RefusalError{Why: adviceMove(f.Detail), Helps: true}
 	}
 	if why := c.whyNoFolder(f); why != "" {
 		return nil, &repair.RefusalError{Why: why, Helps: true}

@@ -7,14 +7,13 @@ const (
 	IDsBeforeWrap repair.Class = "ids_before_clock_wrap" // ids that older versions take for newer than every new one
 	HiddenSession repair.Class = "hidden_session"        // the agent does not list it
 	MissingFolder repair.Class = "missing_folder"        // the session's folder does not exist
-	ForeignFile   repair.Class = "foreign_file"          // a file of another program that the agent takes for a record
 )
 
 // Classes returns the classes of faults that a user can ask for by name.
 func Classes() []repair.Class {
 	return []repair.Class{
 		repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation, repair.EmptyContentMessage,
-		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord, IDsBeforeWrap, ForeignFile,
+		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord, IDsBeforeWrap,
 	}
 }
 
@@ -40,10 +39,5 @@ var classExplanations = map[repair.Class]repair.Explanation{
 	MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
 		Fix:     "mend changes no path, since only you know the right one: create the folder again, or export the session and import it where the folder is now. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
-	},
-	ForeignFile: {
-		Meaning: "A file of another program, such as a backup or an editor's file, is among the records, and the agent tries to read it.",
-		Fix:     "mend asks, and moves the file into the journal. Undo restores it.",
-		Loses:   "Nothing.",
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
 	"mend/internal/storetest"
@@ -26,6 +27,10 @@ func TestDamages(t *testing.T) {
 				s := unpack(t, i, w.Apply).load()
 				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
 				ds := diagnosed(s, req.Options)
+				if damage.AddsFile(w.Name) {
+					wantMoved(t, s, ds, w.Want[i])
+					return
+				}
 				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" {
 					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, summary(ds))
 				}
@@ -50,6 +55,21 @@ func TestDamages(t *testing.T) {
 		}
 		if ds := diagnosed(unpack(t, i, func(damage.Store) {}).load(), Options{Now: fixtureTime}); len(ds) > 0 {
 			t.Errorf("what %s wrote has findings: %s", version, summary(ds))
+		}
+	}
+}
+
+// wantMoved checks that a file that the agent takes for a record is broken, without a fix, and
+// that nothing else is.
+func wantMoved(t *testing.T, s *record.Session, ds []repair.Diagnosis, want string) {
+	t.Helper()
+	broken := slices.ContainsFunc(s.Stray, func(x session.Stray) bool { return x.Kind == session.StrayFile })
+	if !broken && want != damage.Alive {
+		t.Error("the real program fails, and no file is reported")
+	}
+	for _, d := range ds {
+		if d.Severity == repair.Broken && (!broken || d.Rule != "beside" || d.Fix != "" || !strings.Contains(d.WhyNot, "mv -- ")) {
+			t.Errorf("Diagnose = %+v", d)
 		}
 	}
 }
@@ -85,7 +105,7 @@ func TestLocked(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, op := range r.Plan.Ops {
-				if op.Pre != nil && op.Ref.Kind != session.KindFile {
+				if op.Pre != nil {
 					t.Errorf("the plan changes %v %s", op.Ref.Kind, op.Ref)
 				}
 			}

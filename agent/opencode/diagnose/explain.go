@@ -479,7 +479,8 @@ var explanations = map[string]repair.Explanation{
 		Loses:   "The id of its former project.",
 	},
 	"beside": {
-		Meaning: "A file that is not a record lies among the records, and OpenCode tries to read it.",
+		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
+		Fix:     "Nothing is changed, since it may be your own file. scan prints the command that moves it away.",
 		Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
 	},
 	"stray": {

@@ -147,7 +147,7 @@ func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
 // severity returns how bad a violation in the setting in use is. A rule that only some
 // vendors enforce is latent with another one, and each rule if a part of the request is unknown.
 func (c *simulation) severity(w request.Violation) repair.Severity {
-	if isRule(w.Rule) && slices.ContainsFunc(c.s.Stray, c.isLinked) {
+	if isRule(w.Rule) && c.hasLink() {
 		return repair.Latent
 	}
 	r := c.render(c.settings[own])

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mend/agent/opencode/record"
@@ -13,7 +12,7 @@ import (
 	"mend/session"
 )
 
-// This file finds damaged and incomplete records, and what is in the place of a record.
+// This file finds damaged and incomplete records.
 
 func whyUnreadable(c *simulation, f fault) string {
 	m, p := c.part(f.Ref)
@@ -133,61 +132,6 @@ func sqlToGiveID(p *record.Part) string {
 	return fmt.Sprintf("UPDATE part SET id = 'prt_…' WHERE id %s AND message_id = '%s'", is, p.Ref.Message)
 }
 
-func findStrays(c *simulation) []fault {
-	return c.findStrays(func(s session.Stray) bool {
-		return !s.Hidden && !s.Place && !s.Session && !c.isLinked(s) && !c.breaksList(s)
-	})
-}
-
-func findUnnamed(c *simulation) []fault {
-	return c.findStrays(func(s session.Stray) bool { return s.Session })
-}
-
-func findLinks(c *simulation) []fault { return c.findStrays(c.isLinked) }
-
-// isLinked reports whether OpenCode reads records behind a link, which mend does not follow.
-func (c *simulation) isLinked(s session.Stray) bool { return s.Link && !c.env.Foreign }
-
-func findHidden(c *simulation) []fault {
-	return c.findStrays(func(s session.Stray) bool { return s.Hidden })
-}
-
-// lacksFolder reports whether a folder cannot be used without which the agent answers no prompt.
-func (c *simulation) lacksFolder() bool {
-	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool { return s.Place })
-}
-
-// findPlaces finds what is in the place of a folder without which the agent answers no prompt.
-func findPlaces(c *simulation) []fault {
-	fs := c.findStrays(func(s session.Stray) bool { return s.Place && !s.Hidden })
-	for i := range fs {
-		if fs[i].Severity = repair.Latent; c.settings[own].profile.Tree() {
-			fs[i].Severity = repair.Broken
-		}
-	}
-	return fs
-}
-
-func findListed(c *simulation) []fault { return c.findStrays(c.breaksList) }
-
-// breaksList reports whether the agent cannot list any session because of the row.
-func (c *simulation) breaksList(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
-
-// findStrays returns what is in the place of a record, as far as want accepts it.
-func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
-	for _, s := range c.s.Stray {
-		if !want(s) {
-			continue
-		}
-		ref := session.Ref{Kind: session.KindSession, Session: c.s.ID}
-		if s.Message != "" {
-			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
-		}
-		fs = append(fs, fault{Ref: ref, Detail: s.Path, Text: shown(s.Path) + ": " + s.Why})
-	}
-	return fs
-}
-
 // findIndexFault finds why the agent cannot read the records that mend read without an index.
 func findIndexFault(c *simulation) []fault {
 	if c.s.IndexFault == "" {
@@ -238,22 +182,6 @@ func isArchived(s *record.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
 	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
 	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'
-}
-
-func whyStray(_ *simulation, f fault) string {
-	switch f.Code {
-	case "listed":
-		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", f.Text)
-	case "unnamed":
-		return fmt.Sprintf("A session is not examined, because mend cannot use its id (%s).", f.Text)
-	case "hidden":
-		return fmt.Sprintf("The contents here are unknown: %s.", f.Text)
-	case "place":
-		return fmt.Sprintf("OpenCode stores records in a folder here, and answers no prompt without it: %s.", f.Text)
-	case "linked":
-		return fmt.Sprintf("OpenCode follows this link and mend does not, so the contents are unknown: %s.", f.Text)
-	}
-	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Text, "an unknown place"))
 }
 
 // salvageFixes returns the fixes that make a damaged record readable.

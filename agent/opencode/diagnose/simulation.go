@@ -30,17 +30,14 @@ type simulation struct {
 	places       map[string]int // see [simulation.message]
 	stored       repair.Stored  // see [simulation.Stored]
 	parts        partIndex
-	blind        map[string]string   // see [simulation.whyHidden]
-	cachedView   *render.View        // see [simulation.view]
-	requests     []rendered          // see [simulation.render]
-	cachedScreen *[]render.Failure   // see [simulation.screenFailures]
-	cachedFacts  *facts              // see [simulation.known]
-	draftFacts   *facts              // facts of the draft while its messages are completed, nil for none
-	cachedLoop   *map[string]bool    // see [simulation.loopIDs]
-	findings     *repair.Findings    // see [simulation.Findings]
-	files        *[]fault            // see [findFiles]
-	fileAt       map[session.Ref]int // indexes of the session's files
-	inPlace      map[string]string   // paths of the files in the place of a folder of parts, by message; also of those that a fix moves
+	blind        map[string]string // see [simulation.whyHidden]
+	cachedView   *render.View      // see [simulation.view]
+	requests     []rendered        // see [simulation.render]
+	cachedScreen *[]render.Failure // see [simulation.screenFailures]
+	cachedFacts  *facts            // see [simulation.known]
+	draftFacts   *facts            // facts of the draft while its messages are completed, nil for none
+	cachedLoop   *map[string]bool  // see [simulation.loopIDs]
+	findings     *repair.Findings  // see [simulation.Findings]
 
 	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
 
@@ -105,12 +102,6 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 		c.env.Target = render.WellKnown
 	}
 	c.ownTarget = c.env.Target
-	c.inPlace = map[string]string{}
-	for i := range s.Files {
-		if f := &s.Files[i]; f.Opens == "" && f.Ref.Message != "" {
-			c.inPlace[f.Ref.Message] = f.Path
-		}
-	}
 	c.busy = !r.Force && c.Busy() != ""
 	c = c.withSession(s)
 	c.settings = c.settingsFor(s)
@@ -127,7 +118,7 @@ func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
 	n.s, n.newest, n.stored = s, "", repair.Stored{}
 	n.parts = partIndex{}
-	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -143,7 +134,7 @@ func (c *simulation) Reset() repair.Case {
 		n.env.Target = c.ownTarget
 	}
 	if n.settings = n.settingsFor(n.s); n.settings[own] != c.settings[own] {
-		n.findings, n.cachedLoop, n.files = nil, nil, nil
+		n.findings, n.cachedLoop = nil, nil
 	}
 	return &n
 }

@@ -44,10 +44,6 @@ type Session struct {
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message
-
-	// Files lists the files that the agent opens besides the session's records, and
-	// those in the place of a folder of records.
-	Files []File
 }
 
 // Events says where the numbers of a session's events end. The agent gives a new event the
@@ -63,15 +59,6 @@ type Events struct {
 // HasRecordIn reports whether the session has a record in that project.
 func (s *Session) HasRecordIn(project string) bool {
 	return s.Info.Ref.Project == project || slices.ContainsFunc(s.Others, func(r session.Ref) bool { return r.Project == project })
-}
-
-// A File is a file beside the records that is not a record. An agent that treats every
-// file in a folder of records as a record opens the path that follows from its name.
-type File struct {
-	session.Record             // Ref is of KindFile; Data is the content
-	Path           string      // below the root of the store
-	Opens          string      // the path that the agent opens for it; "" if it is in the place of a folder
-	Reads          session.Ref // the record or file at that path, which may be this file; the zero Ref if there is none
 }
 
 // A Message is a user message or an assistant message: its metadata, and the parts with
@@ -129,7 +116,6 @@ func (s *Session) Clone() *Session {
 	for i := range c.Messages {
 		c.Messages[i].Parts = slices.Clone(c.Messages[i].Parts)
 	}
-	c.Files = slices.Clone(s.Files)
 	return &c
 }
 
@@ -153,7 +139,7 @@ func (s *Session) Records(yield func(*session.Record) bool) {
 }
 
 // AllRecords calls yield for the records of [Session.Records], for the row of the
-// project, for the event counter, and for the files.
+// project, and for the event counter.
 func (s *Session) AllRecords(yield func(*session.Record) bool) {
 	for r := range s.Records {
 		if !yield(r) {
@@ -163,13 +149,8 @@ func (s *Session) AllRecords(yield func(*session.Record) bool) {
 	if s.ProjectRow.Ref.Kind != 0 && !yield(&s.ProjectRow) {
 		return
 	}
-	if s.Events.Counter.Ref.Kind != 0 && !yield(&s.Events.Counter) {
-		return
-	}
-	for i := range s.Files {
-		if !yield(&s.Files[i].Record) {
-			return
-		}
+	if s.Events.Counter.Ref.Kind != 0 {
+		yield(&s.Events.Counter)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"mend/agent/opencode/js"
@@ -242,10 +241,6 @@ func (p *Profile) compare(a, b *message) int {
 
 // storedID returns the id under which the message is stored.
 func (m *message) storedID() string {
-	if m.ref.Kind == session.KindFile { // see [WithFiles]
-		name, _, _ := strings.Cut(m.ref.Part[:max(0, len(m.ref.Part)-len(".json"))], "/")
-		return name
-	}
 	return cmp.Or(m.ref.Message, m.id)
 }
 

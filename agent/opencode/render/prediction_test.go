@@ -118,9 +118,6 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	}
 	l.writeStore()
 	s := l.open()
-	if l.profile.Tree() {
-		s = render.WithFiles(s, nil)
-	}
 	said := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), Reads: l.reads, Missing: func(path string) bool { return !exists(path) }})
 	verdict, code := alive, ""
 	if v := render.Check(anthropic.Provider{}, said, thinking); len(v) > 0 {

@@ -154,7 +154,7 @@ func (tr *treeReader) partsRootPath(ref session.Ref) string {
 // not listed. A record whose name is not an id has no children.
 func (tr *treeReader) checkComplete(inv *inventory) error {
 	for _, s := range tr.stray {
-		if s.Hidden || !strings.HasSuffix(s.Path, suffix) {
+		if s.Kind == session.StrayHidden || !strings.HasSuffix(s.Path, suffix) {
 			return fmt.Errorf("%w: %s: %s", session.ErrHidden, s.Path, s.Why)
 		}
 	}

@@ -318,6 +318,31 @@ func (l *layout) folderPattern(r session.Ref) []string {
 	return nil
 }
 
+// An earlier version of mend moved files beside the records away. They have refs of
+// KindFile, which undo uses to put them back.
+
+// recordKind returns the kind of the records beside the file.
+func recordKind(file session.Ref) session.Kind {
+	if file.Message == "" {
+		return session.KindMessage
+	}
+	return session.KindPart
+}
+
+// filePath is Path for the ref of a file.
+func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
+	name := r.Part
+	r.Part = ""
+	p, r, err := l.folderPath(r)
+	if r.Part = name; name != "" {
+		p += "/" + name
+	}
+	if err == nil && isRecordName(r.Message, name) {
+		err = fmt.Errorf("file %s: layout %s keeps a record there", r, l.name)
+	}
+	return p, r, err
+}
+
 // Folder implements [fsstore.Layout]. The folders inside a folder of records in which a
 // file was are not made again.
 func (l *layout) Folder(ref session.Ref, n int) (session.Ref, bool) {

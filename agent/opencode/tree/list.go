@@ -57,7 +57,7 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 		tr.eachRecord(d, "", func(_, id string) {
 			ref := session.Ref{Kind: session.KindSession, Project: f.ref.Project, Session: id}
 			if err := session.ValidateSessionID(id); err != nil {
-				tr.addStray(f.path()+"/"+id+suffix, "", err.Error())
+				tr.addStray(session.StrayOther, f.path()+"/"+id+suffix, "", err.Error())
 				return
 			}
 			if r, ok := tr.readRecord(d, ref); ok {
@@ -133,7 +133,7 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Hea
 			}
 			known[f.ref.Session] = true
 			if err := session.ValidateSessionID(f.ref.Session); err != nil {
-				tr.addStray(f.path(), "", err.Error())
+				tr.addStray(session.StrayOther, f.path(), "", err.Error())
 				continue
 			}
 			heads = append(heads, session.Head{ID: f.ref.Session, Project: f.ref.Project})

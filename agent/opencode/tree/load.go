@@ -74,7 +74,7 @@ func (s *Store) load(ctx context.Context, head session.Head) (*record.Session, s
 	if err != nil {
 		return nil, session.Stamp{}, err
 	}
-	loaded.Stray, loaded.Files = tr.stray, tr.files
+	loaded.Stray = tr.stray
 	loaded.Sort()
 	return &loaded, tr.sum(), nil
 }
@@ -257,7 +257,7 @@ func (tr *treeReader) messageFolder(s *record.Session, head session.Head) *openF
 			if len(tr.stray) > before {
 				return nil // it exists, and cannot be read
 			}
-			tr.addFileInPlace(f.path(), session.Ref{Project: f.ref.Project, Session: s.ID})
+			tr.addFileInPlace(f.path(), "")
 		}
 	}
 	return nil
@@ -285,7 +285,7 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 
 // messageNames returns the names of the messages' records in the folder of a session.
 func (tr *treeReader) messageNames(f *openFolder, id string) (names []string) {
-	tr.eachRecordAndFile(f.dir, folderRefOf(f.messageRef(id)), func(name, _ string) { names = append(names, name) })
+	tr.eachRecordAndFile(f.dir, "", func(name, _ string) { names = append(names, name) })
 	return names
 }
 
@@ -309,6 +309,14 @@ func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
 	return d
 }
 
+// messageOfPart returns the message of a part, "" for another record.
+func messageOfPart(r session.Ref) string {
+	if r.Kind == session.KindPart {
+		return r.Message
+	}
+	return ""
+}
+
 // openParts opens the folder of a message's parts, see open.
 func (tr *treeReader) openParts(message session.Ref) *safedir.Dir {
 	if tr.partsDir != nil {
@@ -322,7 +330,7 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) b
 	e, err := tr.readEntry(d, name)
 	switch {
 	case err == nil && tr.ignoredByAgent(ref, &e):
-		tr.addOtherEntry(recordFolder{d, folderRefOf(ref)}, d, name, &e, nil)
+		tr.addOther(d, name, messageOfPart(ref))
 		return false
 	case err == nil:
 		return e.Exists
@@ -339,11 +347,11 @@ func (tr *treeReader) statParts(message session.Ref) {
 	ref := tr.partRef(message)
 	d := tr.openParts(ref)
 	if d == nil {
-		tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, folderRefOf(ref))
+		tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, ref.Message)
 		return
 	}
 	defer d.Close()
-	tr.eachRecordAndFile(d, folderRefOf(ref), func(name, _ string) { tr.statRecord(d, ref, name) })
+	tr.eachRecordAndFile(d, ref.Message, func(name, _ string) { tr.statRecord(d, ref, name) })
 }
 
 // parts returns the parts of a message. A record is valid until the next one is requested,
@@ -353,13 +361,13 @@ func (tr *treeReader) parts(message session.Ref) iter.Seq[*session.Record] {
 		ref := tr.partRef(message)
 		d := tr.openParts(ref)
 		if d == nil {
-			tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, folderRefOf(ref))
+			tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, ref.Message)
 			return
 		}
 		defer d.Close()
 		more := true
 		var r session.Record
-		tr.eachRecordAndFile(d, folderRefOf(ref), func(name, id string) {
+		tr.eachRecordAndFile(d, ref.Message, func(name, id string) {
 			if !more {
 				return
 			}

@@ -167,15 +167,12 @@ func TestBadNames(t *testing.T) {
 		t.Errorf("Load of what is stray = %+v, %v", again, err)
 	}
 	loaded := mustLoad(t, s)
-	wantStray(t, loaded.Stray)
-	var files []string
-	for _, f := range loaded.Files {
-		files = append(files, f.Path)
-		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Ref.Message == "msg_1") {
-			t.Errorf("%q is said to be of message %q", f.Path, f.Ref.Message)
+	for _, f := range loaded.Stray {
+		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Message == "msg_1") || f.Kind != session.StrayFile {
+			t.Errorf("%q is said to be of message %q, kind %d", f.Path, f.Message, f.Kind)
 		}
 	}
-	storetest.WantNames(t, files, []string{"message/ses_1/a b.json", "part/msg_1/prt\xff.json", "part/msg_1/" + long + ".json", "part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp"})
+	wantStray(t, loaded.Stray, "message/ses_1/a b.json", "part/msg_1/prt\xff.json", "part/msg_1/"+long+".json", "part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp")
 }
 
 func wantStray(t *testing.T, got []session.Stray, want ...string) {

@@ -141,9 +141,8 @@ func (tr *treeReader) addAbandonedParts(s *record.Session) {
 		ref.Message = id
 		for _, r := range tr.partsIn(ref) {
 			if r.Kind == session.KindPart {
-				tr.addStray(tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message does not exist")
+				tr.addStray(session.StrayOther, tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message does not exist")
 			}
 		}
-		tr.addAbandonedFiles(ref)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"mend/agent/opencode/record"
 	"mend/internal/ownfile"
@@ -15,97 +14,39 @@ import (
 	"mend/session"
 )
 
-// Files beside the records. OpenCode with a tree lists a folder of messages or parts with
-// the pattern **/*, which matches every regular file below it: in all folders but hidden
-// ones, without hidden files, links, pipes, sockets and devices. It removes the last five
-// characters of the path, the suffix of a record, and opens the path with the suffix
-// appended; for messages it uses the first name of the path alone. If the file that it
-// opens does not exist, it stops.
+// Files beside the records. OpenCode with a tree takes each regular file below a folder of
+// messages or parts for a record, also in the folders there, but no hidden file and nothing in
+// a hidden folder. It passes over links, pipes, sockets and devices.
 
 // maxDepth is the number of folders below a folder of records in which files are searched.
 const maxDepth = 32
 
-// A recordFolder is a folder of records, with the ids in its path.
-type recordFolder struct {
-	*safedir.Dir
-	ref session.Ref
-}
-
-// folderRefOf returns the ref of a record without its own id, which names its folder.
-func folderRefOf(r session.Ref) session.Ref {
-	if r.Kind == session.KindMessage {
-		r.Message = ""
-	}
-	r.Kind, r.Part = 0, ""
-	return r
-}
-
-// recordKind returns the kind of the records beside the file.
-func recordKind(file session.Ref) session.Kind {
-	if file.Message == "" {
-		return session.KindMessage
-	}
-	return session.KindPart
-}
-
-// fileRef returns the ref of a file, given its path below the folder.
-func (b recordFolder) fileRef(rel string) session.Ref {
-	r := b.ref
-	r.Kind, r.Part = session.KindFile, rel
-	return r
-}
-
-// recordRef returns the ref of the record with that id.
-func (b recordFolder) recordRef(id string) session.Ref {
-	r := b.ref
-	r.Kind = recordKind(r)
-	if r.Kind == session.KindMessage {
-		r.Message = id
-	} else {
-		r.Part = id
-	}
-	return r
-}
-
-// filePath is Path for the ref of a file.
-func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
-	name := r.Part
-	r.Part = ""
-	p, r, err := l.folderPath(r)
-	if r.Part = name; name != "" {
-		p += "/" + name
-	}
-	if err == nil && isRecordName(r, name) {
-		err = fmt.Errorf("file %s: layout %s keeps a record there", r, l.name)
-	}
-	return p, r, err
-}
-
-// eachRecordAndFile calls yield for each record in the folder, and reports the other files
-// that the agent opens there.
-func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, folder session.Ref, yield func(name, id string)) {
+// eachRecordAndFile calls yield for each record in a folder of parts of the message, or of
+// messages if that is "", and reports what else is there and not hidden.
+func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield func(name, id string)) {
 	if !tr.layout.opensAllFiles {
-		tr.eachRecord(d, folder.Message, yield)
+		tr.eachRecord(d, message, yield)
 		return
 	}
-	names := tr.names(d, folder.Message)
-	for _, name := range names {
-		if !tr.failed() && name[0] != '.' && !isRecordName(folder, name) {
-			tr.addOther(recordFolder{d, folder}, d, name)
-		}
-	}
-	for _, name := range names {
-		if isRecordName(folder, name) && !tr.failed() {
+	for _, name := range tr.names(d, message) {
+		switch {
+		case tr.failed():
+			return
+		case name[0] == '.':
+		case isRecordName(message, name):
 			yield(name, strings.TrimSuffix(name, suffix))
+		default:
+			tr.addOther(d, name, message)
 		}
 	}
 }
 
-// isRecordName reports whether a record in the folder can have that name. The agent
-// crashes on a message whose id does not begin with the prefix, so it wrote none.
-func isRecordName(folder session.Ref, name string) bool {
+// isRecordName reports whether a part of the message, or a message if that is "", can be
+// stored under that name. The agent crashes on a message whose id does not begin with the
+// prefix, so it wrote none.
+func isRecordName(message, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
-	return ok && session.ValidateID(id) == nil && (folder.Message != "" || strings.HasPrefix(id, record.MessagePrefix))
+	return ok && session.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))
 }
 
 // ignoredByAgent reports whether the agent ignores an entry with the name of a record
@@ -115,174 +56,96 @@ func (tr *treeReader) ignoredByAgent(r session.Ref, e *safedir.Entry) bool {
 	return tr.layout.opensAllFiles && e.Exists && !e.IsFile() && (r.Kind == session.KindMessage || r.Kind == session.KindPart)
 }
 
-// addOther reports the entry in the folder at with the last name of rel, a path below b.
-func (tr *treeReader) addOther(b recordFolder, at *safedir.Dir, rel string) {
-	e, err := tr.readEntry(at, path.Base(rel))
-	tr.addOtherEntry(b, at, rel, &e, err)
-}
-
-func (tr *treeReader) addOtherEntry(b recordFolder, at *safedir.Dir, rel string, e *safedir.Entry, err error) {
+// addOther reports an entry that is not a record, unless it is a folder without files.
+func (tr *treeReader) addOther(d *safedir.Dir, name, message string) {
+	at := d.Path + "/" + name
+	e, err := tr.stat(d, name)
 	why, hidden := safedir.ReadFailure(err)
 	switch {
 	case hidden:
-		tr.addFile(b, rel, e, why)
+		tr.addStray(session.StrayFile, at, message, why)
 	case err != nil:
 		tr.err = err
 	case e.IsDir():
-		tr.addFolder(b, at, rel)
+		if why := tr.filesIn(d, name, 1); why != "" {
+			tr.addStray(session.StrayFile, at, message, why)
+		}
 	case e.IsFile():
-		tr.addFile(b, rel, e, e.ReplaceProblem())
+		tr.addStray(session.StrayFile, at, message, "it is not a record")
 	case e.Exists:
-		tr.addStray(b.Path+"/"+rel, b.ref.Message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
-		tr.stray[len(tr.stray)-1].Unseen = true
+		tr.addStray(session.StrayIgnored, at, message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
 	}
 }
 
-// addFolder reports the files in a folder in which no record has its place.
-func (tr *treeReader) addFolder(b recordFolder, at *safedir.Dir, rel string) {
-	if strings.Count(rel, "/") == maxDepth {
-		tr.addStray(b.Path+"/"+rel, b.ref.Message, fmt.Sprintf("it is more than %d folders deep, and was not examined", maxDepth))
-		return
+// filesIn says that the folder of that name has files, also in the folders in it, or that
+// they are not known; "" if it has none.
+func (tr *treeReader) filesIn(at *safedir.Dir, name string, depth int) string {
+	if depth > maxDepth {
+		return fmt.Sprintf("it is more than %d folders deep, and was not examined", maxDepth)
 	}
-	in := new(safedir.Buffer) // the caller still uses the names in its buffer
-	d, err := at.Sub(path.Base(rel))
+	d, err := at.Sub(name)
 	var names []string
 	if err == nil {
 		defer d.Close()
-		names, err = d.Names(in)
+		names, err = d.Names(new(safedir.Buffer)) // the caller still uses the names in the reader's
 	}
 	if why, ok := safedir.ReadFailure(err); ok {
-		tr.addStray(b.Path+"/"+rel, b.ref.Message, "the folder cannot be read: "+why)
-		return
+		return "the folder cannot be read: " + why
 	}
 	if err != nil {
 		tr.err = err
-		return
+		return ""
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if name[0] != '.' && !tr.failed() {
-			tr.addOther(b, d, rel+"/"+name)
+		if name[0] == '.' || tr.failed() {
+			continue
+		}
+		e, err := tr.stat(d, name)
+		if err != nil || e.IsFile() {
+			return "it is a folder with files"
+		}
+		if e.IsDir() {
+			if why := tr.filesIn(d, name, depth+1); why != "" {
+				return why
+			}
 		}
 	}
+	return ""
 }
 
-// addFile reports a file. fixed says why it cannot be moved away.
-func (tr *treeReader) addFile(b recordFolder, rel string, e *safedir.Entry, fixed string) {
-	f := newFile(b.fileRef(rel), b.Path+"/"+rel, e, fixed)
-	opens := tr.openedPath(b.ref, rel)
-	f.Opens = b.Path + opens
-	if f.Reads = tr.openedRef(b, strings.TrimPrefix(opens, "/")); tr.err == nil {
-		tr.files = append(tr.files, f)
-	}
-}
-
-func newFile(ref session.Ref, at string, e *safedir.Entry, fixed string) record.File {
-	f := record.File{Record: session.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm(), Locked: fixed}, Path: at}
-	if e.ReadProblem() != "" {
-		f.Defect = &session.Defect{Kind: session.Unreadable, Why: fixed}
-	}
-	return f
-}
-
-// openedPath returns the path that the agent opens for a file, relative to the folder. It
-// starts with a slash unless the agent appends the suffix to the path of the folder
-// itself.
-func (tr *treeReader) openedPath(folder session.Ref, rel string) string {
-	name := utf16.Encode([]rune(rel)) // the agent counts UTF-16 units, and decodes invalid UTF-8 differently
-	cut := string(utf16.Decode(name[:max(0, len(name)-len(suffix))]))
-	if folder.Message == "" {
-		cut, _, _ = strings.Cut(cut, "/")
-	}
-	if cut = strings.TrimSuffix(cut, "/"); cut != "" {
-		cut = "/" + cut
-	}
-	return cut + suffix
-}
-
-// openedRef returns the ref of what is at a path below the folder; the zero Ref if nothing
-// is.
-func (tr *treeReader) openedRef(b recordFolder, rel string) session.Ref {
-	if rel == suffix {
-		return session.Ref{} // it would be beside the folder, where no record has its place
-	}
-	at, name := b.Dir, path.Base(rel)
-	if rel != name {
-		d, err := b.Sub(path.Dir(rel))
-		if err != nil {
-			return session.Ref{}
-		}
-		defer d.Close()
-		at = d
-	}
-	e, err := at.Stat(name)
-	switch {
-	case err != nil || !e.IsFile():
-		return session.Ref{}
-	case rel == name && isRecordName(b.ref, name):
-		return b.recordRef(strings.TrimSuffix(name, suffix))
-	}
-	return b.fileRef(rel)
-}
-
-// addFileInPlace reports a regular file in the place of the folder of records at p.
-func (tr *treeReader) addFileInPlace(p string, folder session.Ref) {
-	d, err := tr.root.Sub(path.Dir(p))
-	if err != nil {
-		return // reported elsewhere
-	}
-	defer d.Close()
-	e, err := tr.readEntry(d, path.Base(p))
-	why, hidden := safedir.ReadFailure(err)
-	var strange *safedir.NotFolderError
-	switch {
-	case err != nil && !hidden && !errors.As(err, &strange):
-		tr.err = err
-	case hidden, e.IsFile():
-		if !hidden {
-			why = e.ReplaceProblem()
-		}
-		folder.Kind = session.KindFile
-		tr.files = append(tr.files, newFile(folder, p, &e, why))
-	}
-}
-
-// addAbandonedFiles reports the files that the agent would open beside the records in the
-// part folder of a message that does not exist.
-func (tr *treeReader) addAbandonedFiles(message session.Ref) {
-	ref := tr.partRef(message)
-	d := tr.openParts(ref)
-	if d == nil {
+// addFileInPlace reports a regular file in the place of the folder of records at p; for
+// the message if it is a folder of parts.
+func (tr *treeReader) addFileInPlace(p, message string) {
+	d, err := tr.root.Sub(p)
+	if err == nil {
+		d.Close()
 		return
 	}
-	defer d.Close()
-	before := len(tr.files)
-	tr.eachRecordAndFile(d, folderRefOf(ref), func(string, string) {})
-	for _, f := range tr.files[before:] {
-		tr.addStray(f.Path, message.Message, "its message does not exist")
+	var strange *safedir.NotFolderError
+	if errors.As(err, &strange) && strange.Path == p && strange.Mode.IsRegular() {
+		tr.addNotFolder(strange, message)
 	}
-	tr.files = tr.files[:before]
 }
 
-// addFilesAmongProjects reports the files for which the agent opens the record of a
-// project that does not exist, as among parts: it then lists no project.
+// addFilesAmongProjects reports the files that the agent takes for records of projects.
 func (tr *treeReader) addFilesAmongProjects() {
 	if !tr.layout.opensAllFiles {
 		return
 	}
-	in := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, buf: tr.buf, statOnly: true}
+	in := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, buf: tr.buf}
 	d := in.open("project", "")
 	if d == nil {
 		return
 	}
 	defer d.Close()
-	in.eachRecordAndFile(d, session.Ref{Message: d.Path}, func(string, string) {})
+	in.eachRecordAndFile(d, d.Path, func(string, string) {})
 	if tr.err == nil {
 		tr.err = in.err
 	}
-	for _, f := range in.files {
-		if f.Reads == (session.Ref{}) {
-			tr.addStray(f.Path, "", fmt.Sprintf("OpenCode opens %s for it, which does not exist, so it lists no projects; the sessions work", f.Opens))
+	for _, s := range in.stray {
+		if s.Kind == session.StrayFile {
+			tr.addStray(session.StrayOther, s.Path, "", "OpenCode takes it for the record of a project, and may list no projects; the sessions work")
 		}
 	}
 }
@@ -311,8 +174,7 @@ func (tr *treeReader) addPlace(p string) {
 	if errors.As(err, &strange) && strange.Path == p && strange.Mode.Type() != fs.ModeSymlink {
 		tr.addNotFolder(strange, "")
 	} else if why, ok := safedir.ReadFailure(err); ok {
-		tr.addHidden(p, "", "the folder cannot be opened: "+why)
-		tr.stray[len(tr.stray)-1].Place = true
+		tr.addStray(session.StrayHidden, p, "", "the folder cannot be opened: "+why)
 	}
 }
 
@@ -339,7 +201,7 @@ func (tr *treeReader) filesAtMessageFolders(inv *inventory) {
 	for id := range inv.sessions {
 		for _, p := range tr.layout.patterns {
 			if p.kind == session.KindMessage && !slices.Contains(p.names, "{project}") && !has[id] {
-				tr.addPlace(strings.Join(fill(p.names[:len(p.names)-1], session.Ref{Session: id}), "/"))
+				tr.addPlace(path.Join(fill(p.names[:len(p.names)-1], session.Ref{Session: id})...))
 			}
 		}
 	}

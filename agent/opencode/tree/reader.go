@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"mend/agent/opencode/record"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
 	"mend/session"
@@ -22,7 +21,6 @@ type treeReader struct {
 	ctx   context.Context
 	root  *safedir.Dir
 	stray []session.Stray
-	files []record.File
 	err   error
 
 	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded
@@ -127,7 +125,7 @@ func (tr *treeReader) eachID(f folder, yield func(id string)) {
 			if err := session.ValidateID(name); err == nil {
 				yield(name)
 			} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() {
-				tr.addStray(d.Path+"/"+name, "", err.Error())
+				tr.addStray(session.StrayOther, d.Path+"/"+name, "", err.Error())
 			}
 		}
 	}))
@@ -152,8 +150,7 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir
 			tr.addNotFolder(strange, message)
 		}
 	} else if why, ok := safedir.ReadFailure(err); ok {
-		tr.addHidden(path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
-		tr.stray[len(tr.stray)-1].Place = message == ""
+		tr.addStray(session.StrayHidden, path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		tr.err = err
 	}
@@ -171,33 +168,31 @@ func (tr *treeReader) names(d *safedir.Dir, message string) []string {
 // listFailed handles the error of listing a folder.
 func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
 	if why, ok := safedir.ReadFailure(err); ok {
-		tr.addHidden(d.Path, message, "the folder cannot be read: "+why)
+		tr.addStray(session.StrayHidden, d.Path, message, "the folder cannot be read: "+why)
 	} else if err != nil {
 		tr.err = err
 	}
 }
 
-func (tr *treeReader) addStray(path, message, why string) {
-	tr.stray = append(tr.stray, session.Stray{Path: path, Message: message, Why: why})
+func (tr *treeReader) addStray(kind session.StrayKind, path, message, why string) {
+	tr.stray = append(tr.stray, session.Stray{Kind: kind, Path: path, Message: message, Why: why})
 }
 
 // addNotFolder reports what is in the place of a folder: of a message's parts, or of records
 // without which the agent answers no prompt.
 func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
-	tr.addStray(e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
-	s := &tr.stray[len(tr.stray)-1]
-	s.Link = e.Mode.Type() == fs.ModeSymlink
-	s.Place = !s.Link && message == ""
-}
-
-// addHidden reports a folder whose content is unknown.
-func (tr *treeReader) addHidden(path, message, why string) {
-	tr.addStray(path, message, why)
-	tr.stray[len(tr.stray)-1].Hidden = true
+	kind := session.StrayOther
+	switch {
+	case e.Mode.Type() == fs.ModeSymlink:
+		kind = session.StrayLink
+	case message == "":
+		kind = session.StrayPlace
+	}
+	tr.addStray(kind, e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
 }
 
 // foundNonRecords reports whether there was anything but records.
-func (tr *treeReader) foundNonRecords() bool { return len(tr.stray)+len(tr.files) > 0 }
+func (tr *treeReader) foundNonRecords() bool { return len(tr.stray) > 0 }
 
 // eachRecord calls yield for each record in the folder, in order. It ignores names that do
 // not end in .json, and reports names that do and are not ids.
@@ -214,7 +209,7 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name
 			continue
 		}
 		if err := session.ValidateID(id); err != nil {
-			tr.addStray(d.Path+"/"+name, message, err.Error())
+			tr.addStray(session.StrayOther, d.Path+"/"+name, message, err.Error())
 			continue
 		}
 		yield(name, id)
@@ -240,7 +235,7 @@ func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) b
 		return false
 	}
 	if tr.ignoredByAgent(r.Ref, &e) {
-		tr.addOtherEntry(recordFolder{d, folderRefOf(r.Ref)}, d, name, &e, nil)
+		tr.addOther(d, name, messageOfPart(r.Ref))
 		return false
 	}
 	r.Mode = e.Mode.Perm()
@@ -254,12 +249,20 @@ func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) b
 }
 
 // readEntry returns the entry of that name, without content if the reader is statOnly.
-func (tr *treeReader) readEntry(d *safedir.Dir, name string) (e safedir.Entry, err error) {
+func (tr *treeReader) readEntry(d *safedir.Dir, name string) (safedir.Entry, error) {
 	if tr.statOnly {
-		e, err = d.Stat(name)
-	} else {
-		e, err = tr.readWithinBudget(d, name)
+		return tr.stat(d, name)
 	}
+	e, err := tr.readWithinBudget(d, name)
+	if tr.stamp != nil {
+		tr.stamp.add(name, &e, err)
+	}
+	return e, err
+}
+
+// stat returns the entry of that name without content.
+func (tr *treeReader) stat(d *safedir.Dir, name string) (safedir.Entry, error) {
+	e, err := d.Stat(name)
 	if tr.stamp != nil {
 		tr.stamp.add(name, &e, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"mend/agent/opencode/record"
 	"mend/internal/safedir"
 	"mend/session"
 )
@@ -41,7 +40,6 @@ type readPool struct {
 type messageExtras struct {
 	message int
 	stray   []session.Stray
-	files   []record.File
 }
 
 // eachMessage calls visit for each of a session's messages with the name of its record and
@@ -63,7 +61,6 @@ func (tr *treeReader) eachMessage(ref session.Ref, names []string, visit func(w 
 	slices.SortFunc(pool.extras, func(a, b messageExtras) int { return a.message - b.message })
 	for _, b := range pool.extras {
 		tr.stray = append(tr.stray, b.stray...)
-		tr.files = append(tr.files, b.files...)
 	}
 }
 
@@ -111,8 +108,8 @@ func (pool *readPool) addResult(w *treeReader, i int) {
 	}
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	pool.extras = append(pool.extras, messageExtras{i, w.stray, w.files})
-	w.stray, w.files = nil, nil
+	pool.extras = append(pool.extras, messageExtras{i, w.stray})
+	w.stray = nil
 }
 
 // addWorker adds a worker.

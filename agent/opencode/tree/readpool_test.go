@@ -26,7 +26,7 @@ func TestStrayInOrder(t *testing.T) {
 	}
 	tr.eachMessage(session.Ref{Kind: session.KindMessage, Session: "ses_1"}, names, func(w *treeReader, ref session.Ref, name string, i int) {
 		time.Sleep(time.Duration(7-i%7) * slow)
-		w.addStray(name, ref.Message, "a test")
+		w.addStray(session.StrayOther, name, ref.Message, "a test")
 	})
 	if len(tr.stray) != len(names) || !slices.IsSortedFunc(tr.stray, func(a, b session.Stray) int { return strings.Compare(a.Path, b.Path) }) {
 		t.Errorf("stray are %v, want one for each of the messages in order", tr.stray)

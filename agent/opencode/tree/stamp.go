@@ -43,9 +43,9 @@ func (h *stampHasher) join(o *stampHasher) {
 	h.newest = max(h.newest, o.newest)
 }
 
-// sum returns the stamp; the zero one if something was reported.
+// sum returns the stamp; the zero one if it does not cover what was reported.
 func (tr *treeReader) sum() session.Stamp {
-	if tr.stamp.unknown || len(tr.stray) > 0 {
+	if tr.stamp.unknown || !session.OnlyFiles(tr.stray) {
 		return session.Stamp{}
 	}
 	return session.Stamp{Sum: sha256.Sum256(tr.stamp.data), Newest: time.Unix(0, tr.stamp.newest)}

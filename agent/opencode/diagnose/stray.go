@@ -1,0 +1,88 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// This file reports what is in the place of a record and is none. Nothing of it is changed.
+
+// strayRule returns the rule for what [simulation.strayCode] gives that code. says has a %s
+// for the path and what is wrong there.
+func strayRule(code, says, noFix string) Rule {
+	return Rule{
+		Code: code, Class: repair.UnreadableRecord, noFix: noFix,
+		find: func(c *simulation) []fault { return c.findStrays(code) },
+		why:  func(_ *simulation, f fault) string { return fmt.Sprintf(says, f.Text) },
+	}
+}
+
+// strayCode returns the code of the rule for a stray, and how bad it is.
+func (c *simulation) strayCode(s session.Stray) (code string, bad repair.Severity) {
+	inTree := repair.Latent // OpenCode reads the tree once, to import it
+	if c.settings[own].profile.Tree() {
+		inTree = repair.Broken
+	}
+	switch s.Kind {
+	case session.StrayFile:
+		return "beside", inTree
+	case session.StrayHidden:
+		return "hidden", repair.Broken
+	case session.StrayPlace:
+		return "place", inTree
+	case session.StrayLink:
+		return "linked", repair.Latent
+	case session.StraySession:
+		return "unnamed", repair.Latent
+	case session.StrayRow:
+		if c.settings[own].profile.Strict {
+			return "listed", repair.Broken
+		}
+	case session.StrayOther, session.StrayIgnored:
+	}
+	return "stray", repair.Note
+}
+
+// findStrays returns the strays whose rule has that code.
+func (c *simulation) findStrays(code string) (fs []fault) {
+	for _, s := range c.s.Stray {
+		is, bad := c.strayCode(s)
+		if is != code {
+			continue
+		}
+		ref := session.Ref{Kind: session.KindSession, Session: c.s.ID}
+		if s.Message != "" {
+			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
+		}
+		fs = append(fs, fault{Ref: ref, Severity: bad, Detail: s.Path, Text: shown(s.Path) + ": " + s.Why})
+	}
+	return fs
+}
+
+// hasLink reports whether OpenCode reads records behind a link, which mend does not follow.
+func (c *simulation) hasLink() bool {
+	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool { return s.Kind == session.StrayLink })
+}
+
+// lacksFolder reports whether a folder cannot be used without which the agent answers no prompt.
+func (c *simulation) lacksFolder() bool {
+	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool {
+		return s.Kind == session.StrayPlace || s.Kind == session.StrayHidden && s.Message == ""
+	})
+}
+
+// adviceMove returns how to move away what is at a path in the store.
+func adviceMove(path string) string {
+	return fmt.Sprintf("It may be your own file, so mend does not move it. In the store's folder, run: mv -- './%s' ~/", shown(path))
+}
+
+// shown returns a path with unprintable characters escaped as in a Go string.
+func shown(path string) string {
+	quoted := strconv.Quote(path)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], "\ufffd", `\ufffd`)
+}
