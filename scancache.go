@@ -100,13 +100,18 @@ type pass struct {
 }
 
 func (c *Client) newPass() *pass {
-	kept := c.cache().Load(c.opt.Now())
-	return &pass{c: c, kept: kept, results: kept.Results(), build: c.opt.Version + " " + build()}
+	return &pass{c: c, build: c.opt.Version + " " + build()}
+}
+
+// load reads what earlier scans have kept.
+func (p *pass) load() {
+	p.kept = p.c.cache().Load(p.c.opt.Now())
+	p.results = p.kept.Results()
 }
 
 // identify returns a short text that identifies the build of mend and some texts.
 func (p *pass) identify(texts ...string) string {
-	sum := sha256.Sum256(fmt.Append(nil, p.build, texts))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", p.build, texts))
 	return string(sum[:])
 }
 
@@ -120,6 +125,7 @@ func (p *pass) stateOf(s session.Stamp) string {
 
 // list returns the sessions of the store, those that are kept if the store has not changed since.
 func (p *pass) list(ctx context.Context) ([]session.Head, error) {
+	p.load()
 	p.state, p.current, p.orphans = "", false, nil
 	began := p.c.clock()
 	state, err := p.c.store.State(ctx)
@@ -179,11 +185,14 @@ func (p *pass) knownDamage() string {
 
 // start begins a scan of n sessions with the options of the client.
 func (p *pass) start(n int) {
-	thinking := "as shown"
-	if p.c.opt.Thinking != nil {
-		thinking = fmt.Sprint(*p.c.opt.Thinking)
+	if p.kept == nil {
+		p.load()
 	}
-	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t", p.c.AgentVersion(), thinking, p.c.opt.Provider, p.c.opt.AllSettings)
+	o, thinking := p.c.repairOptions(), "as shown"
+	if o.Thinking != nil {
+		thinking = fmt.Sprint(*o.Thinking)
+	}
+	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking, o.Provider, o.AllSettings, o.WrongClock)
 	p.found, p.changed = make([]scancache.Session, 0, n), false
 	p.known.Clear()
 	p.c.store.Refresh()
@@ -235,7 +244,7 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
 	case summary == nil:
 		return
-	case p.kept.Summary != nil && summary.SameCounts(p.kept.Summary):
+	case p.kept.Summary != nil && summary.SameCounts(*p.kept.Summary):
 		cache.Touch(summary.Time)
 		return
 	}

@@ -2,6 +2,7 @@ package scancache
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -67,9 +68,9 @@ func (s *Summary) Healthy() int {
 }
 
 // SameCounts reports whether two summaries differ in nothing but their time.
-func (s *Summary) SameCounts(o *Summary) bool {
-	return s.Sessions == o.Sessions && s.Broken == o.Broken && s.Latent == o.Latent && s.Busy == o.Busy &&
-		s.Failed == o.Failed && s.NoFix == o.NoFix && s.Damage == o.Damage && slices.Equal(s.Worst, o.Worst)
+func (s Summary) SameCounts(o Summary) bool {
+	s.Time = o.Time
+	return reflect.DeepEqual(s, o)
 }
 
 // Plus returns the sum of the summaries of two stores. Its time is that of the older one.
