@@ -20,7 +20,7 @@ const (
 // findEvents finds a session whose events get numbers that are taken. It is latent if the
 // next prompt can still be answered.
 func findEvents(c *simulation) []fault {
-	if c.s.Events.Clash == 0 || !c.settings[own].profile.Strict {
+	if c.s.Events.Clash == 0 || !c.settings[own].profile.Strict() {
 		return nil
 	}
 	severity := repair.Latent

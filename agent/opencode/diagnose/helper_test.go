@@ -20,6 +20,7 @@ type Options struct {
 	Reads      func(m request.Model, kind string) (reads, known bool)
 	Missing    func(path string) bool
 	Folder     func(path string) string
+	Target     func(m request.Model) render.Target
 }
 
 // repair returns the options, for all settings: these tests look at each.
@@ -28,7 +29,7 @@ func (o Options) repair() repair.Options {
 }
 
 func (o Options) environment() Environment {
-	return Environment{Held: o.Held, Foreign: o.Foreign, Reads: o.Reads, Missing: o.Missing, Folder: o.Folder}
+	return Environment{Held: o.Held, Foreign: o.Foreign, Reads: o.Reads, Missing: o.Missing, Folder: o.Folder, Target: o.Target}
 }
 
 // A Request is a [repair.Request] with the Options of these tests.

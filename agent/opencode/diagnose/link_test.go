@@ -3,6 +3,9 @@ package diagnose
 import (
 	"strings"
 	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/request"
 )
 
 // A file that is a link is latent, because mend loads nothing, and broken where OpenCode never loads it.
@@ -35,19 +38,19 @@ func TestWebLinks(t *testing.T) {
 	}
 }
 
-// Versions that send a result's files in a prompt load them from there. Only links are removed.
+// Where a provider takes no files in results, they are sent in a prompt, and links are loaded for it.
 func TestWebLinkInResult(t *testing.T) {
 	const linked = `{"type":"file","mime":"application/pdf","url":"https://example.com/x"}`
 	s := build(user(hi), answer(stepStart, withAttachments(picture+","+linked), stepStart, done))
-	req := Request{Options: Options{Version: "1.1.11"}, Latent: true}
-	r := plan(t, s, req)
+	chat := func(request.Model) render.Target { return render.Target{Package: render.Compatible} }
+	r := plan(t, s, Request{Options: Options{Target: chat}, Latent: true})
 	part := string(r.After.Messages[1].Parts[1].Data)
 	if len(r.Fixed) == 0 || !strings.Contains(part, "image/png") || strings.Contains(part, `"mime":"application/pdf"`) || !strings.Contains(part, "a link to https://example.com/x") {
 		t.Errorf("fixed %s, the part is %s", summary(r.Fixed), part)
 	}
 	for _, d := range diagnosed(s, Options{Version: "1.18.33"}) {
 		if d.Rule == "link" {
-			t.Errorf("1.18.33 sends no links in results; found %+v", d)
+			t.Errorf("Anthropic is sent no links in results; found %+v", d)
 		}
 	}
 }

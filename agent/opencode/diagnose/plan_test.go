@@ -202,7 +202,7 @@ func TestPlanTellsWhatIsLeft(t *testing.T) {
 	if got, want := summary(r.Unfixable), "broken unreadable_record msg_04/prt_0401"; got != want {
 		t.Errorf("Unfixable = %s, want %s", got, want)
 	}
-	if got, want := summary(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602; latent thinking_block_order msg_06/prt_0601"; got != want {
+	if got, want := summary(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602"; got != want {
 		t.Errorf("Remaining = %s, want %s", got, want)
 	}
 	for _, d := range r.Unfixable {

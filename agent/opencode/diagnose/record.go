@@ -68,7 +68,7 @@ func findInfo(c *simulation) []fault {
 		return []fault{{Ref: c.s.Info.Ref, Text: d.Why}}
 	}
 	var words []string
-	for _, f := range schema.SessionFaults(c.s, c.settings[own].profile.Strict) {
+	for _, f := range schema.SessionFaults(c.s, c.settings[own].profile.Strict()) {
 		words = append(words, f.String())
 	}
 	if len(words) == 0 {

@@ -27,12 +27,12 @@ func TestOneSetting(t *testing.T) {
 	if all := one.settingsFor(one.s); len(all) != 2*len(render.Profiles()) {
 		t.Errorf("all settings are %d, want %d", len(all), 2*len(render.Profiles()))
 	}
-	alone := build(user(hi), answer(stepStart, `"type":"text","text":""`))
+	linked := build(user(`"type":"file","mime":"image/png","filename":"x.png","url":"file:///x.png"`), answer(hi))
 	for _, latent := range []bool{false, true} {
 		o := repair.Options{Now: now, Version: "1.1.53", AllSettings: latent}
-		found := Diagnose(alone, o, Environment{}).Found
-		if has := slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == "R6" && d.Severity == repair.Latent }); has != latent {
-			t.Errorf("with all settings %t, R6 of another version is reported: %t: %s", latent, has, summary(found))
+		found := Diagnose(linked, o, Environment{}).Found
+		if has := slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == render.FailureMedia && d.Severity == repair.Latent }); has != latent {
+			t.Errorf("with all settings %t, a failure of another version is reported: %t: %s", latent, has, summary(found))
 		}
 	}
 }

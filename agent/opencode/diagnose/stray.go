@@ -40,7 +40,7 @@ func (c *simulation) strayCode(s session.Stray) (code string, bad repair.Severit
 	case session.StraySession:
 		return "unnamed", repair.Latent
 	case session.StrayRow:
-		if c.settings[own].profile.Strict {
+		if c.settings[own].profile.Strict() {
 			return "listed", repair.Broken
 		}
 	case session.StrayOther, session.StrayIgnored:

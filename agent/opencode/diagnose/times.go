@@ -12,7 +12,7 @@ import (
 // blobs after all numbers, so the agent reads such a message after every new prompt,
 // and NULL before all messages.
 func findTimes(c *simulation) (fs []fault) {
-	if !c.settings[own].profile.ByTime {
+	if c.settings[own].profile.Tree() {
 		return nil
 	}
 	for i := range c.s.Messages {

@@ -33,7 +33,7 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 		return nil
 	}
 	a := &assistantDraft{builder: r, source: &m.ref, steps: []step{{}}}
-	a.foreign = m.model() != r.Model && !r.has(foreignKept)
+	a.foreign = m.model() != r.Model
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool { return p.signed })
 	for _, p := range m.parts {
 		a.addPart(p)
@@ -46,9 +46,6 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 		if len(s.results) > 0 {
 			out = append(out, draftMessage{session.RoleUser, &m.ref, s.results})
 		}
-	}
-	if len(a.prompts) > 0 && r.has(attachedBefore) {
-		return append(a.prompts, out...)
 	}
 	return append(out, a.prompts...)
 }
@@ -102,7 +99,7 @@ func (a *assistantDraft) addText(p part) {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
 	}
-	if text == "" && a.signed && a.has(spaceForEmpty) {
+	if text == "" && a.signed && a.since(v115) {
 		text = " "
 	}
 	if a.validMetadata(p) {
@@ -121,9 +118,9 @@ func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
 	meta := p.value().Get("metadata").Get("anthropic")
 	kind, _ := meta.Get("type").Text()
 	switch {
-	case kind == "compaction" && b.Text != "" && a.has(summaries):
+	case kind == "compaction" && b.Text != "" && a.since(v12):
 		b.Type = request.Summary
-	case !meta.Get("citations").Nullish() && a.has(citations):
+	case !meta.Get("citations").Nullish() && a.since(v115):
 		b.Citations = json.RawMessage(meta.Get("citations").Raw())
 	}
 }
@@ -138,7 +135,7 @@ func (a *assistantDraft) addReasoning(p part) {
 	}
 	b := request.Block{Type: request.Thinking, Text: text}
 	switch {
-	case a.foreign && a.has(foreignText):
+	case a.foreign && a.since(v115):
 		if js.Trim(text) != "" {
 			b.Type = request.Text
 			a.addBlock(p, b, false)
@@ -194,9 +191,9 @@ func (a *assistantDraft) validMetadata(p part) bool {
 	}
 	ok := v.Kind() == '{'
 	for _, e := range v.Members() {
-		ok = ok && (e.Kind() == '{' || e.Name == "__proto__" || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.has(providerTools))
+		ok = ok && (e.Kind() == '{' || e.Name == "__proto__" || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.since(v115))
 	}
-	if v.Kind() != '{' && p.kind == record.TypeTool && a.has(providerTools) {
+	if v.Kind() != '{' && p.kind == record.TypeTool && a.since(v115) {
 		ok = copiesValid(v)
 	}
 	switch {

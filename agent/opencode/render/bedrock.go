@@ -37,7 +37,7 @@ func (a *assistantDraft) markBedrockReasoning(p part, b *request.Block) (sent bo
 	own := a.ownMetadata(p)
 	for _, name := range [...]string{"signature", "redactedContent", "redactedData"} {
 		v := own.Get(name)
-		if !v.Exists() || v.Nullish() && a.has(sdkCleanUp) {
+		if !v.Exists() || v.Nullish() && a.since(v115) {
 			continue
 		}
 		text, ok := v.Text()
@@ -61,13 +61,13 @@ func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 	done := finalMessage{role: m.role, source: m.source}
 	for _, b := range m.blocks {
 		blank := b.Type == request.Text && m.role == session.RoleAssistant && js.Trim(b.Text) == ""
-		if b.unsent || blank && (!reasons || !r.has(sdkCleanUp)) {
+		if b.unsent || blank && (!reasons || !r.since(v115)) {
 			continue
 		}
 		done.endsWithText = b.Type == request.Text
 		done.blocks = append(done.blocks, b.Block)
 	}
-	if len(done.blocks) == 0 && r.has(cleanUp) {
+	if len(done.blocks) == 0 {
 		return nil
 	}
 	return []finalMessage{done}

@@ -12,8 +12,6 @@ import (
 type builder struct {
 	Settings
 	view       *View
-	traits     trait // of the profile
-	used       trait // those that made a difference
 	failures   []Failure
 	reported   map[Failure]bool // the failures, as a set
 	stripFiles bool             // a line of text replaces each file
@@ -31,8 +29,11 @@ type builder struct {
 }
 
 func newBuilder(v *View, set Settings) *builder {
-	return &builder{Settings: set, view: v, traits: set.Profile.traits()}
+	return &builder{Settings: set, view: v}
 }
+
+// since reports whether the version is that release or a later one.
+func (r *builder) since(first release) bool { return r.Profile.since(first) }
 
 // fail records failures, each once.
 func (r *builder) fail(failures ...Failure) {
@@ -49,7 +50,7 @@ func (r *builder) fail(failures ...Failure) {
 
 // addPrompt inserts the new prompt into the messages. A revert becomes final with it.
 func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
-	left, reverted := applyRevert(s, all, r.Profile.Revert)
+	left, reverted := applyRevert(s, all, r.Profile)
 	if reverted { // the agent reads the whole session to revert it
 		for _, m := range all {
 			r.fail(m.readFailures...)
@@ -69,7 +70,7 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 // model of the newest assistant message stands in for it. The zero Model means that the
 // session names none. The new prompt fails if a part of the model's name is missing.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
-	if r.Profile.SessionModel {
+	if r.since(v117) {
 		model, _ := s.Field("model")
 		provider, _ := model.Get("providerID").Text()
 		if id, ok := model.Get("id").Text(); ok {
@@ -117,7 +118,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
 		r.fail(m.readFailures...)
 		r.fail(m.useFailures...)
-		if r.Profile.NeedsTime && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
+		if r.since(v11815) && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
 			r.fail(fieldFailure(m.ref, "time is missing"))
 		}
 	}
@@ -135,7 +136,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 	}
 	if pending := l.pending(kept, r.Profile); len(pending) > 0 {
 		m := pending[0]
-		if r.Profile.NewestTask {
+		if r.since(v115) {
 			m = pending[len(pending)-1]
 		}
 		switch {
@@ -157,7 +158,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 // pageMessages returns how many of n messages the agent reads if it uses only the newest
 // reached ones: whole pages.
 func (r *builder) pageMessages(n, reached int) int {
-	page := r.Profile.Page
+	page := r.Profile.page()
 	if page == 0 {
 		return n
 	}
@@ -166,12 +167,9 @@ func (r *builder) pageMessages(n, reached int) int {
 
 // compact returns the messages that the request for a compaction is built from.
 func (r *builder) compact(kept []*message) []*message {
-	switch r.Profile.Compaction {
-	case CompactNoMedia:
-		r.stripFiles = true
-	case CompactTranscript:
+	if r.since(v11815) {
 		return slices.DeleteFunc(slices.Clone(kept), func(m *message) bool { return !m.isPrompt })
-	default: // CompactWhole
 	}
+	r.stripFiles = r.since(v12)
 	return kept
 }

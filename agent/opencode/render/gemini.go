@@ -35,7 +35,7 @@ func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 		}
 		done.blocks = append(done.blocks, b.Block)
 	}
-	if len(done.blocks) == 0 && r.has(sdkCleanUp) {
+	if len(done.blocks) == 0 && r.since(v115) {
 		return nil
 	}
 	return []finalMessage{done}

@@ -33,7 +33,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 		}
 	}
 	kept = all[len(all)-reached:]
-	if p.Tail == TailAfterSummary {
+	if p.since(v115) {
 		kept = moveTailLast(kept)
 	}
 	return kept, reached
@@ -42,12 +42,12 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 // isSummary reports whether the message is the summary of a finished compaction.
 func (m *message) isSummary(p Profile) bool {
 	return m.role == session.RoleAssistant && m.summary && m.finished &&
-		(!p.SummaryError || !m.failure)
+		(!p.since(v12) || !m.failure)
 }
 
 // tailID returns the id of the first message that the message's compaction kept, or "".
 func (m *message) tailID(p Profile) string {
-	if p.Tail == TailNone {
+	if !p.since(v115) {
 		return ""
 	}
 	id, _ := m.compaction.value().Get("tail_start_id").Text()
@@ -108,9 +108,9 @@ func newestOf(all []*message, p Profile) newest {
 }
 
 // newer reports whether the agent considers a newer than b, where a comes later in order.
-func (p *Profile) newer(a, b *message) bool {
+func (p Profile) newer(a, b *message) bool {
 	switch {
-	case !p.LatestByTime:
+	case !p.since(v11815):
 	case !math.IsNaN(a.created) && !math.IsNaN(b.created):
 		if a.created != b.created {
 			return a.created > b.created
@@ -121,7 +121,7 @@ func (p *Profile) newer(a, b *message) bool {
 			return js.Greater(x, y)
 		}
 	}
-	if p.LatestByID || p.LatestByTime {
+	if p.since(v115) {
 		return a.idGreater(b)
 	}
 	return p.compare(a, b) >= 0
@@ -133,10 +133,10 @@ func (l newest) answered(p Profile) bool {
 	if l.user == nil || l.assistant == nil || !l.assistant.ended() {
 		return false
 	}
-	if p.Answered != AnsweredByID && l.assistant.hasPart(record.TypeTool) {
+	if p.since(v115) && l.assistant.hasPart(record.TypeTool) {
 		return false
 	}
-	if p.Answered != AnsweredByParent {
+	if !p.since(v11815) {
 		return l.assistant.idGreater(l.user)
 	}
 	parent, _ := l.assistant.body.value().Get("parentID").Text()
@@ -178,7 +178,7 @@ func (l newest) missingTokens(p Profile) (missing string) {
 	switch {
 	case tokens.Nullish():
 		return "tokens"
-	case p.TotalTokens && tokens.Get("total").Truthy():
+	case p.since(v12) && tokens.Get("total").Truthy():
 		return ""
 	case tokens.Get("cache").Nullish():
 		return "tokens.cache"

@@ -93,8 +93,7 @@ func TestSendsLink(t *testing.T) {
 		{Compatible, "downloaded", "downloaded", "downloaded"},
 	} {
 		how := func(version, mime string) string {
-			p := ProfileFor(version)
-			r := builder{traits: p.traits()}
+			r := builder{Settings: Settings{Profile: ProfileFor(version)}}
 			r.target = Target{Package: c.npm}
 			r.api = r.target.API(r.Model)
 			if r.sendsLink(mime, parseLink([]byte("https://example.com/x"))) {

@@ -35,18 +35,18 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 			return request.Block{}, why
 		}
 	case "": // no URL: the agent takes it for base64
-		if r.api == Anthropic && r.has(webOnly) && webPrefix().Match(text) {
+		if r.api == Anthropic && r.since(v115) && webPrefix().Match(text) {
 			b.URL = string(text)
 		} else {
 			b.Data = text
 		}
 	case "http", "https":
 		b.URL, downloaded = l.href, !r.sendsLink(mime, l)
-		if downloaded && r.has(webOnly) && l.isPrivate() {
+		if downloaded && r.since(v115) && l.isPrivate() {
 			return request.Block{}, "it is a link to this machine or to a private network"
 		}
 	case "file":
-		if r.has(webOnly) {
+		if r.since(v115) {
 			return request.Block{}, "it is a link to a file on disk"
 		}
 		if r.fileMissing(string(text)) {
@@ -125,7 +125,7 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(string(b.Data)))
 		switch {
 		case err == nil:
-		case r.has(webOnly):
+		case r.since(v115):
 			return request.Block{}, "its text is not base64"
 		default:
 			text = decodeDigits(b.Data)

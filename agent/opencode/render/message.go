@@ -229,8 +229,8 @@ func (m *message) idGreater(o *message) bool {
 }
 
 // compare orders messages, oldest first.
-func (p *Profile) compare(a, b *message) int {
-	if p.ByTime {
+func (p Profile) compare(a, b *message) int {
+	if p.since(v12) {
 		if c := a.timeKey.Compare(b.timeKey); c != 0 {
 			return c
 		}

@@ -38,7 +38,7 @@ func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 		b.ItemID, _ = id.Text()
 		b.Reference = true
 	}
-	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.has(sdkCleanUp) // older versions send OpenAI's without it
+	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.since(v115) // older versions send OpenAI's without it
 }
 
 // finishStep notes for the items of the step whether the response had reasoning.
@@ -55,7 +55,7 @@ func (a *assistantDraft) finishStep(p part) {
 // sent once; other reasoning with the same id becomes one item.
 func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	if m.role == session.RoleUser && !isResults(m) {
-		if len(m.blocks) == 0 && r.has(sdkCleanUp) {
+		if len(m.blocks) == 0 && r.since(v115) {
 			return nil
 		}
 		return []finalMessage{{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}}

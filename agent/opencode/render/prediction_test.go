@@ -65,7 +65,7 @@ func TestOthers(t *testing.T) {
 				l.profile = render.ProfileFor(profile)
 			}
 			for _, c := range slices.Concat(damageTrials(), moreTrials()) {
-				if c.compacts && l.profile.Compaction == render.CompactNoMedia && l.profile.Tail != render.TailNone {
+				if c.compacts && slices.Contains([]string{"1.15.0", "1.17.0"}, l.profile.Version) {
 					continue // which turns at the end are dropped is not predicted
 				}
 				t.Run(c.name, func(t *testing.T) { l.try(t, c, true) })

@@ -13,12 +13,11 @@ type renderedMessage struct {
 	failures []Failure // while rendering it
 }
 
-// A cacheKey identifies the settings that a cached result depends on. Of the profile's
-// traits these are only those that made a difference; for most messages none does.
+// A cacheKey identifies the settings that a cached result depends on.
 type cacheKey struct {
-	to           *destination
-	stripFiles   bool
-	used, values trait // the traits that made a difference, and which of them were set
+	to         *destination
+	stripFiles bool
+	profile    Profile
 }
 
 // A destination is where a request goes. The keys of one request share it.
@@ -29,25 +28,18 @@ type destination struct {
 
 // cacheKey returns the key of what was built since the last fork.
 func (r *builder) cacheKey() cacheKey {
-	return cacheKey{r.to, r.stripFiles, r.used, r.traits & r.used}
+	return cacheKey{r.to, r.stripFiles, r.Profile}
 }
 
 // matches reports whether the builder would build the same.
 func (m *cacheKey) matches(r *builder) bool {
-	return *m.to == *r.to && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
-}
-
-// has reports whether the profile has the trait, and makes the trait part of the cache
-// key. Call it only where the trait makes a difference.
-func (r *builder) has(t trait) bool {
-	r.used |= t
-	return r.traits&t != 0
+	return *m.to == *r.to && m.stripFiles == r.stripFiles && m.profile == r.Profile
 }
 
 // fork returns a builder with the same settings that has not built anything.
 func (r *builder) fork() *builder {
 	fork := *r
-	fork.used, fork.failures, fork.reported = 0, nil, nil
+	fork.failures, fork.reported = nil, nil
 	return &fork
 }
 

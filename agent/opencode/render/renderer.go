@@ -104,7 +104,7 @@ func (v *View) Render(set Settings) Request {
 func (v *View) render(b *builder) Request {
 	set := b.Settings
 	b.fail(infoFailures(v.s, set.Profile)...)
-	all := v.sorted(&set.Profile)
+	all := v.sorted(set.Profile)
 	if !set.NoPrompt {
 		all = b.addPrompt(v.s, all)
 	}
@@ -130,7 +130,7 @@ func (v *View) render(b *builder) Request {
 }
 
 // sorted returns the messages, oldest first.
-func (v *View) sorted(p *Profile) []*message {
+func (v *View) sorted(p Profile) []*message {
 	if slices.IsSortedFunc(v.messages, p.compare) {
 		return v.messages
 	}

@@ -9,15 +9,15 @@ import (
 
 // applyRevert returns the messages that are left when the session's revert becomes final,
 // as it does with the next prompt. reverted reports whether the session has a revert.
-func applyRevert(s *record.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
+func applyRevert(s *record.Session, all []*message, p Profile) (left []*message, reverted bool) {
 	v, _ := s.Field("revert")
 	if !v.Truthy() {
 		return all, false
 	}
 	id, _ := v.Get("messageID").Text()
 	at, keep := v.Get("partID").Text()
-	keep = keep && at != "" && rule != RevertWhole
-	if rule == RevertByID {
+	keep = keep && at != "" && p.since(v12)
+	if p.since(v12) && !p.since(v117) {
 		for _, m := range all {
 			switch c := cmp.Compare(m.id, id); {
 			case c < 0:

@@ -13,7 +13,7 @@ func (v *View) Screen(p Profile) []Failure {
 	var all []Failure
 	for _, m := range v.messages {
 		all = append(all, m.readFailures...)
-		if !p.Strict {
+		if !p.Strict() {
 			continue
 		}
 		if !m.validated {

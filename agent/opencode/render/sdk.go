@@ -119,7 +119,7 @@ func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request
 func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
 		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: &p.Ref}
-		if a.has(skipFiles) {
+		if a.since(v115) {
 			caption.Text = "Attached media from tool result:"
 		}
 		a.prompts = []draftMessage{{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}}

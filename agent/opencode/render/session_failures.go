@@ -11,7 +11,7 @@ import (
 // cause: the agent then sends no request.
 func infoFailures(s *record.Session, p Profile) []Failure {
 	var words []string
-	for _, f := range schema.SessionFaults(s, p.Strict) {
+	for _, f := range schema.SessionFaults(s, p.Strict()) {
 		if f.BlocksPrompts {
 			words = append(words, f.String())
 		}
@@ -20,10 +20,10 @@ func infoFailures(s *record.Session, p Profile) []Failure {
 	if len(words) > 0 {
 		all = append(all, Failure{FailureSession, strings.Join(words, "; "), s.Info.Ref, nil})
 	}
-	if s.ProjectMissing && p.Strict {
+	if s.ProjectMissing && p.Strict() {
 		all = append(all, Failure{FailureProject, s.Project, s.Info.Ref, nil})
 	}
-	if found := schema.ProjectFaults(s, p.Strict); len(found) > 0 {
+	if found := schema.ProjectFaults(s, p.Strict()); len(found) > 0 {
 		all = append(all, Failure{FailureProjectRow, found[0].String(), s.ProjectRow.Ref, nil})
 	}
 	return all

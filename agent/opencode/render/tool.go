@@ -9,7 +9,6 @@ import (
 	"mend/internal/media"
 	"mend/jsonedit"
 	"mend/request"
-	"mend/session"
 )
 
 const (
@@ -33,15 +32,12 @@ func (a *assistantDraft) addTool(p part) {
 	case record.StatusError:
 		result = a.errorResult(state)
 	case record.StatusPending, record.StatusRunning:
-		if !a.has(interrupted) {
-			return
-		}
 		result = textResult(jsonedit.Quote(interruptedText), true)
 	default:
 		return
 	}
 	// A call that a provider ran itself is sent without its result, or not at all.
-	provided := p.value().Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools)
+	provided := p.value().Get("metadata").Get("providerExecuted").Truthy() && a.since(v115)
 	if provided && (a.api == Anthropic || a.api == OpenAI) {
 		return
 	}
@@ -81,7 +77,7 @@ func textResult(text []byte, failed bool) request.Block {
 // errorResult returns the result of a failed call.
 func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	meta := state.Get("metadata")
-	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.has(partial) {
+	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.since(v115) {
 		return textResult(output.Raw(), false)
 	}
 	if v := state.Get("error"); !v.Nullish() {
@@ -99,19 +95,14 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 	}
 	attached, output := state.Get("attachments"), state.Get("output")
 	isText := output.Kind() == '"'
-	if attached.NonEmpty() && a.has(attachedToResult) && a.api != Anthropic && a.api != OpenAI && !state.Get("time").Get("compacted").Truthy() {
+	if attached.NonEmpty() && a.api != Anthropic && a.api != OpenAI && !state.Get("time").Get("compacted").Truthy() {
 		return a.splitResult(p, output, attached)
-	}
-	if attached.NonEmpty() && !a.has(attachedToResult) && !a.attachAsPrompt(p, attached) {
-		return request.Block{}, false
 	}
 	switch {
 	case state.Get("time").Get("compacted").Truthy():
 		return textResult(jsonedit.Quote(clearedText), false), true
 	case isText && !attached.NonEmpty():
 		return textResult(output.Raw(), false), true
-	case !a.has(attachedToResult):
-		return a.valueResult(output), true
 	}
 	files, ok := a.attachments(p, attached)
 	switch {
@@ -145,32 +136,11 @@ func (a *assistantDraft) valueResult(output js.Value) request.Block {
 	return textResult(output.Raw(), false)
 }
 
-// attachAsPrompt adds a prompt with the attachments of a result. It reports false if the
-// agent fails.
-func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
-	list, _ := v.List()
-	if len(list) == 0 {
-		return true
-	}
-	caption := request.Block{Type: request.Text, Text: "Tool " + p.value().Get("tool").String() + " returned an attachment:", Source: &p.Ref}
-	out := draftMessage{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}
-	for i := range list {
-		b, ok := a.promptFile(part{Part: p.Part, body: body{root: list[i]}})
-		if !ok {
-			return false
-		}
-		b.Source = &p.Ref
-		out.blocks = append(out.blocks, draftBlock{Block: &b})
-	}
-	a.prompts = append(a.prompts, out)
-	return true
-}
-
 // fileResult returns a result with a text and files. It reports false if the agent fails.
 func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Block) (request.Block, bool) {
 	s, ok := text.Text()
 	switch {
-	case !text.Truthy() && a.has(skipFiles):
+	case !text.Truthy() && a.since(v115):
 		return request.Block{Content: files}, true
 	case !ok:
 		a.fail(fieldFailure(p.Ref, "state.output is missing or not a string"))
@@ -232,7 +202,7 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 		b.Type, b.Media = request.Image, media.NewFile(b.Data)
 	case isPDF(mime):
 		b.Type = request.Document
-	case a.has(skipFiles):
+	case a.since(v115):
 		return request.Block{}, false, true
 	default:
 		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.Ref, &b})

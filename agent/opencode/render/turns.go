@@ -75,7 +75,7 @@ func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 		b.Text = js.Trim(b.Text)
 		t.Blocks[len(t.Blocks)-1] = &b
 	}
-	if r.api == Anthropic && hasBlockAfterCall(t.Blocks, blockType) && r.has(callsLastToNext) {
+	if r.api == Anthropic && hasBlockAfterCall(t.Blocks, blockType) && r.since(v11826) {
 		t.Blocks = moveCallsLast(t.Blocks, blockType, true)
 	}
 	return t
@@ -101,10 +101,10 @@ func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 	var out []finalMessage
 	for _, m := range all {
 		m.blocks = slices.DeleteFunc(m.blocks, r.isEmpty)
-		if len(m.blocks) == 0 && r.has(cleanUp) {
+		if len(m.blocks) == 0 {
 			continue
 		}
-		if hasBlockAfterCall(m.blocks, draftBlockType) && r.has(callsLast) {
+		if hasBlockAfterCall(m.blocks, draftBlockType) && r.Profile.release == v115 {
 			m.blocks = moveCallsLast(m.blocks, draftBlockType, false)
 		}
 		done := finalMessage{role: m.role, source: m.source, blocks: make([]*request.Block, 0, len(m.blocks))}
@@ -153,10 +153,10 @@ func (r *builder) isEmpty(b draftBlock) bool {
 		return b.Text == ""
 	case b.Type != request.Thinking && b.Type != request.RedactedThinking || js.Trim(b.Text) != "":
 		return false
-	case r.has(keepThinking):
+	case r.since(v115):
 		return b.unsent
 	}
-	return b.Text == "" && r.has(cleanUp)
+	return b.Text == ""
 }
 
 // hasBlockAfterCall reports whether a block of another type follows a tool call.
