@@ -323,22 +323,12 @@ func (t *titles) needs(line []byte) bool {
 		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles, func(name []byte) bool { return bytes.Contains(line, name) })
 }
 
-// versionForm finds the version in a record.
-var versionForm = &jsonedit.Pattern{Open: true, Fields: []jsonedit.PatternField{{Name: "version", Pattern: &jsonedit.Pattern{}, Capture: 1}}}
-
 // lastVersion returns the version in the last record that has one, "" for none.
 func lastVersion(lines []byte) string {
 	for len(lines) > 0 {
 		start := bytes.LastIndexByte(lines, '\n') + 1
-		var version [2][]byte
-		found := ""
-		if _, usual := versionForm.Match(lines[start:], version[:]); usual {
-			found, _ = jsonedit.Parse(version[1]).Text()
-		} else if r := transcript.NewLine(lines[start:]).Record; r != nil {
-			found = r.Version
-		}
-		if found != "" {
-			return found
+		if r := transcript.NewLine(lines[start:]).Record; r != nil && r.Version != "" {
+			return r.Version
 		}
 		lines = lines[:max(start-1, 0)]
 	}

@@ -89,7 +89,7 @@ func (s *store) whyBusy(head session.Head, maxAge time.Duration) string {
 			return fmt.Sprintf("Claude Code runs in its directory as process %d, and uses it or may do so; end that, or use --force and then resume %s there", p.pid, head.ID)
 		}
 	}
-	if version := head.Version; !now.listed && version != "" && !transcript.ProfileOf(version).Registers {
+	if version := head.Version; !now.listed && version != "" && !transcript.Registers(version) {
 		if at := s.lastWrite(head); time.Since(at) < quiet && time.Until(at) < quiet {
 			return fmt.Sprintf("it was written in the last minute, and Claude Code %s does not say whether it still runs; end it and wait until %s, or use --force", version, at.Add(quiet).Format(time.TimeOnly))
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -169,57 +168,17 @@ func (s *store) Records(_ context.Context, head session.Head) (all []session.Rec
 	return all, nil
 }
 
-// shortCase is newCase for a scan: it does not keep the transcript's long texts in memory. It
-// returns no case for a transcript of the usual form, in which nothing is to be found.
-func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, safedir.Entry, error) {
-	d, name, err := s.open(head)
-	if err != nil {
-		return nil, safedir.Entry{}, err
-	}
-	defer d.Close()
-	f, e, err := d.Open(name)
-	if err != nil || f == nil {
-		return s.newCase(head, o, repair.Texts{}, freshFor) // for the error
-	}
-	defer f.Close()
-	if e.Size > min(s.most, session.MaxText) {
-		return s.newCase(head, o, repair.Texts{}, freshFor) // for the error
-	}
-	if transcript.IsUsual(io.LimitReader(f, e.Size), o.Version, agentOf(head)) {
-		return nil, e, nil
-	}
-	_, err = f.Seek(0, io.SeekStart)
-	var data []byte
-	if err == nil {
-		data, err = transcript.Shorten(io.LimitReader(f, e.Size))
-	}
-	if err != nil {
-		return nil, e, fmt.Errorf("reading transcript %s: %w", head.ID, err)
-	}
-	if err := checkLines(head, data, e.Size); err != nil {
-		return nil, e, err
-	}
-	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor), Locked: s.whyLocked(head)})
-	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
-		return s.newCase(head, o, repair.Texts{}, freshFor)
-	}
-	return c, e, nil
-}
-
 // Examine implements [agent.Store].
 func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
-	c, e, err := s.shortCase(head, o)
+	c, e, err := s.newCase(head, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return s.examineLink(head, err)
 	}
 	x := agent.Examination{
-		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e),
+		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Diagnoses: repair.Diagnose(c),
 	}
-	if c != nil {
-		x.Diagnoses = repair.Diagnose(c)
-		if s.whyLocked(head) != "" { // the rights of folders are not in the stamp
-			x.Stamp = session.Stamp{}
-		}
+	if len(x.Diagnoses) > 0 && s.whyLocked(head) != "" { // the rights of folders are not in the stamp
+		x.Stamp = session.Stamp{}
 	}
 	return x, nil
 }
@@ -250,7 +209,7 @@ func (s *store) Busy(_ context.Context, head session.Head, _ bool) bool {
 }
 
 // Profile implements [agent.Store].
-func (s *store) Profile(version string) string { return transcript.ProfileOf(version).Version }
+func (s *store) Profile(string) string { return transcript.Version }
 
 // Verified implements [agent.Store].
 func (s *store) Verified(version string) bool { return transcript.Verified(version) }
@@ -264,7 +223,7 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 	if err != nil {
 		return agent.Forecast{}, err
 	}
-	f := agent.Forecast{Version: c.Conversation().Profile.Version, Thinking: true, Request: c.Request()}
+	f := agent.Forecast{Version: transcript.Version, Thinking: true, Request: c.Request()}
 	f.Provider, f.JSON, f.Place = anthropic.Provider{}.Name(), anthropic.JSON(f.Request), agent.Place{Turn: "messages.%d", Block: "content.%d"}
 	for _, v := range c.Findings().All() {
 		if v.Severity == repair.Broken {

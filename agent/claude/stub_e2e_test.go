@@ -21,7 +21,7 @@ func TestRealStubs(t *testing.T) {
 			h.Put(fixture.Session, s.Data)
 			c := expectedCase(s.Data)
 			r := h.Prompt(fixture.Session, prompt, true)
-			if broken := slices.ContainsFunc(repair.Diagnose(c), isBroken); broken == r.Answered || broken != s.Dies && c.Conversation().Profile.Tolerant {
+			if broken := slices.ContainsFunc(repair.Diagnose(c), isBroken); broken == r.Answered || broken != s.Dies {
 				t.Errorf("answered %t, mend says broken %t, want %t: %s", r.Answered, broken, s.Dies, r.Output)
 			}
 			compareRequest(t, "before", c, r)

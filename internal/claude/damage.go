@@ -364,8 +364,6 @@ var Damages = []Damage{
 		t.Lines = t.Lines[:t.at(answer26)]
 		parent(context14, t.uuid(think26))(t)
 	}},
-	{Name: "UTF-16", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, true, false) } }},
-	{Name: "UTF-16 without a mark", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, false, true) } }},
 	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
 
 	// Lines in another order.

@@ -40,11 +40,11 @@ func Expected(c *diagnose.Case) []string {
 func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 	r := c.Conversation().Record(b.Ref().Message)
 	switch {
-	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)) && c.Conversation().Profile.Tolerant:
+	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)):
 		return nil // it is sent inside a text of the program
 	case r != nil && r.Type == transcript.Attachment:
 		return nil // it is sent as a text of the system
-	case r != nil && b.IsThinking() && r.Model != model && r.Model != "" && c.Conversation().Profile.Tolerant:
+	case r != nil && b.IsThinking() && r.Model != model && r.Model != "":
 		return nil
 	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
 		one := anthropic.JSON(request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})

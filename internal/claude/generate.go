@@ -3,14 +3,12 @@ package claude
 import (
 	"bytes"
 	"embed"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf16"
 )
 
 // The shapes are real transcripts of 2.1.330, with ten minutes between two prompts: Baseline
@@ -227,10 +225,6 @@ var damagers = []damager{
 		for i := range g.Lines {
 			g.Lines[i] = append(slices.Clip(g.Lines[i]), '\r')
 		}
-	}},
-	{"UTF-16", func(g *generator) {
-		mark, big := g.IntN(2) == 0, g.IntN(2) == 0
-		g.atEnd = append(g.atEnd, func(data []byte) []byte { return toUTF16(data, mark, big) })
 	}},
 	{"another session behind it", func(g *generator) {
 		name := Shapes[g.IntN(len(Shapes))]
@@ -493,21 +487,6 @@ func listOf(content any) []any {
 		return []any{map[string]any{"type": "text", "text": c}}
 	}
 	return nil
-}
-
-// toUTF16 returns a text as UTF-16.
-func toUTF16(data []byte, mark, big bool) (out []byte) {
-	var order binary.AppendByteOrder = binary.LittleEndian
-	if big {
-		order = binary.BigEndian
-	}
-	if mark {
-		out = order.AppendUint16(out, 0xfeff)
-	}
-	for _, u := range utf16.Encode([]rune(string(data))) {
-		out = order.AppendUint16(out, u)
-	}
-	return out
 }
 
 // Redate changes the versions or the times in all records of a transcript at random, and returns what it did.

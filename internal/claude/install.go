@@ -10,8 +10,8 @@ import (
 	"mend/internal/npm"
 )
 
-// Versions are those that are tested, the newest first.
-var Versions = []string{"2.1.332", "2.0.77", "1.0.128"}
+// Versions are those that are tested, the newest first. The program updates itself.
+var Versions = []string{"2.1.332"}
 
 var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mend/agent/claude/transcript"
-	"mend/jsonedit"
 	"mend/repair"
 	"mend/request"
 )
@@ -16,8 +15,6 @@ import (
 // marksRewinds is the version from which the transcript tells when the user goes back to an
 // earlier prompt.
 const marksRewinds = "v2.1.330"
-
-const goesOnAtLatest = "This version of Claude Code goes on at the record with the latest time, so what is added behind it is not sent."
 
 // A branch has the records that follow a record of the conversation and are not in it.
 type branch struct {
@@ -80,15 +77,7 @@ func (c *Case) findBranches() {
 		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
 		d := found{why: fmt.Sprintf("%d branches follow one record: %d blocks do not reach the model%s.", len(branches)+1, n, c.promptsIn(all))}
-		switch behind := slices.IndexFunc(branches, isBehind); {
-		case behind >= 0 && !c.conv.Profile.Checkpoint:
-			d.fixes = []repair.Fix{c.correctTimes(branches[behind], n)}
-		case c.conv.Profile.Checkpoint || goesBefore(own):
-			d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
-		default:
-			f.Severity = repair.Note
-			d.refusal = &repair.RefusalError{Final: true, Why: goesOnAtLatest}
-		}
+		d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		c.report(f, d)
 	}
 	var all []*transcript.Record
@@ -194,30 +183,6 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 				return nil
 			}
 			return d.(*draft).setParent(branches[0].root.UUID, up)
-		},
-	}
-}
-
-// correctTimes returns the fix for a version that goes on at the record with the latest time: none
-// before the end of the branch has a later time than what follows it.
-func (c *Case) correctTimes(b *branch, n int) repair.Fix {
-	return repair.Fix{
-		Text: fmt.Sprintf("Records get a time that is not later than that of the records behind them: %d blocks are sent again.", n), Whole: true, Loses: "the wrong times",
-		Edit: func(d repair.Draft) error {
-			earliest := b.leaf
-			seen := map[*transcript.Record]bool{}
-			for r := b.leaf; r != nil && !seen[r]; r = c.conv.Record(c.conv.Parent(r)) {
-				seen[r] = true
-				switch {
-				case !r.Timed || !earliest.Timed || r.Time <= earliest.Time:
-					earliest = r
-				default:
-					if err := d.(*draft).setMember(r.UUID, "timestamp", jsonedit.Quote(earliest.Timestamp)); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
 		},
 	}
 }
@@ -370,9 +335,6 @@ func (c *Case) reportUnreached(b *branch) {
 			}
 			return d.(*draft).setParent(b.root.UUID, up)
 		}}}
-	}
-	if !c.conv.Profile.Checkpoint && len(d.fixes) > 0 && !c.gains(c.after(d.fixes[0].Edit)) {
-		f.Severity, d.fixes, d.refusal = repair.Note, nil, &repair.RefusalError{Final: true, Why: goesOnAtLatest}
 	}
 	c.report(f, d)
 }

@@ -18,7 +18,7 @@ type Source struct {
 	Agent   string      // the subagent whose transcript it is; "" for a session's
 	Data    []byte
 	Size    int64  // of the file, if Data is shortened; 0 if it is not
-	Version string // of the program that will load it; "" for the one that wrote last
+	Version string // of the program that wrote last, or that will load it; "" for that in its records
 	Busy    string // why the session is in use; "" if it is not
 	Locked  string // as in [session.Record]
 	Texts   repair.Texts
@@ -30,8 +30,6 @@ type base struct {
 	lines []transcript.Line
 	last  map[string]int // the last line of each record
 	leaf  string
-
-	recoded *base // the transcript as UTF-8, if it is stored as UTF-16
 
 	drafts int // that were made of it
 }
@@ -57,11 +55,6 @@ type Case struct {
 // New returns the case of a stored transcript.
 func New(s Source) *Case {
 	b := newBase(s)
-	if text, ok := transcript.FromUTF16(s.Data); ok {
-		s.Data = text
-		b.recoded = newBase(s)
-		b.Version = b.recoded.Version
-	}
 	c := newCase(b, edits{})
 	if c.conv.Leaf != nil {
 		b.leaf = c.conv.Leaf.UUID
@@ -78,9 +71,8 @@ func newBase(s Source) *base {
 	if s.Version == "" {
 		b.Version = lastVersion(b.lines)
 	}
-	profile := transcript.ProfileOf(b.Version)
 	for i := range b.lines {
-		if r := b.lines[i].Record; r != nil && r.UUID != "" && profile.Reads(&b.lines[i]) && !b.lines[i].Marked { // no ref names a marked one
+		if r := b.lines[i].Record; r != nil && r.UUID != "" && !b.lines[i].Marked { // no ref names a marked one
 			b.last[r.UUID] = i
 		}
 	}
@@ -112,7 +104,7 @@ func newCase(b *base, e edits) *Case {
 func loadCase(b *base, e edits) *Case {
 	c := &Case{base: b, edits: e, found: map[string]found{}}
 	c.apply()
-	c.conv = transcript.Load(c.lines, b.size(), transcript.ProfileOf(b.Version), b.Agent)
+	c.conv = transcript.Load(c.lines, b.size(), b.Agent)
 	c.linked = c.conv
 	return c
 }
@@ -135,7 +127,7 @@ func (c *Case) keepLeaf(leaf string) {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
 	})
 	lines = append(lines, appended(raw))
-	conv := transcript.Load(lines, c.base.size(), c.conv.Profile, c.conv.Agent)
+	conv := transcript.Load(lines, c.base.size(), c.conv.Agent)
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
@@ -180,7 +172,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 	if c.written != nil {
 		whole.Data = c.written
 	}
-	if !yield(&whole) || c.edits.recode {
+	if !yield(&whole) {
 		return
 	}
 	set := c.edits.set

@@ -14,7 +14,7 @@ import (
 func (c *Case) findCompaction() {
 	b, summary := c.conv.Boundary, c.summary()
 	switch {
-	case c.conv.Leaf == nil || c.conv.Hidden || !c.conv.Profile.Regroup:
+	case c.conv.Leaf == nil || c.conv.Hidden:
 	case b != nil && (summary == nil || summary.Sendable() == 0) && c.canEdit(b.UUID):
 		c.reportSummaryLost(b, summary)
 	case summary == nil || c.conv.Place(summary) == 0:
@@ -121,7 +121,7 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 		},
 	}}
 	switch {
-	case c.written != nil && !c.edits.recode:
+	case c.written != nil:
 		d.fixes = nil // one rewritten transcript at a time
 	case !c.gains(c.after(d.fixes[0].Edit)):
 		return

@@ -68,7 +68,7 @@ func (c *Case) arrange(order []int) *Case {
 	for _, i := range order {
 		other.lines = append(other.lines, c.lines[i])
 	}
-	other.conv = transcript.Load(other.lines, c.base.size(), c.conv.Profile, c.conv.Agent)
+	other.conv = transcript.Load(other.lines, c.base.size(), c.conv.Agent)
 	if other.conv.Leaf != nil {
 		other.edits.leaf = other.conv.Leaf.UUID
 	}

@@ -15,10 +15,8 @@ type edits struct {
 	set   map[string][]byte // the new line of a record, by its id
 	after map[string]int    // the line behind which a new record belongs
 	lines map[int][]byte    // lines to be written again in their places; this takes the whole transcript
-	// recode writes the whole transcript again as UTF-8. The other edits are of that.
-	recode bool
-	order  []int  // of all lines, if they are to be written in another one; nil if not
-	leaf   string // where the conversation goes on; "" for where it does now
+	order []int             // of all lines, if they are to be written in another one; nil if not
+	leaf  string            // where the conversation goes on; "" for where it does now
 }
 
 // clone returns edits that can be changed.
@@ -60,11 +58,8 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 // apply sets the lines of the case: those that are stored, and those to be appended; or if
 // lines change in their places, the whole transcript.
 func (c *Case) apply() {
-	if c.edits.recode && c.base.recoded != nil {
-		c.base = c.base.recoded
-	}
 	b, e := c.base, c.edits
-	if len(e.lines) > 0 || e.recode || e.order != nil {
+	if len(e.lines) > 0 || e.order != nil {
 		c.written = c.rewrite()
 		c.lines = transcript.Parse(c.written, int64(len(c.written)))
 		return
@@ -145,8 +140,6 @@ type undo struct {
 	lined map[int]bool
 	leaf  string
 	order []int
-
-	recode bool
 }
 
 // setOrder writes the stored lines in another order. The conversation goes on at leaf then.
@@ -206,7 +199,7 @@ func (d *draft) raw(uuid string) []byte {
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
-	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.order, d.edits.recode}
+	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.order}
 	u := d.now
 	if err := x.Edit(d); err != nil {
 		d.Undo(u)
@@ -218,7 +211,7 @@ func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
 // Undo implements [repair.Draft].
 func (d *draft) Undo(e repair.Edit) {
 	u := e.(*undo)
-	d.edits.leaf, d.edits.order, d.edits.recode = u.leaf, u.order, u.recode
+	d.edits.leaf, d.edits.order = u.leaf, u.order
 	for uuid, raw := range u.set {
 		d.edits.set[uuid] = raw
 		if u.fresh[uuid] {

@@ -59,9 +59,6 @@ const maxDrafts = 256
 
 // examine finds what is wrong.
 func (c *Case) examine() {
-	if c.findUTF16() {
-		return
-	}
 	complete := c.findDisorder()
 	if !complete {
 		c.findBefore()
@@ -107,7 +104,7 @@ func (c *Case) gains(e edits) bool {
 // sends nothing of an answer that has only thinking.
 func (c *Case) anySent(rs ...*transcript.Record) bool {
 	return slices.ContainsFunc(rs, func(r *transcript.Record) bool {
-		return r.Sendable() > 0 && (!c.conv.Profile.Tolerant || slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() }))
+		return r.Sendable() > 0 && slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() })
 	})
 }
 
@@ -115,7 +112,6 @@ func (c *Case) anySent(rs ...*transcript.Record) bool {
 func (c *Case) findBefore() {
 	c.findRepeated()
 	c.findSidechain()
-	c.findSubagentLast()
 	c.findCompaction()
 	c.findBreaks()
 	c.findSkipped()
@@ -123,9 +119,6 @@ func (c *Case) findBefore() {
 
 // findBeside finds what is lost beside the conversation.
 func (c *Case) findBeside() {
-	if c.besideSubagent() != nil {
-		return
-	}
 	c.findBranches()
 	c.findUnreached()
 }

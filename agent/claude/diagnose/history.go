@@ -15,7 +15,6 @@ import (
 const (
 	ruleBreak     = "chain_broken"     // the conversation ends at a record before its beginning
 	ruleSidechain = "marked_sidechain" // records are marked as a subagent's
-	ruleSubagent  = "subagent_last"    // a subagent's records are behind the conversation
 	ruleUnread    = "line_unread"      // a line has a record that the program does not read
 	ruleRepeated  = "uuid_repeated"    // two records have one id
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
@@ -24,7 +23,6 @@ const (
 	ruleUnreadable = "nothing_readable"  // no line of the transcript is a record
 	ruleSummary    = "summary_lost"      // a compaction has no summary
 	ruleBoundary   = "boundary_lost"     // a summary has no compaction
-	ruleUnloadable = "not_loadable"      // a version cannot load the conversation because of a record
 	rulePreserved  = "preserved_unknown" // a compaction does not say which messages it preserved
 )
 
@@ -170,7 +168,7 @@ func (c *Case) findSidechain() {
 	if c.conv.Hidden || c.conv.Leaf == nil && !main {
 		n = max(n, transcript.Sendable(c.conv.Chain))
 	}
-	if n == 0 || len(marked) == 0 || !main && c.conv.Profile.AnySide {
+	if n == 0 || len(marked) == 0 {
 		return
 	}
 	unmark := func(d repair.Draft) error {
@@ -198,69 +196,4 @@ func (c *Case) findSidechain() {
 		Whole: true,
 		Edit:  unmark,
 	}}})
-}
-
-// findSubagentLast reports records of a subagent behind the conversation, from which 1.0 walks back
-// and does not reach it: the program was stopped while the subagent ran.
-func (c *Case) findSubagentLast() {
-	main := c.besideSubagent()
-	if main == nil {
-		return
-	}
-	var behind []*transcript.Record
-	isBehind := map[string]bool{}
-	for _, r := range c.conv.Records() {
-		if r.IsSidechain() && (!main.Timed || r.Timed && r.Time >= main.Time) {
-			behind = append(behind, r)
-			isBehind[r.UUID] = true
-		}
-	}
-	if len(behind) == 0 {
-		return
-	}
-	f := c.recordFinding(ruleSubagent, MissingHistory, behind[0].UUID)
-	f.Text = "the conversation does not reach the request"
-	d := found{why: "Records of a subagent are behind the conversation, and this version of Claude Code goes on with them: nothing of the conversation reaches the model."}
-	if slices.ContainsFunc(behind, func(r *transcript.Record) bool { return !c.canEdit(r.UUID) }) {
-		d.refusal = &repair.RefusalError{Final: true, Why: "One of these records has no line of its own. Versions from 2.0 load the conversation."}
-	} else {
-		d.fixes = []repair.Fix{{
-			Text: "These records stay in the transcript as notes that are not sent: the conversation is sent again.", Whole: true,
-			Edit: func(d repair.Draft) error {
-				for _, r := range behind {
-					if err := d.(*draft).retire(r.UUID); err != nil {
-						return err
-					}
-					if isBehind[c.conv.Parent(r)] {
-						continue
-					}
-					if err := d.(*draft).setParent(r.UUID, main.UUID); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}}
-	}
-	c.report(f, d)
-}
-
-// besideSubagent returns the last record of the session if the program goes on with a subagent's
-// instead, nil if it does not.
-func (c *Case) besideSubagent() (main *transcript.Record) {
-	if c.conv.Agent != "" || !c.conv.Profile.AnySide || c.conv.Leaf == nil || !c.conv.Leaf.IsSidechain() {
-		return nil
-	}
-	for _, r := range c.conv.Records() {
-		if !r.IsMessage() || r.IsSidechain() {
-			continue
-		}
-		if c.conv.Has(r) {
-			return nil
-		}
-		if main == nil || r.Timed && (!main.Timed || r.Time > main.Time) {
-			main = r
-		}
-	}
-	return main
 }

@@ -22,7 +22,6 @@ func (c *Case) findRefusals() {
 	if c.linked.Leaf == nil {
 		return
 	}
-	c.findUnloadable()
 	q, refused := c.Next()
 	for _, v := range refused {
 		c.findRefusal(q, v)
@@ -91,50 +90,6 @@ type sentBlock struct {
 	stored *transcript.Block
 }
 
-// findUnloadable reports records at which versions before 2.1 fail when they load the
-// conversation: those without blocks, and null in place of a block.
-func (c *Case) findUnloadable() {
-	if c.linked.Profile.Tolerant {
-		return
-	}
-	for _, r := range c.linked.Chain {
-		null := slices.IndexFunc(r.Blocks(), func(b *transcript.Block) bool { return string(b.Raw) == "null" })
-		if !r.IsMessage() || !c.canEdit(r.UUID) || null < 0 && r.HasContent() && (r.Type == transcript.User || !r.IsString()) {
-			continue
-		}
-		f := c.recordFinding(ruleUnloadable, repair.IncompleteRecord, r.UUID)
-		f.Text = "Failed to resume session"
-		fix := repair.Fix{
-			Text: "The record stays in the transcript as a note that is not sent.", Loses: "what it holds, for the model", Alike: true,
-			Edit: func(d repair.Draft) error { return d.(*draft).retire(r.UUID) },
-		}
-		if line := c.base.last[r.UUID]; null >= 0 { // 2.0 reads all lines to count calls, and fails at the null
-			fix = repair.Fix{Text: "The record is written again in its place, without the null.", Whole: true, Edit: func(d repair.Draft) error {
-				return d.(*draft).removeNull(r, line)
-			}}
-		}
-		c.report(f, found{why: "The record has no list of blocks, or one with null in it. This version of Claude Code cannot load the session; version 2.1 leaves the record out.", fixes: []repair.Fix{fix}})
-	}
-}
-
-// removeNull writes the line of a record again without null in place of blocks. A record of which
-// no block is left becomes a note.
-func (d *draft) removeNull(r *transcript.Record, line int) error {
-	isNull := func(raw []byte) bool { return string(raw) == "null" }
-	raw, err := jsonedit.RemoveElements(d.raw(r.UUID), isNull, "message", "content")
-	if err != nil {
-		return err
-	}
-	d.set(r.UUID, raw)
-	if !slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !isNull(b.Raw) }) {
-		if err := d.retire(r.UUID); err != nil {
-			return err
-		}
-	}
-	d.setLine(line, d.raw(r.UUID))
-	return nil
-}
-
 // link returns the conversation with all breaks repaired, so that what is wrong before a
 // break is found with it.
 func (c *Case) link() *transcript.Conversation {
@@ -150,7 +105,7 @@ func (c *Case) link() *transcript.Conversation {
 	if raw := c.conv.Record(c.edits.leafOf(c.base)); raw != nil {
 		lines = append(lines, appended(raw.Raw))
 	}
-	return transcript.Load(lines, c.base.size(), c.conv.Profile, c.conv.Agent)
+	return transcript.Load(lines, c.base.size(), c.conv.Agent)
 }
 
 // sent returns the blocks of the request that are stored.
@@ -308,7 +263,7 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 					})
 				}))
 			return
-		case name == "content" && c.linked.Profile.Tolerant: // sent as a text, whatever it is
+		case name == "content": // sent as a text, whatever it is
 		case allowed[field].First != "" && !strings.Contains(allowed[field].First, value[:1]):
 			report("", "R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
 			return

@@ -26,7 +26,7 @@ func (c *Case) findRepeated() {
 			first[r.UUID] = i
 			continue
 		}
-		if was := c.lines[at].Record; was.Timestamp != r.Timestamp && was.Sendable() > 0 && !bytes.Equal(was.Content(), r.Content()) && c.lines[i].Start >= 0 && i > boundary && (at > boundary || c.conv.Profile.Regroup) {
+		if was := c.lines[at].Record; was.Timestamp != r.Timestamp && was.Sendable() > 0 && !bytes.Equal(was.Content(), r.Content()) && c.lines[i].Start >= 0 && i > boundary {
 			c.reportRepeated(at, i)
 		}
 	}

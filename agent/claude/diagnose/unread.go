@@ -57,10 +57,10 @@ func (c *Case) unread() (all []unread) {
 	boundary := c.lastBoundary()
 	for i := range c.lines {
 		l := &c.lines[i]
-		if l.Record != nil && len(l.Rest) == 0 && c.conv.Profile.Reads(l) {
+		if l.Record != nil && len(l.Rest) == 0 {
 			continue
 		}
-		for _, raw := range salvage(l, c.conv.Profile.Reads(l)) {
+		for _, raw := range salvage(l, true) {
 			r := transcript.NewLine(raw).Record
 			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
 				continue

@@ -11,21 +11,6 @@ import (
 // notFound is what the program says of a transcript in which it finds no conversation.
 const notFound = "No conversation found"
 
-// findUTF16 reports a transcript in UTF-16, in which the program finds no record.
-func (c *Case) findUTF16() bool {
-	if c.edits.recode || c.base.recoded == nil {
-		return false
-	}
-	c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: notFound}, found{
-		why: "The transcript is stored as UTF-16, as some editors do. Claude Code finds no record in it, so it does not list the session.",
-		fixes: []repair.Fix{{
-			Text: "The transcript is written again as UTF-8.", Whole: true,
-			Edit: func(d repair.Draft) error { d.(*draft).edits.recode = true; return nil },
-		}},
-	})
-	return true
-}
-
 // findNothing reports a transcript of which the program loads no record, as one that was emptied, or of
 // which only titles and settings are left; it is latent if there are notes or context. It does not report what another finding explains.
 func (c *Case) findNothing() bool {
@@ -43,6 +28,8 @@ func (c *Case) findNothing() bool {
 	}
 	why := "The transcript has no prompt and no answer that can be loaded"
 	switch data := c.base.Data; {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.HasPrefix(data, []byte("{\x00\"\x00")):
+		why = "The transcript is stored as UTF-16, as some editors do, and must be saved as UTF-8"
 	case len(data) == 0:
 		why = "The transcript is empty"
 	case len(bytes.Trim(data, "\x00")) == 0:

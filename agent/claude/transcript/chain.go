@@ -60,13 +60,13 @@ func (c *Conversation) above(r *Record) *Record {
 // fallback returns the latest record of the same side that is not much older, nil if there is
 // none. Of records of one time it is the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
-	if c.Profile.Fallback == 0 || !r.Timed {
+	if !r.Timed {
 		return nil
 	}
 	side := c.side(r.Side)
 	i := sort.Search(len(side.records), func(i int) bool { return side.records[i].Time > r.Time }) - 1
 	found := side.latest(i, func(o *Record) bool { return !c.walked[o.UUID] })
-	if found == nil || r.Time-found.Time > c.Profile.Fallback {
+	if found == nil || r.Time-found.Time > mostOlder {
 		return nil
 	}
 	c.guessed[r.UUID] = true
@@ -473,9 +473,6 @@ func (c *breakWalk) goesOnWith(r *Record) *Record {
 
 // beside returns the records that regroup will put beside those that were found.
 func (c *breakWalk) beside(found []*Record) (more []*Record) {
-	if !c.Profile.Regroup {
-		return nil
-	}
 	for _, r := range found {
 		if r.Type != Assistant || r.MessageID == "" {
 			continue

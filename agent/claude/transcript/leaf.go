@@ -7,7 +7,7 @@ import "slices"
 func (c *Conversation) relinkPreserved(large bool) {
 	last, naming := -1, -1
 	for i, r := range c.order {
-		if !r.IsBoundary() || !c.Owns(r) && !c.Profile.Regroup {
+		if !r.IsBoundary() {
 			continue
 		}
 		last = i
@@ -19,7 +19,7 @@ func (c *Conversation) relinkPreserved(large bool) {
 		return
 	}
 	c.Boundary = c.order[last]
-	if naming < 0 && !large || !c.Profile.Regroup {
+	if naming < 0 && !large {
 		return
 	}
 	keep := map[string]bool{}
@@ -97,8 +97,6 @@ func (c *Conversation) findTail(st readState) *Record {
 	switch {
 	case c.Agent != "":
 		return c.agentTail()
-	case !c.Profile.Checkpoint:
-		return c.latestRecord()
 	case c.Cleared:
 		return nil
 	case c.Preserved == nil || st.explicit && c.isMain(st.checkpoint):
@@ -273,11 +271,6 @@ func (c *Conversation) leaves() (found []*Record) {
 
 // latestLeaf returns the leaf with the latest time.
 func (c *Conversation) latestLeaf() *Record { return latest(c.leaves()) }
-
-// latestRecord returns the record with the latest time, from which versions before 2.1 walk back.
-func (c *Conversation) latestRecord() *Record {
-	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool { return r.IsSidechain() && !c.Profile.AnySide }))
-}
 
 // latest returns the first of the records with the latest time.
 func latest(all []*Record) (best *Record) {

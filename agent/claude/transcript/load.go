@@ -6,79 +6,25 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// A Profile says how a range of versions of the program loads a transcript.
-type Profile struct {
-	Version string // the version that was observed
-	// Fallback is how much older, in milliseconds, the record may be that is taken in place
-	// of a missing parent; 0 for none.
-	Fallback int64
-	// Checkpoint says that last-prompt records name the leaf.
-	Checkpoint bool
-	// Regroup says that the records of one answer are put together again.
-	Regroup bool
-	// AnySide says that a subagent's records may be the leaf.
-	AnySide bool
-	// Tolerant says that calls without result, results without call, empty texts and the like
-	// are left out of the request.
-	Tolerant bool
-	// OneRecord says that a line is one JSON value, and that nothing else is read.
-	OneRecord bool
-	// SkipsMark says that a byte order mark at the beginning of the file is skipped.
-	SkipsMark bool
-	// Attachments says that the text in which attachments are stored is sent.
-	Attachments bool
-	// SortsResults says that the results of a turn go first, and that the records of an answer
-	// are one message with results between them.
-	SortsResults bool
-	// NamesCalls says that a call gets a name if its own is no string.
-	NamesCalls bool
-	// Registers says that a running process names its session in a file.
-	Registers bool
-}
+// Version is the newest version of the program that was observed. A transcript of an older one is
+// judged as this one loads it.
+const Version = "2.1.332"
 
-// profiles are the known versions, the newest first.
-var profiles = []Profile{
-	{Version: "2.1.332", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true, SkipsMark: true, Attachments: true, SortsResults: true, NamesCalls: true, Registers: true},
-	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true, SkipsMark: true, Attachments: true, SortsResults: true, Registers: true},
-	{Version: "2.0.77", OneRecord: true, SkipsMark: true, SortsResults: true},
-	{Version: "1.0.128", OneRecord: true, AnySide: true},
-}
+// oldest is the oldest version that was observed and loads transcripts in the same way.
+const oldest = "2.1.330"
 
-// ProfileOf returns the profile of the program's version that is nearest to the given one:
-// the newest for "".
-func ProfileOf(version string) Profile {
-	if version == "" {
-		return profiles[0]
-	}
-	near := profiles[len(profiles)-1]
-	for _, p := range slices.Backward(profiles) {
-		series := semver.MajorMinor("v" + p.Version)
-		switch semver.Compare(semver.MajorMinor("v"+version), series) {
-		case 1:
-			near = p
-		case 0: // of a series the oldest known counts for those before it
-			if semver.MajorMinor("v"+near.Version) != series || semver.Compare("v"+version, "v"+p.Version) >= 0 {
-				near = p
-			}
-		}
-	}
-	return near
-}
+// mostOlder is how much older, in milliseconds, the record may be that is taken in place of a
+// missing parent.
+const mostOlder = 5000
 
-// Reads reports whether the program reads the record of the line.
-func (p Profile) Reads(l *Line) bool {
-	return (!p.OneRecord || !l.Several && len(l.Rest) == 0) && (p.SkipsMark || !l.Marked)
-}
-
-// A Conversation is what a version of the program has after it loaded a transcript.
+// A Conversation is what the program has after it loaded a transcript.
 type Conversation struct {
-	Profile Profile
-	Agent   string // the subagent whose transcript it is; "" for a session's
-	Lines   []Line
-	Chain   []*Record // in the order of the conversation, from the root to the leaf
-	Leaf    *Record   // nil if there is none
-	End     string    // the record at which the conversation ends: the leaf, or a note below it
-	Tail    *Record   // where the walk to the leaf began: behind the leaf may be context and notes
+	Agent string // the subagent whose transcript it is; "" for a session's
+	Lines []Line
+	Chain []*Record // in the order of the conversation, from the root to the leaf
+	Leaf  *Record   // nil if there is none
+	End   string    // the record at which the conversation ends: the leaf, or a note below it
+	Tail  *Record   // where the walk to the leaf began: behind the leaf may be context and notes
 	// Breaks are the records at which the conversation ends although there is more before
 	// them. The first is where the program stops; the others follow behind [Break.Next].
 	Breaks []Break
@@ -110,21 +56,19 @@ type Conversation struct {
 	sides   map[string]*freeList
 }
 
-// Load reads the lines of a file, which has the size, as a version of the program does. agent is the
+// Load reads the lines of a file, which has the size, as the program does. agent is the
 // id of the subagent whose transcript it is, "" for a session's.
-func Load(lines []Line, size int64, p Profile, agent string) *Conversation {
+func Load(lines []Line, size int64, agent string) *Conversation {
 	c := &Conversation{
-		Profile: p, Agent: agent, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
+		Agent: agent, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
 		dropped: map[string]bool{}, walked: map[string]bool{}, guessed: map[string]bool{}, sides: map[string]*freeList{},
 	}
 	st := c.readRecords()
 	c.relinkPreserved(size > largeFile)
 	c.Tail = c.findTail(st)
 	c.walk()
-	c.Hidden = c.Leaf != nil && agent == "" && c.Leaf.IsSidechain() && !p.AnySide
-	if p.Regroup {
-		c.regroup()
-	}
+	c.Hidden = c.Leaf != nil && agent == "" && c.Leaf.IsSidechain()
+	c.regroup()
 	if agent != "" {
 		c.Chain = slices.DeleteFunc(c.Chain, func(r *Record) bool { return r.AgentID != agent })
 	}
@@ -133,17 +77,16 @@ func Load(lines []Line, size int64, p Profile, agent string) *Conversation {
 }
 
 // Found reports whether the program finds a conversation in the transcript of a session: a record of
-// the chain that it loads. 2.1 does not load prompts and answers without valid content; older versions
-// fail at them.
+// the chain that it loads. It does not load prompts and answers without valid content.
 func (c *Conversation) Found() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool {
-		return (!r.IsSidechain() || c.Profile.AnySide) && (!r.IsMessage() || !c.Profile.Tolerant || r.loads())
+		return !r.IsSidechain() && (!r.IsMessage() || r.loads())
 	})
 }
 
 // HasMessage reports whether the program loads a prompt or an answer of the conversation.
 func (c *Conversation) HasMessage() bool {
-	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.loads() && (!r.IsSidechain() || c.Profile.AnySide) })
+	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.loads() && !r.IsSidechain() })
 }
 
 // Owns reports whether a record is of the conversation, and not of a subagent or of its session.
@@ -194,8 +137,8 @@ func (c *Conversation) readRecords() readState {
 	for i := range c.Lines {
 		r := c.Lines[i].Record
 		switch {
-		case r == nil || !c.Profile.Reads(&c.Lines[i]):
-		case r.Type == Progress && r.UUID != "" && c.Profile.Regroup:
+		case r == nil:
+		case r.Type == Progress && r.UUID != "":
 			up := r.Parent
 			if further, ok := progress[up]; ok {
 				up = further
@@ -250,8 +193,11 @@ func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 
 // Verified reports whether that version was observed, or is between two that were.
 func Verified(version string) bool {
-	return semver.Compare("v"+version, "v"+profiles[len(profiles)-1].Version) >= 0 && !Newer(version)
+	return semver.Compare("v"+version, "v"+oldest) >= 0 && !Newer(version)
 }
 
 // Newer reports whether that version is newer than all that were observed.
-func Newer(version string) bool { return semver.Compare("v"+version, "v"+profiles[0].Version) > 0 }
+func Newer(version string) bool { return semver.Compare("v"+version, "v"+Version) > 0 }
+
+// Registers reports whether a running process of that version names its session in a file.
+func Registers(version string) bool { return semver.Compare("v"+version, "v2.1.0") >= 0 }

@@ -15,11 +15,7 @@ import (
 func (c *Conversation) Request(ref func(*Record) session.Ref) request.Request {
 	b := builder{c: c, ref: ref}
 	b.addMessages()
-	if c.Profile.Tolerant {
-		b.leaveOut()
-	} else {
-		b.dropUnanswered()
-	}
+	b.leaveOut()
 	b.join()
 	b.addPrompt()
 	return b.request
@@ -55,16 +51,14 @@ func (b *builder) addMessages() {
 		}
 		switch {
 		case r.Type == Attachment:
-			if b.c.Profile.Attachments {
-				b.addAttachment(r)
-			}
-		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || b.c.Profile.Tolerant && !r.loads():
+			b.addAttachment(r)
+		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || !r.loads():
 		default:
 			b.addRecord(r)
 		}
 	}
 	for _, m := range b.messages {
-		if m.role == session.RoleAssistant && b.c.Profile.Tolerant {
+		if m.role == session.RoleAssistant {
 			callsLast(m.blocks)
 		}
 	}
@@ -78,16 +72,16 @@ func (b *builder) addRecord(r *Record) {
 	}
 	m.records = append(m.records, r)
 	for _, block := range r.Blocks() {
-		if !block.hasType() && !r.IsString() && b.c.Profile.Tolerant {
+		if !block.hasType() && !r.IsString() {
 			continue
 		}
 		sent := block.Block
 		source := b.ref(r)
 		sent.Source = &source
-		if c := bytes.TrimSpace(sent.Output); len(c) > 0 && c[0] != '"' && c[0] != 'n' && b.c.Profile.Tolerant {
+		if c := bytes.TrimSpace(sent.Output); len(c) > 0 && c[0] != '"' && c[0] != 'n' {
 			sent.Output = jsonedit.Quote(string(c)) // of a result
 		}
-		if block.Type == request.ToolUse && block.NotText == "name" && b.c.Profile.NamesCalls {
+		if block.Type == request.ToolUse && block.NotText == "name" {
 			sent.ToolName = noName
 		}
 		sent.Content = slices.Clone(sent.Content)
@@ -138,8 +132,8 @@ func (b *builder) answer(r *Record) *message {
 	}
 	for ; b.read < len(b.messages); b.read++ {
 		m := b.messages[b.read]
-		p, answers := b.c.Profile, m.role == session.RoleAssistant
-		if b.open == nil || !p.SortsResults || answers && !p.Regroup || !answers && rank(m) > 0 && !m.context {
+		answers := m.role == session.RoleAssistant
+		if b.open == nil || !answers && rank(m) > 0 && !m.context {
 			b.open = map[string]*message{}
 		}
 		if answers {
@@ -165,7 +159,7 @@ func (b *builder) addAttachment(r *Record) {
 	}
 }
 
-// leaveOut leaves out what 2.1 leaves out.
+// leaveOut leaves out what the program leaves out.
 func (b *builder) leaveOut() {
 	b.dropBlank()
 	b.dropThinkingOnly()
@@ -262,24 +256,6 @@ func (b *builder) dropLost(messages []*message, answered map[string]bool) {
 			}
 		}
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return lost[x.Ref()] })
-	}
-	b.dropEmpty()
-}
-
-// dropUnanswered leaves out calls of answers without a result of the user anywhere, as the versions
-// before 2.1 do.
-func (b *builder) dropUnanswered() {
-	answered := map[string]bool{}
-	for _, m := range b.messages {
-		for _, x := range m.blocks {
-			answered[x.ToolID] = answered[x.ToolID] || x.Type == request.ToolResult && m.role == session.RoleUser
-		}
-	}
-	for _, m := range b.messages {
-		if m.role != session.RoleAssistant {
-			continue
-		}
-		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolUse && !answered[x.ToolID] })
 	}
 	b.dropEmpty()
 }
@@ -429,7 +405,7 @@ func (b *builder) join() {
 		}
 	}
 	for i, t := range b.request.Turns {
-		if p := b.c.Profile; t.Role == session.RoleUser && p.SortsResults && (several[i] || !p.Regroup) {
+		if t.Role == session.RoleUser && several[i] {
 			slices.SortStableFunc(t.Blocks, func(x, y *request.Block) int { return blockRank(x) - blockRank(y) })
 		}
 	}
@@ -440,7 +416,7 @@ func (b *builder) join() {
 func (b *builder) addPrompt() {
 	turns := &b.request.Turns
 	n := len(*turns)
-	if isUser := n > 0 && (*turns)[n-1].Role == session.RoleUser; b.c.Profile.Tolerant && (isUser || n == 0 && b.waiting) {
+	if isUser := n > 0 && (*turns)[n-1].Role == session.RoleUser; isUser || n == 0 && b.waiting {
 		answer := &request.Block{Type: request.Text, Text: "No response requested."}
 		*turns = append(*turns, request.Turn{Role: session.RoleAssistant, Blocks: []*request.Block{answer}})
 	}

@@ -15,7 +15,7 @@ func (c *Conversation) Sequence() []int {
 	for i := range c.Lines {
 		r := c.Lines[i].Record
 		switch {
-		case r == nil || !c.Profile.Reads(&c.Lines[i]):
+		case r == nil:
 		case r.InChain(), r.Type == Progress && r.UUID != "":
 			was := s.known[r.UUID]
 			s.known[r.UUID] = r
