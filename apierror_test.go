@@ -10,10 +10,15 @@ import (
 	"mend/repair"
 )
 
+// A silentAgent recognises no error.
+type silentAgent struct{ toyAgent }
+
+func (silentAgent) ParseAPIError([]byte) repair.APIError { return repair.APIError{} }
+
 // TestParseAPIError checks that an error has the class that an agent of the list gives
 // it, and that an agent need not recognise any.
 func TestParseAPIError(t *testing.T) {
-	toy := toyAgent{folder: filepath.Join(t.TempDir(), "talks")}
+	toy := silentAgent{toyAgent{folder: filepath.Join(t.TempDir(), "talks")}}
 	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)
 	for _, c := range []struct {
 		name   string
