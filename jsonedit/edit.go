@@ -286,3 +286,12 @@ func whiteBefore(data []byte, at int) []byte {
 func splice(data []byte, from, to int, with []byte) []byte {
 	return slices.Concat(data[:from], with, data[to:])
 }
+
+// skipWhite returns the index after the white space at i, of which there may be none.
+func skipWhite(data []byte, i int) int {
+	const white = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
+	for i < len(data) && data[i] <= ' ' && uint64(white)>>data[i]&1 == 1 {
+		i++
+	}
+	return i
+}

@@ -52,36 +52,6 @@ func FuzzCheckObject(f *testing.F) {
 	})
 }
 
-// TestSkipString checks that strings end where they do when they are read byte by byte.
-func TestSkipString(t *testing.T) {
-	slow := func(data []byte) int {
-		for i := 0; i < len(data) && data[i] >= ' '; i++ {
-			switch data[i] {
-			case '"':
-				return i + 1
-			case '\\':
-				if i++; i >= len(data) || !isShortEscape[data[i]] {
-					return -1
-				}
-			}
-		}
-		return -1
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	special := "\x00\x01\x1f\x20\x21\"#[\\\\\\]n\x7f\x80\x81\x9f\xa0\xa1\xa2\xa3\xdb\xdc\xdd\xff"
-	for range 100_000 {
-		data := make([]byte, rng.IntN(40))
-		for i := range data {
-			if data[i] = 'a'; rng.IntN(8) == 0 {
-				data[i] = special[rng.IntN(len(special))]
-			}
-		}
-		if got, want := skipString(data, 0), slow(data); got != want {
-			t.Fatalf("skipString(%q) = %d, byte by byte %d", data, got, want)
-		}
-	}
-}
-
 func BenchmarkParse(b *testing.B) {
 	text := []byte(`{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","output":"`)
 	for len(text) < 4096 {
@@ -133,25 +103,6 @@ func parts(tb testing.TB, kind string) [][]byte {
 	return all
 }
 
-// partPattern matches these parts.
-func partPattern() *Pattern {
-	some := &Pattern{Accept: func(raw []byte) bool { return raw[0] != 'n' }}
-	return &Pattern{Fields: []PatternField{
-		{Name: "type", Pattern: some, Capture: 1},
-		{Name: "callID", Pattern: some, Capture: 2},
-		{Name: "tool", Pattern: some, Capture: 3},
-		{Name: "state", Pattern: &Pattern{Fields: []PatternField{
-			{Name: "status", Pattern: some, Capture: 4},
-			{Name: "input", Pattern: some, Required: true},
-			{Name: "output", Pattern: some, Capture: 5},
-			{Name: "error", Pattern: some, Capture: 6},
-			{Name: "title", Pattern: some, Capture: 7},
-			{Name: "metadata", Pattern: some, Capture: 8},
-			{Name: "time", Pattern: &Pattern{Fields: []PatternField{{Name: "start", Pattern: some, Capture: 9}, {Name: "end", Pattern: some, Capture: 10}}}, Required: true},
-		}}, Capture: 11},
-	}}
-}
-
 // benchmarkParts runs read over parts whose texts are of each kind.
 func benchmarkParts(b *testing.B, read func(data []byte) bool) {
 	for _, kind := range []string{"code", "plain", "path"} {
@@ -168,19 +119,6 @@ func benchmarkParts(b *testing.B, read func(data []byte) bool) {
 			}
 		})
 	}
-}
-
-func BenchmarkSkipValue(b *testing.B) {
-	benchmarkParts(b, func(data []byte) bool { return skipValue(data, 0, 0) == len(data) })
-}
-
-func BenchmarkPattern(b *testing.B) {
-	f := partPattern()
-	var texts [12][]byte
-	benchmarkParts(b, func(data []byte) bool {
-		_, ok := f.Match(data, texts[:])
-		return ok
-	})
 }
 
 func BenchmarkIndex(b *testing.B) {
