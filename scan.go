@@ -258,12 +258,15 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Head, r repair.
 }
 
 // ProposeTrim plans to make the next request of a session smaller. It reads only;
-// [Client.Apply] carries the plan out. The error is that of [agent.Store], or wraps
-// [errors.ErrUnsupported] if the agent cannot do that.
+// [Client.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
 func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
 	r.Options = c.repairOptions()
 	seen := c.seen()
-	t, err := c.store.Trim(ctx, head, r)
+	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
+	if err != nil {
+		return repair.Trimmed{}, err
+	}
+	t, err := repair.Trim(head.ID, s, r)
 	if err == nil {
 		t.Plan.Seen = seen
 		err = c.checkLinks(ctx, t.Plan)
@@ -272,12 +275,15 @@ func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.Tr
 }
 
 // ProposeUncompact plans to take back the newest compaction of a session. It reads only;
-// [Client.Apply] carries the plan out. The error is that of [agent.Store], or wraps
-// [errors.ErrUnsupported] if the agent cannot do that.
+// [Client.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
 func (c *Client) ProposeUncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
 	r.Options = c.repairOptions()
 	seen := c.seen()
-	u, err := c.store.Uncompact(ctx, head, r)
+	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
+	if err != nil {
+		return repair.Uncompacted{}, err
+	}
+	u, err := repair.Uncompact(head.ID, s, r)
 	if err == nil {
 		u.Plan.Seen = seen
 		err = c.checkLinks(ctx, u.Plan)

@@ -116,15 +116,6 @@ type Store interface {
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt. The error wraps [errors.ErrUnsupported] if that is not known.
 	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)
-	// Trim plans to make the next request of a session of List smaller. Nothing is
-	// removed from the store. The error wraps
-	// [repair.ErrBusy] if the agent is working in the session and Force is not set,
-	// [repair.ErrHarmful] if the plan would break something, or [errors.ErrUnsupported].
-	Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error)
-	// Uncompact plans to take back the newest compaction of a session of List. The error
-	// is that of Trim, or wraps [repair.ErrNotCompacted], or is a [*repair.TooLargeError].
-	Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error)
-
 	// CheckFile checks the whole file of a store whose sessions are together in one, which takes
 	// as long as reading it. The error is a [*change.DamagedError] if it is damaged.
 	CheckFile(ctx context.Context) error

@@ -63,16 +63,6 @@ func (Base) Forecast(context.Context, session.Head, repair.Options) (Forecast, e
 	return Forecast{}, errors.ErrUnsupported
 }
 
-// Trim implements [Store].
-func (Base) Trim(context.Context, session.Head, repair.TrimRequest) (repair.Trimmed, error) {
-	return repair.Trimmed{}, errors.ErrUnsupported
-}
-
-// Uncompact implements [Store].
-func (Base) Uncompact(context.Context, session.Head, repair.UncompactRequest) (repair.Uncompacted, error) {
-	return repair.Uncompacted{}, errors.ErrUnsupported
-}
-
 // CheckFile implements [Store].
 func (Base) CheckFile(context.Context) error { return nil }
 

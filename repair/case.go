@@ -38,6 +38,8 @@ type Case interface {
 	// UnknownProvider returns the name of the provider that is asked next if mend knows no rules of it, and
 	// so checked it by those of Anthropic; "" if it does.
 	UnknownProvider() string
+	// Window returns the context window of the model that is asked next, in tokens; 0 if that is not known.
+	Window() int
 	// Blocks returns how many stored blocks the next request has; 0 if the case does not count them.
 	Blocks() int
 	// LastError returns the error with which the newest answer failed, as it is stored; nil if it
@@ -77,6 +79,9 @@ func (BaseCase) Stored(session.Ref) Stored { return Stored{} }
 // Messages implements [Session].
 func (BaseCase) Messages() []session.Ref { return nil }
 
+// Prompts implements [Session].
+func (BaseCase) Prompts() []session.Ref { return nil }
+
 // Texts implements [Session].
 func (BaseCase) Texts() Texts { return TextsOf(Request{}) }
 
@@ -91,6 +96,9 @@ func (BaseCase) Sent(int) (q request.Request, refused []request.Violation) { ret
 
 // UnknownProvider implements [Case].
 func (BaseCase) UnknownProvider() string { return "" }
+
+// Window implements [Case].
+func (BaseCase) Window() int { return 0 }
 
 // Blocks implements [Case].
 func (BaseCase) Blocks() int { return 0 }

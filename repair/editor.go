@@ -18,6 +18,8 @@ type Editor interface {
 	Remove(b *request.Block) error
 	// ReplaceText puts a text in the place of a text or of thinking.
 	ReplaceText(b *request.Block, text string) error
+	// SetText gives a text other words. It stays a text of who wrote it.
+	SetText(b *request.Block, text string) error
 	// ReplaceFiles puts a line of text in the place of a file: what it was, and what happened to it.
 	// files are those of the request that are in the block's result; nil for the block itself, or for
 	// all in its result.
@@ -56,6 +58,10 @@ type Editor interface {
 	DropItemIDs(message session.Ref) error
 	// DropHidden removes what only the provider can read of a block.
 	DropHidden(b *request.Block) error
+
+	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The
+	// error is [ErrNotCompacted] if there is none.
+	RemoveCompaction() (earlier int, err error)
 }
 
 // ErrNoEdit says that an agent's store cannot hold what an [Editor] is asked for.
@@ -68,6 +74,7 @@ type noEdits struct{}
 
 func (noEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
 func (noEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) SetText(*request.Block, string) error                        { return ErrNoEdit }
 func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }
 func (noEdits) CorrectType(*request.Block) error                            { return ErrNoEdit }
 func (noEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
@@ -85,12 +92,15 @@ func (noEdits) ClearResult(*request.Block) error                            { re
 func (noEdits) FailCall(*request.Block, string) error                       { return ErrNoEdit }
 func (noEdits) DropItemIDs(session.Ref) error                               { return ErrNoEdit }
 func (noEdits) DropHidden(*request.Block) error                             { return ErrNoEdit }
+func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 
 // A Stored is what is stored of a message: of a prompt or an answer with all its steps.
 type Stored struct {
 	Ref   session.Ref
 	Role  string
 	Steps [][]*request.Block // in order, also what is not sent, such as an empty text
+
+	Summary bool // it stands for what a compaction replaced
 }
 
 // Blocks returns the blocks of all steps.
@@ -139,5 +149,7 @@ type Session interface {
 	Stored(ref session.Ref) Stored
 	// Messages returns the refs of the messages in their order.
 	Messages() []session.Ref
+	// Prompts returns the refs of those that the user typed.
+	Prompts() []session.Ref
 	Texts() Texts
 }

@@ -1,10 +1,14 @@
 package repair
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"mend/change"
+	"mend/request"
 	"mend/session"
 )
 
@@ -67,45 +71,281 @@ func ProtectedTools() []string {
 	return []string{"lsp_rename", "session_read", "session_search", "session_write", "skill", "task", "todoread", "todowrite"}
 }
 
-// An UncompactRequest says how a compaction is removed.
-type UncompactRequest struct {
-	Options
-	Trim      bool     // trim outputs of tools, so that the request fits
-	Protected []string // see [TrimRequest]
-	Force     bool     // although the agent is working in the session
+// Cleared is what an agent sends in place of a result that a trim cleared.
+const Cleared = "[Old tool result content cleared]"
+
+// takenOut is what happened to a file that a trim took out.
+const takenOut = "it was taken out of this conversation to make room"
+
+const (
+	bytesPerToken = 4   // of the estimate; see [request.Block.Tokens]
+	minTrimmed    = 50  // tokens of a result below which clearing it gains nothing
+	minRemoved    = 500 // tokens of a file or a text below which it is not large
+
+	// keptOfText is how many characters stay at each end of a text whose middle is taken out. The
+	// beginning of a prompt often says what the rest is for.
+	keptOfText  = 400
+	shownOfText = 60 // for a person
+)
+
+// Trim plans to clear results of tools, as the agent itself does it with old ones: it then sends a
+// short text in their place. Copies go first: results of calls of the same tool with the same input,
+// except the newest. Then the largest results go, of equal ones the oldest, until the estimate for
+// the next request is at most the goal. If that is not enough and Hard is set, lines of text replace
+// the largest files and the middle of the largest texts.
+//
+// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or
+// [ErrHarmful] if the plan would break the session.
+func Trim(id string, c Case, r TrimRequest) (Trimmed, error) {
+	if why := c.Busy(); why != "" && !r.Force {
+		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
+	}
+	after, t := trim(c, r)
+	if err := checkHarm(c, after); err != nil {
+		return Trimmed{}, fmt.Errorf("trimming %s: %w", id, err)
+	}
+	t.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseTrim}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
+	return t, nil
 }
 
-// An Uncompacted is the plan that removes a compaction, and what it does.
-type Uncompacted struct {
-	Plan          change.Plan
-	Messages      int             // that are sent again
-	Earlier       int             // compactions that are left
-	Fixed         []Diagnosis     // what was broken in the messages that are sent again
-	Outputs       []TrimmedOutput // that were trimmed
-	Before, After int             // the estimated size of the next request in tokens
-	Window        int             // the context window of the model in tokens; 0 if unknown
+// trim returns the case of the trimmed session, and what was trimmed, without a plan. What cannot be
+// changed stays.
+func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
+	q, _ := c.Next()
+	t = Trimmed{Before: q.Tokens(), After: q.Tokens(), Window: cmp.Or(r.Window, c.Window())}
+	t.Goal = goalOf(r, t)
+	x := trimming{c: c, q: q, kept: keptMessages(c, r.KeepTurns), protected: r.Protected, sizes: sizesOf(q)}
+	after, d := c, c.Draft()
+	for _, o := range x.results() {
+		if t.After <= t.Goal {
+			break
+		}
+		if apply(d, o.block, func(d Draft) error { return d.ClearResult(o.block) }) {
+			t.Outputs = append(t.Outputs, o.TrimmedOutput)
+			t.After -= o.Tokens - len(Cleared)/bytesPerToken
+		}
+	}
+	if len(t.Outputs) > 0 {
+		after = d.Case()
+		t.After = sizeOf(after)
+	}
+	if !r.Hard {
+		return after, t
+	}
+	for _, o := range x.contents() {
+		if t.After <= t.Goal {
+			break
+		}
+		if apply(d, o.block, func(d Draft) error { return takeOut(d, o.block) }) {
+			t.Removed = append(t.Removed, o.RemovedContent)
+			t.After -= o.Tokens
+		}
+	}
+	if len(t.Removed) > 0 {
+		after = d.Case()
+		t.After = sizeOf(after)
+	}
+	return after, t
 }
 
-// ErrNotCompacted says that a session has no finished compaction.
-var ErrNotCompacted = errors.New("the session has no finished compaction")
-
-// A TooLargeError says that the next request would not fit into the context window of the
-// model. Sizes are in tokens.
-type TooLargeError struct {
-	Tokens int // of the request
-	Limit  int // that it may have, see [MaxPercent]
+// goalOf returns the largest size that is asked for.
+func goalOf(r TrimRequest, t Trimmed) int {
+	goal := cmp.Or(t.Window, DefaultWindow) * r.Percent / 100
+	switch {
+	case r.Goal > 0:
+		return r.Goal
+	case r.Actual > 0: // the estimate is in other units, and without the system prompt and the tools
+		return int(int64(goal) * int64(t.Before) / int64(r.Actual))
+	case r.TooLong:
+		return min(goal, t.Before*r.Percent/100)
+	}
+	return goal
 }
 
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the next request would have about %d tokens, and the model takes %d with room for the answer", e.Tokens, e.Limit)
+// apply edits a block of the draft, and reports whether that is possible.
+func apply(d Draft, b *request.Block, edit func(Draft) error) bool {
+	_, err := d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit})
+	return err == nil
+}
+
+// sizeOf returns the estimated size of the next request.
+func sizeOf(c Case) int {
+	q, _ := c.Next()
+	return q.Tokens()
+}
+
+// A trimming chooses what is trimmed.
+type trimming struct {
+	c         Case
+	q         request.Request
+	kept      map[string]bool // messages of the newest turns
+	protected []string        // names of tools
+	sizes     map[blockID]int
+}
+
+// A blockID identifies a stored block.
+type blockID struct {
+	ref   session.Ref
+	index int
+}
+
+func idOf(b *request.Block) blockID { return blockID{b.Ref(), b.Index} }
+
+// sizesOf returns how much of the request each stored block is, in tokens: a call without its input. An
+// agent may send a file of a result in another place than the result.
+func sizesOf(q request.Request) map[blockID]int {
+	sizes := map[blockID]int{}
+	for _, t := range q.Turns {
+		for _, b := range t.Blocks {
+			if b.Type != request.ToolUse {
+				sizes[idOf(b)] += b.Tokens()
+			}
+		}
+	}
+	return sizes
+}
+
+// keptMessages returns the messages of the newest turns, each of which begins with a prompt.
+func keptMessages(c Case, turns int) map[string]bool {
+	kept := map[string]bool{}
+	if turns <= 0 {
+		return kept
+	}
+	prompts := c.Prompts()
+	var first session.Ref
+	if turns <= len(prompts) {
+		first = prompts[len(prompts)-turns]
+	}
+	for _, ref := range slices.Backward(c.Messages()) {
+		kept[ref.Message] = true
+		if ref == first {
+			break
+		}
+	}
+	return kept
+}
+
+// A result is one that may be cleared.
+type result struct {
+	TrimmedOutput
+	block *request.Block
+	of    call
+}
+
+// A call is a tool with its input.
+type call struct{ tool, input string }
+
+// results returns the results in the request that may be cleared, in the order in which they are.
+func (x *trimming) results() (all []result) {
+	calls := map[string]call{}          // by id, the newest so far
+	newest := map[call]*request.Block{} // results
+	for _, t := range x.q.Turns {
+		for _, b := range t.Blocks {
+			switch {
+			case b.Type == request.ToolUse:
+				calls[b.ToolID] = call{b.ToolName, b.InputText()}
+			case b.Type == request.ToolResult && b.Source != nil && !b.Error:
+				r := result{TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[idOf(b)]}, b, calls[b.ToolID]}
+				newest[r.of] = b
+				if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
+					all = append(all, r)
+				}
+			}
+		}
+	}
+	for i := range all {
+		all[i].Copy = newest[all[i].of] != all[i].block
+	}
+	slices.SortStableFunc(all, func(a, b result) int {
+		if a.Copy != b.Copy {
+			if a.Copy {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Tokens, a.Tokens)
+	})
+	return all
+}
+
+// isProtected reports whether the results of a tool stay. Claude Code capitalizes names, and since
+// 2.1 calls the tool task Agent.
+func (x *trimming) isProtected(tool string) bool {
+	return slices.ContainsFunc(x.protected, func(p string) bool {
+		return strings.EqualFold(p, tool) || strings.EqualFold(p, "task") && tool == "Agent"
+	})
+}
+
+// A content is a file or a text that may be taken out.
+type content struct {
+	RemovedContent
+	block *request.Block // as it is stored
+}
+
+// contents returns the large files and texts of the request, the largest first, of equal ones the
+// oldest. Summaries of compactions stay: they are all that the model knows of what was before them.
+func (x *trimming) contents() (all []content) {
+	seen := map[blockID]bool{}
+	for _, t := range x.q.Turns {
+		for _, sent := range t.Blocks {
+			id := idOf(sent)
+			size := x.sizes[id]
+			if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] || seen[id] {
+				continue
+			}
+			seen[id] = true
+			m := x.c.Stored(id.ref)
+			if _, b := m.Step(id.ref, id.index); b != nil && !m.Summary {
+				if o := (content{removedOf(b, size), b}); o.Tokens >= minRemoved {
+					all = append(all, o)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b content) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return all
+}
+
+// removedOf returns what is taken out of a stored block of that size in tokens; nothing if it is no
+// file and no long text.
+func removedOf(b *request.Block, size int) RemovedContent {
+	switch b.Type {
+	case request.Image, request.Document:
+		return RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime), Tokens: size}
+	case request.Text:
+		if head, tail := ends(b.Text, keptOfText); tail != "" {
+			return RemovedContent{Ref: b.Ref(), Name: string([]rune(head)[:shownOfText]), Tokens: size - (len(head)+len(tail))/bytesPerToken}
+		}
+	default:
+	}
+	return RemovedContent{}
+}
+
+// takeOut replaces a file, or the middle of a text, by a line of text.
+func takeOut(d Draft, b *request.Block) error {
+	if b.Type != request.Text {
+		return d.ReplaceFiles(b, nil, takenOut)
+	}
+	head, tail := ends(b.Text, keptOfText)
+	gone := len(b.Text) - len(head) - len(tail)
+	return d.SetText(b, fmt.Sprintf("%s\n[%d bytes of this text were taken out of this conversation to make room]\n%s", head, gone, tail))
+}
+
+// ends returns the first and the last n characters of a text; with no tail if it is not longer than both.
+func ends(text string, n int) (head, tail string) {
+	r := []rune(text)
+	if len(r) <= 2*n {
+		return text, ""
+	}
+	return string(r[:n]), string(r[len(r)-n:])
 }
 
 // ErrHarmful says that a plan would break something that was not broken before.
 var ErrHarmful = errors.New("the change would break the session")
 
-// CheckHarm returns an error that wraps [ErrHarmful] if a case has a finding, other than a
+// checkHarm returns an error that wraps [ErrHarmful] if a case has a finding, other than a
 // note, that the case before it did not have.
-func CheckHarm(before, after Case) error {
+func checkHarm(before, after Case) error {
 	for _, f := range after.Findings().All() {
 		if f.Severity != Note && !before.Findings().Has(f) {
 			return fmt.Errorf("%w: %s", ErrHarmful, f.Text)

@@ -232,21 +232,3 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 	}
 	return f, nil
 }
-
-// Trim implements [agent.Store].
-func (s *store) Trim(_ context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
-	e, err := s.load(head)
-	if err != nil {
-		return repair.Trimmed{}, err
-	}
-	return diagnose.Trim(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
-}
-
-// Uncompact implements [agent.Store].
-func (s *store) Uncompact(_ context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
-	e, err := s.load(head)
-	if err != nil {
-		return repair.Uncompacted{}, err
-	}
-	return diagnose.Uncompact(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
-}

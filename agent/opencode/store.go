@@ -177,24 +177,6 @@ func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (
 	return diagnose.New(loaded, r, e), nil
 }
 
-// Trim implements [agent.Store].
-func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
-	loaded, e, err := s.prepare(ctx, head, r.Provider)
-	if err != nil {
-		return repair.Trimmed{}, err
-	}
-	return diagnose.Trim(loaded, r, e)
-}
-
-// Uncompact implements [agent.Store].
-func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
-	loaded, e, err := s.prepare(ctx, head, r.Provider)
-	if err != nil {
-		return repair.Uncompacted{}, err
-	}
-	return diagnose.Uncompact(loaded, r, e)
-}
-
 // Settings implements [agent.Store]: it identifies the user's settings and those of the project, and
 // whether its folder exists. In a tree it identifies the project of the folder, and all records
 // of the session.

@@ -307,6 +307,6 @@ func (c *Case) ForkBefore(prompt session.Ref) string {
 
 // shortText returns the beginning of a text.
 func shortText(text string) string {
-	head, _ := ends(text, 30)
-	return head
+	r := []rune(text)
+	return string(r[:min(len(r), 60)])
 }

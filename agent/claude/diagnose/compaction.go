@@ -166,3 +166,39 @@ func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why,
 	}
 	c.report(f, d)
 }
+
+// RemoveCompaction implements [repair.Editor]: the boundary becomes a note whose parent is the record
+// before it, so the program sends the whole history again.
+func (d *draft) RemoveCompaction() (earlier int, err error) {
+	conv := d.c.conv
+	b := conv.Boundary
+	if b == nil {
+		return 0, repair.ErrNotCompacted
+	}
+	for _, r := range conv.Records() {
+		if r.IsBoundary() && conv.Owns(r) && r != b {
+			earlier++
+		}
+	}
+	return earlier, d.removeBoundary(b)
+}
+
+// removeBoundary makes the boundary of a compaction a note behind the record before it.
+func (d *draft) removeBoundary(b *transcript.Record) error {
+	up := b.LogicalParent()
+	if d.c.conv.Record(up) == nil {
+		before := d.c.conv.LastBefore(b)
+		if before == nil {
+			return errNoBlock
+		}
+		up = before.UUID
+	}
+	raw, err := jsonedit.Set(d.raw(b.UUID), []byte(`"informational"`), "subtype")
+	if err == nil {
+		raw, err = jsonedit.Set(raw, jsonedit.Quote(up), "parentUuid")
+	}
+	if err == nil {
+		d.set(b.UUID, raw)
+	}
+	return err
+}

@@ -32,13 +32,23 @@ func (c *Case) Messages() (refs []session.Ref) {
 	return refs
 }
 
+// Prompts implements [repair.Session].
+func (c *Case) Prompts() (refs []session.Ref) {
+	for _, r := range c.linked.Chain {
+		if r.IsPrompt() {
+			refs = append(refs, c.ref(r))
+		}
+	}
+	return refs
+}
+
 // Stored implements [repair.Session]: the record, or all of an answer.
 func (c *Case) Stored(ref session.Ref) repair.Stored {
 	r := c.linked.Record(ref.Message)
 	if r == nil || !r.IsMessage() {
 		return repair.Stored{}
 	}
-	m := repair.Stored{Ref: ref, Role: r.Role()}
+	m := repair.Stored{Ref: ref, Role: r.Role(), Summary: r.Summary}
 	var step []*request.Block
 	for _, x := range c.answer(r) {
 		source := c.ref(x)
@@ -89,6 +99,9 @@ func (d *draft) ReplaceText(b *request.Block, text string) error {
 		return textBlock(text), nil
 	})
 }
+
+// SetText implements [repair.Editor].
+func (d *draft) SetText(b *request.Block, text string) error { return d.ReplaceText(b, text) }
 
 // ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
@@ -256,14 +269,15 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
-	if b.Type != request.ToolResult {
+	r := d.c.linked.Record(b.Ref().Message)
+	if r == nil || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != request.ToolResult { // Claude Code adds some itself
 		return repair.ErrNoEdit
 	}
 	return d.setInBlock(b, "content", jsonedit.Quote(text))
 }
 
 // ClearResult implements [repair.Editor].
-func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, cleared) }
+func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, repair.Cleared) }
 
 // editBlock edits the JSON of a block.
 func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error)) error {
@@ -281,6 +295,9 @@ func textBlock(text string) []byte {
 
 // editContent edits one block of a record, or its content if that is a string.
 func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error)) error {
+	if !d.c.canEdit(uuid) {
+		return repair.ErrNoEdit
+	}
 	raw := d.raw(uuid)
 	content, ok := jsonedit.Get(raw, "message", "content")
 	if !ok {

@@ -21,6 +21,14 @@ func long() []byte {
 
 func source(data []byte) diagnose.Source { return diagnose.Source{Ref: ref, Data: data} }
 
+func trim(s diagnose.Source, r repair.TrimRequest) (repair.Trimmed, error) {
+	return repair.Trim(ref.Session, diagnose.New(s), r)
+}
+
+func uncompact(s diagnose.Source, r repair.UncompactRequest) (repair.Uncompacted, error) {
+	return repair.Uncompact(ref.Session, diagnose.New(s), r)
+}
+
 // Trim clears old results by appended lines, and keeps those of the newest turns and of
 // protected tools.
 func TestTrim(t *testing.T) {
@@ -28,14 +36,16 @@ func TestTrim(t *testing.T) {
 		request repair.TrimRequest
 		outputs int
 	}{
-		"all":           {repair.TrimRequest{Goal: 1}, 3},
-		"newest turn":   {repair.TrimRequest{Goal: 1, KeepTurns: 1}, 2},
-		"protected":     {repair.TrimRequest{Goal: 1, Protected: []string{"bash"}}, 1},
-		"small enough":  {repair.TrimRequest{Percent: 100}, 0},
-		"one is enough": {repair.TrimRequest{Goal: 5500}, 1},
+		"all":            {repair.TrimRequest{Goal: 1}, 3},
+		"newest turn":    {repair.TrimRequest{Goal: 1, KeepTurns: 1}, 2},
+		"protected":      {repair.TrimRequest{Goal: 1, Protected: []string{"bash"}}, 1},
+		"small enough":   {repair.TrimRequest{Percent: 100}, 0},
+		"a small window": {repair.TrimRequest{Percent: 50, Window: 8000}, 2},
+		"too long":       {repair.TrimRequest{Percent: 70, TooLong: true}, 1},
+		"one is enough":  {repair.TrimRequest{Goal: 5500}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trimmed, err := diagnose.Trim(source(long()), test.request)
+			trimmed, err := trim(source(long()), test.request)
 			if err != nil || len(trimmed.Outputs) != test.outputs {
 				t.Fatalf("Trim = %d outputs, %v, want %d: %+v", len(trimmed.Outputs), err, test.outputs, trimmed)
 			}
@@ -54,7 +64,7 @@ func TestTrim(t *testing.T) {
 			for _, op := range trimmed.Plan.Ops {
 				after = append(append(after, op.Post.Data...), '\n')
 			}
-			again, err := diagnose.Trim(source(after), test.request)
+			again, err := trim(source(after), test.request)
 			if err != nil || len(again.Outputs) > 0 || again.Before != trimmed.After {
 				t.Errorf("trimmed again: %+v, %v, want %d tokens before", again, err, trimmed.After)
 			}
@@ -65,7 +75,7 @@ func TestTrim(t *testing.T) {
 	}
 	s := source(long())
 	s.Busy = "it runs"
-	if _, err := diagnose.Trim(s, repair.TrimRequest{Goal: 1}); !errors.Is(err, repair.ErrBusy) {
+	if _, err := trim(s, repair.TrimRequest{Goal: 1}); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Trim of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 }
@@ -79,7 +89,7 @@ func TestTrimHard(t *testing.T) {
 	if bytes.Equal(data, claude.Baseline) {
 		t.Fatal("no prompt is replaced")
 	}
-	trimmed, err := diagnose.Trim(source(data), repair.TrimRequest{Goal: 1, KeepTurns: 1, Hard: true})
+	trimmed, err := trim(source(data), repair.TrimRequest{Goal: 1, KeepTurns: 1, Hard: true})
 	if err != nil || len(trimmed.Removed) != 2 || trimmed.After+2000 > trimmed.Before {
 		t.Fatalf("Trim = %+v, %v, want two removed", trimmed, err)
 	}
@@ -92,7 +102,7 @@ func TestTrimHard(t *testing.T) {
 		!strings.Contains(sent, "bytes of this text were taken out") || !strings.Contains(sent, "[image/png, 3 KB: it was taken out") {
 		t.Errorf("found %v, sent %s", found, sent)
 	}
-	if again, err := diagnose.Trim(source(data), repair.TrimRequest{Goal: 1, KeepTurns: 1, Hard: true}); err != nil || len(again.Plan.Ops) > 0 {
+	if again, err := trim(source(data), repair.TrimRequest{Goal: 1, KeepTurns: 1, Hard: true}); err != nil || len(again.Plan.Ops) > 0 {
 		t.Errorf("trimmed again: %+v, %v", again, err)
 	}
 }

@@ -43,7 +43,7 @@ func TestUncompact(t *testing.T) {
 		if got := blocks(c); got != sent || len(c.Findings().All()) > 0 {
 			t.Errorf("preserved %s: %d blocks are sent, %d findings, want %d and none", preserved, got, len(c.Findings().All()), sent)
 		}
-		u, err := diagnose.Uncompact(diagnose.Source{Ref: ref, Data: data}, repair.UncompactRequest{})
+		u, err := uncompact(diagnose.Source{Ref: ref, Data: data}, repair.UncompactRequest{})
 		if err != nil {
 			t.Errorf("preserved %s: Uncompact = %v", preserved, err)
 			continue
@@ -53,10 +53,10 @@ func TestUncompact(t *testing.T) {
 			t.Errorf("preserved %s: %d blocks are sent then, want %d", preserved, got, claude.Blocks+3)
 		}
 	}
-	if _, err := diagnose.Uncompact(diagnose.Source{Ref: ref, Data: claude.Baseline}, repair.UncompactRequest{}); !errors.Is(err, repair.ErrNotCompacted) {
+	if _, err := uncompact(diagnose.Source{Ref: ref, Data: claude.Baseline}, repair.UncompactRequest{}); !errors.Is(err, repair.ErrNotCompacted) {
 		t.Errorf("Uncompact without a compaction = %v, want %v", err, repair.ErrNotCompacted)
 	}
-	if _, err := diagnose.Uncompact(diagnose.Source{Ref: ref, Data: compacted(""), Busy: "process 7"}, repair.UncompactRequest{}); !errors.Is(err, repair.ErrBusy) {
+	if _, err := uncompact(diagnose.Source{Ref: ref, Data: compacted(""), Busy: "process 7"}, repair.UncompactRequest{}); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Uncompact of a busy session = %v, want %v", err, repair.ErrBusy)
 	}
 }

@@ -36,6 +36,16 @@ func (c *simulation) Messages() []session.Ref {
 	return refs
 }
 
+// Prompts implements [repair.Session].
+func (c *simulation) Prompts() (refs []session.Ref) {
+	for i := range c.s.Messages {
+		if c.s.Messages[i].Role == session.RoleUser {
+			refs = append(refs, c.s.Messages[i].Ref)
+		}
+	}
+	return refs
+}
+
 // Stored implements [repair.Session].
 func (c *simulation) Stored(ref session.Ref) repair.Stored {
 	m := c.message(ref)
@@ -45,7 +55,7 @@ func (c *simulation) Stored(ref session.Ref) repair.Stored {
 	if c.stored.Ref == m.Ref {
 		return c.stored
 	}
-	c.stored = repair.Stored{Ref: m.Ref, Role: m.Role}
+	c.stored = repair.Stored{Ref: m.Ref, Role: m.Role, Summary: isSummary(m)}
 	for step := range m.Steps() {
 		var blocks []*request.Block
 		for i := range step {
@@ -81,6 +91,7 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 		return nil
 	case p.Type == record.TypeFile:
 		b.Type = request.Document
+		b.Mime, b.Name = textAt(p.Data, "mime"), textAt(p.Data, "filename")
 	case p.Type == "subtask" || p.Type == "compaction":
 		b.Type = request.BlockType(p.Type)
 	default:
@@ -108,6 +119,11 @@ func (d *draft) ReplaceText(b *request.Block, text string) error {
 	}
 	m.Remove(b.Ref())
 	return d.injectAfter(m, id, text)
+}
+
+// SetText implements [repair.Editor].
+func (d *draft) SetText(b *request.Block, text string) error {
+	return d.set(b.Ref(), jsonedit.Quote(text), "text")
 }
 
 // MoveFirst implements [repair.Editor].
@@ -261,8 +277,11 @@ func (d *draft) SetResult(call *request.Block, text string) error {
 // depends on no clock, so the time of that is when the call ended.
 func (d *draft) ClearResult(call *request.Block) error {
 	_, p, err := d.part(call.Ref())
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !p.IsTool() || p.Status != record.StatusCompleted:
+		return fmt.Errorf("%s: no result that OpenCode clears", call.Ref())
 	}
 	return p.Set(strconv.AppendInt(nil, max(p.End, p.Start, 1), 10), "state", "time", "compacted")
 }

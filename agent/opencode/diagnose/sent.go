@@ -48,6 +48,14 @@ func (c *simulation) UnknownProvider() string {
 	return q.Target.Package
 }
 
+// Window implements [repair.Case].
+func (c *simulation) Window() int {
+	if c.env.Window == nil {
+		return 0
+	}
+	return c.env.Window(c.render(c.settings[own]).Model)
+}
+
 // Blocks implements [repair.Case].
 func (c *simulation) Blocks() int { return 0 }
 

@@ -31,6 +31,14 @@ func window(tokens int) Environment {
 	return Environment{Window: func(request.Model) int { return tokens }}
 }
 
+func trim(s *record.Session, r repair.TrimRequest, e Environment) (repair.Trimmed, error) {
+	return repair.Trim(s.ID, New(s, repair.Request{Options: r.Options, Force: r.Force}, e), r)
+}
+
+func uncompact(s *record.Session, r repair.UncompactRequest, e Environment) (repair.Uncompacted, error) {
+	return repair.Uncompact(s.ID, New(s, repair.Request{Options: r.Options, Force: r.Force}, e), r)
+}
+
 // TestTrim checks which outputs are marked, in which order, and that only a time is added.
 func TestTrim(t *testing.T) {
 	for _, c := range []struct {
@@ -51,7 +59,7 @@ func TestTrim(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := longSession()
 			before := records(s)
-			r, err := Trim(s, c.r, window(18_000))
+			r, err := trim(s, c.r, window(18_000))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +121,7 @@ func TestTrimHard(t *testing.T) {
 		{"protected tools", repair.TrimRequest{Hard: true, KeepTurns: 2, Protected: []string{"read"}}, 0, "big.pdf, text 3000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := Trim(s, c.r, window(200_000))
+			r, err := trim(s, c.r, window(200_000))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +129,7 @@ func TestTrimHard(t *testing.T) {
 			for _, o := range r.Removed {
 				name := o.Name
 				if !o.File {
-					name = fmt.Sprintf("text %d", (o.Tokens+2*keptOfText/4)*4/5/1000*1000)
+					name = fmt.Sprintf("text %d", (o.Tokens+2*400*5/4/4)*4/5/1000*1000)
 				}
 				got = append(got, name)
 			}
@@ -159,7 +167,7 @@ func TestTrimAgain(t *testing.T) {
 			}
 		}
 	}
-	if r, err := Trim(s, repair.TrimRequest{}, window(18_000)); err != nil || len(r.Plan.Ops) > 0 {
+	if r, err := trim(s, repair.TrimRequest{}, window(18_000)); err != nil || len(r.Plan.Ops) > 0 {
 		t.Errorf("a second trim has %d ops, %v", len(r.Plan.Ops), err)
 	}
 }
@@ -176,11 +184,11 @@ func compactedSession(old ...turn) *record.Session {
 // TestUncompact checks that the messages before a compaction are sent again, and what is
 // broken in them is fixed.
 func TestUncompact(t *testing.T) {
-	r, err := Uncompact(compactedSession(user(hi), answer(stepStart, done, stepFinish), user(hi), answer(blank)), repair.UncompactRequest{Options: repair.Options{Version: "1.18.33"}}, window(0))
+	r, err := uncompact(compactedSession(user(hi), answer(stepStart, done, stepFinish), user(hi), answer(blank)), repair.UncompactRequest{Options: repair.Options{Version: "1.18.33"}}, window(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Messages != 2 || r.Earlier != 0 || len(r.Fixed) != 1 || r.After <= 0 {
+	if r.Messages != 4 || r.Earlier != 0 || len(r.Fixed) != 1 || r.After <= 0 {
 		t.Errorf("Uncompact = %+v", r)
 	}
 	var removed []string
@@ -197,23 +205,23 @@ func TestUncompact(t *testing.T) {
 
 // TestUncompactRefused checks the reasons not to take back a compaction.
 func TestUncompactRefused(t *testing.T) {
-	if _, err := Uncompact(longSession(), repair.UncompactRequest{}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
+	if _, err := uncompact(longSession(), repair.UncompactRequest{}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
 		t.Errorf("without a compaction: %v", err)
 	}
 	big := compactedSession(user(hi), calling(stepStart, signed, output("1", "read", "a", 80_000), stepFinish), answer(done), user(hi), answer(done), user(hi), answer(done))
 	var large *repair.TooLargeError
-	if _, err := Uncompact(big, repair.UncompactRequest{}, window(10_000)); !errors.As(err, &large) || large.Tokens < 20_000 || large.Limit != 8000 {
+	if _, err := uncompact(big, repair.UncompactRequest{}, window(10_000)); !errors.As(err, &large) || large.Tokens < 20_000 || large.Limit != 8000 {
 		t.Errorf("too large: %v", err)
 	}
-	r, err := Uncompact(big, repair.UncompactRequest{Trim: true}, window(10_000))
+	r, err := uncompact(big, repair.UncompactRequest{Trim: true}, window(10_000))
 	if err != nil || len(r.Outputs) != 1 || r.After > 8000 {
 		t.Errorf("trimmed: %+v, %v", r, err)
 	}
-	if _, err := Uncompact(big, repair.UncompactRequest{Trim: true, Protected: []string{"read"}}, window(10_000)); !errors.As(err, &large) {
+	if _, err := uncompact(big, repair.UncompactRequest{Trim: true, Protected: []string{"read"}}, window(10_000)); !errors.As(err, &large) {
 		t.Errorf("with a protected output: %v", err)
 	}
 	unfinished := build(user(hi), answer(done), user(`"type":"compaction","auto":true`), turn{"assistant", `"summary":true,"parentID":"msg_03"`, []string{done}})
-	if _, err := Uncompact(unfinished, repair.UncompactRequest{Force: true}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
+	if _, err := uncompact(unfinished, repair.UncompactRequest{Force: true}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
 		t.Errorf("an unfinished compaction: %v", err)
 	}
 }

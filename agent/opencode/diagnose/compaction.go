@@ -1,0 +1,59 @@
+package diagnose
+
+import (
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
+	"mend/repair"
+	"mend/session"
+)
+
+// RemoveCompaction implements [repair.Editor]: it removes the prompt and its summary.
+func (d *draft) RemoveCompaction() (earlier int, err error) {
+	summaries := map[string][]int{} // of finished compactions, by the id of their prompt
+	for i := range d.s.Messages {
+		m := &d.s.Messages[i]
+		body := js.Parse(m.Data)
+		if !isSummary(m) || !body.Get("finish").Truthy() || body.Get("error").Truthy() {
+			continue
+		}
+		parent, _ := body.Get("parentID").Text()
+		summaries[parent] = append(summaries[parent], i)
+	}
+	var finished []int
+	for i := range d.s.Messages {
+		if m := &d.s.Messages[i]; m.Role == session.RoleUser && summaries[m.ID] != nil && compactionPart(m) != nil {
+			finished = append(finished, i)
+		}
+	}
+	earlier = len(finished) - 1
+	if earlier < 0 {
+		return 0, repair.ErrNotCompacted
+	}
+	newest := finished[earlier]
+	m := &d.s.Messages[newest]
+	for _, i := range summaries[m.ID] {
+		d.removeMessage(i)
+	}
+	if len(m.Parts) == 1 {
+		d.removeMessage(newest)
+	} else {
+		err = d.remove(compactionPart(m).Ref)
+	}
+	d.arrange()
+	return earlier, err
+}
+
+// isSummary reports whether the message stands for what a compaction replaced.
+func isSummary(m *record.Message) bool {
+	return m.Role == session.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
+}
+
+// compactionPart returns the part that makes the message a compaction, or nil.
+func compactionPart(m *record.Message) *record.Part {
+	for i := range m.Parts {
+		if m.Parts[i].Type == "compaction" {
+			return &m.Parts[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package repair
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"mend/change"
+	"mend/request"
+	"mend/session"
+)
+
+// An UncompactRequest says how a compaction is removed.
+type UncompactRequest struct {
+	Options
+	Trim      bool     // trim outputs of tools, so that the request fits
+	Protected []string // see [TrimRequest]
+	Force     bool     // although the agent is working in the session
+}
+
+// An Uncompacted is the plan that removes a compaction, and what it does.
+type Uncompacted struct {
+	Plan          change.Plan
+	Messages      int             // that are sent again
+	Earlier       int             // compactions that are left
+	Fixed         []Diagnosis     // what was broken in the messages that are sent again
+	Outputs       []TrimmedOutput // that were trimmed
+	Before, After int             // the estimated size of the next request in tokens
+	Window        int             // the context window of the model in tokens; 0 if unknown
+}
+
+// ErrNotCompacted says that a session has no finished compaction.
+var ErrNotCompacted = errors.New("the session has no finished compaction")
+
+// A TooLargeError says that the next request would not fit into the context window of the
+// model. Sizes are in tokens.
+type TooLargeError struct {
+	Tokens int // of the request
+	Limit  int // that it may have, see [MaxPercent]
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the next request would have about %d tokens, and the model takes %d with room for the answer", e.Tokens, e.Limit)
+}
+
+// Uncompact plans to remove the newest finished compaction of a session. The agent then sends the
+// messages before it again. What is broken in these is fixed in the same plan, and with
+// [UncompactRequest.Trim] the request is trimmed so that it fits into the context window.
+//
+// The error wraps [ErrBusy] if the agent is working in the session and Force is not set,
+// [ErrNotCompacted], [ErrHarmful] if nothing comes back or what does cannot be fixed, or is a
+// [*TooLargeError].
+func Uncompact(id string, c Case, r UncompactRequest) (Uncompacted, error) {
+	u, err := uncompact(id, c, r)
+	if err != nil {
+		return Uncompacted{}, fmt.Errorf("uncompacting %s: %w", id, err)
+	}
+	return u, nil
+}
+
+func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error) {
+	if why := c.Busy(); why != "" && !r.Force {
+		return u, fmt.Errorf("%w: %s", ErrBusy, why)
+	}
+	before, _ := c.Next()
+	u.Before, u.Window = before.Tokens(), c.Window()
+	d := c.Draft()
+	_, err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Draft) (err error) {
+		u.Earlier, err = d.RemoveCompaction()
+		return err
+	}})
+	switch {
+	case errors.Is(err, ErrNotCompacted):
+		return u, err
+	case err != nil:
+		return u, fmt.Errorf("%w: %w", ErrHarmful, err)
+	}
+	fixed, err := Plan(id, d.Case(), Request{Options: r.Options, Force: true})
+	if err != nil {
+		return u, err
+	}
+	u.Fixed = fixed.Fixed
+	after, limit := fixed.After, cmp.Or(u.Window, DefaultWindow)*MaxPercent/100
+	if u.After = sizeOf(after); u.After > limit && r.Trim {
+		var t Trimmed
+		after, t = trim(after, TrimRequest{Goal: limit, KeepTurns: DefaultKeepTurns, Protected: r.Protected})
+		u.After, u.Outputs = t.After, t.Outputs
+	}
+	if u.After > limit {
+		return u, &TooLargeError{Tokens: u.After, Limit: limit}
+	}
+	if err := checkHarm(c, after); err != nil {
+		return u, err
+	}
+	if u.Messages = countNew(before, after); u.Messages == 0 {
+		return u, fmt.Errorf("%w: no message would be sent again", ErrHarmful)
+	}
+	u.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseUncompact}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
+	return u, nil
+}
+
+// countNew returns how many stored messages are in the next request that were not in the one before.
+func countNew(before request.Request, after Case) (n int) {
+	was := map[session.Ref]bool{}
+	for _, t := range before.Turns {
+		for _, ref := range t.Messages {
+			was[ref] = true
+		}
+	}
+	now, _ := after.Next()
+	for _, t := range now.Turns {
+		for _, ref := range t.Messages {
+			if !was[ref] {
+				n++
+			}
+		}
+	}
+	return n
+}
