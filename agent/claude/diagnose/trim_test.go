@@ -41,7 +41,7 @@ func TestTrim(t *testing.T) {
 		"protected":      {repair.TrimRequest{Goal: 1, Protected: []string{"bash"}}, 1},
 		"small enough":   {repair.TrimRequest{Percent: 100}, 0},
 		"a small window": {repair.TrimRequest{Percent: 50, Window: 8000}, 2},
-		"too long":       {repair.TrimRequest{Percent: 70, TooLong: true}, 1},
+		"too long":       {repair.TrimRequest{Percent: 60, TooLong: true, KeepTurns: 1}, 2},
 		"one is enough":  {repair.TrimRequest{Goal: 5500}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
