@@ -81,7 +81,7 @@ func diagnose(c Case, o origin) []Diagnosis {
 	known := map[key]Diagnosis{}
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Note} {
-		t := newSearch(left, o, 0, func(_ Case, f Finding) bool {
+		t := newSearch(left, o, func(_ Case, f Finding) bool {
 			_, ok := known[f.at(o.first(f.Ref))]
 			return f.Severity <= worst && !ok
 		})

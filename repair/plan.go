@@ -151,9 +151,9 @@ func fixRequested(c Case, o origin, req Request) *search {
 	case req.Error != nil:
 		return fixError(c, o, *req.Error, req.All)
 	case len(req.Classes) > 0:
-		return newSearch(c, o, 0, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
+		return newSearch(c, o, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
 	}
-	return newSearch(c, o, 0, func(_ Case, f Finding) bool {
+	return newSearch(c, o, func(_ Case, f Finding) bool {
 		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
 	})
 }
@@ -170,12 +170,12 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 		}
 	}
 	if in, only := locate(c, e, found); in != nil && !all {
-		t := newSearch(c, o, 0, func(c Case, f Finding) bool { return kind(c, f) && in(f.Ref) })
+		t := newSearch(c, o, func(c Case, f Finding) bool { return kind(c, f) && in(f.Ref) })
 		if len(t.fixed) > 0 || only {
 			return t
 		}
 	}
-	return newSearch(c, o, 0, kind)
+	return newSearch(c, o, kind)
 }
 
 // sameKind returns the findings that the error is about: those of its rule, or if there

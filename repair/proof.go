@@ -6,142 +6,109 @@ import (
 	"mend/session"
 )
 
-// judge splits the trials into those that hold and the others. A trial holds if its
-// finding is gone under every setting and nothing new is wrong. The trials of one
-// message hold together or not at all.
-func (s *search) judge(trials []*trial, news []place, after Case) (good, bad []*trial) {
-	to := renamed(s.c, after)
-	failed := map[string]bool{}
+// judge returns the trials of which it is to be said that they do not hold: their finding stays in the
+// later session, or something new is wrong that they may have caused. The trials of one message hold
+// together or not at all, and so do all that are whole. sure is false if it is not known which of
+// them do not hold.
+//
+// together says that what the trials caused was fixed, too, as far as that is possible.
+func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
+	whole := trials[0].fix.Whole
+	tried := map[string]int{} // trials in each message
 	for _, tr := range trials {
-		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.mayCause(p) })
-		failed[tr.Ref.Message] = failed[tr.Ref.Message] || caused || !s.isFixed(*tr.Finding, to, after)
+		tried[tr.Ref.Message]++
 	}
-	for _, tr := range trials {
-		if failed[tr.Ref.Message] {
-			bad = append(bad, tr)
-		} else {
-			good = append(good, tr)
+	failed, all := map[string]bool{}, false
+	for _, p := range s.news(o, whole, together) {
+		mayCause := whole || tried[p.message] > 0
+		if mayCause || !s.findings.hides(p) {
+			failed[p.message] = true
+			all = all || !mayCause || whole
 		}
 	}
-	return good, bad
+	moved := s.moved(o)
+	for _, tr := range trials {
+		if !s.isFixed(tr.Finding, o, moved) {
+			failed[tr.Ref.Message] = true
+			all = all || whole
+		}
+	}
+	sure = true
+	for _, tr := range trials {
+		if all || failed[tr.Ref.Message] {
+			bad = append(bad, tr)
+			sure = sure && (len(trials) == 1 || !all && tried[tr.Ref.Message] == 1)
+		}
+	}
+	return bad, sure
 }
 
-// isFixed reports whether the finding is gone: at its record, and at the ref that its
-// record has now. to is of [renamed].
-func (s *search) isFixed(f Finding, to map[session.Ref]session.Ref, after Case) bool {
-	left := after.Findings()
+// isFixed reports whether the finding is gone: at its record, and at the ref that its record
+// has now. moved is of [search.moved].
+func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
+	left := o.c.Findings()
 	if left.has(f.key()) {
 		return false
 	}
-	if is, ok := to[f.Ref]; ok {
+	if is, ok := o.to[f.Ref]; ok {
 		return !left.has(f.at(is))
 	}
-	if f.Ref.Kind != session.KindPart || after.Has(f.Ref) {
-		return true
-	}
-	return !s.newPartFindings(left)[codeIn{f.Code, f.Ref.Message}] // the part may have moved with the fault
+	return f.Ref.Kind != session.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.c.Has(f.Ref)
 }
 
-// newPartFindings returns where new findings are in parts that the session did not have before.
-func (s *search) newPartFindings(left *Findings) map[codeIn]bool {
-	if between := [2]*Findings{s.findings, left}; s.lastPair != between {
-		s.lastPair, s.inNewParts = between, map[codeIn]bool{}
-		for _, g := range left.list {
-			if (g.Ref.Kind != session.KindPart || !s.c.Has(g.Ref)) && !s.findings.has(g.key()) {
-				s.inNewParts[codeIn{g.Code, g.Ref.Message}] = true
-			}
+// moved returns where findings are new in parts that the session did not have before: a part may
+// have moved with its fault.
+func (s *search) moved(o outcome) map[place]bool {
+	in := map[place]bool{}
+	for _, f := range o.c.Findings().list {
+		if !s.findings.has(f.key()) && (f.Ref.Kind != session.KindPart || !s.c.Has(f.Ref)) {
+			in[place{f.Code, f.Ref.Message, InUse}] = true
 		}
 	}
-	return s.inNewParts
+	return in
 }
 
-// mayCause reports whether the trial may be the cause of what is new at p.
-func (tr *trial) mayCause(p place) bool { return tr.fix.Whole || tr.Ref.Message == p.message }
-
-func anyMayCause(trials []*trial, p place) bool {
-	return slices.ContainsFunc(trials, func(tr *trial) bool { return tr.mayCause(p) })
-}
-
-// newPlacesIn returns the places with more findings than before the trials. is has the
-// counts after them. For a fix that may give messages other ids it counts without
-// messages.
-func (s *search) newPlacesIn(trials []*trial, is counts) []place {
-	was := s.findings.counts
-	if len(trials) == 1 && trials[0].fix.Whole {
-		was, is = withoutMessages(was), withoutMessages(is)
+// news returns the places with more findings than before. Where the fix is whole it counts without
+// messages. What may have been hidden before is new only in the setting in use.
+func (s *search) news(o outcome, whole, together bool) (all []place) {
+	before, after := s.findings.counts, o.c.Findings().counts
+	if whole || len(o.to) > 0 {
+		before, after = byFirstMessage(before, nil, whole), byFirstMessage(after, o.to, whole)
 	}
-	var more []place
-	for p, n := range is.all {
-		if n > was.at(p) {
-			more = append(more, p)
-		}
-	}
-	return more
-}
-
-// isWorse reports whether the session is worse with what is new at p. It is not if p
-// may have been hidden before under a setting that is not in use.
-func (s *search) isWorse(p place) bool {
-	if s.findings.Once != nil && s.findings.Once(p.code) {
-		return s.findings.counts.at(p) == 0
-	}
-	return p.setting == InUse || !s.findings.hides(p)
-}
-
-// uncovered splits new places into those to be judged, and those that the trials have
-// uncovered under the setting in use, which have to be fixed with them. What they have
-// uncovered under other settings is in neither.
-func (s *search) uncovered(trials []*trial, news []place) (judged, uncovered []place) {
-	for _, p := range news {
+	for p, n := range after {
+		was := before[p]
 		switch {
-		case !s.findings.hides(p) || anyMayCause(trials, p):
-			judged = append(judged, p)
-		case p.setting == InUse:
-			uncovered = append(uncovered, p)
+		case n <= was,
+			together && was > 0 && s.findings.isOnce(p),
+			p.setting != InUse && s.findings.hides(p):
+			continue
 		}
+		all = append(all, p)
 	}
-	return judged, uncovered
+	return all
 }
 
-// isCausedBy reports whether the trials caused or uncovered a finding of a later case,
-// so that it has to be fixed with them. since has the refs that records got since the
-// trials.
-func (s *search) isCausedBy(trials []*trial, f Finding, after Case, since origin) bool {
-	k := f.at(since.first(f.Ref))
-	was := s.findings.settingsOf(k)
-	for i := range after.Findings().settingsOf(f.key()).all {
-		p := place{codeIn{f.Code, k.ref.Message}, i}
-		if !was.has(i) && (i == InUse || !s.findings.hides(p) || anyMayCause(trials, p)) {
-			return true
-		}
+// byFirstMessage returns the counts by the ids that the messages had before, or with whole summed
+// over all messages.
+func byFirstMessage(counts map[place]int, to map[session.Ref]session.Ref, whole bool) map[place]int {
+	first := map[string]string{}
+	for was, is := range to {
+		first[is.Message] = was.Message
 	}
-	return false
-}
-
-// countsBefore returns the counts of the findings by the first ids of the messages.
-func countsBefore(v *Findings, since origin) counts {
-	ids := map[string]string{}
-	for is, was := range since {
-		if is.Kind == session.KindMessage {
-			ids[is.Message] = was.Message
-		}
-	}
-	before := counts{}
-	for p, n := range v.counts.all {
-		if id, ok := ids[p.message]; ok {
+	sums := map[place]int{}
+	for p, n := range counts {
+		if id, ok := first[p.message]; ok {
 			p.message = id
 		}
-		before.add(p, n)
-	}
-	return before
-}
-
-// withoutMessages returns the counts summed over all messages.
-func withoutMessages(c counts) counts {
-	sums := counts{}
-	for p, n := range c.all {
-		p.message = ""
-		sums.add(p, n)
+		if whole {
+			p.message = ""
+		}
+		sums[p] += n
 	}
 	return sums
+}
+
+// without returns the trials that are not bad.
+func without(trials, bad []*trial) []*trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(tr *trial) bool { return slices.Contains(bad, tr) })
 }
