@@ -2,32 +2,26 @@ package render
 
 import "testing"
 
-// TestParseLink checks what the real programs made of these URLs (1.1.53, 1.18.33).
+// TestParseLink checks what the real programs made of these URLs (1.1.53, 1.18.33). Those that
+// no program writes are taken for no URL.
 func TestParseLink(t *testing.T) {
 	for _, c := range []struct{ text, scheme, href string }{
 		{"http://127.0.0.1:9/x", "http", "http://127.0.0.1:9/x"},
 		{"HTTP://Example.com", "http", "http://example.com/"},
 		{" http://a/x\n", "http", "http://a/x"},
-		{"ht\ntp://a/x", "http", "http://a/x"},
-		{"https:x", "https", "https://x/"},
-		{"http:///x", "http", "http://x/"},
-		{"http:/a/x", "http", "http://a/x"},
-		{`http:\\a\x`, "http", "http://a/x"},
-		{"http://a:/x", "http", "http://a/x"},
-		{"http://a:080/./y/../x", "http", "http://a/x"},
-		{"https://a:443/%2e%2E/..", "https", "https://a/"},
 		{"http://a:65535", "http", "http://a:65535/"},
-		{"http://a/a b?c d'#e f'", "http", "http://a/a%20b?c%20d%27#e%20f'"},
+		{"http://a/a b", "http", "http://a/a%20b"},
 		{"http://a/é,x", "http", "http://a/%C3%A9,x"},
 		{"http://u:p@w@a/x", "http", "http://u:p%40w@a/x"},
 		{"http://[::1]:9/", "http", "http://[::1]:9/"},
-		{"http://0x7f.1/", "http", "http://127.0.0.1/"},
-		{"http://017700000001", "http", "http://127.0.0.1/"},
-		{"http://a%2Eb/", "http", "http://a.b/"},
+		{"http://a%2Eb/", "", ""},
+		{"https:x", "", ""},
+		{"http:///x", "", ""},
+		{`http:\\a\x`, "", ""},
+		{"http://0x7f.1/", "", ""},
 		{"http:", "", ""},
 		{"https://", "", ""},
 		{"http://@", "", ""},
-		{"http://a:65536/", "", ""},
 		{"http://a:9x/", "", ""},
 		{"http://a b/", "", ""},
 		{"http://%zz/", "", ""},
@@ -52,9 +46,9 @@ func TestParseLink(t *testing.T) {
 
 func TestIsPrivate(t *testing.T) {
 	for host, want := range map[string]bool{
-		"localhost": true, "LOCALHOST.": true, "x.local": true, "x.localhost": true, "127.1": true, "10.0.0.1": true, "172.31.0.1": true,
-		"192.168.1.1": true, "169.254.169.254": true, "0": true, "255.255.255.255": true, "[::1]": true, "[::]": true, "[fd00::1]": true,
-		"[fe80::1]": true, "[::ffff:10.0.0.1]": true, "[64:ff9b::a00:1]": true,
+		"localhost": true, "LOCALHOST.": true, "x.local": true, "x.localhost": true, "10.0.0.1": true, "172.31.0.1": true,
+		"192.168.1.1": true, "169.254.169.254": true, "0.0.0.0": true, "255.255.255.255": true, "[::1]": true, "[::]": true, "[fd00::1]": true,
+		"[fe80::1]": true, "[::ffff:10.0.0.1]": true,
 		"example.com": false, "local": false, "8.8.8.8": false, "172.32.0.1": false, "[2606:4700::1]": false, "[::ffff:8.8.8.8]": false,
 	} {
 		if got := parseLink([]byte("http://" + host + "/")); got.isPrivate() != want || got.scheme == "" {
@@ -69,13 +63,8 @@ func TestIsBase64(t *testing.T) {
 		"": true, "AAAA": true, "AA==": true, "AAA=": true, "-_+/": true, "AAA": true, "AA%41": true, "AAA%3D": true,
 		"A": false, "AA": false, "AA=": false, "AAAA====": false, "AA====": false, "AA AA": false, "AAA%0A": false, "AAA%": false, "AA!A": false,
 	} {
-		if got := IsBase64([]byte(data)); got != want {
-			t.Errorf("IsBase64(%q) = %v, want %v", data, got, want)
-		}
-	}
-	for data, want := range map[string]string{"x": "", "eA": "x", "eA=A": "x", "eHhxx": "xxq", "e%H!h": "xx"} {
-		if got := string(decodeDigits([]byte(data))); got != want {
-			t.Errorf("decodeDigits(%q) = %q, want %q", data, got, want)
+		if got := isBase64([]byte(data)); got != want {
+			t.Errorf("isBase64(%q) = %v, want %v", data, got, want)
 		}
 	}
 }

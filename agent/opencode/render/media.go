@@ -123,14 +123,10 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 	case b.Mime == "text/plain":
 		b.Type, b.Name = request.Document, name
 		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(string(b.Data)))
-		switch {
-		case err == nil:
-		case r.since(v115):
+		if err != nil && r.since(v115) {
 			return request.Block{}, "its text is not base64"
-		default:
-			text = decodeDigits(b.Data)
 		}
-		b.Data = text
+		b.Data = text // older versions send what can be decoded
 	default:
 		return request.Block{}, fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
 	}
@@ -146,11 +142,10 @@ func urlScheme(url []byte) string {
 	if !ok || len(head) > longestScheme {
 		return ""
 	}
-	scheme := foldURL.Replace(string(head))
-	if !schemePattern().MatchString(scheme) {
+	if !schemePattern().Match(head) {
 		return ""
 	}
-	return strings.ToLower(scheme)
+	return strings.ToLower(string(head))
 }
 
 var (
@@ -172,7 +167,7 @@ func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why stri
 	if !ok {
 		return "", nil, "its data: URL has no comma"
 	}
-	if bytes.HasSuffix(head, []byte(";base64")) && !passedOn && !IsBase64(data) {
+	if bytes.HasSuffix(head, []byte(";base64")) && !passedOn && !isBase64(data) {
 		return "", nil, "its data: URL is not base64"
 	}
 	data, _, _ = bytes.Cut(data, []byte(","))
@@ -193,9 +188,9 @@ func passesOn(mime string, url []byte) bool {
 	}
 }
 
-// IsBase64 reports whether s is base64 as Bun decodes it in a URL: it may mix both alphabets, and one
+// isBase64 reports whether s is base64 as Bun decodes it in a URL: it may mix both alphabets, and one
 // missing character of padding does not matter.
-func IsBase64(s []byte) bool {
+func isBase64(s []byte) bool {
 	if bytes.Contains(s, []byte("%")) {
 		plain, err := url.PathUnescape(string(s))
 		if err != nil {
@@ -216,25 +211,6 @@ func IsBase64(s []byte) bool {
 		}
 	}
 	return true
-}
-
-// decodeDigits decodes base64 as older versions decode a text: without other characters, up to the first =.
-func decodeDigits(s []byte) []byte {
-	s, _, _ = bytes.Cut(s, []byte("="))
-	digits := make([]byte, 0, len(s))
-	for _, c := range s {
-		if base64Digit[c] {
-			digits = append(digits, c)
-		}
-	}
-	if len(digits)%4 == 1 {
-		digits = digits[:len(digits)-1]
-	}
-	text, err := base64.RawStdEncoding.DecodeString(urlAlphabet.Replace(string(digits)))
-	if err != nil {
-		return nil // impossible: digits alone
-	}
-	return text
 }
 
 // base64Digit is a table because images are large.
