@@ -3,7 +3,7 @@
 package js
 
 import (
-	"bytes"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,55 +32,19 @@ func (v Value) Truthy() bool {
 	case '"':
 		return len(v.Raw()) > 2
 	case '0':
-		f, err := strconv.ParseFloat(string(v.Raw()), 64)
-		return f != 0 || err != nil
+		return v.Number() != 0
 	default:
 		return true
 	}
 }
 
-// IsInfinite reports whether v is a number too large for JavaScript.
-func (v Value) IsInfinite() bool {
-	_, err := strconv.ParseFloat(string(v.Raw()), 64)
-	return v.Kind() == '0' && err != nil
-}
-
-// WithoutPrototypes returns JSON without members called __proto__. Assigned to an object, as when Bun
-// reads a file, such a member is none that is listed or written.
-func WithoutPrototypes(data []byte) []byte {
-	if !bytes.Contains(data, []byte(prototype)) {
-		return data
+// Number returns the number v, NaN if it is none. One too large is infinite.
+func (v Value) Number() float64 {
+	if v.Kind() != '0' {
+		return math.NaN()
 	}
-	v := Parse(data)
-	if !v.Exists() {
-		return data
-	}
-	return appendWithoutPrototypes(nil, v.Value)
-}
-
-const prototype = "__proto__"
-
-func appendWithoutPrototypes(out []byte, v jsonedit.Value) []byte {
-	kind := v.Kind()
-	if kind != '{' && kind != '[' {
-		return append(out, v.Raw()...)
-	}
-	out = append(out, byte(kind))
-	empty := true
-	for name, in := range v.Children() {
-		if kind == '{' && string(name) == prototype {
-			continue
-		}
-		if !empty {
-			out = append(out, ',')
-		}
-		empty = false
-		if kind == '{' {
-			out = append(append(out, jsonedit.Quote(string(name))...), ':')
-		}
-		out = appendWithoutPrototypes(out, in)
-	}
-	return append(out, byte(kind)+2) // } follows { by two, as ] follows [
+	f, _ := strconv.ParseFloat(string(v.Raw()), 64) // fails only if it is too large
+	return f
 }
 
 // Get returns the member of that name. A value that is no object has no members.
@@ -92,20 +56,12 @@ type Member struct {
 	Value
 }
 
-// Members returns the members of an object in the order of the text. Of equal names the last value
-// counts.
+// Members returns the members of an object, in the order of the text.
 func (v Value) Members() (all []Member) {
 	if v.Kind() != '{' {
 		return nil
 	}
-	at := map[string]int{}
 	for name, in := range v.Children() {
-		i, seen := at[string(name)]
-		if seen {
-			all[i].Value = Value{in}
-			continue
-		}
-		at[string(name)] = len(all)
 		all = append(all, Member{string(name), Value{in}})
 	}
 	return all
@@ -130,34 +86,23 @@ func (v Value) NonEmpty() bool {
 	return !v.Nullish() && v.Kind() != '['
 }
 
-// String returns v as JavaScript converts it to a string, in `"" + v` for example. A number stays
-// as it is written.
+// String returns v as JavaScript converts a string, a number, a truth value or a lack of a value to a
+// string. Other values are the text of the record.
 func (v Value) String() string {
 	switch v.Kind() {
 	case 0:
 		return "undefined"
-	case '{':
-		return "[object Object]"
 	case '"':
 		s, _ := v.Text()
 		return s
-	case '[':
-		var texts []string
-		for _, in := range v.Children() {
-			if in.Kind() == 'n' {
-				texts = append(texts, "")
-			} else {
-				texts = append(texts, Value{in}.String())
-			}
-		}
-		return strings.Join(texts, ",")
-	default:
-		return string(v.Raw())
 	}
+	return string(v.Raw())
 }
 
-// Blank reports whether s has only white space and byte order marks, as JavaScript's trim
-// removes them.
-func Blank(s string) bool {
-	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }) == ""
+// Trim is String.prototype.trim. A byte order mark is white space to it.
+func Trim(s string) string {
+	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' })
 }
+
+// Blank reports whether s has only white space, as [Trim] removes it.
+func Blank(s string) bool { return Trim(s) == "" }

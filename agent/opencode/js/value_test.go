@@ -4,9 +4,7 @@ import "testing"
 
 func TestString(t *testing.T) {
 	for in, want := range map[string]string{
-		`"a"`: "a", `null`: "null", `true`: "true", `{"a":1}`: "[object Object]",
-		`[]`: "", `[null]`: "", `["x"]`: "x", `[1,[2,null],{}]`: "1,2,,[object Object]",
-		`0`: "0", `1.50`: "1.50",
+		`"a"`: "a", `null`: "null", `true`: "true", `0`: "0", `1.5`: "1.5",
 	} {
 		if got := Parse([]byte(in)).String(); got != want {
 			t.Errorf("String(%s) = %q, want %q", in, got, want)
@@ -21,19 +19,6 @@ func TestBlank(t *testing.T) {
 	for s, want := range map[string]bool{"": true, " \t\r\n": true, "\ufeff\u00a0\u2003\u3000": true, "x": false, " . ": false, "\u200b": false} {
 		if got := Blank(s); got != want {
 			t.Errorf("Blank(%q) = %v, want %v", s, got, want)
-		}
-	}
-}
-
-func TestWithoutPrototypes(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"a": 1}`:              `{"a": 1}`,
-		`{"a":1,"__proto__":2}`: `{"a":1}`,
-		`{"__proto__":{"b":1},"a":[{"__proto__":null,"c":{}},"__proto__",[]]}`: `{"a":[{"c":{}},"__proto__",[]]}`,
-		`{"__proto__":`: `{"__proto__":`,
-	} {
-		if got := string(WithoutPrototypes([]byte(in))); got != want {
-			t.Errorf("WithoutPrototypes(%s) = %s, want %s", in, got, want)
 		}
 	}
 }

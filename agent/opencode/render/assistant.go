@@ -189,41 +189,17 @@ func (a *assistantDraft) validMetadata(p part) bool {
 	if a.foreign || v.Nullish() {
 		return true
 	}
-	ok := v.Kind() == '{'
-	for _, e := range v.Members() {
-		ok = ok && (e.Kind() == '{' || e.Name == "__proto__" || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.since(v115))
-	}
-	if v.Kind() != '{' && p.kind == record.TypeTool && a.since(v115) {
-		ok = copiesValid(v)
+	copied := p.kind == record.TypeTool && a.since(v115) // into an object with providerExecuted
+	ok := v.Kind() == '{' || copied && (v.Kind() != '"' || !v.Truthy())
+	for name, e := range v.Children() {
+		ok = ok && (e.Kind() == '{' || copied && string(name) == "providerExecuted")
 	}
 	switch {
 	case !ok:
 		a.fail(fieldFailure(p.Ref, "metadata is not an object of objects"))
-	case hasConstructor(v):
+	case bytes.Contains(v.Raw(), []byte(`"constructor":`)): // the agent takes that for no plain object
 		a.fail(fieldFailure(p.Ref, `metadata has a member "constructor"`))
 		ok = false
 	}
 	return ok
-}
-
-// hasConstructor reports whether v or a value in it has a member that hides JavaScript's own constructor.
-// The agent takes such a value for no plain object.
-func hasConstructor(v js.Value) bool {
-	if !bytes.Contains(v.Raw(), []byte("constructor")) {
-		return false
-	}
-	for name, in := range v.Children() {
-		if v.Kind() == '{' && string(name) == "constructor" || hasConstructor(js.Value{Value: in}) {
-			return true
-		}
-	}
-	return false
-}
-
-// copiesValid reports whether an object with the elements of v, which is no object, is an
-// object of objects: the characters of a text are none, and other values have no elements.
-func copiesValid(v js.Value) bool {
-	list, _ := v.List()
-	text, _ := v.Text()
-	return text == "" && !slices.ContainsFunc(list, func(e js.Value) bool { return e.Kind() != '{' })
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/session"
 )
@@ -109,17 +108,8 @@ func newestOf(all []*message, p Profile) newest {
 
 // newer reports whether the agent considers a newer than b, where a comes later in order.
 func (p Profile) newer(a, b *message) bool {
-	switch {
-	case !p.since(v11815):
-	case !math.IsNaN(a.created) && !math.IsNaN(b.created):
-		if a.created != b.created {
-			return a.created > b.created
-		}
-	default:
-		x, y := a.body.value().Get("time").Get("created"), b.body.value().Get("time").Get("created")
-		if !js.StrictEqual(x, y) {
-			return js.Greater(x, y)
-		}
+	if p.since(v11815) && a.created != b.created && !(math.IsNaN(a.created) && math.IsNaN(b.created)) {
+		return a.created > b.created
 	}
 	if p.since(v115) {
 		return a.idGreater(b)

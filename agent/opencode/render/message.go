@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"mend/agent/opencode/js"
@@ -46,7 +44,6 @@ type message struct {
 type part struct {
 	*record.Part
 	kind   string
-	named  bool // its id is a string
 	signed bool // thinking with a signature of Anthropic
 	body
 }
@@ -154,10 +151,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 	m.body = bodyOf(v, isLarge)
 	m.role, m.finish = known(v.Get("role")), known(v.Get("finish"))
 	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
-	m.timeless, m.created = v.Get("time").Nullish(), math.NaN()
-	if created := v.Get("time").Get("created"); created.Kind() == '0' {
-		m.created, _ = strconv.ParseFloat(string(created.Raw()), 64) // out of range: infinite
-	}
+	m.timeless, m.created = v.Get("time").Nullish(), v.Get("time").Get("created").Number()
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
 		v, fault := readRecord(rec)
@@ -168,12 +162,9 @@ func readMessage(src *record.Message, isLarge bool) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref, nil})
 			continue
 		}
-		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v, isLarge)}
+		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), body: bodyOf(v, isLarge)}
 		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)
-	}
-	if !src.IsRow() {
-		sortParts(m.parts)
 	}
 	m.setTasks()
 	if nullFile(&src.Record, v) {
@@ -201,11 +192,7 @@ func known(v js.Value) string {
 // JSON that is no object, and ignores it for its lack of a role or a type.
 func readRecord(r *session.Record) (v js.Value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
-		data := r.Data
-		if !r.IsRow() {
-			data = js.WithoutPrototypes(data)
-		}
-		v = js.Parse(data)
+		v = js.Parse(r.Data)
 		if !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
 			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
 		}
@@ -236,12 +223,7 @@ func (p Profile) compare(a, b *message) int {
 		}
 		return a.idKey.Compare(b.idKey)
 	}
-	return cmp.Compare(a.storedID(), b.storedID())
-}
-
-// storedID returns the id under which the message is stored.
-func (m *message) storedID() string {
-	return cmp.Or(m.ref.Message, m.id)
+	return cmp.Compare(cmp.Or(a.ref.Message, a.id), cmp.Or(b.ref.Message, b.id))
 }
 
 // fieldFailure returns the failure for a record with an invalid field.

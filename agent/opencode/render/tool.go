@@ -121,9 +121,6 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 			return request.Block{}, false
 		}
 		return a.fileResult(p, output.Get("text"), files)
-	case output.IsInfinite():
-		a.fail(fieldFailure(p.Ref, "state.output is not a finite number"))
-		return request.Block{}, false
 	}
 	return a.valueResult(output), true
 }
