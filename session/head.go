@@ -44,6 +44,7 @@ const (
 	StrayPlace                    // in the place of a folder without which the agent answers no prompt
 	StrayLink                     // a link in the place of a folder: the agent follows it, mend does not
 	StrayRow                      // a row by which the agent cannot list any session
+	StrayUnread                   // a row of a session that is of no known form: the session is not examined
 	StraySession                  // a session that the agent lists, under an id that is not valid here
 )
 

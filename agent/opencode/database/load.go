@@ -386,15 +386,14 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 		if h.budget < 0 {
 			return sqlstore.ErrStop
 		}
-		if err := checkBinaryJSON("message", &seen); err != nil {
-			return err
+		if why := whyUnread(&seen); why != "" {
+			addUnread(s, "message", &seen, why)
+			return nil
 		}
 		r := sqlstore.CopyRecord(seen)
-		id, _ := r.Col("id")
-		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: refID(id, len(s.Messages))}
+		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: idOf(&r)}
 		m := record.NewMessage(r)
-		m.ID = js.ColumnString(id)
-		checkNamed(&m.Record, id)
+		checkNamed(&m.Record)
 		s.Messages = append(s.Messages, m)
 		return nil
 	})
@@ -405,9 +404,7 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
-		if id, _ := s.Messages[i].Col("id"); id.Class == session.ClassText {
-			at[string(id.Bytes)] = i // the agent finds the parts of no other message
-		}
+		at[s.Messages[i].Ref.Message] = i
 	}
 	t := c.Table(session.KindPart)
 	var b sqlstore.RowBuffer
@@ -416,23 +413,23 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 		if h.budget < 0 {
 			return sqlstore.ErrStop
 		}
-		if err := checkBinaryJSON("part", &seen); err != nil {
-			return err
-		}
-		r := sqlstore.CopyRecord(seen)
-		if belongsTo(&r, s.ID) {
+		if belongsTo(&seen, s.ID) {
 			own++
 		}
-		message, _ := r.Col("message_id")
+		if why := whyUnread(&seen); why != "" {
+			addUnread(s, "part", &seen, why)
+			return nil
+		}
+		message, _ := seen.Col("message_id")
 		i, ok := at[string(message.Bytes)]
 		if !ok || message.Class != session.ClassText {
 			return nil
 		}
+		r := sqlstore.CopyRecord(seen)
 		m := &s.Messages[i]
-		id, _ := r.Col("id")
-		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: refID(id, len(m.Parts))}
+		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idOf(&r)}
 		p := record.NewPart(r)
-		checkNamed(&p.Record, id)
+		checkNamed(&p.Record)
 		m.Parts = append(m.Parts, p)
 		return nil
 	})
@@ -443,34 +440,33 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 	return own, err
 }
 
-// checkBinaryJSON returns an error if the row's data is an object in SQLite's binary form
-// of JSON. It is not damage, and no known version of the agent writes or reads it.
-func checkBinaryJSON(table string, r *session.Record) error {
-	if r.Class != session.ClassBlob || !isBinaryObject(r.Data) {
-		return nil
-	}
+// whyUnread returns why a row of a message or of a part is of no form that OpenCode writes;
+// "" if it may be. mend examines no session with such a row.
+func whyUnread(r *session.Record) string {
 	id, _ := r.Col("id")
-	return fmt.Errorf("%w: the data of %s is SQLite's binary JSON (JSONB), which OpenCode cannot read: convert it with json()", sqlstore.ErrUnusable, rowPath(table, id))
+	if err := checkText(id); err != nil {
+		return err.Error()
+	}
+	if _, isPart := r.Col("message_id"); !isPart {
+		if at, _ := r.Col("time_created"); at.Class != session.ClassInteger {
+			return fmt.Sprintf("its time is %v, not an integer", at.Class)
+		}
+	}
+	if r.Class == session.ClassBlob {
+		return "its data is a blob, such as SQLite's binary JSON, which OpenCode cannot read"
+	}
+	return ""
 }
 
-// isBinaryObject reports whether the header of a blob is that of a JSONB object of its size.
-func isBinaryObject(b []byte) bool {
-	if len(b) == 0 || b[0]&0x0f != 12 {
-		return false
-	}
-	size, rest := uint64(b[0]>>4), b[1:]
-	if size > 11 { // it is in the bytes that follow
-		n := 1 << (size - 12)
-		if len(rest) < n {
-			return false
-		}
-		size = 0
-		for _, c := range rest[:n] {
-			size = size<<8 | uint64(c)
-		}
-		rest = rest[n:]
-	}
-	return size == uint64(len(rest))
+func addUnread(s *record.Session, table string, r *session.Record, why string) {
+	id, _ := r.Col("id")
+	s.Stray = append(s.Stray, session.Stray{Kind: session.StrayUnread, Path: rowPath(table, id), Why: why})
+}
+
+// idOf returns the id of a row.
+func idOf(r *session.Record) string {
+	id, _ := r.Col("id")
+	return string(id.Bytes)
 }
 
 // belongsTo reports whether the part has that session id.
@@ -494,14 +490,6 @@ func (c *conn) loadOrphans(s *record.Session) error {
 	})
 }
 
-// checkName returns an error if no ref can name the row with that id.
-func checkName(ref session.Ref, id session.Col) error {
-	if err := checkText(id); err != nil {
-		return err
-	}
-	return ref.Validate()
-}
-
 func checkText(id session.Col) error {
 	if id.Class != session.ClassText {
 		return fmt.Errorf("its id is %v, not text", id.Class)
@@ -514,26 +502,10 @@ func checkText(id session.Col) error {
 
 // checkNamed sets the defect of a record whose id is not valid. The agent reads it like
 // any other, but no plan can change it.
-func checkNamed(r *session.Record, id session.Col) {
-	if err := checkName(r.Ref, id); err != nil && r.Defect == nil {
+func checkNamed(r *session.Record) {
+	if err := r.Ref.Validate(); err != nil && r.Defect == nil {
 		r.Defect = &session.Defect{Kind: session.WrongName, Why: err.Error()}
 	}
-}
-
-// refID returns the id that a ref has for the n-th row: an SQL literal that is not a valid
-// id if the column is not a text, or empty.
-func refID(id session.Col, n int) string {
-	switch {
-	case id.Class == session.ClassText && len(id.Bytes) == 0:
-		return "''"
-	case id.Class == session.ClassText:
-		return string(id.Bytes)
-	case id.Class == session.ClassBlob:
-		return fmt.Sprintf("x'%x'", id.Bytes)
-	case id.Class == session.ClassNull:
-		return fmt.Sprintf("NULL (row %d)", n+1)
-	}
-	return fmt.Sprintf("%s (%s)", js.ColumnString(id), id.Class)
 }
 
 // rowPath returns a name for a row that has no ref.

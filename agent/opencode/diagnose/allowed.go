@@ -221,7 +221,7 @@ func whyHiddenIn(m *record.Message) string {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("mend changes nothing in this message, because the row of a part has no usable id. Give it one with SQL while OpenCode is not running (%s), then scan again.", shown(sqlToGiveID(p)))
+			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id of the part %s. Give the row another id with SQL while OpenCode is not running, then scan again.", p.Ref)
 		}
 	}
 	return ""

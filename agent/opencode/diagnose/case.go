@@ -76,7 +76,7 @@ func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, erro
 		return nil, &repair.RefusalError{Why: why, Helps: true}
 	}
 	r := ruleOf(f.Code)
-	if c.lacksFolder() { // a new session needs the folder, too
+	if c.isUnknown() { // a new session needs the folder, too
 		return nil, &repair.RefusalError{Why: r.noFix, Helps: true}
 	}
 	if d != nil {

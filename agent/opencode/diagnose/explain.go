@@ -487,6 +487,10 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "An unexpected file or row is in the place of a record.",
 		Fix:     "Nothing is changed. Move it out of the store if nothing needs it.",
 	},
+	"row": {
+		Meaning: "A row of the session is of no form that OpenCode writes: its id is not text, its time is not an integer, or its data is a blob. The session is not examined.",
+		Fix:     "Nothing is changed. Put the row right with SQL, then scan again.",
+	},
 	"listed": {
 		Meaning: "The table of sessions has a row without a valid id, so OpenCode cannot list any session.",
 		Fix:     "mend cannot change such a row. scan prints the SQL that finds it.",

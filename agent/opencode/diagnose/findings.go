@@ -50,14 +50,14 @@ func (c *simulation) findAll() *repair.Findings {
 		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
 		Once:  func(code string) bool { return code == render.FailureScreen },
 	}
-	if c.lacksFolder() { // what else is stored is not known
+	if c.isUnknown() {
 		c.runRule(v, ruleOf("place"))
 		c.runRule(v, ruleOf("hidden"))
+		c.runRule(v, ruleOf("row"))
 		return v
 	}
-	c.runRules(v, true)
 	dead[own] = c.simulate(v, own)
-	c.runRules(v, false)
+	c.runRules(v)
 	c.loopIDs() // while there is the request that it needs
 	if c.isDraft || c.judgesAll() || len(v.All()) > 0 || len(c.screenFailures()) > 0 {
 		for i := own + 1; i < len(c.settings); i++ {
@@ -77,11 +77,10 @@ func (c *simulation) findAll() *repair.Findings {
 	return v
 }
 
-// runRules adds what the rules on records find: those that are fixed before the faults
-// of the request, or the others.
-func (c *simulation) runRules(v *repair.Findings, first bool) {
+// runRules adds what the rules on records find.
+func (c *simulation) runRules(v *repair.Findings) {
 	for i := range Rules {
-		if r := &Rules[i]; r.find != nil && r.first == first && (!r.Asked || c.isRequested(r.Class)) {
+		if r := &Rules[i]; r.find != nil && (!r.Asked || c.isRequested(r.Class)) {
 			c.runRule(v, r)
 		}
 	}

@@ -118,20 +118,6 @@ func whyDefect(_ *simulation, f fault) string {
 	return fmt.Sprintf("The session's own record is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
 
-// sqlToGiveID returns the SQL with which a user can give the row of a part a usable id.
-func sqlToGiveID(p *record.Part) string {
-	is := "= " + p.Ref.Part // of a blob that is an SQL literal
-	switch id, _ := p.Col("id"); {
-	case id.Class == session.ClassNull:
-		is = "IS NULL"
-	case len(id.Bytes) > session.MaxID:
-		is = fmt.Sprintf("IS NOT NULL AND octet_length(id) = %d", len(id.Bytes))
-	case id.Class == session.ClassText:
-		is = "= '" + strings.ReplaceAll(string(id.Bytes), "'", "''") + "'"
-	}
-	return fmt.Sprintf("UPDATE part SET id = 'prt_…' WHERE id %s AND message_id = '%s'", is, p.Ref.Message)
-}
-
 // findIndexFault finds why the agent cannot read the records that mend read without an index.
 func findIndexFault(c *simulation) []fault {
 	if c.s.IndexFault == "" {

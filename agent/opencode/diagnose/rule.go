@@ -21,7 +21,6 @@ type Rule struct {
 
 	find     func(*simulation) []fault // finds faults in records; nil for those of the request
 	severity repair.Severity           // of the faults of find; zero for that of the fault itself, or else a [Note]
-	first    bool                      // fixed before the faults of the request, which may be its effects
 	class    func(*simulation, fault) repair.Class
 	why      func(*simulation, fault) string // nil if the engine says it, see [repair.RemedyOf]
 	// fixes are those that are the agent's own, the one that loses least first. Those of the engine
@@ -42,7 +41,6 @@ var Rules = []Rule{
 	{Code: "R9", Class: repair.ThinkingSignature, fixes: bedrockFixes},
 	{Code: "R10", Class: repair.ThinkingBlockOrder, fixes: completeMessage},
 	{Code: "R11", Class: repair.EmptyContentMessage},
-	{Code: "time", Class: repair.IncompleteRecord, find: findTimes, first: true, why: whyTime, fixes: fixTimes},
 	{Code: "R12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
 	{Code: "R13", Class: repair.InvalidToolCall},
 	{Code: "R14", Class: repair.InvalidToolCall},
@@ -121,6 +119,7 @@ var Rules = []Rule{
 	{Code: folderRule, Class: MissingFolder, find: findFolder, why: whyFolder, fixes: fixFolder},
 	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *simulation, f fault) string { return f.Text }, fixes: withSessionOnly(unlistedFixes), noFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it."},
 	strayRule("beside", "OpenCode 1.1 reads each file in this folder as a record, and fails or reads one too many: %s.", ""),
+	strayRule("row", "The session is not examined, because mend cannot use one of its rows (%s).", "OpenCode writes no such row. While OpenCode is not running, look at the row with SQL: give it the id, the time and the data that it should have, or delete it. Then scan again."),
 	strayRule("stray", "Unexpected file at %s (not a session record).", "Not changed. Look at it, and move it out of the store if nothing needs it."),
 	strayRule("listed", "The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses."),
 	strayRule("unnamed", "A session is not examined, because mend cannot use its id (%s).", "An id has ASCII letters, digits, _, - and . alone, and begins with a letter or a digit. If OpenCode cannot continue the session, give its rows in session, message and part another session id with SQL, while OpenCode is not running; then scan again."),

@@ -35,6 +35,8 @@ func (c *simulation) strayCode(s session.Stray) (code string, bad repair.Severit
 		return "hidden", repair.Broken
 	case session.StrayPlace:
 		return "place", inTree
+	case session.StrayUnread:
+		return "row", repair.Broken
 	case session.StrayLink:
 		return "linked", repair.Latent
 	case session.StraySession:
@@ -69,10 +71,11 @@ func (c *simulation) hasLink() bool {
 	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool { return s.Kind == session.StrayLink })
 }
 
-// lacksFolder reports whether a folder cannot be used without which the agent answers no prompt.
-func (c *simulation) lacksFolder() bool {
+// isUnknown reports whether so much of the session is not known that nothing else of it is
+// judged or changed: a folder without which the agent answers no prompt, or a row.
+func (c *simulation) isUnknown() bool {
 	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool {
-		return s.Kind == session.StrayPlace || s.Kind == session.StrayHidden && s.Message == ""
+		return s.Kind == session.StrayPlace || s.Kind == session.StrayUnread || s.Kind == session.StrayHidden && s.Message == ""
 	})
 }
 

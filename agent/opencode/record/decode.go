@@ -12,11 +12,8 @@ import (
 func NewMessage(r session.Record) Message {
 	m := Message{Record: r, ID: r.Ref.Message}
 	column, _ := r.Col("time_created") // what the agent sorts rows by
-	at, isTime := column.Float()
-	m.Created, _ = column.Int()
-	if column.Class == session.ClassReal {
-		m.Created = int64(min(max(at, -1<<53), 1<<53))
-	}
+	at, isTime := column.Int()
+	m.Created = at
 	obj, ok := decode(&m.Record)
 	if !ok {
 		return m

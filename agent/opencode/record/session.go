@@ -97,15 +97,20 @@ type Part struct {
 // Sort sorts messages and parts in the order in which the agent reads them.
 func (s *Session) Sort() {
 	slices.SortStableFunc(s.Messages, func(a, b Message) int {
-		return cmp.Or(a.SortKey().Compare(b.SortKey()), a.IDKey().Compare(b.IDKey()))
+		return a.Compare(&b)
 	})
 	for i := range s.Messages {
 		s.Messages[i].sortParts()
 	}
 }
 
+// Compare orders messages as the agent does: by time, then by id.
+func (m *Message) Compare(o *Message) int {
+	return cmp.Or(cmp.Compare(m.Created, o.Created), cmp.Compare(m.ID, o.ID))
+}
+
 func (m *Message) sortParts() {
-	slices.SortStableFunc(m.Parts, func(a, b Part) int { return idKey(&a.Record, a.ID).Compare(idKey(&b.Record, b.ID)) })
+	slices.SortStableFunc(m.Parts, func(a, b Part) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // Clone returns a copy whose messages and parts can be edited. The bytes of the records

@@ -64,7 +64,7 @@ func newPrompt(s *record.Session, now time.Time) *message {
 	ms := promptTime(s, now)
 	id := record.ClockID(session.KindMessage, ms)
 	return &message{
-		isPrompt: true, timeKey: record.TimeKey(ms), idKey: record.ColumnKey(session.TextCol("id", id)), recordState: recordState{id: id},
+		isPrompt: true, storedAt: ms, recordState: recordState{id: id},
 		body: body{text: fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)}, created: float64(ms),
 	}
 }

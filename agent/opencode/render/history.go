@@ -112,7 +112,7 @@ func (p Profile) newer(a, b *message) bool {
 		return a.created > b.created
 	}
 	if p.since(v115) {
-		return a.idGreater(b)
+		return a.id > b.id
 	}
 	return p.compare(a, b) >= 0
 }
@@ -127,7 +127,7 @@ func (l newest) answered(p Profile) bool {
 		return false
 	}
 	if !p.since(v11815) {
-		return l.assistant.idGreater(l.user)
+		return l.assistant.id > l.user.id
 	}
 	parent, _ := l.assistant.body.value().Get("parentID").Text()
 	return parent == l.user.id

@@ -15,13 +15,13 @@ import (
 // A message is a stored message as the agent has it in memory.
 type message struct {
 	recordState
-	isPrompt       bool           // the prompt that the user types next: it has no record
-	timeKey, idKey record.SortKey // messages are sorted by time, then by id
-	body           body
-	stored         []record.Part // all parts
-	parts          []part        // those that can be read
-	readFailures   []Failure     // the agent fails when it reads the message
-	useFailures    []Failure     // the agent fails when it uses the message
+	isPrompt     bool  // the prompt that the user types next: it has no record
+	storedAt     int64 // messages are sorted by this time, then by id
+	body         body
+	stored       []record.Part // all parts
+	parts        []part        // those that can be read
+	readFailures []Failure     // the agent fails when it reads the message
+	useFailures  []Failure     // the agent fails when it uses the message
 
 	// Of the body: the role, the reason to finish if it is a string, and which members
 	// JavaScript takes for true.
@@ -124,7 +124,7 @@ func (m *message) setTasks() {
 // unchanged.
 func (r *Renderer) message(src *record.Message, isLarge bool) *message {
 	state := stateOf(src)
-	if m := r.messages[src.Ref.Message]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
+	if m := r.messages[src.Ref.Message]; m != nil && m.recordState == state && m.storedAt == src.Created && m.hasParts(src.Parts) {
 		return m
 	}
 	delete(r.messages, src.Ref.Message) // release it before another is read
@@ -143,7 +143,7 @@ func (m *message) hasParts(parts []record.Part) bool {
 }
 
 func readMessage(src *record.Message, isLarge bool) *message {
-	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
+	m := &message{storedAt: src.Created, stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
@@ -210,18 +210,10 @@ func readRecord(r *session.Record) (v js.Value, fault string) {
 // crashes. To a row it adds the ids, which makes an object of it.
 func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && !r.IsRow() }
 
-// idGreater reports whether m.id > o.id in JavaScript. It is false if one of them is null.
-func (m *message) idGreater(o *message) bool {
-	return !m.idKey.IsNull() && !o.idKey.IsNull() && m.id > o.id
-}
-
 // compare orders messages, oldest first.
 func (p Profile) compare(a, b *message) int {
 	if p.since(v12) {
-		if c := a.timeKey.Compare(b.timeKey); c != 0 {
-			return c
-		}
-		return a.idKey.Compare(b.idKey)
+		return cmp.Or(cmp.Compare(a.storedAt, b.storedAt), cmp.Compare(a.id, b.id))
 	}
 	return cmp.Compare(cmp.Or(a.ref.Message, a.id), cmp.Or(b.ref.Message, b.id))
 }
