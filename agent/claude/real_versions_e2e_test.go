@@ -26,7 +26,7 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 		t.Errorf("%s: Repair of what is healthy = %q, %v, %v", version, id, r.Remaining, err)
 	}
 	healthy := h.Prompt(session, prompt, true)
-	broken := withoutParent(t, written, text, version)
+	broken := withoutParent(t, written, text)
 	h.Put(session, broken)
 	before := h.Prompt(session, prompt, true)
 	h.Put(session, broken)
@@ -48,21 +48,16 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	h.Put(session, written)
 }
 
-// withoutParent takes its parent from the prompt with a text. 2.1 would replace a parent that is not
-// there if the record before is not older than 5 s; with older versions a prompt that names none
-// may be where the user went back to the beginning.
-func withoutParent(t *testing.T, data []byte, text, version string) []byte {
+// withoutParent takes its parent from the prompt with a text. The program would replace one that is
+// not there if the record before is not older than 5 s.
+func withoutParent(t *testing.T, data []byte, text string) []byte {
 	t.Helper()
-	parent := "null"
-	if version != fixture.Versions[0] {
-		parent = `"00000000-0000-4000-8000-000000000000"`
-	}
 	lines := bytes.Split(data, []byte("\n"))
 	for i, l := range lines {
 		if kind, _ := jsonedit.Get(l, "type"); string(kind) != `"user"` || !bytes.Contains(l, []byte(text)) {
 			continue
 		}
-		to, err := jsonedit.Set(l, []byte(parent), "parentUuid")
+		to, err := jsonedit.Set(l, []byte("null"), "parentUuid")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,53 +66,6 @@ func withoutParent(t *testing.T, data []byte, text, version string) []byte {
 	}
 	t.Fatalf("no prompt has the text %q:\n%s", text, data)
 	return nil
-}
-
-// TestRealUpgrade goes on with one session in each version, the oldest first, and back. Where a
-// version does not, it does after a repair.
-func TestRealUpgrade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out with -short")
-	}
-	up := slices.Clone(fixture.Versions)
-	slices.Reverse(up)
-	homes := map[string]*fixture.Home{}
-	h := fixture.NewHome(t, nil)
-	for _, v := range up {
-		cmd, err := fixture.Install(v)
-		if err != nil {
-			t.Skip(err)
-		}
-		homes[v] = h.With(cmd)
-	}
-	for i, v := range append(up, fixture.Versions[1:]...) {
-		text := fmt.Sprintf(`prompt%d CALL [["Bash",{"command":"echo %d"}]]END`, i, i)
-		if i > 0 {
-			c, written := clientOf(t, h, v), h.Read(fixture.Session)
-			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
-			if err != nil || len(r.Remaining) > 0 {
-				t.Fatalf("before %s: Repair = %v, %v", v, r.Remaining, err)
-			}
-			if id != "" { // it is refused as it is
-				repaired := h.Read(fixture.Session)
-				h.Put(fixture.Session, written)
-				if reply := homes[v].Prompt(fixture.Session, text, true); reply.Answered {
-					t.Errorf("%s goes on with the session, and mend finds %v", v, r.Fixed)
-				}
-				t.Logf("before prompt %d %s needs a repair: %v", i, v, r.Fixed)
-				h.Put(fixture.Session, repaired)
-			}
-		}
-		if r := homes[v].Prompt(fixture.Session, text, i > 0); !r.Answered {
-			t.Fatalf("%s does not go on with the session: %s", v, r.Output)
-		}
-		if id, r, err := clientOf(t, h, v).Repair(t.Context(), fixture.Session, repair.Request{}); err != nil || id != "" || len(r.Remaining) > 0 {
-			t.Errorf("behind %s: Repair = %q, %v, %v, want nothing to do", v, id, r.Remaining, err)
-		}
-	}
-	for _, v := range up {
-		cycle(t, homes[v], v, fixture.Session, "prompt2")
-	}
 }
 
 // TestRealFork forks a session.

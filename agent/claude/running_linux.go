@@ -37,31 +37,26 @@ func Ancestors() (all []int) {
 	return all
 }
 
-// listUnregistered lists the processes of this user that use the store, except those that say which
-// session they use. It returns false if the system does not list processes.
-func (s *store) listUnregistered(known map[int]bool) (all []unregisteredProcess, listed bool) {
+// listUnregistered lists the processes of this user that use the store, except the known ones.
+func (s *store) listUnregistered(known []int) (all []unregisteredProcess) {
 	others, err := processes.Others(context.Background())
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	root, err := os.Stat(s.ID().Root)
 	if err != nil {
-		return nil, processes.Complete()
+		return nil
 	}
 	for _, p := range others {
 		args, err := p.Arguments()
-		if err != nil || known[int(p)] || !isProgram(p, args) || !usesRoot(p, root) {
+		if err != nil || slices.Contains(known, int(p)) || !isProgram(p, args) || !usesRoot(p, root) {
 			continue
 		}
-		dir, derr := p.Dir()
-		started, serr := p.Started()
-		open, ferr := p.OpenFiles()
-		if derr != nil || serr != nil || ferr != nil {
-			continue // it has ended
+		if dir, err := p.Dir(); err == nil { // else it has ended
+			all = append(all, unregisteredProcess{int(p), folderOf(dir), args})
 		}
-		all = append(all, unregisteredProcess{int(p), folderOf(dir), started, args, open})
 	}
-	return all, processes.Complete()
+	return all
 }
 
 // isProgram reports whether a process is Claude Code: a native executable, or a script, which

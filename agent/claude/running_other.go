@@ -29,7 +29,5 @@ func Ancestors() []int {
 	return all
 }
 
-// listUnregistered reports that this system does not list processes with what they use.
-func (*store) listUnregistered(map[int]bool) (all []unregisteredProcess, listed bool) {
-	return nil, false
-}
+// listUnregistered returns nil: this system does not list processes with what they use.
+func (*store) listUnregistered([]int) []unregisteredProcess { return nil }

@@ -35,7 +35,7 @@ type store struct {
 	step      func(call string) error
 	snapshots snapshotCache
 	unread    atomic.Pointer[error] // of the first folder of a project that could not be read at the last walk; nil if there was none
-	most      int64 // the size in bytes of the largest transcript that is loaded
+	most      int64                 // the size in bytes of the largest transcript that is loaded
 }
 
 var _ agent.Store = (*store)(nil)

@@ -25,14 +25,11 @@ func resumeAgent(t *testing.T, h *fixture.Home, agent string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), fixture.Timeout)
 	defer cancel()
 	call := `["SendMessage",{"to":"` + agent + `","message":"more","summary":"more"}]`
-	if *version != fixture.Versions[0] {
-		call = `["Task",{"resume":"` + agent + `","prompt":"more","description":"more","subagent_type":"general-purpose"}]`
-	}
 	p := h.Start(ctx, api.URL, fixture.Session, "go CALL ["+call+"]END", true)
 	_ = p.Wait()
 	h.WaitEnded()
 	for _, c := range api.Calls() {
-		if blocks := fixture.Stored(c.Raw, prompt); len(blocks) > 0 && !strings.Contains(string(c.Raw), "P1first") && !strings.Contains(blocks[0], `"Warmup"`) { // 2.0 starts some by itself
+		if blocks := fixture.Stored(c.Raw, prompt); len(blocks) > 0 && !strings.Contains(string(c.Raw), "P1first") {
 			return blocks[:len(blocks)-1] // the last one is the new message
 		}
 	}
@@ -48,13 +45,6 @@ func TestRealSubagent(t *testing.T) {
 	}
 	h := fixture.NewHome(t, cmd)
 	file, id := filepath.Join(strings.TrimSuffix(h.File(fixture.Session), ".jsonl"), "subagents", "agent-"+fixture.Subagent), fixture.Session+".agent-"+fixture.Subagent
-	switch {
-	case strings.HasPrefix(*version, "1."):
-		t.Skip("1.0.128 has no transcripts of subagents")
-	case *version != fixture.Versions[0]:
-		id = "agent-" + fixture.Subagent
-		file = h.File(id)[:len(h.File(id))-len(".jsonl")]
-	}
 	put := func(data []byte) {
 		h.Put(fixture.Session, fixture.Baseline)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -28,8 +28,9 @@ func (c *Case) findNothing() bool {
 	}
 	why := "The transcript has no prompt and no answer that can be loaded"
 	switch data := c.base.Data; {
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.HasPrefix(data, []byte("{\x00\"\x00")):
-		why = "The transcript is stored as UTF-16, as some editors do, and must be saved as UTF-8"
+	case isUTF16(data):
+		why = "The transcript is stored as UTF-16, as some editors do"
+		refusal.Why = "mend does not write it again. Save it as UTF-8 with an editor, then scan again."
 	case len(data) == 0:
 		why = "The transcript is empty"
 	case len(bytes.Trim(data, "\x00")) == 0:
@@ -40,6 +41,13 @@ func (c *Case) findNothing() bool {
 		refusal: refusal,
 	})
 	return true
+}
+
+// isUTF16 reports whether a transcript begins as one in UTF-16.
+func isUTF16(data []byte) bool {
+	return slices.ContainsFunc([]string{"\xff\xfe", "\xfe\xff", "{\x00\"\x00", "\x00{\x00\""}, func(begin string) bool {
+		return bytes.HasPrefix(data, []byte(begin))
+	})
 }
 
 // findTorn notes lines that are no record and have none in them: what they held is lost.

@@ -10,8 +10,8 @@ import (
 // judged as this one loads it.
 const Version = "2.1.332"
 
-// oldest is the oldest version that was observed and loads transcripts in the same way.
-const oldest = "2.1.330"
+// oldest begins the series of versions that load transcripts in the same way.
+const oldest = "2.1.0"
 
 // mostOlder is how much older, in milliseconds, the record may be that is taken in place of a
 // missing parent.
@@ -191,13 +191,10 @@ func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 	}
 }
 
-// Verified reports whether that version was observed, or is between two that were.
+// Verified reports whether that version loads transcripts as the newest one that was observed.
 func Verified(version string) bool {
 	return semver.Compare("v"+version, "v"+oldest) >= 0 && !Newer(version)
 }
 
 // Newer reports whether that version is newer than all that were observed.
 func Newer(version string) bool { return semver.Compare("v"+version, "v"+Version) > 0 }
-
-// Registers reports whether a running process of that version names its session in a file.
-func Registers(version string) bool { return semver.Compare("v"+version, "v2.1.0") >= 0 }
