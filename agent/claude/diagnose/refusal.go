@@ -170,6 +170,7 @@ func (c *Case) checkStored(b sentBlock) {
 		}
 		c.report(f, d)
 	}
+	c.checkInnerText(b, report)
 	c.checkName(b, report)
 	c.checkMedia(b, report)
 	c.checkShape(b, report)
@@ -271,7 +272,19 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 	}
 }
 
-// checkInner is R5, R18 and R23 inside results.
+// checkInnerText is R5 inside results.
+func (c *Case) checkInnerText(b sentBlock, report reporter) {
+	for i, in := range b.Content {
+		if in.Type == request.Text && request.IsBlank(in.Text) {
+			report(placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
+				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
+					return editInner(raw, i, func([]byte) []byte { return textBlock("(no content)") })
+				}))
+		}
+	}
+}
+
+// checkInner is R18 and R23 inside results.
 func (c *Case) checkInner(b sentBlock, report reporter) {
 	if b.Type != request.ToolResult || b.stored == nil {
 		return
@@ -285,15 +298,6 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 			report(placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
 				editBlock(b, "The file becomes a line of text.", "", func(raw []byte) ([]byte, error) {
 					return editInner(raw, index, func([]byte) []byte { return textBlock(lost) })
-				}))
-			return true
-		}
-		blank := i < len(b.Content) && b.Content[i].Type == request.Text && request.IsBlank(b.Content[i].Text)
-		if blank {
-			index := i
-			report(placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
-				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
-					return editInner(raw, index, func([]byte) []byte { return textBlock("(no content)") })
 				}))
 			return true
 		}
