@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -106,7 +107,7 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 	case why != "":
 		err = fmt.Errorf("reading transcript %s: %s", head.ID, why)
 	default:
-		err = checkLines(head, e.Data, int64(len(e.Data)))
+		err = checkLines(head, e.Data)
 	}
 	return e, err
 }
@@ -127,7 +128,7 @@ func (s *store) newCase(head session.Head, o repair.Options, texts repair.Texts,
 		return nil, e, err
 	}
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: s.whyLocked(head), Texts: texts,
+		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.whyLocked(head) }), Texts: texts,
 	}), e, nil
 }
 
@@ -138,11 +139,11 @@ const (
 	minLine   = 64
 )
 
-// checkLines returns an error if a transcript of that size has so many short lines that it would
-// take far more memory than its size.
-func checkLines(head session.Head, data []byte, size int64) error {
-	if n := int64(bytes.Count(data, []byte("\n"))); n > freeLines+size/minLine {
-		return fmt.Errorf("reading transcript %s: %d lines in %d bytes: nearly all are blank or torn", head.ID, n, size)
+// checkLines returns an error if a transcript has so many short lines that it would take far more
+// memory than its size.
+func checkLines(head session.Head, data []byte) error {
+	if n := bytes.Count(data, []byte("\n")); n > freeLines+len(data)/minLine {
+		return fmt.Errorf("reading transcript %s: %d lines in %d bytes: nearly all are blank or torn", head.ID, n, len(data))
 	}
 	return nil
 }

@@ -17,10 +17,9 @@ type Source struct {
 	Ref     session.Ref // of the transcript as a whole
 	Agent   string      // the subagent whose transcript it is; "" for a session's
 	Data    []byte
-	Size    int64  // of the file, if Data is shortened; 0 if it is not
-	Version string // of the program that wrote last, or that will load it; "" for that in its records
-	Busy    string // why the session is in use; "" if it is not
-	Locked  string // as in [session.Record]
+	Version string        // of the program that wrote last, or that will load it; "" for that in its records
+	Busy    string        // why the session is in use; "" if it is not
+	Locked  func() string // why the transcript cannot be changed, "" if it can; it is asked for a fix; may be nil
 	Texts   repair.Texts
 }
 
@@ -80,7 +79,7 @@ func newBase(s Source) *base {
 }
 
 // size returns the size of the file in bytes.
-func (b *base) size() int64 { return max(b.Size, int64(len(b.Data))) }
+func (b *base) size() int64 { return int64(len(b.Data)) }
 
 // lastVersion returns the version of the program that wrote last.
 func lastVersion(lines []transcript.Line) string {

@@ -45,9 +45,11 @@ func (c *Case) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
 	switch {
 	case d.refusal != nil:
 		return nil, d.refusal
-	case len(d.fixes) > 0 && c.base.Locked != "":
-		return nil, &repair.RefusalError{Why: fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked), Helps: true, Final: true}
-	case len(d.fixes) > 0 && c.base.drafts > maxDrafts:
+	case len(d.fixes) == 0:
+		return nil, nil
+	case c.base.Locked != nil && c.base.Locked() != "":
+		return nil, &repair.RefusalError{Why: fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked()), Helps: true, Final: true}
+	case c.base.drafts > maxDrafts:
 		return nil, &repair.RefusalError{Why: fmt.Sprintf("mend stopped after %d attempts: the transcript has too many faults that depend on each other.", maxDrafts), Final: true}
 	}
 	return d.fixes, nil

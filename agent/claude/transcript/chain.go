@@ -380,7 +380,7 @@ func (c *breakWalk) index() {
 // breakAt returns the break at the record at which the walk ended. ok is false if the
 // conversation begins there.
 func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
-	if r.IsBoundary() || r.Summary {
+	if r.IsBoundary() || r.Summary || c.Place(r) == 0 {
 		return b, false
 	}
 	b = Break{Record: r, Next: c.goesOnWith(r)}

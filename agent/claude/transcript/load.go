@@ -59,8 +59,9 @@ type Conversation struct {
 // Load reads the lines of a file, which has the size, as the program does. agent is the
 // id of the subagent whose transcript it is, "" for a session's.
 func Load(lines []Line, size int64, agent string) *Conversation {
+	n := len(lines)
 	c := &Conversation{
-		Agent: agent, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
+		Agent: agent, Lines: lines, records: make(map[string]*Record, n), place: make(map[string]int, n), parent: make(map[string]string, n),
 		dropped: map[string]bool{}, walked: map[string]bool{}, guessed: map[string]bool{}, sides: map[string]*freeList{},
 	}
 	st := c.readRecords()

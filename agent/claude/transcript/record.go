@@ -183,12 +183,11 @@ func (r *Record) Blocks() []*Block {
 		text, _ := jsonedit.Text(r.content)
 		r.blocks = []*Block{{Block: request.Block{Type: request.Text, Text: text}, Kind: "text", Raw: r.content, Record: r}}
 	case r.HasContent():
-		jsonedit.EachElement(r.content, func(raw []byte) bool {
-			b := newBlock(raw)
+		for _, v := range jsonedit.Parse(r.content).Children() {
+			b := newBlock(v)
 			b.Index, b.Record = len(r.blocks), r
 			r.blocks = append(r.blocks, b)
-			return true
-		})
+		}
 	}
 	return r.blocks
 }
@@ -208,12 +207,11 @@ func (r *Record) toolIDs(kind request.BlockType) iter.Seq[string] {
 	}
 }
 
-func newBlock(raw []byte) *Block {
-	b := &Block{Raw: raw}
-	if len(raw) == 0 || raw[0] != '{' {
+func newBlock(v jsonedit.Value) *Block {
+	b := &Block{Raw: v.Raw()}
+	if v.Kind() != '{' {
 		return b
 	}
-	v := jsonedit.Parse(raw)
 	text := func(name string) string {
 		s, ok := v.Get(name).Text()
 		if !ok {
@@ -242,7 +240,7 @@ func newBlock(raw []byte) *Block {
 	case request.ToolResult:
 		b.ToolID = text("tool_use_id")
 		b.Error = string(v.Get("is_error").Raw()) == "true"
-		b.readResult(v.Get("content").Raw())
+		b.readResult(v.Get("content"))
 	case request.Image, request.Document:
 		source := v.Get("source")
 		b.Mime, _ = source.Get("media_type").Text()
@@ -260,17 +258,16 @@ func newBlock(raw []byte) *Block {
 }
 
 // readResult reads the content of a result.
-func (b *Block) readResult(content []byte) {
-	if len(content) == 0 || content[0] != '[' {
-		b.Output = content
+func (b *Block) readResult(content jsonedit.Value) {
+	if content.Kind() != '[' {
+		b.Output = json.RawMessage(content.Raw())
 		return
 	}
-	jsonedit.EachElement(content, func(raw []byte) bool {
-		in := newBlock(raw)
+	for _, v := range content.Children() {
+		in := newBlock(v)
 		in.Index = len(b.Content)
 		b.Content = append(b.Content, &in.Block)
-		return true
-	})
+	}
 }
 
 // Title returns the first line of the prompt's text.
