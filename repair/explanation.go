@@ -91,7 +91,7 @@ var classExplanations = map[Class]Explanation{
 	},
 	IncompleteRecord: {
 		Meaning: "A field that the agent needs is missing or has the wrong type.",
-		Fix:     "The field is filled in from the neighbouring records.",
+		Fix:     "The field gets its value from the session, or one that means nothing.",
 		Loses:   "Values of a wrong type.",
 	},
 	UnreadableRecord: {

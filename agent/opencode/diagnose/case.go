@@ -65,7 +65,7 @@ func (c *simulation) unreadable(ref session.Ref) bool {
 
 // Fixes implements [repair.Case]. There are no fixes if something that a safe change
 // depends on is unknown.
-func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, error) {
+func (c *simulation) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
 		return nil, &repair.RefusalError{Why: why}
 	}
@@ -78,10 +78,6 @@ func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, erro
 	r := ruleOf(f.Code)
 	if c.isUnknown() { // a new session needs the folder, too
 		return nil, &repair.RefusalError{Why: r.noFix, Helps: true}
-	}
-	if d != nil {
-		c.draftFacts = d.(*draft).known()
-		defer func() { c.draftFacts = nil }()
 	}
 	find := r.fixes
 	subtask := isRule(f.Code) && c.isSubtask(f.Ref)

@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
+	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
@@ -12,8 +14,9 @@ import (
 	"mend/session"
 )
 
-// A recordContext is a record with its message and session, from which missing values
-// are inferred.
+const partPrefix = "prt_"
+
+// A recordContext is a record with its message and session.
 type recordContext struct {
 	s *record.Session
 	m *record.Message // the record, or the message of the part
@@ -22,78 +25,6 @@ type recordContext struct {
 	at int // index of the part in the message
 
 	known *facts
-}
-
-// complete returns the data of a record of type t with every member that t needs.
-func (g recordContext) complete(data []byte, t *schema.Type) ([]byte, schema.Changes, error) {
-	data, c, err := schema.Complete(data, t, g.infer)
-	if err != nil {
-		return nil, c, fmt.Errorf("completing %s: %w", g.ref(), err)
-	}
-	return data, c, nil
-}
-
-// infer returns the value of a missing member, nil if it cannot be inferred.
-func (g recordContext) infer(record []byte, from schema.Source) []byte {
-	if g.p == nil {
-		g = g.withData(record)
-	}
-	switch from {
-	case schema.Role:
-		return g.role()
-	case schema.Created:
-		return g.created()
-	case schema.Agent:
-		return g.agent()
-	case schema.Mode:
-		return g.mode()
-	case schema.Provider:
-		return g.model("providerID")
-	case schema.Model:
-		return g.model("modelID")
-	case schema.Prompt:
-		return g.parent()
-	case schema.Cwd:
-		return g.folder("cwd")
-	case schema.Root:
-		return g.folder("root")
-	case schema.Cost:
-		return g.totalCost()
-	case schema.Reason:
-		return g.reason()
-	case schema.Start:
-		return strconv.AppendInt(nil, g.startTime(), 10)
-	case schema.End:
-		return g.end()
-	case schema.MIME:
-		return g.mime()
-	case schema.CallID:
-		return jsonedit.Quote(repair.CallID(g.p.Ref.Part))
-	case schema.Status:
-		return g.status()
-	case schema.FileID:
-		return jsonedit.Quote(partPrefix + strings.TrimPrefix(g.p.Ref.Part, partPrefix) + "_file")
-	case schema.SessionID:
-		return jsonedit.Quote(g.ref().Session)
-	case schema.MessageID:
-		return jsonedit.Quote(g.ref().Message)
-	default:
-	}
-	path, ok := strings.CutPrefix(string(from), string(schema.Tokens))
-	switch {
-	case !ok:
-		return nil
-	case g.p != nil:
-		return g.answerTokens(path)
-	}
-	return g.lastTokens(path)
-}
-
-func (g recordContext) ref() session.Ref {
-	if g.p != nil {
-		return g.p.Ref
-	}
-	return g.m.Ref
 }
 
 // completeFixes returns the fixes of a record that lacks a field, or has a field in a
@@ -114,6 +45,121 @@ func completeFixes(k *facts, f fault) []fix {
 		return renameFixes(k, f)
 	}
 	return g.completePart()
+}
+
+// completeMessage returns the fix that completes the record of the message.
+func (g recordContext) completeMessage() []fix {
+	if !strings.HasPrefix(g.m.ID, "msg") {
+		return nil // the invalid id is in all its parts, too
+	}
+	data, c, err := g.completedMessage(g.m.Data)
+	if err != nil || c.None() {
+		return nil
+	}
+	text, loses := describeChanges(c)
+	return []fix{g.replaceMessage(with(g.m.Record, data), text, loses)}
+}
+
+// completedMessage returns the data of the message with every member that its role
+// needs.
+func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, error) {
+	data, c, err := schema.Complete(data, &schema.Message, g.known.ofMessage(g.m.Ref))
+	if err == nil && textAt(data, "role") == session.RoleUser {
+		data, err = withoutHalfModel(data, &c)
+	}
+	return data, c, err
+}
+
+// withoutHalfModel removes the model from a prompt if it lacks one of its two names,
+// because the next prompt would use it.
+func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
+	if textAt(data, "model", "providerID") != "" && textAt(data, "model", "modelID") != "" {
+		return data, nil
+	}
+	if !slices.Contains(c.Lost, "model") {
+		c.Filled = slices.DeleteFunc(c.Filled, func(path string) bool { return strings.HasPrefix(path, "model") })
+		c.Lost = append(c.Lost, "model")
+	}
+	return jsonedit.Remove(data, "model")
+}
+
+// replaceMessage returns the fix that replaces the message's record. A new time may
+// move the message among the others.
+func (g recordContext) replaceMessage(r session.Record, text, loses string) fix {
+	return fix{text: text, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
+		i := d.index(r.Ref)
+		if i < 0 {
+			return fmt.Errorf("%s: no such message", r.Ref)
+		}
+		d.replaceMessage(i, record.NewMessage(r))
+		return nil
+	}}
+}
+
+// completePart returns the fixes that complete the part, or replace it if that is
+// impossible.
+func (g recordContext) completePart() []fix {
+	if g.p.Type == record.TypeFile && !sendsFile(g.p.Data) {
+		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
+	}
+	data, c, err := completedPart(g.m, g.p)
+	if err != nil || g.p.Type == record.TypeText && js.Blank(textAt(data, "text")) {
+		return g.giveUpPart()
+	}
+	var fixes []fix
+	text, loses := describeChanges(c)
+	if !c.None() {
+		fixes = append(fixes, fix{text: text, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
+	}
+	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == record.TypeTool {
+		fixes = append(fixes, g.completeCall(data, c))
+	}
+	if c.None() {
+		return fixes
+	}
+	return append(fixes, g.giveUpPart()...)
+}
+
+// completeCall returns the fix that completes a call and removes the mark that the
+// provider ran it.
+func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
+	text, loses := "", "The mark that the provider ran the call itself. Every version now sends the call with its stored result."
+	if !c.None() {
+		var also string
+		if text, also = describeChanges(c); also != "" {
+			loses += " " + also
+		}
+		text += " "
+	}
+	return fix{text: text + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
+		data, err := jsonedit.Remove(data, "metadata", schema.ProviderExecuted)
+		if err != nil {
+			return err
+		}
+		return rewrite(with(g.p.Record, data))(d)
+	}}
+}
+
+// completedPart returns the data of the part with every member that its type needs.
+func completedPart(m *record.Message, p *record.Part) ([]byte, schema.Changes, error) {
+	if textAt(p.Data, "type") == record.TypeReasoning && badlySigned(p.Data) {
+		return nil, schema.Changes{}, errors.New("its signature is none")
+	}
+	x := schema.Context{Ref: p.Ref, CallID: repair.CallID(p.Ref.Part), Time: max(p.Start, m.Created)}
+	return schema.Complete(p.Data, &schema.Part, x)
+}
+
+// badlySigned reports whether thinking has a signature that is not a text. Without it
+// the thinking would be unsigned, and mend cannot make another.
+func badlySigned(data []byte) bool {
+	for _, key := range []string{"anthropic", "bedrock"} {
+		for _, name := range []string{"signature", "redactedData"} {
+			if raw, ok := jsonedit.Get(data, "metadata", key, name); ok && raw[0] != '"' {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // describeChanges returns what a fix does and what it loses, as sentences.
@@ -156,4 +202,11 @@ func rewrite(r session.Record) func(*draft) error {
 func with(r session.Record, data []byte) session.Record {
 	r.Data, r.Class, r.Defect = data, 0, nil
 	return r
+}
+
+// textAt returns the string at a path, "" if there is none.
+func textAt(data []byte, path ...string) string {
+	raw, _ := jsonedit.Get(data, path...)
+	s, _ := jsonedit.Text(raw)
+	return s
 }

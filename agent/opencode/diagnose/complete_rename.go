@@ -47,8 +47,7 @@ func (g recordContext) rename(id string) func(*draft) error {
 			return err
 		}
 		moved := record.NewPart(r)
-		at := recordContext{s: g.s, m: g.m, p: &moved, known: g.known}
-		if data, _, err := at.completedPart(moved.Data); err == nil {
+		if data, _, err := completedPart(g.m, &moved); err == nil {
 			moved = record.NewPart(with(r, data))
 		}
 		if session.ValidateID(id) != nil {

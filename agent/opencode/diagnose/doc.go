@@ -32,7 +32,7 @@
 //	R16             a lost first prompt                     the placeholder in it, or in a new prompt          nothing
 //	R16             answers dated before the first prompt   the time in their record, or in their id           the former time
 //	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
-//	field, screen   missing fields, or of a wrong form      filled in from the neighbours                      a value of a wrong form
+//	field, screen   missing fields, or of a wrong form      from the session, or one that means nothing        a value of a wrong form
 //	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids
 //	subtask         subtasks that were not run              a text with the prompt                             the subtask
 //	unfinished      calls that never got a result           their state becomes an error, the input stays      nothing

@@ -25,9 +25,8 @@ type draft struct {
 
 	lastFormer *record.Message // see [draft.formerMessage]
 
-	cachedFacts *facts          // see [draft.known]
-	moved       bool            // messages may be out of order
-	dropped     map[string]bool // ids of messages that [draft.arrange] removes
+	moved   bool            // messages may be out of order
+	dropped map[string]bool // ids of messages that [draft.arrange] removes
 }
 
 // An ownList describes a list of parts that belongs to the draft.
@@ -37,22 +36,12 @@ type ownList struct {
 	removed map[int]bool  // the parts that [draft.removeMarked] removes
 }
 
-// known returns the facts of the session as edited. [draft.updateFacts] keeps them
-// current while messages are replaced.
-func (d *draft) known() *facts {
-	if d.cachedFacts == nil {
-		d.cachedFacts = &facts{s: d.s}
-	}
-	return d.cachedFacts
-}
-
 // replaceMessage replaces the record of the message at i and keeps its parts.
 // [draft.arrange] puts the messages in order again.
 func (d *draft) replaceMessage(i int, m record.Message) {
 	m.Parts = d.s.Messages[i].Parts
 	d.s.Messages[i] = m
 	d.moved = true
-	d.updateFacts(i, &m)
 }
 
 // removeMessage marks the message at i as removed. [draft.arrange] removes it.
@@ -61,22 +50,12 @@ func (d *draft) removeMessage(i int) {
 		d.dropped = map[string]bool{}
 	}
 	d.dropped[d.s.Messages[i].Ref.Message] = true
-	d.updateFacts(i, nil)
 }
 
 // restoreMessage undoes a replacement or a removal of the message at i.
 func (d *draft) restoreMessage(i int, was record.Message) {
 	d.s.Messages[i] = was
 	delete(d.dropped, was.Ref.Message)
-	d.updateFacts(i, readable(d.s, &d.s.Messages[i]))
-}
-
-// updateFacts updates the facts for the message at i, which is removed if m is nil.
-func (d *draft) updateFacts(i int, m *record.Message) {
-	if d.cachedFacts != nil && d.cachedFacts.line != nil {
-		line := d.cachedFacts.line
-		line.set(line.places[d.s.Messages[i].Ref.Message], m)
-	}
 }
 
 // arrange removes the messages and the parts that are marked as removed, and sorts the
@@ -390,7 +369,7 @@ func (d *draft) Undo(made repair.Edit) {
 // and of the draft: that may be as large as the session.
 func (d *draft) Case() repair.Case {
 	d.arrange()
-	d.cachedFacts, d.c.cachedFacts, d.c.parts = nil, nil, partIndex{}
+	d.c.cachedFacts, d.c.parts = nil, partIndex{}
 	n := d.c.withSession(d.s)
 	n.isDraft = true
 	return n

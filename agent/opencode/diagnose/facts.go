@@ -1,31 +1,39 @@
 package diagnose
 
 import (
-	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strings"
 
+	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
 
-// facts has what all records of a session show, damaged ones included: the source of
-// missing values.
+// facts has what all records of a session show, damaged ones included: what a record
+// lacks comes from there.
 type facts struct {
-	s             *record.Session
-	folder        func(path string) string // see [Environment]
-	projectOf     func(folder string) string
-	line          *timeline      // see [facts.timeline]
-	places        map[string]int // of messages in s
-	parts         partIndex
-	contentCounts map[string]int        // see [facts.countContent]
-	steps         map[session.Ref]*step // see [facts.step]
+	s         *record.Session
+	folder    func(path string) string // see [Environment]
+	projectOf func(folder string) string
+	line      []*shownMessage // see [facts.messages]
+	cwd       string          // see [facts.workFolder]
+	places    map[string]int  // of messages in s
+	parts     partIndex
 }
 
-func (k *facts) timeline() *timeline {
-	if k.line == nil {
-		k.line = newTimeline(k.s)
-	}
-	return k.line
+// A shownMessage is what the record of a message shows; "" or 0 for what it lacks.
+type shownMessage struct {
+	m                      *record.Message // nil if nothing of it can be read
+	ref, id                string
+	role                   string // or else that which follows from the other messages
+	agent, provider, model string
+	parent                 string
+	created, completed     int64
+	place                  int64 // its time, or else that of the message with the id before its own
 }
 
 // contextOf returns the context of a message or a part. It reports false if the record
@@ -51,71 +59,73 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// countContent returns the number of parts of a message that have content that is sent.
-func (k *facts) countContent(m *record.Message) int {
-	n, counted := k.contentCounts[m.Ref.Message]
-	if counted {
-		return n
+// messages returns what the messages of the session show, in the order in which they
+// were made.
+func (k *facts) messages() []*shownMessage {
+	if k.line != nil {
+		return k.line
 	}
-	if k.contentCounts == nil {
-		k.contentCounts = map[string]int{}
+	parents := map[string]bool{}
+	for i := range k.s.Messages {
+		x := shownIn(k.s, &k.s.Messages[i])
+		k.line = append(k.line, x)
+		parents[x.parent] = true
 	}
-	n = countContent(m, m.Parts)
-	k.contentCounts[m.Ref.Message] = n
-	return n
-}
-
-func countContent(m *record.Message, parts []record.Part) (n int) {
-	for i := range parts {
-		if hasContent(m, &parts[i]) {
-			n++
+	slices.SortStableFunc(k.line, func(a, b *shownMessage) int { return cmp.Compare(a.id, b.id) })
+	before := int64(0)
+	for _, x := range k.line {
+		if x.place = x.created; x.place == 0 {
+			x.place = before
+		}
+		before = x.place
+	}
+	slices.SortStableFunc(k.line, func(a, b *shownMessage) int { return cmp.Compare(a.place, b.place) })
+	role := ""
+	for _, x := range k.line {
+		if x.m != nil && x.role == "" {
+			x.role = roleOf(x.m, parents[x.id], role)
+		}
+		role = cmp.Or(x.role, role)
+		if x.m != nil && k.cwd == "" {
+			k.cwd = textAt(x.m.Data, "path", "cwd")
 		}
 	}
-	return n
+	return k.line
 }
 
-// A step summarizes a step of an answer.
-type step struct {
-	content int // number of parts with content
-	thinks  bool
+// workFolder returns where the agent worked according to the first answer that says it,
+// "" if none does.
+func (k *facts) workFolder() string {
+	k.messages()
+	return k.cwd
 }
 
-// step returns the step of a part of the message.
-func (k *facts) step(m *record.Message, ref session.Ref) *step {
-	if s, ok := k.steps[ref]; ok {
-		return s
-	}
-	if k.steps == nil {
-		k.steps = map[session.Ref]*step{}
-	}
-	for parts := range m.Steps() {
-		s := &step{countContent(m, parts), anyOf(parts, (*record.Part).IsThinking)}
-		for i := range parts {
-			k.steps[parts[i].Ref] = s
-		}
-	}
-	return k.steps[ref]
-}
-
-// readable returns the message, or what can be read of a damaged one: the members that
-// are complete; nil if there are none.
-func readable(s *record.Session, m *record.Message) *record.Message {
-	if m.Malformed() {
-		return salvaged(s, m)
-	}
-	return m
-}
-
-// salvaged returns a damaged message with what can be read of its record, nil if
-// nothing can.
-func salvaged(s *record.Session, m *record.Message) *record.Message {
+// shownIn returns what the record of a message shows.
+func shownIn(s *record.Session, m *record.Message) *shownMessage {
+	x := &shownMessage{ref: m.Ref.Message, id: m.ID, created: max(m.Created, 0)}
 	if m.Unreadable() {
-		return nil
+		return x
 	}
+	if m.Malformed() {
+		m = salvaged(s, m)
+	}
+	x.m, x.created, x.completed = m, max(m.Created, 0), m.Completed
+	if m.Role == session.RoleUser || m.Role == session.RoleAssistant {
+		x.role = m.Role
+	}
+	x.agent, x.parent = cmp.Or(textAt(m.Data, "agent"), textAt(m.Data, "mode")), textAt(m.Data, "parentID")
+	if x.provider, x.model = modelOf(m); js.Blank(x.provider) || js.Blank(x.model) {
+		x.provider, x.model = strings.TrimSpace(x.provider), strings.TrimSpace(x.model)
+	}
+	return x
+}
+
+// salvaged returns a damaged message with what can be read of its record.
+func salvaged(s *record.Session, m *record.Message) *record.Message {
 	r, v := s.Salvage(m.Record)
 	data := withoutCutValue(r.Data, v)
-	if jsonedit.CheckObject(data) != nil || len(bytes.TrimSpace(data)) == len("{}") {
-		return nil
+	if jsonedit.CheckObject(data) != nil {
+		data = []byte("{}")
 	}
 	left := record.NewMessage(with(r, data))
 	if left.Created == 0 {
@@ -125,54 +135,121 @@ func salvaged(s *record.Session, m *record.Message) *record.Message {
 	return &left
 }
 
-// modelNames are the two names of a model, as JSON; nil for a missing one.
-type modelNames struct{ provider, model []byte }
-
-func (n modelNames) of(name string) []byte {
-	if name == "providerID" {
-		return n.provider
+// modelOf returns the names of the provider and of the model that a prompt asks or that
+// wrote an answer.
+func modelOf(m *record.Message) (provider, model string) {
+	inside := textAt(m.Data, "model", "providerID") + textAt(m.Data, "model", "modelID")
+	if own := textAt(m.Data, "providerID") + textAt(m.Data, "modelID"); inside == "" || own != "" && m.Role != session.RoleUser {
+		return textAt(m.Data, "providerID"), textAt(m.Data, "modelID")
 	}
-	return n.model
+	return textAt(m.Data, "model", "providerID"), textAt(m.Data, "model", "modelID")
 }
 
-// modelOf returns the names of the model that a prompt asks or that wrote an answer,
-// and whether the message has both.
-func modelOf(m *record.Message) (n modelNames, ok bool) {
-	if m.Role == session.RoleUser {
-		n = modelNames{textIn(m, "model", "providerID"), textIn(m, "model", "modelID")}
+// roleOf returns the role of a message that names none. answered says that the message is
+// the prompt of an answer, and before is the role of the message before it.
+func roleOf(m *record.Message, answered bool, before string) string {
+	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
+		if _, ok := jsonedit.Get(m.Data, name); ok {
+			return session.RoleAssistant
+		}
 	}
-	if n.provider == nil && n.model == nil { // a damaged record may have no role
-		n = modelNames{textIn(m, "providerID"), textIn(m, "modelID")}
+	if _, ok := jsonedit.Get(m.Data, "model"); ok || answered {
+		return session.RoleUser
 	}
-	if n.provider == nil && n.model == nil {
-		n = modelNames{textIn(m, "model", "providerID"), textIn(m, "model", "modelID")}
+	for i := range m.Parts {
+		switch m.Parts[i].Type {
+		case record.TypeReasoning, record.TypeTool, record.TypeStepStart, record.TypeStepFinish:
+			return session.RoleAssistant
+		}
 	}
-	return n, n.provider != nil && n.model != nil
+	if before == session.RoleUser {
+		return session.RoleAssistant
+	}
+	return session.RoleUser
 }
 
-// sessionModel returns the names of the model in the session's own record.
-func (k *facts) sessionModel() (n modelNames, ok bool) {
+// ofMessage returns what a message gets if it lacks it.
+func (k *facts) ofMessage(ref session.Ref) schema.Context {
+	line := k.messages()
+	at := slices.IndexFunc(line, func(x *shownMessage) bool { return x.ref == ref.Message })
+	own := line[at]
+	// near returns the nearest message that has something, in one direction and then in the other.
+	near := func(step int, has func(*shownMessage) bool) *shownMessage {
+		for range 2 {
+			for i := at + step; i >= 0 && i < len(line); i += step {
+				if has(line[i]) {
+					return line[i]
+				}
+			}
+			step = -step
+		}
+		return &shownMessage{}
+	}
+	const back, on = -1, 1
+	x := schema.Context{Ref: ref, Role: own.role, Folder: cmp.Or(k.s.Directory, k.workFolder()), Time: own.created}
+	x.Parent = near(back, func(m *shownMessage) bool { return m.role == session.RoleUser }).id
+	x.Agent = cmp.Or(own.agent,
+		near(back, func(m *shownMessage) bool { return m.agent != "" && m.role == own.role }).agent,
+		near(back, func(m *shownMessage) bool { return m.agent != "" }).agent,
+		k.sessionText("agent"))
+	fits := func(m *shownMessage) bool {
+		return m.provider != "" && m.model != "" && (own.provider == "" || own.provider == m.provider) && (own.model == "" || own.model == m.model)
+	}
+	towards := back // its prompt has the model of an answer
+	if own.role == session.RoleUser {
+		towards = on
+	}
+	of := own
+	if !fits(own) {
+		of = near(towards, fits)
+	}
+	if row := k.sessionModel(); of.model == "" && fits(row) {
+		of = row
+	}
+	x.Provider, x.Model = of.provider, of.model
+	if x.Time == 0 {
+		x.Time = k.timeAt(at)
+	}
+	return x
+}
+
+// timeAt returns a time for the message at an index of the line: the end of the one
+// before, or the beginning of the one after if that is earlier.
+func (k *facts) timeAt(at int) int64 {
+	low, high := k.s.Created, int64(math.MaxInt64)
+	for _, x := range slices.Backward(k.line[:at]) {
+		if x.created > 0 {
+			low = max(x.created, x.completed)
+			break
+		}
+	}
+	for _, x := range k.line[at+1:] {
+		if x.created > 0 {
+			high = x.created
+			break
+		}
+	}
+	return min(low, high)
+}
+
+// sessionModel returns the model in the session's own record.
+func (k *facts) sessionModel() *shownMessage {
 	model, _ := k.s.Field("model")
-	text := func(name string) []byte {
-		if v := model.Get(name).Raw(); len(v) > 2 && v[0] == '"' {
-			return v
-		}
-		return nil
+	raw := model.Raw()
+	if len(raw) == 0 {
+		return &shownMessage{}
 	}
-	n = modelNames{text("providerID"), text("id")}
-	return n, n.provider != nil && n.model != nil
+	return &shownMessage{provider: textAt(raw, "providerID"), model: textAt(raw, "id")}
 }
 
-// sessionText returns a text in the session's own record, nil if there is none.
-func (k *facts) sessionText(name string) []byte {
-	if c, ok := k.s.Info.Col(name); ok {
-		if c.Class != session.ClassText || len(c.Bytes) == 0 {
-			return nil
-		}
-		return jsonedit.Quote(string(c.Bytes))
+// sessionText returns a text in the session's own record, "" if there is none.
+func (k *facts) sessionText(name string) string {
+	c, ok := k.s.Info.Col(name)
+	switch {
+	case !ok:
+		return textAt(k.s.Info.Data, name)
+	case c.Class != session.ClassText:
+		return ""
 	}
-	if raw, ok := jsonedit.Get(k.s.Info.Data, name); ok && raw[0] == '"' && len(raw) > 2 {
-		return raw
-	}
-	return nil
+	return string(c.Bytes)
 }

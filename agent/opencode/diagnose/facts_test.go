@@ -18,12 +18,10 @@ func TestDamagedMessageTells(t *testing.T) {
 		}
 	}
 	k := &facts{s: s}
-	left := readable(s, &s.Messages[1])
-	if left == nil || left.Role != session.RoleAssistant || left.ModelID != "claude-x" {
-		t.Fatalf("of the damaged answer is known %+v, want its role and its model", left)
+	if got := k.ofMessage(s.Messages[1].Ref); got.Role != session.RoleAssistant || got.Model != "claude-x" {
+		t.Fatalf("of the damaged answer is known %+v, want its role and its model", got)
 	}
-	g, _ := k.contextOf(s.Messages[0].Ref)
-	if got := string(g.model("modelID")); got != `"claude-x"` {
+	if got := k.ofMessage(s.Messages[0].Ref).Model; got != "claude-x" {
 		t.Errorf("the model of the prompt is %s, want that of the damaged answer", got)
 	}
 }

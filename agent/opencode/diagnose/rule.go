@@ -6,7 +6,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Rule is one kind of fault: its name, how it is found and described, and its fixes.
@@ -174,13 +173,7 @@ func withSessionOnly(f func(*record.Session, fault) []fix) func(*simulation, fau
 	return func(c *simulation, at fault) []fix { return f(c.s, at) }
 }
 
-// withFacts adapts a function that also needs the facts of damaged records. For
-// messages these include what fixes before it have completed.
+// withFacts adapts a function that also needs the facts of damaged records.
 func withFacts(f func(*facts, fault) []fix) func(*simulation, fault) []fix {
-	return func(c *simulation, at fault) []fix {
-		if c.draftFacts != nil && at.Ref.Kind == session.KindMessage {
-			return f(c.draftFacts, at)
-		}
-		return f(c.known(), at)
-	}
+	return func(c *simulation, at fault) []fix { return f(c.known(), at) }
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"mend/agent/opencode/record"
@@ -27,17 +26,15 @@ func (g recordContext) rebuildMessage() []fix {
 	if v.Complete {
 		return []fix{g.replaceMessage(r, "Extra bytes around the record are removed.", "")}
 	}
-	g = g.withData(withoutCutValue(r.Data, v))
-	data, _, err := g.completedMessage(g.m.Data)
+	data, _, err := g.completedMessage(withoutCutValue(r.Data, v))
 	if err == nil {
-		g = g.withData(data)
 		data, err = g.markFinished(data)
 	}
 	if err != nil {
 		return nil
 	}
 	return []fix{g.replaceMessage(with(r, data),
-		fmt.Sprintf("The record of the %s is rebuilt from what can be read, from its parts and its neighbours.", called[g.m.Role]),
+		fmt.Sprintf("The record of the %s is rebuilt from what can be read and from the other messages.", called[textAt(data, "role")]),
 		"Other fields, such as cost, tokens and errors.")}
 }
 
@@ -47,54 +44,27 @@ var called = map[string]string{session.RoleUser: "prompt", session.RoleAssistant
 // markFinished returns the data of an answer with the members of a finished one. If it
 // was not finished, the agent cannot continue it after its record was damaged.
 func (g recordContext) markFinished(data []byte) ([]byte, error) {
-	if g.m.Role != session.RoleAssistant {
+	m := record.NewMessage(with(g.m.Record, data))
+	if m.Role != session.RoleAssistant {
 		return data, nil
 	}
-	type member struct {
-		path []string
-		raw  []byte
+	var err error
+	if m.Completed == 0 {
+		data, err = jsonedit.Set(data, strconv.AppendInt(nil, max(m.Created, g.m.LatestTime()), 10), "time", "completed")
 	}
-	var missing []member
-	if g.m.Completed == 0 {
-		missing = append(missing, member{[]string{"time", "completed"}, strconv.AppendInt(nil, g.m.LatestTime(), 10)})
+	if m.Finish == "" && !m.Failed && err == nil {
+		data, err = jsonedit.Set(data, []byte(`"stop"`), "finish")
 	}
-	if g.m.Finish == "" && !g.m.Failed {
-		missing = append(missing, member{[]string{"finish"}, jsonedit.Quote(g.finish())})
+	if _, ok := jsonedit.Get(data, "summary"); !ok && err == nil && g.answersCompaction(textAt(data, "parentID")) {
+		data, err = jsonedit.Set(data, []byte("true"), "summary")
 	}
-	if _, ok := jsonedit.Get(data, "summary"); !ok && g.answersCompaction() {
-		agent := jsonedit.Quote("compaction")
-		missing = append(missing, member{[]string{"summary"}, []byte("true")}, member{[]string{"mode"}, agent}, member{[]string{"agent"}, agent})
-	}
-	for _, m := range missing {
-		var err error
-		if data, err = jsonedit.Set(data, m.raw, m.path...); err != nil {
-			return nil, err
-		}
-	}
-	return data, nil
+	return data, err
 }
 
-// finish returns why the model stopped: the reason in the end of its last step, or else
-// what follows from the parts of that step.
-func (g recordContext) finish() string {
-	if ends := g.stepEnds(); len(ends) > 0 {
-		if reason := textAt(ends[len(ends)-1].Data, "reason"); reason != "" && ends[len(ends)-1].Ref == g.m.Parts[len(g.m.Parts)-1].Ref {
-			return reason
-		}
-	}
-	var last []record.Part
-	for last = range g.m.Steps() {
-	}
-	if slices.ContainsFunc(last, func(p record.Part) bool { return p.Type == record.TypeTool }) {
-		return "tool-calls"
-	}
-	return "stop"
-}
-
-// answersCompaction reports whether the answer is a summary for a compaction.
-func (g recordContext) answersCompaction() bool {
-	parent := g.known.timeline().byID[textAt(g.m.Data, "parentID")]
-	return parent != nil && slices.ContainsFunc(parent.Parts, func(p record.Part) bool { return p.Type == "compaction" })
+// answersCompaction reports whether the prompt with that id asks for a summary.
+func (g recordContext) answersCompaction(prompt string) bool {
+	m := g.s.Message(prompt)
+	return m != nil && anyOf(m.Parts, func(p *record.Part) bool { return p.Type == "compaction" })
 }
 
 // removeMessage returns the fix that removes the message with its parts.

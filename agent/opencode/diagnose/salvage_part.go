@@ -87,7 +87,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 // salvageText keeps the readable part of a text.
 func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
-	data, _, err := g.completedPart(withoutCutValue(r.Data, v, "text"))
+	data, err := g.completed(withoutCutValue(r.Data, v, "text"))
 	if err != nil || js.Blank(text) {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 
 // salvageRest keeps the readable members.
 func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
-	data, _, err := g.completedPart(withoutCutValue(r.Data, v))
+	data, err := g.completed(withoutCutValue(r.Data, v))
 	if err != nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 	}
 	data, loses, err := g.salvageState(r.Data, v)
 	if err == nil {
-		data, _, err = g.completedPart(data)
+		data, err = g.completed(data)
 	}
 	if err != nil {
 		return nil
@@ -160,10 +160,17 @@ func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byt
 	return data, loses, nil
 }
 
-// isFile reports whether data has what the agent needs to send the file.
-func (g recordContext) isFile(data []byte) bool {
+// completed returns what can be read of the part with every member that its type needs.
+func (g recordContext) completed(data []byte) ([]byte, error) {
+	p := record.NewPart(with(g.p.Record, data))
+	data, _, err := completedPart(g.m, &p)
+	return data, err
+}
+
+// sendsFile reports whether data has what the agent needs to send the file.
+func sendsFile(data []byte) bool {
 	url, ok := jsonedit.Get(data, "url")
-	return ok && url[0] == '"' && (textAt(data, "mime") != "" || g.mime() != nil)
+	return ok && url[0] == '"' && (textAt(data, "mime") != "" || schema.MIMEOf(data) != "")
 }
 
 // replaceFileByText returns the fix that replaces a file by a text with its name and
@@ -219,16 +226,12 @@ func (g recordContext) giveUpPart() []fix {
 // isOnlyContent reports whether the part is all the content of a prompt, or of a step
 // with thinking.
 func (g recordContext) isOnlyContent() bool {
-	content := g.known.countContent(g.m)
+	parts := g.m.Parts
 	if g.m.Role == session.RoleAssistant {
-		s := g.known.step(g.m, g.p.Ref)
-		if s == nil || !s.thinks {
+		parts = stepOf(g.m, g.p.Ref)
+		if !anyOf(parts, (*record.Part).IsThinking) {
 			return false
 		}
-		content = s.content
 	}
-	if hasContent(g.m, g.p) {
-		content--
-	}
-	return content == 0
+	return !anyOf(parts, func(p *record.Part) bool { return p.Ref != g.p.Ref && hasContent(g.m, p) })
 }

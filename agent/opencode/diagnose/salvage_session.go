@@ -10,10 +10,6 @@ import (
 	"mend/session"
 )
 
-// treeVersion is the last version that stored sessions as files. It is assumed for a
-// session without a version.
-const treeVersion = "1.1.65"
-
 // sessionInfoFixes returns the fixes of the session's own record. A file that cannot be
 // parsed, or lacks what the agent needs, is rebuilt from what can be read and from the
 // messages.
@@ -36,21 +32,10 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 		t = &schema.SessionTimes
 	}
 	created, updated := sessionTimes(s)
-	data, c, err := schema.Complete(data, t, func(_ []byte, from schema.Source) []byte {
-		switch from {
-		case schema.Version:
-			return jsonedit.Quote(cmp.Or(s.Version, treeVersion))
-		case schema.Project:
-			return jsonedit.Quote(cmp.Or(s.Info.Ref.Project, s.Project))
-		case schema.Folder:
-			return recordContext{s: s, m: &record.Message{Record: s.Info}, known: k}.folder("cwd")
-		case schema.Created:
-			return strconv.AppendInt(nil, created, 10)
-		case schema.Updated:
-			return strconv.AppendInt(nil, updated, 10)
-		default:
-			return nil
-		}
+	data, c, err := schema.Complete(data, t, schema.Context{
+		Project: cmp.Or(s.Info.Ref.Project, s.Project),
+		Folder:  cmp.Or(k.workFolder(), s.Directory),
+		Time:    created, Updated: updated,
 	})
 	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
 		return nil

@@ -19,7 +19,7 @@ import (
 
 // sessionRowFixes returns the fix of the columns of the session's row that the agent
 // cannot use. A valid value in another storage class is converted, other values become
-// NULL if the column may be NULL, or else follow from the messages. All other columns
+// NULL if the column may be NULL, or else get a value from the messages or one that means nothing. All other columns
 // stay as they are.
 func sessionRowFixes(k *facts) []fix {
 	s := k.s
@@ -34,21 +34,11 @@ func sessionRowFixes(k *facts) []fix {
 		i := slices.IndexFunc(table, func(c schema.Column) bool { return c.Name == "workspace_id" })
 		table[i].Convert = func(*schema.Completion, []byte) ([]byte, bool) { return nil, false }
 	}
-	row, c, ok := completeRow(s.Info, names, table, func(_ []byte, from schema.Source) []byte {
-		switch from {
-		case schema.Folder:
-			return k.folderOfMessages()
-		case schema.Created:
-			return strconv.AppendInt(nil, created, 10)
-		case schema.Updated:
-			return strconv.AppendInt(nil, updated, 10)
-		case schema.Cost:
-			return sumOf(s, "cost")
-		default:
-		}
-		path, _ := strings.CutPrefix(string(from), string(schema.Tokens))
-		return sumOf(s, append([]string{"tokens"}, strings.Split(path, ".")...)...)
-	})
+	folder := k.workFolder()
+	if !schema.IsAbsolute(folder) || k.folder != nil && k.folder(folder) != "" {
+		folder = "" // the agent then uses the folder that it was started in
+	}
+	row, c, ok := completeRow(s.Info, names, table, schema.Context{Folder: folder, Time: created, Updated: updated})
 	if !ok {
 		return nil
 	}
@@ -89,12 +79,11 @@ func projectRowFixes(k *facts, _ fault) []fix {
 	for _, f := range schema.ProjectFaults(s, true) {
 		names = append(names, f.Field)
 	}
-	row, c, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, func([]byte, schema.Source) []byte {
-		if s.ProjectRow.Ref.Project == record.GlobalProject {
-			return []byte(`"/"`)
-		}
-		return jsonedit.Quote(s.Directory)
-	})
+	folder := s.Directory
+	if s.ProjectRow.Ref.Project == record.GlobalProject {
+		folder = "/"
+	}
+	row, c, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, schema.Context{Folder: folder})
 	if !ok {
 		return nil
 	}
@@ -116,7 +105,7 @@ func projectFileFixes(k *facts) []fix {
 	if jsonedit.Parse(data).Kind() != '{' {
 		data, loses = []byte("{}"), "The contents of the file."
 	}
-	data, c, err := schema.Complete(data, schema.ProjectFile(s.ProjectRow.Ref.Project), nil)
+	data, c, err := schema.Complete(data, schema.ProjectFile(s.ProjectRow.Ref.Project), schema.Context{})
 	if err != nil {
 		return nil
 	}
@@ -129,7 +118,7 @@ func projectFileFixes(k *facts) []fix {
 
 // completeRow returns the row with valid values in the named columns, and what was
 // changed.
-func completeRow(row session.Record, names []string, table []schema.Column, tell func([]byte, schema.Source) []byte) (session.Record, schema.Changes, bool) {
+func completeRow(row session.Record, names []string, table []schema.Column, x schema.Context) (session.Record, schema.Changes, bool) {
 	data, lost := rowJSON(&row, names)
 	dropsAllowed := slices.Contains(lost, "permission") || !hasValidRules(data)
 	t := schema.Type{Kind: schema.Object}
@@ -138,7 +127,7 @@ func completeRow(row session.Record, names []string, table []schema.Column, tell
 			t.Fields = append(t.Fields, f)
 		}
 	}
-	after, c, err := schema.Complete(data, &t, tell)
+	after, c, err := schema.Complete(data, &t, x)
 	if err != nil || len(t.Fields) == 0 {
 		return row, c, false
 	}
@@ -236,29 +225,6 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 		return session.IntCol(name, int64(f))
 	}
 	return session.RealCol(name, f)
-}
-
-// folderOfMessages returns where the agent worked according to the messages; "" if they
-// do not say, or if that folder does not exist: the agent then uses the folder that it was
-// started in.
-func (k *facts) folderOfMessages() []byte {
-	g := recordContext{s: k.s, m: &record.Message{}, known: k}
-	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) && (k.folder == nil || k.folder(jsonedit.Unquote(cwd)) == "") {
-		return cwd
-	}
-	return []byte(`""`)
-}
-
-// sumOf returns the sum of the numbers at path in all messages.
-func sumOf(s *record.Session, path ...string) []byte {
-	sum := 0.0
-	for i := range s.Messages {
-		raw, _ := jsonedit.Get(s.Messages[i].Data, path...)
-		if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
-			sum += n
-		}
-	}
-	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
 }
 
 // unlistedFixes returns the fix that moves the file of the session to the project of its folder.

@@ -35,7 +35,6 @@ type simulation struct {
 	requests     []rendered        // see [simulation.render]
 	cachedScreen *[]render.Failure // see [simulation.screenFailures]
 	cachedFacts  *facts            // see [simulation.known]
-	draftFacts   *facts            // facts of the draft while its messages are completed, nil for none
 	cachedLoop   *map[string]bool  // see [simulation.loopIDs]
 	findings     *repair.Findings  // see [simulation.Findings]
 
@@ -118,7 +117,7 @@ func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
 	n.s, n.newest, n.stored = s, "", repair.Stored{}
 	n.parts = partIndex{}
-	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}

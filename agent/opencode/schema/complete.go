@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // Changes has the paths of the values that a completion changed.
@@ -23,22 +25,36 @@ type Changes struct {
 // None reports whether the record was complete.
 func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
-var errNoValue = errors.New("its value cannot be inferred")
+var errNoValue = errors.New("its value is not known")
+
+// A Context has what a record gets from its session if it lacks it. An empty text is not
+// known.
+type Context struct {
+	Ref             session.Ref // of the record
+	Role            string
+	Time            int64 // when it was made, in milliseconds since 1970
+	Agent           string
+	Provider, Model string
+	Parent          string // the id of the prompt that is answered
+	Folder          string // in which the agent worked
+	CallID          string
+	Updated         int64  // when the session changed last
+	Project         string // the id of the session's project
+}
 
 // Complete returns data, an object, with every member valid for its type; all valid bytes
-// stay. infer returns the value of a source, nil if it is not known; its argument is the
-// record as completed so far. The error says that a needed value is not known.
-func Complete(data []byte, t *Type, infer func(record []byte, from Source) []byte) ([]byte, Changes, error) {
-	c := &Completion{infer: infer, record: data}
+// stay. A member that is missing or cannot be converted gets the value of its source, else
+// its default. The error says that there is neither.
+func Complete(data []byte, t *Type, x Context) ([]byte, Changes, error) {
+	c := &Completion{context: x, record: data}
 	err := c.object(t, nil)
 	return c.record, c.changes, err
 }
 
 // A Completion completes one record, or one value in it.
 type Completion struct {
-	infer   func(record []byte, from Source) []byte
+	context Context
 	record  []byte // the record, or the value
-	top     []byte // the record that the value is in, nil for the record itself
 	changes Changes
 
 	dropped *[]string // the paths in the current value that were removed
@@ -146,21 +162,77 @@ func (f *Field) keep(c *Completion, raw []byte) ([]byte, bool) {
 	return f.Type.keep(c, raw)
 }
 
-// fill returns a value for the missing field, nil if none is known.
+// fill returns a value for the missing field, nil if there is none.
 func (c *Completion) fill(f *Field) []byte {
-	if f.From != "" && c.infer != nil {
-		record := c.record
-		if c.top != nil {
-			record = c.top
-		}
-		if v := c.infer(record, f.From); v != nil {
-			return v
-		}
+	if v := c.known(f.From); v != nil {
+		return v
 	}
 	if f.Default == "" {
 		return nil
 	}
 	return []byte(f.Default)
+}
+
+// known returns the value of a source, nil if it is not known.
+func (c *Completion) known(from Source) []byte {
+	x, text := &c.context, ""
+	switch from {
+	case Created:
+		return strconv.AppendInt(nil, x.Time, 10)
+	case Updated:
+		return strconv.AppendInt(nil, x.Updated, 10)
+	case Role:
+		text = x.Role
+	case Agent:
+		text = x.Agent
+	case Provider:
+		text = x.Provider
+	case Model:
+		text = x.Model
+	case Parent:
+		text = x.Parent
+	case Folder:
+		text = x.Folder
+	case Project:
+		text = x.Project
+	case CallID:
+		text = x.CallID
+	case SessionID:
+		text = x.Ref.Session
+	case MessageID:
+		text = x.Ref.Message
+	case FileID:
+		text = "prt_" + strings.TrimPrefix(x.Ref.Part, "prt_") + "_file"
+	case Status:
+		text = statusOf(c.record)
+	case MIME:
+		text = MIMEOf(c.record)
+	}
+	if text == "" {
+		return nil
+	}
+	return jsonedit.Quote(text)
+}
+
+// statusOf returns the status of a call without one.
+func statusOf(call []byte) string {
+	if out, ok := jsonedit.Get(call, "state", "output"); ok && out[0] != 'n' {
+		return record.StatusCompleted
+	}
+	return record.StatusError
+}
+
+// MIMEOf returns the type in the data: URL of a file, "" if there is none.
+func MIMEOf(file []byte) string {
+	url, _ := jsonedit.Get(file, "url")
+	text, _ := jsonedit.Text(url)
+	head, isData := strings.CutPrefix(text, "data:")
+	head, _, hasData := strings.Cut(head, ",")
+	if !isData || !hasData {
+		return ""
+	}
+	mime, _, _ := strings.Cut(head, ";")
+	return mime
 }
 
 // note records that the value was, nil for none, is replaced or removed.
@@ -181,10 +253,7 @@ func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
 	if raw[0] != '{' {
 		return nil, false
 	}
-	inner := Completion{infer: c.infer, record: raw, top: c.top}
-	if c.top == nil {
-		inner.top = c.record
-	}
+	inner := Completion{context: c.context, record: raw}
 	if inner.object(t, nil) != nil {
 		return nil, false
 	}

@@ -2,14 +2,6 @@ package schema
 
 import "mend/jsonedit"
 
-// The sources of values that only the session's row has.
-const (
-	Updated Source = "updated" // when the session changed last
-	Folder  Source = "folder"  // in which the agent worked
-	Version Source = "version" // of the agent that made the session
-	Project Source = "project"
-)
-
 // A Column is a column of a session's or a project's row.
 type Column struct {
 	Field
@@ -38,6 +30,10 @@ func (c *Column) checks() []ColumnCheck {
 // has none.
 const rowVersion = "1.2.0"
 
+// treeVersion is the last version that stored sessions as files. It is that of a file
+// without a version.
+const treeVersion = "1.1.65"
+
 // SessionRow has the columns of a session's row. They were observed one by one (cmd/mend,
 // TestSessionRow).
 var SessionRow = []Column{
@@ -45,7 +41,7 @@ var SessionRow = []Column{
 	{Field: may("workspace_id", id("wrk"))},
 	{Field: may("parent_id", id("ses"))},
 	{Field: need("slug", exact).or(`"recovered"`)},
-	{Field: need("directory", folder).from(Folder)},
+	{Field: need("directory", folder).from(Folder).or(`""`)},
 	{Field: may("path", exact)},
 	{Field: need("title", exact).or(`"Recovered session"`)},
 	{Field: need("version", exact).or(`"` + rowVersion + `"`)},
@@ -69,12 +65,12 @@ var SessionRow = []Column{
 	{Field: need("time_updated", count).from(Updated), Checks: []ColumnCheck{{Type: count, ListOnly: true}}},
 	{Field: may("time_compacting", count)},
 	{Field: may("time_archived", number)},
-	{Field: need("cost", number).from(Cost)},
-	{Field: need("tokens_input", number).from(Tokens + "input")},
-	{Field: need("tokens_output", number).from(Tokens + "output")},
-	{Field: need("tokens_reasoning", number).from(Tokens + "reasoning")},
-	{Field: need("tokens_cache_read", number).from(Tokens + "cache.read")},
-	{Field: need("tokens_cache_write", number).from(Tokens + "cache.write")},
+	{Field: need("cost", number).or("0")},
+	{Field: need("tokens_input", number).or("0")},
+	{Field: need("tokens_output", number).or("0")},
+	{Field: need("tokens_reasoning", number).or("0")},
+	{Field: need("tokens_cache_read", number).or("0")},
+	{Field: need("tokens_cache_write", number).or("0")},
 }
 
 // ProjectRow has the columns of a project's row whose faults keep OpenCode from starting in
@@ -91,8 +87,8 @@ var ProjectRow = []Column{
 
 // SessionFile is the session's own record if it is a file.
 var SessionFile = fields(
-	need("version", exact).from(Version),
-	need("projectID", exact).from(Project),
+	need("version", exact).or(`"`+treeVersion+`"`),
+	need("projectID", exact).from(Project).or(`""`),
 	need("directory", exact).from(Folder),
 	need("title", text).or(`"Recovered session"`),
 	need("time", fields(need("created", moment).from(Created), need("updated", moment).from(Updated))).or("{}"),

@@ -3,10 +3,9 @@
 // needs it, and the source of a missing value. Newer versions of OpenCode validate a record
 // before they show it, and an invalid one hides the whole session.
 //
-// Three things are derived from the table: which records are invalid ([CheckMessage],
-// [CheckPart], [SessionFaults], [ProjectFaults]), how a record is completed ([Complete]), and
-// whether it has the form in which OpenCode itself writes it ([Type.Pattern]). Fields that
-// are not in the table are kept.
+// Two things are derived from the table: which records are invalid ([CheckMessage],
+// [CheckPart], [SessionFaults], [ProjectFaults]), and how a record is completed
+// ([Complete]). Fields that are not in the table are kept.
 //
 // The table is that of 1.18.33, observed on the running program field by field; where
 // older versions differ, it says so. Messages and parts have the same fields in a file

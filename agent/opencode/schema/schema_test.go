@@ -2,13 +2,13 @@ package schema
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/js"
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // records are valid records with every field of the table.
@@ -41,31 +41,10 @@ var records = []struct {
 
 var oddValues = []string{"null", "true", "0", "-1", "1.5", "1e400", `""`, `" "`, `"12"`, `"true"`, `"msg_x"`, `"\u0061"`, `{}`, `{"a":1}`, `{"a":{}}`, `[]`, `[1]`, `["x"]`, `[{}]`}
 
-// everything tells a value of each source.
-func everything(_ []byte, from Source) []byte {
-	switch from {
-	case Created, Updated, Start, End:
-		return []byte("7")
-	case Cost:
-		return []byte("0")
-	case Role:
-		return []byte(`"user"`)
-	case Status:
-		return []byte(`"error"`)
-	case Prompt, MessageID:
-		return []byte(`"msg_7"`)
-	case SessionID:
-		return []byte(`"ses_7"`)
-	case FileID:
-		return []byte(`"prt_7"`)
-	case Folder:
-		return []byte(`"/"`)
-	default:
-	}
-	if strings.HasPrefix(string(from), string(Tokens)) {
-		return []byte("0")
-	}
-	return []byte(`"told"`)
+// everything is a context in which everything is known.
+var everything = Context{
+	Ref:  session.Ref{Session: "ses_7", Message: "msg_7", Part: "prt_7"},
+	Role: "user", Time: 7, Agent: "told", Provider: "told", Model: "told", Parent: "msg_7", Folder: "/", CallID: "told", Updated: 7, Project: "told",
 }
 
 func paths(v js.Value, above []string) (all [][]string) {
@@ -107,7 +86,7 @@ func TestDerivationsAgree(t *testing.T) {
 		if why := r.t.Check(js.Parse(data)); why != "" {
 			t.Errorf("%s%s", data, why)
 		}
-		if after, c, err := Complete(data, r.t, nil); err != nil || !c.None() || !bytes.Equal(after, data) {
+		if after, c, err := Complete(data, r.t, Context{}); err != nil || !c.None() || !bytes.Equal(after, data) {
 			t.Errorf("%s was completed to %s, %+v, %v", data, after, c, err)
 		}
 		for _, path := range paths(js.Parse(data), nil) {

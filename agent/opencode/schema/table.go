@@ -1,29 +1,22 @@
 package schema
 
-import "strings"
-
 // The sources of missing values.
 const (
 	Role      Source = "role"
 	Created   Source = "created"
 	Agent     Source = "agent"
-	Mode      Source = "mode"
 	Provider  Source = "provider"
 	Model     Source = "model"
-	Prompt    Source = "prompt" // the id of the one that is answered
-	Cwd       Source = "cwd"
-	Root      Source = "root"
-	Cost      Source = "cost"
-	Reason    Source = "reason" // why a step ended
-	Start     Source = "start"
-	End       Source = "end"
-	MIME      Source = "mime"
+	Parent    Source = "parent"
+	Folder    Source = "folder"
 	CallID    Source = "call id"
-	Status    Source = "status"     // of a call
-	FileID    Source = "file id"    // of a file inside a call
-	SessionID Source = "session id" // of the record
-	MessageID Source = "message id" // of the record
-	Tokens    Source = "tokens."    // with the path of a count behind it
+	SessionID Source = "session id"
+	MessageID Source = "message id"
+	FileID    Source = "file id" // of a file inside a call
+	Status    Source = "status"  // of a call
+	MIME      Source = "mime"    // of a file
+	Updated   Source = "updated"
+	Project   Source = "project"
 )
 
 // LostResult is the error of a call whose result is lost.
@@ -95,14 +88,14 @@ var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: word
 	"assistant": append([]Field{
 		need("time", fields(need("created", count).from(Created), may("completed", count))).or("{}"),
 		Field{Name: "error", Type: failure, Convert: convertError},
-		screen("parentID", id("msg"), Prompt),
+		screen("parentID", id("msg"), Parent),
 		screen("modelID", text, Model),
 		screen("providerID", text, Provider),
 		screen("agent", text, Agent),
-		screen("mode", text, Mode),
-		need("path", fields(screen("cwd", text, Cwd), screen("root", text, Root))).or("{}"),
+		screen("mode", text, Agent),
+		need("path", fields(screen("cwd", text, Folder).or(`""`), screen("root", text, Folder).or(`""`))).or("{}"),
 		may("summary", truth),
-		need("cost", number).from(Cost),
+		need("cost", number).or("0"),
 		may("variant", text),
 		may("finish", text),
 	}, tokens),
@@ -110,14 +103,11 @@ var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: word
 
 var tokens = need("tokens", fields(
 	may("total", number), spent("input"), spent("output"), spent("reasoning"),
-	need("cache", fields(spent("cache.read"), spent("cache.write"))).or("{}"),
+	need("cache", fields(spent("read"), spent("write"))).or("{}"),
 )).or("{}")
 
 // spent returns a field with a count of tokens.
-func spent(path string) Field {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	return need(name, number).from(Tokens + Source(path))
-}
+func spent(name string) Field { return need(name, number).or("0") }
 
 // failure is the type of the error of an assistant message.
 var failure = Type{Kind: Union, By: &Field{Name: "name", Type: text, Need: Always}, Cases: failures}
@@ -144,7 +134,7 @@ var apiError = []Field{
 
 // span returns the field with the start and the end of a part.
 func span(need Need) Field {
-	t := fields(Field{Name: "start", Type: count, Need: Always, From: Start}, may("end", count))
+	t := fields(Field{Name: "start", Type: count, Need: Always, From: Created}, may("end", count))
 	return Field{Name: "time", Type: t, Need: need, Default: "{}"}
 }
 
@@ -171,7 +161,7 @@ var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text}, 
 		metadata(ProviderExecuted), need("state", state).or("{}"),
 	},
 	"step-start":  {may("snapshot", text)},
-	"step-finish": {tokens, need("reason", text).from(Reason), may("snapshot", text), need("cost", number).or("0")},
+	"step-finish": {tokens, need("reason", text).or(`"unknown"`), may("snapshot", text), need("cost", number).or("0")},
 	"snapshot":    {need("snapshot", text)},
 	"patch":       {need("hash", exact), need("files", list(exact)).or("[]")},
 	"agent":       {need("name", text), may("source", exactly(quote(count)))},
@@ -181,7 +171,7 @@ var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text}, 
 		may("model", exactly(fields(need("providerID", text), need("modelID", text)))),
 	},
 	"retry": {
-		need("attempt", count).or("1"), need("time", fields(need("created", count).from(Start))).or("{}"),
+		need("attempt", count).or("1"), need("time", fields(need("created", count).from(Created))).or("{}"),
 		Field{Name: "error", Type: Type{Kind: Union, By: failure.By, Cases: map[string][]Field{"APIError": failures["APIError"]}}, Need: Always, Convert: convertRetried},
 	},
 }}
@@ -193,7 +183,7 @@ var state = Type{
 	Fields: []Field{{Name: "input", Type: object, Need: Always, Default: "{}", Convert: ConvertInput}},
 	Cases: map[string][]Field{
 		"pending": {need("raw", text).or(`""`)},
-		"running": {may("title", text), may("metadata", object), need("time", fields(need("start", count).from(Start))).or("{}")},
+		"running": {may("title", text), may("metadata", object), need("time", fields(need("start", count).from(Created))).or("{}")},
 		"completed": {
 			need("output", text).or(`"` + noOutput + `"`), need("title", text).or(`""`), need("metadata", object).or("{}"),
 			done(may("compacted", count)), may("attachments", list(attachment)),
@@ -205,7 +195,7 @@ var state = Type{
 // done returns the field with the start and the end of a call.
 func done(also ...Field) Field {
 	return need("time", fields(append([]Field{
-		need("start", count).from(Start), need("end", count).from(End),
+		need("start", count).from(Created), need("end", count).from(Created),
 	}, also...)...)).or("{}")
 }
 

@@ -55,7 +55,7 @@ type Field struct {
 	// Convert, if not nil, replaces the conversion that follows from the type. It returns
 	// a valid value for raw, and whether that is possible.
 	Convert func(c *Completion, raw []byte) (to []byte, ok bool)
-	Default string // the JSON of the value for a missing one whose source is not known
+	Default string // the JSON of a missing value whose source is not known: one that means nothing
 	From    Source // the source of a missing value; see [Complete]
 
 	Shown *Type // the type that OpenCode needs to show it, if that is not Type
@@ -72,7 +72,7 @@ const (
 	Always
 )
 
-// A Source names where a missing value comes from. The caller of [Complete] knows its value.
+// A Source names what a missing value is taken from: the record or the [Context].
 type Source string
 
 // Check returns why the agent cannot show the value, as the path to the first invalid member
