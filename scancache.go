@@ -254,10 +254,14 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 			s.Result, summary, listed = scancache.Result{}, nil, false
 		}
 	}
-	if now, err := p.c.store.State(ctx); err != nil || p.stateOf(now) != p.state || !listed && !(p.current && next.State == p.state) {
-		next.State, next.Orphans = "", nil
-	} else if listed {
+	now, err := p.c.store.State(ctx)
+	same := err == nil && p.stateOf(now) == p.state
+	switch {
+	case same && listed:
 		next.State, next.Orphans = p.state, *p.orphans
+	case same && p.current && next.State == p.state: // they are what is kept
+	default:
+		next.State, next.Orphans = "", nil
 	}
 	if complete {
 		next.Sessions = p.found

@@ -115,9 +115,10 @@ func newToyCase(r session.Record) *toyCase {
 	return c
 }
 
-func (c *toyCase) Findings() *repair.Findings                      { return &c.findings }
-func (c *toyCase) Records(yield func(*session.Record) bool)        { yield(&c.record) }
-func (c *toyCase) Has(r session.Ref) bool                          { return r.Session == c.record.Ref.Session }
+func (c *toyCase) Findings() *repair.Findings               { return &c.findings }
+func (c *toyCase) Records(yield func(*session.Record) bool) { yield(&c.record) }
+func (c *toyCase) Has(r session.Ref) bool                   { return r.Session == c.record.Ref.Session }
+
 func (c *toyCase) Settings() []repair.Setting                      { return []repair.Setting{{Version: "1"}} }
 func (c *toyCase) Next() (request.Request, []request.Violation)    { return c.request, c.refused }
 func (c *toyCase) Sent(int) (request.Request, []request.Violation) { return c.Next() }

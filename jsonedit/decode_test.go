@@ -9,30 +9,6 @@ import (
 	"testing"
 )
 
-// A field is a member of an object, and where it is in the text.
-type field struct {
-	name              string
-	start, value, end int
-}
-
-func fields(v Value) []field {
-	all := []field{}
-	for name, v := range v.Children() {
-		n := v.node()
-		all = append(all, field{string(name), n.memberStart(), int(n.start), int(n.end)})
-	}
-	return all
-}
-
-// objectFields returns the members of the object that text is.
-func objectFields(text []byte) ([]field, bool) {
-	v := Parse(text)
-	if v.Kind() != '{' {
-		return nil, false
-	}
-	return fields(v), true
-}
-
 // FuzzCheckObject checks that what CheckObject accepts Parse and encoding/json accept as well.
 func FuzzCheckObject(f *testing.F) {
 	for _, seed := range []string{
