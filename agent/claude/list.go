@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,19 +26,9 @@ import (
 
 // isSessionID reports whether a name is a UUID, which that of a session's transcript is without
 // its suffix.
-func isSessionID(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F'):
-			return false
-		}
-	}
-	return len(name) == 36
-}
+func isSessionID(name string) bool { return uuidForm.MatchString(name) }
+
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // A file is a transcript that was found.
 type file struct {

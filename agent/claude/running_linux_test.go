@@ -12,9 +12,8 @@ import (
 	"mend/repair"
 )
 
-// A process that is called claude and does not say which session it uses, as all before 2.1,
-// may use each session of its directory at first; those of other directories and of other
-// stores not.
+// A process that is called claude and does not say which session it uses, as each in its first moment,
+// may use each session of its directory; those of other directories and of other stores not.
 func TestOlderProcess(t *testing.T) {
 	programs := t.TempDir()
 	cat, err := exec.LookPath("cat")

@@ -241,7 +241,7 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 	if !known {
 		if !slices.Contains(otherBlockTypes, kind) {
 			text := fmt.Sprintf("[a block of the type %q]", kind)
-			if s, ok := jsonedit.Text(b.stored.Raw); ok && !transcript.IsBlank(s) {
+			if s, ok := jsonedit.Text(b.stored.Raw); ok && !request.IsBlank(s) {
 				text = s
 			}
 			report("", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
@@ -308,7 +308,7 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 		if s, ok := jsonedit.Text(raw); ok {
 			text = s
 		}
-		if transcript.IsBlank(text) {
+		if request.IsBlank(text) {
 			text = "(no content)"
 		}
 		report(placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",

@@ -441,7 +441,7 @@ func (c *breakWalk) findRoots() {
 
 // goesOnWith returns the last record before r in the file that the conversation can go on with,
 // nil if nothing that is sent is before it. A record whose parents lead to r is none: together
-// they would be a cycle, in which versions before 2.1 hang.
+// they would be a cycle.
 func (c *breakWalk) goesOnWith(r *Record) *Record {
 	if c.open == nil {
 		c.index()

@@ -156,7 +156,7 @@ func (r *Record) HasContent() bool {
 	return len(r.content) > 0 && (r.content[0] == '"' || r.content[0] == '[')
 }
 
-// loads reports whether 2.1 loads the record as a prompt, an answer or context: its content is a string,
+// loads reports whether the program loads the record as a prompt, an answer or context: its content is a string,
 // an empty list, or a list in which a block has a type.
 func (r *Record) loads() bool {
 	if !r.IsMessage() {

@@ -325,7 +325,7 @@ func errorResult(call *request.Block, text string) *request.Block {
 	return &request.Block{Type: request.ToolResult, ToolID: call.ToolID, Error: true, Output: jsonedit.Quote(text), Source: call.Source}
 }
 
-// The texts that 2.1 puts in place of a message of which nothing else is left.
+// The texts that the program puts in place of a message of which nothing else is left.
 const (
 	noAnswer = "[Tool use interrupted]"
 	noPrompt = "(no content)"
@@ -427,6 +427,3 @@ func (b *builder) addPrompt() {
 	}
 	*turns = append(*turns, request.Turn{Role: session.RoleUser, Blocks: []*request.Block{prompt}})
 }
-
-// IsBlank reports whether a text has nothing but white space.
-func IsBlank(text string) bool { return len(bytes.TrimSpace([]byte(text))) == 0 }
