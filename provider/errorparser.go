@@ -13,18 +13,24 @@ import (
 // An ErrorParser recognises the errors of several APIs. Its methods may be called
 // concurrently.
 type ErrorParser struct {
-	kinds  []ErrorKind // by rank
-	rules  []ruleText
+	kinds  []kindWords // by rank
+	rules  []ruleWords // the most exact first
 	places []placePattern
 	tools  []*regexp.Regexp
 	items  []*regexp.Regexp
 	calls  []*regexp.Regexp // with one group
 }
 
-// A ruleText is a RuleText of an API.
-type ruleText struct {
-	RuleText
-	api string
+// kindWords are the squeezed words of a kind.
+type kindWords struct {
+	Words
+	kind *ErrorKind
+}
+
+// ruleWords are the squeezed words of a rule of an API.
+type ruleWords struct {
+	Words
+	code, api string
 }
 
 // A placePattern is how an API names a place.
@@ -41,16 +47,15 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 	var calls []string
 	for _, t := range texts {
 		for _, k := range t.Kinds {
-			words := make([]Words, len(k.Any))
-			for i, ws := range k.Any {
-				words[i] = ws.squeezed()
+			for _, ws := range k.Any {
+				p.kinds = append(p.kinds, kindWords{ws.squeezed(), &k})
 			}
-			k.Any = words
-			p.kinds = append(p.kinds, k)
 		}
 		for _, r := range t.Rules {
-			r.Words = r.Words.squeezed()
-			p.rules = append(p.rules, ruleText{r, t.API})
+			for _, ws := range r.Says {
+				p.kinds = append(p.kinds, kindWords{ws.squeezed(), r.Kind})
+				p.rules = append(p.rules, ruleWords{ws.squeezed(), r.Code, t.API})
+			}
 		}
 		calls = append(calls, t.Calls...)
 		if t.Place != "" {
@@ -60,7 +65,8 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 		p.items = appendPattern(p.items, t.Item)
 		p.calls = appendPattern(p.calls, t.Call)
 	}
-	slices.SortStableFunc(p.kinds, func(a, b ErrorKind) int { return cmp.Compare(a.Rank, b.Rank) })
+	slices.SortStableFunc(p.kinds, func(a, b kindWords) int { return cmp.Compare(a.kind.Rank, b.kind.Rank) })
+	slices.SortStableFunc(p.rules, func(a, b ruleWords) int { return cmp.Compare(b.length(), a.length()) })
 	if len(calls) > 0 {
 		p.calls = appendPattern(p.calls, `\b((?:`+strings.Join(calls, "|")+`)_[a-zA-Z0-9_-]+)`)
 	}
@@ -109,8 +115,10 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 // kind returns the kind of the text, nil if it fits none.
 func (p *ErrorParser) kind(text string) *ErrorKind {
 	text = squeeze(text)
-	if i := slices.IndexFunc(p.kinds, func(k ErrorKind) bool { return k.fits(text) }); i >= 0 {
-		return &p.kinds[i]
+	for _, k := range p.kinds {
+		if k.fits(text) {
+			return k.kind
+		}
 	}
 	return nil
 }
@@ -119,8 +127,10 @@ func (p *ErrorParser) kind(text string) *ErrorKind {
 // for none.
 func (p *ErrorParser) rule(text string) (code, api string) {
 	text = squeeze(text)
-	if i := slices.IndexFunc(p.rules, func(r ruleText) bool { return r.Words.fits(text) }); i >= 0 {
-		return p.rules[i].Code, p.rules[i].api
+	for _, r := range p.rules {
+		if r.fits(text) {
+			return r.code, r.api
+		}
 	}
 	return "", ""
 }

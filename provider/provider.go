@@ -3,7 +3,11 @@
 // package below this one.
 package provider
 
-import "mend/request"
+import (
+	"cmp"
+
+	"mend/request"
+)
 
 // A Provider is the API of a provider of models.
 type Provider interface {
@@ -18,28 +22,31 @@ type Provider interface {
 
 // A Rule is a condition that the provider enforces on every request.
 type Rule struct {
-	Code     string // unique for the provider, as in docs/providers.md
-	Text     string // the condition
-	Source   string // where it is documented, or how it was observed
-	Thinking bool   // the outcome depends on whether the request enables thinking
-
-	// Confidence is A for a rule whose words are in several reports and known from
-	// documentation, B for one in reports, C for one that is derived. "" stands for A.
-	Confidence string
+	Code string // unique for all providers, as in docs/providers.md
+	Text string // the condition
+	// Error is what the provider says of a violation. What stands in braces is filled in,
+	// see [fill].
+	Error string
+	// Says has the words by which that error is recognised, whatever its form.
+	Says []Words
+	Kind *ErrorKind // of that error; nil if there are no words
 	// Vendors are the vendors that enforce the rule behind an API of others; nil for every
 	// provider of the API.
 	Vendors []string
 
-	// Find returns every place where a request violates the rule. It need not set
-	// the violations' Rule.
-	Find func(r request.Request, thinking bool) []request.Violation
+	Thinking bool // the outcome depends on whether the request enables thinking
+	Find     Find // nil for a rule that only the provider can check, or that no request breaks
 }
 
 // Check returns every place where the request violates the rule.
 func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
+	if r.Find == nil {
+		return nil
+	}
 	found := r.Find(q, thinking)
 	for i := range found {
-		found[i].Rule = r.Code
+		v := &found[i]
+		v.Rule, v.Message = r.Code, fill(cmp.Or(v.Message, r.Error), q, *v)
 	}
 	return found
 }

@@ -1,6 +1,10 @@
 package repair
 
-import "mend/request"
+import (
+	"cmp"
+
+	"mend/request"
+)
 
 // An Explanation says what a code in the output means.
 type Explanation struct {
@@ -18,6 +22,22 @@ type Explanation struct {
 func ExplainClass(c Class) Explanation {
 	e := classExplanations[c]
 	e.Code = string(c)
+	return e
+}
+
+// ExplainRule completes the explanation of a rule with what the table of rules has, then with
+// what holds for its class.
+func ExplainRule(e Explanation) Explanation {
+	r := remedies()[e.Code]
+	e.Class = cmp.Or(r.Class, e.Class)
+	e.Meaning, e.Words, e.Example = cmp.Or(e.Meaning, r.meaning), cmp.Or(e.Words, r.error), cmp.Or(e.Example, r.example)
+	e.Fix, e.Loses = cmp.Or(e.Fix, r.fix), cmp.Or(e.Loses, r.loses)
+	class := ExplainClass(e.Class)
+	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
+	if e.Fix == "" {
+		e.Fix = cmp.Or(class.Fix, "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names.")
+		e.Loses = cmp.Or(e.Loses, class.Loses)
+	}
 	return e
 }
 

@@ -16,6 +16,9 @@ type remedy struct {
 	class func(*fault) Class // nil: Class
 	why   func(*fault) string
 	fixes func(*fault) []Fix // the one that loses least first
+
+	// For [ExplainRule]. Where fix is empty that of the class is meant.
+	meaning, error, example, fix, loses string
 }
 
 // A fault is a finding with what is stored at its place.

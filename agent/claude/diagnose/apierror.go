@@ -74,7 +74,7 @@ var errorTexts = provider.ErrorTexts{
 				{"conversation is too long"},
 			},
 			Class:       repair.ContextTooLong,
-			Explanation: provider.TooLong,
+			Explanation: provider.TooLong.Explanation,
 		},
 		{
 			Rank:        270,

@@ -249,7 +249,13 @@ func FuzzParseAPIError(f *testing.F) {
 func TestErrorRanks(t *testing.T) {
 	ranks := map[int]provider.ErrorKind{}
 	for _, texts := range allErrorTexts() {
-		for _, k := range texts.Kinds {
+		kinds := texts.Kinds
+		for _, r := range texts.Rules {
+			if r.Kind != nil {
+				kinds = append(kinds, *r.Kind)
+			}
+		}
+		for _, k := range kinds {
 			if same, ok := ranks[k.Rank]; ok && (same.Class != k.Class || same.Explanation != k.Explanation) {
 				t.Errorf("rank %d: both %q, %q and %q, %q", k.Rank, same.Class, same.Explanation, k.Class, k.Explanation)
 			}
@@ -259,7 +265,7 @@ func TestErrorRanks(t *testing.T) {
 	want := []repair.Class{
 		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
 		repair.FirstPromptMissing, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", repair.ThinkingBlockOrder, "", "",
-		repair.ToolResultMissing, "", "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, repair.ContextTooLong,
+		repair.ToolResultMissing, "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, repair.ContextTooLong,
 		repair.ThinkingSignature, repair.IncompleteRecord, repair.IncompleteRecord, "", "", "", repair.UnreadableRecord, repair.InvalidFile,
 		"", "", "", "", "", "", "", repair.UnreadableRecord,
 	}

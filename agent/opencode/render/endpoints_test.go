@@ -63,7 +63,7 @@ func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model 
 		return
 	}
 	linked := false
-	provider.EachImage(q.Turns, func(_, _, _ int, b *request.Block) { linked = linked || b.URL != "" })
+	provider.EachImage(q.Turns, func(_, _ int, b *request.Block) { linked = linked || b.URL != "" })
 	var got []string
 	for _, v := range provider.Check(p, q.Request, true) {
 		got = append(got, v.Rule)
