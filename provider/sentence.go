@@ -9,7 +9,7 @@ import (
 )
 
 // fill returns the sentence about a violation. In braces a sentence has "n" and "m", the place,
-// to which "+1" or "+2" may be added; "i", the number of the call in its turn; "inner", the place
+// to which "+1" or "+2" may be added; "i", the number of the call in its turn; "place", the one
 // in the content of a result; and what the block has: its "id", "item", "name", "input", "type",
 // "mime", the length of its data in "bytes", their "size" when decoded, and the "kind" of image that
 // they are.
@@ -21,7 +21,7 @@ func fill(sentence string, q request.Request, v request.Violation) string {
 func (r *Rule) Words() string {
 	return replaceBraces(r.Error, func(name string) string {
 		switch name, _, _ = strings.Cut(name, "+"); name {
-		case "inner":
+		case "place":
 			return ""
 		case "bytes", "size":
 			return "X"
@@ -63,7 +63,7 @@ func valueOf(name string, q request.Request, v request.Violation) string {
 	switch name {
 	case "i":
 		return strconv.Itoa(CountBlocks(q.Turns[v.N].Blocks[:v.M], request.ToolUse))
-	case "inner":
+	case "place":
 		if i := slices.Index(q.Turns[v.N].Blocks[v.M].Content, b); i >= 0 {
 			return ".tool_result.content." + strconv.Itoa(i)
 		}
@@ -73,7 +73,7 @@ func valueOf(name string, q request.Request, v request.Violation) string {
 			return "content"
 		}
 		return "output"
-	case "k":
+	case "number":
 		if i := slices.Index(q.Turns[v.N].Blocks[v.M].Content, b); i >= 0 {
 			return strconv.Itoa(i)
 		}

@@ -202,7 +202,7 @@ func invalidID(b *request.Block) string {
 }
 
 // imagePlace is the place of an image in the API's words.
-const imagePlace = "messages.{n}.content.{m}{inner}.image.source.base64"
+const imagePlace = "messages.{n}.content.{m}{place}.image.source.base64"
 
 // findData finds the images for which is returns true and that are not links.
 func findData(is func(b *request.Block) bool) provider.Find {

@@ -80,7 +80,7 @@ var rules = []provider.Rule{
 			if len(b.Data) > 0 {
 				return ""
 			}
-			return "Invalid 'input[{n}].{list}[{k}].image_url'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes."
+			return "Invalid 'input[{n}].{list}[{number}].image_url'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes."
 		}),
 	},
 	{
