@@ -25,6 +25,12 @@ func (r *Rule) Words() string {
 			return ""
 		case "bytes", "size":
 			return "X"
+		case "i":
+			return "0"
+		case "ids":
+			return "ID, ID"
+		case "item":
+			return "ID"
 		case "mime", "kind":
 			return "TYPE"
 		}
