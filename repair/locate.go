@@ -121,7 +121,7 @@ func (l *locator) named() (called, beside map[session.Ref]bool, items map[string
 				if b.ItemID != "" && l.e.Rule != "O10" && slices.Contains(l.e.Items, b.ItemID) {
 					items[ref.Message] = true
 				}
-				if b.ToolID == "" || !slices.Contains(l.e.Calls, b.ToolID) {
+				if !isNamed(b, l.e.Calls) {
 					continue
 				}
 				called[b.Ref()] = true

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"slices"
+	"strings"
 
 	"mend/request"
 )
@@ -61,15 +62,21 @@ func MatchError(c Case, e APIError) (best Match) {
 }
 
 // isAbout reports whether the error is of the violation's rule, or of its class if the error
-// names no rule.
+// names no rule, or one of another provider: a gateway passes errors on.
 func isAbout(c Case, e APIError, v request.Violation) bool {
-	if e.Rule != "" {
-		return v.Rule == e.Rule
+	if e.Rule == v.Rule || !isOther(e, v) {
+		return e.Rule == v.Rule
 	}
 	if r, ok := remedies()[v.Rule]; ok {
 		return r.Class == e.Class
 	}
 	return slices.ContainsFunc(c.Findings().All(), func(f Finding) bool { return f.Code == v.Rule && f.Class == e.Class })
+}
+
+// isOther reports whether the error names no rule, or one of another provider than the violation: the
+// letter of a rule is its provider's.
+func isOther(e APIError, v request.Violation) bool {
+	return e.Rule == "" || v.Rule == "" || e.Rule[0] != v.Rule[0]
 }
 
 // degree returns how well the violation fits the error, which is about its rule or class.
@@ -79,14 +86,22 @@ func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degr
 		there = BreaksThere
 	}
 	switch named := len(e.Calls) > 0; {
+	case e.Index < 0 && !named && e.Rule != "" && isOther(e, v):
+		return HasClass
 	case e.Index < 0 && !named:
 		return BreaksRule
-	case e.Index >= 0 && e.Index == v.N && (e.Block < 0 || v.M < 0 || e.Block == v.M):
+	case e.Index >= 0 && e.Index == v.N && isBlock(e, v, q):
 		return there
 	case named && slices.ContainsFunc(turnsNear(q, v), func(t request.Turn) bool { return namesCall(t, e.Calls) }):
 		return there
 	}
 	return BreaksElsewhere
+}
+
+// isBlock reports whether the error names the block of the violation in its turn, or none. A place in
+// the only block of a turn may be one of its content.
+func isBlock(e APIError, v request.Violation, q request.Request) bool {
+	return e.Block < 0 || v.M < 0 || e.Block == v.M || v.N < len(q.Turns) && len(q.Turns[v.N].Blocks) == 1
 }
 
 // turnsNear returns the turn of the violation and the next one, which has the results of its calls.
@@ -106,6 +121,17 @@ func hasCalls(q request.Request, ids []string) bool {
 // namesCall reports whether the turn has a call or a result with one of the ids.
 func namesCall(t request.Turn, ids []string) bool {
 	return slices.ContainsFunc(t.Blocks, func(b *request.Block) bool {
-		return b.ToolID != "" && slices.Contains(ids, b.ToolID)
+		return isNamed(b, ids)
 	})
 }
+
+// isNamed reports whether the block is a call or a result with one of the ids. A long id may be cut off in
+// a text.
+func isNamed(b *request.Block, ids []string) bool {
+	return b.ToolID != "" && slices.ContainsFunc(ids, func(id string) bool {
+		return id == b.ToolID || len(id) >= minCut && strings.HasPrefix(b.ToolID, id)
+	})
+}
+
+// minCut is the least number of letters of an id that is cut off.
+const minCut = 32
