@@ -74,7 +74,7 @@ func (f fixture) plan() change.Plan {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	before, err := st.Load(f.t.Context(), session.Head{ID: f.id})
+	before, _, err := st.Load(f.t.Context(), session.Head{ID: f.id})
 	if err != nil {
 		f.t.Fatal(err)
 	}

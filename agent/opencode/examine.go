@@ -16,7 +16,7 @@ import (
 // Examine implements [agent.Store]. The examination has no stamp if it depends on more than the
 // records, such as on the time of day, on a file elsewhere or on the folder of a workspace.
 func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
-	loaded, stamp, err := s.loadStamped(ctx, head)
+	loaded, stamp, err := s.load(ctx, head)
 	if err != nil {
 		return agent.Examination{}, err
 	}

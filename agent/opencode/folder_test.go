@@ -67,7 +67,7 @@ func TestProjectOf(t *testing.T) {
 		if c.used {
 			storetest.Put(t, data, "storage/project/"+commit+".json", `{"id":"`+commit+`"}`)
 		}
-		loaded, err := s.Load(t.Context(), heads[0])
+		loaded, _, err := s.load(t.Context(), heads[0])
 		if err != nil || loaded.Newer != c.want {
 			t.Errorf("%+v: the other project is %q, %v", c, loaded.Newer, err)
 		}

@@ -21,7 +21,7 @@ func (s *store) Newer(version string) bool { return render.Newer(version) }
 
 // Forecast implements [agent.Store]. It reads only.
 func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
-	loaded, err := s.Load(ctx, head)
+	loaded, _, err := s.load(ctx, head)
 	if err != nil {
 		return agent.Forecast{}, err
 	}

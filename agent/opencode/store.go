@@ -27,9 +27,8 @@ type records interface {
 	txn.Store
 	ID() change.StoreID
 	List(ctx context.Context) ([]session.Head, error)
-	Load(ctx context.Context, head session.Head) (*record.Session, error)
-	// LoadStamped is Load, with the stamp that the records had when they were read.
-	LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
+	// Load returns a session of List, with the stamp that the records had when they were read.
+	Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
 	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	State(ctx context.Context) (session.Stamp, error)
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
@@ -63,7 +62,7 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 
 // Records implements [agent.Store].
 func (s *store) Records(ctx context.Context, head session.Head) ([]session.Record, error) {
-	loaded, err := s.records.Load(ctx, head)
+	loaded, _, err := s.load(ctx, head)
 	if err != nil {
 		return nil, err
 	}
@@ -127,20 +126,18 @@ func (s *store) DefaultRow(ctx context.Context, kind session.Kind) (session.Reco
 	return db.DefaultRow(ctx, kind)
 }
 
-// Load returns a session with its messages. The error is that of the store, or a
-// [*record.DepthError] if a record is nested too deep to be parsed.
-func (s *store) Load(ctx context.Context, head session.Head) (*record.Session, error) {
-	loaded, _, err := s.loadStamped(ctx, head)
-	return loaded, err
-}
-
-func (s *store) loadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
-	loaded, stamp, err := s.LoadStamped(ctx, head)
+// load returns a session with its messages, and the stamp of its records. The error is that of the
+// store, or a [*record.DepthError] if a record is nested too deep to be parsed.
+func (s *store) load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
+	if head.ID == "" && len(head.Stray) > 0 { // what List found that is of no session
+		return &record.Session{Head: head}, session.Stamp{}, nil
+	}
+	loaded, stamp, err := s.records.Load(ctx, head)
 	if err == nil {
 		err = loaded.CheckDepth()
 	}
 	if err != nil {
-		return nil, stamp, err
+		return nil, session.Stamp{}, err
 	}
 	return loaded, stamp, nil
 }
@@ -160,7 +157,7 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 // [repair.Options].
 func (s *store) prepare(ctx context.Context, head session.Head, provider string) (*record.Session, diagnose.Environment, error) {
 	s.models.reset() // the settings may have changed since the last one
-	loaded, err := s.Load(ctx, head)
+	loaded, _, err := s.load(ctx, head)
 	if err != nil {
 		return nil, diagnose.Environment{}, err
 	}

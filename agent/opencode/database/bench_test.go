@@ -97,7 +97,7 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkLoad(b *testing.B) {
 	s := open(b, bigStore(b), Options{})
 	for b.Loop() {
-		if _, err := s.Load(b.Context(), session.Head{ID: "ses_000050"}); err != nil {
+		if _, _, err := s.Load(b.Context(), session.Head{ID: "ses_000050"}); err != nil {
 			b.Fatal(err)
 		}
 	}

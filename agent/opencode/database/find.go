@@ -37,7 +37,7 @@ func Find(env func(string) string, home string) []string {
 			names = append(names, filepath.Join(dir, named))
 		}
 		names = append(names, filepath.Join(dir, dbName))
-		names = append(names, channelDatabases(dir)...)
+		names = append(names, databases(dir, func(path string, ofChannel bool) bool { return ofChannel && isRegular(os.Stat(path)) })...)
 	}
 	var found []string
 	for _, name := range names {
@@ -60,22 +60,6 @@ func DataDir(env func(string) string, home string) string {
 		base = filepath.Join(home, ".local", "share")
 	}
 	return filepath.Join(base, "opencode")
-}
-
-// channelDatabases returns the databases of other channels in dir, by name.
-func channelDatabases(dir string) []string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var found []string
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if ok, _ := filepath.Match(channelGlob, e.Name()); ok && isRegular(name) {
-			found = append(found, name)
-		}
-	}
-	return found
 }
 
 // locate returns the canonical path of the database at path: a file, or the folder that
@@ -120,18 +104,23 @@ func locate(path string) (string, error) {
 // OpenCode uses, by name: plain files NAME.db with its tables, and those that are named as of
 // another channel, so that a damaged one is not passed over.
 func Others(dir string) []string {
+	return databases(dir, func(path string, ofChannel bool) bool {
+		return isRegular(os.Lstat(path)) && (ofChannel || hasTables(path))
+	})
+}
+
+// databases returns the files NAME.db in dir that isOne accepts, by name. ofChannel says that
+// a build of another channel has given the name.
+func databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	var found []string
 	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if e.Name() == dbName || filepath.Ext(e.Name()) != ".db" || !e.Type().IsRegular() {
-			continue
-		}
-		if ok, _ := filepath.Match(channelGlob, e.Name()); ok || hasTables(name) {
-			found = append(found, name)
+		path := filepath.Join(dir, e.Name())
+		ofChannel, _ := filepath.Match(channelGlob, e.Name())
+		if e.Name() != dbName && filepath.Ext(path) == ".db" && isOne(path, ofChannel) {
+			found = append(found, path)
 		}
 	}
 	return found
@@ -147,10 +136,7 @@ func hasTables(name string) bool {
 	return err == nil || errors.Is(err, ErrNewer) || errors.Is(err, sqlstore.ErrBusy)
 }
 
-func isRegular(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
+func isRegular(info fs.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

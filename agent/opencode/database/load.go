@@ -19,7 +19,7 @@ import (
 
 // List returns the sessions without their messages, by id, including those that have
 // messages and no row of their own. Rows whose id names no session are in the Stray of one
-// more Session, the last one, whose ID is empty; Load accepts that, too. The error wraps
+// more Session, the last one, whose ID is empty. The error wraps
 // [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the context's or the system's.
 func (s *Store) List(ctx context.Context) ([]session.Head, error) {
 	var heads []session.Head
@@ -130,19 +130,10 @@ func newSession(r session.Record) record.Session {
 	return record.Session{Head: h, Info: r}
 }
 
-// Load returns the session with its messages and parts. A row with a problem has a Defect;
-// a row whose id cannot be used is in Stray. The error wraps [ErrNoSession], [sqlstore.ErrUnusable]
-// or [sqlstore.ErrBusy], or is the system's.
-func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, error) {
-	loaded, _, err := s.LoadStamped(ctx, head)
-	return loaded, err
-}
-
-// LoadStamped is Load, and also returns the stamp of the rows at the time they were read.
-func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
-	if head.ID == "" && len(head.Stray) > 0 {
-		return &record.Session{Head: head}, session.Stamp{}, nil
-	}
+// Load returns the session with its messages and parts, and the stamp that its rows had when
+// they were read. A row with a problem has a Defect; a row whose id cannot be used is in Stray.
+// The error wraps [ErrNoSession], [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the system's.
+func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
 	if err := session.ValidateID(head.ID); err != nil {
 		return nil, session.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}

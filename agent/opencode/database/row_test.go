@@ -99,10 +99,10 @@ func TestOddRows(t *testing.T) {
 		t.Errorf("session without a row: %+v", lost)
 	}
 	dbtest.DeleteAndRestore(t, s, path, got.Message(m).Parts)
-	if _, err := s.Load(t.Context(), session.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
+	if _, _, err := s.Load(t.Context(), session.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of none: %v", err)
 	}
-	if _, err := s.Load(t.Context(), session.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
+	if _, _, err := s.Load(t.Context(), session.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of no id: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestSessionTooLarge(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.2.27")
 	s := open(t, path, Options{MaxSession: 100})
 	var large *session.SizeError
-	if _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.As(err, &large) {
+	if _, _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.As(err, &large) {
 		t.Errorf("Load = %v, want a SizeError", err)
 	}
 }

@@ -56,7 +56,7 @@ func (s rowStore) exec(sql string) {
 
 func (s rowStore) load(id string) *record.Session {
 	s.t.Helper()
-	loaded, err := s.store.Load(s.t.Context(), session.Head{ID: id})
+	loaded, _, err := s.store.Load(s.t.Context(), session.Head{ID: id})
 	if err != nil {
 		s.t.Fatal(err)
 	}

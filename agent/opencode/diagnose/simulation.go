@@ -141,9 +141,6 @@ func (c *simulation) Reset() repair.Case {
 // screenFailures returns why newer versions cannot show the session, except for parts
 // that only other tools write.
 func (c *simulation) screenFailures() []render.Failure {
-	if c.cachedScreen == nil && c.env.Foreign {
-		c.cachedScreen = &[]render.Failure{}
-	}
 	if c.cachedScreen == nil {
 		var found []render.Failure
 		for _, f := range c.view().Screen(render.ProfileFor("")) {

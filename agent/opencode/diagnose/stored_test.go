@@ -53,7 +53,7 @@ func unpack(t *testing.T, version int, apply func(damage.Store)) stored {
 type store interface {
 	storetest.Store
 	List(ctx context.Context) ([]session.Head, error)
-	Load(ctx context.Context, head session.Head) (*record.Session, error)
+	Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
 }
 
 func (st stored) open() store {
@@ -80,7 +80,7 @@ func (st stored) load() *record.Session {
 		st.t.Fatal(err)
 	}
 	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == st.id })
-	s, err := store.Load(st.t.Context(), heads[i])
+	s, _, err := store.Load(st.t.Context(), heads[i])
 	if err != nil {
 		st.t.Fatal(err)
 	}

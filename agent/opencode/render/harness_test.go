@@ -162,7 +162,7 @@ func (l *harness) open() *record.Session {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		s, err = store.Load(context.Background(), head)
+		s, _, err = store.Load(context.Background(), head)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func (l *harness) open() *record.Session {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	s, err = store.Load(context.Background(), head)
+	s, _, err = store.Load(context.Background(), head)
 	if err != nil {
 		l.t.Fatal(err)
 	}

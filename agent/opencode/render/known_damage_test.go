@@ -45,7 +45,7 @@ func knownDamage(t testing.TB, version int, apply func(damage.Store)) *record.Se
 
 func load(t testing.TB, id string, st interface {
 	List(ctx context.Context) ([]session.Head, error)
-	Load(ctx context.Context, head session.Head) (*record.Session, error)
+	Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
 }, err error,
 ) *record.Session {
 	t.Helper()
@@ -57,7 +57,7 @@ func load(t testing.TB, id string, st interface {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == id })
-	s, err := st.Load(t.Context(), heads[i])
+	s, _, err := st.Load(t.Context(), heads[i])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestLayouts(t *testing.T) {
 			if err != nil || len(heads) != 1 || heads[0].ID != "ses_1" || (heads[0].Title != "") != (tr.session != "") {
 				t.Fatalf("%s: List = %+v, %v", s.Layout(), heads, err)
 			}
-			loaded, err := s.Load(t.Context(), heads[0])
+			loaded, _, err := s.Load(t.Context(), heads[0])
 			if err != nil || len(loaded.Messages) != 4 || len(loaded.Messages[1].Parts) != 3 || len(loaded.Stray) != 0 {
 				t.Fatalf("%s: Load = %+v, %v", s.Layout(), loaded, err)
 			}
@@ -137,7 +137,7 @@ func TestSeveralSessions(t *testing.T) {
 	}
 	var got []string
 	for _, h := range heads {
-		loaded, err := s.Load(t.Context(), h)
+		loaded, _, err := s.Load(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}

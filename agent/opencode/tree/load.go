@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path"
 	"slices"
 	"sync/atomic"
@@ -17,23 +16,30 @@ import (
 )
 
 // Load returns a session with its messages and parts, in the order in which the agent
-// reads them. It uses the ID of head, and the project if several sessions have that ID.
-// Records that it cannot decode have a Defect; files that are not records are in Stray.
+// reads them, and the stamp that its records had when they were read. It uses the ID of head,
+// and the project if several sessions have that ID. Records that it cannot decode have a
+// Defect; files that are not records are in Stray.
 //
 // The error wraps [ErrNoSession], or says that the tree as a whole cannot be read, or that
 // ctx ended.
-func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, error) {
-	loaded, _, err := s.LoadStamped(ctx, head)
-	return loaded, err
-}
-
-// LoadStamped is Load, and also returns the stamp of the records at the time they were
-// read.
-func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
-	if head.ID == "" && len(head.Stray) > 0 {
-		return &record.Session{Head: head}, session.Stamp{}, nil
+func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return nil, session.Stamp{}, err
 	}
-	return s.load(ctx, head)
+	defer tr.close()
+	tr.stamp, tr.budget = &stampHasher{}, new(atomic.Int64)
+	tr.budget.Store(s.opt.MaxSession)
+	loaded, err := tr.readSession(head, func(s *record.Session, f *openFolder) {
+		tr.readMessages(s, f)
+		tr.addAbandonedParts(s)
+	})
+	if err != nil {
+		return nil, session.Stamp{}, err
+	}
+	loaded.Stray = tr.stray
+	loaded.Sort()
+	return &loaded, tr.sum(), nil
 }
 
 // Stamp computes the stamp of all records that [Store.Load] reads, without reading them.
@@ -57,26 +63,6 @@ func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, er
 		return session.Stamp{}, err
 	}
 	return tr.sum(), nil
-}
-
-func (s *Store) load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
-	tr, err := s.newReader(ctx)
-	if err != nil {
-		return nil, session.Stamp{}, err
-	}
-	defer tr.close()
-	tr.stamp, tr.budget = &stampHasher{}, new(atomic.Int64)
-	tr.budget.Store(s.opt.MaxSession)
-	loaded, err := tr.readSession(head, func(s *record.Session, f *openFolder) {
-		tr.readMessages(s, f)
-		tr.addAbandonedParts(s)
-	})
-	if err != nil {
-		return nil, session.Stamp{}, err
-	}
-	loaded.Stray = tr.stray
-	loaded.Sort()
-	return &loaded, tr.sum(), nil
 }
 
 // readSession reads a session's own record, and calls messages with the folder of its
@@ -273,11 +259,7 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 			return
 		}
 		m := record.NewMessage(r)
-		var parts []record.Part
-		for p := range w.parts(ref) {
-			parts = append(parts, record.NewPart(*p))
-		}
-		m.Parts = slices.Clone(parts) // without spare capacity
+		m.Parts = w.readParts(ref)
 		found[i] = m
 	})
 	s.Messages = slices.DeleteFunc(found, func(m record.Message) bool { return m.Ref.Kind == 0 })
@@ -345,37 +327,29 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) b
 // statParts adds the parts of a message to the stamp.
 func (tr *treeReader) statParts(message session.Ref) {
 	ref := tr.partRef(message)
+	tr.eachPart(ref, func(d *safedir.Dir, name, _ string) { tr.statRecord(d, ref, name) })
+}
+
+// readParts reads the parts of a message.
+func (tr *treeReader) readParts(message session.Ref) (parts []record.Part) {
+	ref := tr.partRef(message)
+	tr.eachPart(ref, func(d *safedir.Dir, name, id string) {
+		ref.Part = id
+		r := session.Record{Ref: ref}
+		if tr.readInto(&r, d, name) {
+			parts = append(parts, record.NewPart(r))
+		}
+	})
+	return slices.Clone(parts) // without spare capacity
+}
+
+// eachPart calls yield for the record of each part of a message. ref is theirs, without an id.
+func (tr *treeReader) eachPart(ref session.Ref, yield func(d *safedir.Dir, name, id string)) {
 	d := tr.openParts(ref)
 	if d == nil {
 		tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, ref.Message)
 		return
 	}
 	defer d.Close()
-	tr.eachRecordAndFile(d, ref.Message, func(name, _ string) { tr.statRecord(d, ref, name) })
-}
-
-// parts returns the parts of a message. A record is valid until the next one is requested,
-// unless the reader's buffer has Keep set.
-func (tr *treeReader) parts(message session.Ref) iter.Seq[*session.Record] {
-	return func(yield func(*session.Record) bool) {
-		ref := tr.partRef(message)
-		d := tr.openParts(ref)
-		if d == nil {
-			tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, ref.Message)
-			return
-		}
-		defer d.Close()
-		more := true
-		var r session.Record
-		tr.eachRecordAndFile(d, ref.Message, func(name, id string) {
-			if !more {
-				return
-			}
-			ref.Part = id
-			r = session.Record{Ref: ref}
-			if tr.readInto(&r, d, name) {
-				more = yield(&r)
-			}
-		})
-	}
+	tr.eachRecordAndFile(d, ref.Message, func(name, id string) { yield(d, name, id) })
 }

@@ -27,7 +27,7 @@ func mustOpen(t *testing.T, path, layout string, o Options) *Store {
 
 func mustLoad(t *testing.T, s *Store) *record.Session {
 	t.Helper()
-	loaded, err := s.Load(t.Context(), session.Head{ID: "ses_1"})
+	loaded, _, err := s.Load(t.Context(), session.Head{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffer(true)}, nil
+	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffer()}, nil
 }
 
 // close closes the root and returns the buffer.

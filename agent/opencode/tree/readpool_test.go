@@ -25,7 +25,7 @@ func TestStrayInOrder(t *testing.T) {
 		names = append(names, fmt.Sprintf("msg_%02d.json", i))
 	}
 	tr.eachMessage(session.Ref{Kind: session.KindMessage, Session: "ses_1"}, names, func(w *treeReader, ref session.Ref, name string, i int) {
-		time.Sleep(time.Duration(7-i%7) * slow)
+		time.Sleep(time.Duration(7-i%7) * time.Millisecond / 2)
 		w.addStray(session.StrayOther, name, ref.Message, "a test")
 	})
 	if len(tr.stray) != len(names) || !slices.IsSortedFunc(tr.stray, func(a, b session.Stray) int { return strings.Compare(a.Path, b.Path) }) {

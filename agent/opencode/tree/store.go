@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"mend/fsstore"
 	"mend/internal/memory"
@@ -24,9 +22,7 @@ type Store struct {
 	layout *layout
 	opt    Options
 
-	buffers    sync.Pool // of *safedir.Buffer
-	processors int32
-	reading    atomic.Int32 // number of goroutines that read messages
+	buffers sync.Pool // of *safedir.Buffer
 }
 
 // Options configure a [Store]. The zero value is for reading.
@@ -90,17 +86,13 @@ func Open(path, layout string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Store: files, layout: l, opt: o, processors: int32(runtime.GOMAXPROCS(0))}
-	s.buffers.New = func() any { return new(safedir.Buffer) }
+	s := &Store{Store: files, layout: l, opt: o}
+	s.buffers.New = func() any { return &safedir.Buffer{Keep: true} }
 	return s, nil
 }
 
 // buffer returns a buffer from the pool, to which the caller returns it.
-func (s *Store) buffer(keep bool) *safedir.Buffer {
-	b := s.buffers.Get().(*safedir.Buffer)
-	b.Keep = keep
-	return b
-}
+func (s *Store) buffer() *safedir.Buffer { return s.buffers.Get().(*safedir.Buffer) }
 
 // Layout returns the name of the tree's layout.
 func (s *Store) Layout() string { return s.layout.name }

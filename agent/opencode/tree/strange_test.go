@@ -111,7 +111,7 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 	t.Helper()
 	done := make(chan *record.Session, 1)
 	go func() {
-		loaded, _ := s.Load(t.Context(), session.Head{ID: "ses_1"})
+		loaded, _, _ := s.Load(t.Context(), session.Head{ID: "ses_1"})
 		done <- loaded
 	}()
 	select {
