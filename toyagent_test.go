@@ -167,16 +167,14 @@ func (d *toyDraft) ReplaceText(b *request.Block, text string) error {
 	return err
 }
 
-func (d *toyDraft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
+func (d *toyDraft) Apply(_ repair.Finding, x repair.Fix) error {
 	before := slices.Clone(d.lines)
-	if err := x.Edit(d); err != nil {
+	err := x.Edit(d)
+	if err != nil {
 		d.lines = before
-		return nil, err
 	}
-	return before, nil
+	return err
 }
-
-func (d *toyDraft) Undo(e repair.Edit) { d.lines = e.([]string) }
 
 func (d *toyDraft) Case() repair.Case {
 	r := d.record

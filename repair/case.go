@@ -123,16 +123,10 @@ type Draft interface {
 	Editor
 	// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says
 	// why this fix must not be applied.
-	Apply(f Finding, x Fix) (Edit, error)
-	// Undo undoes an edit. Later edits of other messages stay; those of the same message
-	// were undone before.
-	Undo(e Edit)
+	Apply(f Finding, x Fix) error
 	// Case returns the session with the edits of the draft.
 	Case() Case
 }
-
-// An Edit is what a draft needs to undo an edit.
-type Edit any
 
 // A Fix is one way to fix a finding.
 type Fix struct {

@@ -7,11 +7,7 @@
 // or not at all.
 //
 // Where the agent fails before it sends a request, faults of that request are hidden. A
-// fix of the failure does not cause what it uncovers in other messages. Under the
-// setting in use that has to be fixed, too; under others it may stay.
-//
-// If no fix of a broken session holds, one is applied that is wrong only for another use of
-// the session, such as with another provider ([Findings.Elsewhere]).
+// fix of the failure does not cause what it uncovers in other messages: that is fixed next.
 //
 // A fix is given up only for its effect beside the fixes that were kept: after another
 // fix is kept, it is tried again. A plan ends when a plan of its result would be empty.

@@ -212,7 +212,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 		if len(trials) > 0 && !trials[0].goesWith(all[n]) || begun && !x.Alike {
 			continue
 		}
-		if _, err := d.Apply(f, x); err != nil {
+		if err := d.Apply(f, x); err != nil {
 			s.reject(f, x, n, err)
 			continue
 		}

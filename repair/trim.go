@@ -164,8 +164,7 @@ func goalOf(r TrimRequest, t Trimmed) int {
 
 // apply edits a block of the draft, and reports whether that is possible.
 func apply(d Draft, b *request.Block, edit func(Draft) error) bool {
-	_, err := d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit})
-	return err == nil
+	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
 
 // sizeOf returns the estimated size of the next request.

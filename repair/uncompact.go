@@ -65,7 +65,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 	before, _ := c.Next()
 	u.Before, u.Window = before.Tokens(), c.Window()
 	d := c.Draft()
-	_, err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Draft) (err error) {
+	err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Draft) (err error) {
 		u.Earlier, err = d.RemoveCompaction()
 		return err
 	}})

@@ -198,19 +198,18 @@ func (d *draft) raw(uuid string) []byte {
 }
 
 // Apply implements [repair.Draft].
-func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
+func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
 	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.order}
-	u := d.now
-	if err := x.Edit(d); err != nil {
-		d.Undo(u)
-		return nil, err
+	err := x.Edit(d)
+	if err != nil {
+		d.undo()
 	}
-	return u, nil
+	return err
 }
 
-// Undo implements [repair.Draft].
-func (d *draft) Undo(e repair.Edit) {
-	u := e.(*undo)
+// undo undoes what the fix has changed.
+func (d *draft) undo() {
+	u := d.now
 	d.edits.leaf, d.edits.order = u.leaf, u.order
 	for uuid, raw := range u.set {
 		d.edits.set[uuid] = raw

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/request"
 	"mend/session"
 )
@@ -17,26 +18,29 @@ const whyLoop = "The tool loop of the newest assistant message is still open, an
 // (docs/providers.md, R8); it may move only after the loop is closed.
 func (d *draft) breaksLoop(e *edit) bool {
 	c := d.c
-	if e.whole || e.message != c.newest && !c.loopIDs()[e.message] {
+	if !c.inLoop(e.message) {
 		return false
 	}
 	now := &d.s.Messages[e.at]
-	if len(e.parts) > 0 {
-		if !slices.ContainsFunc(e.parts, func(f formerPart) bool {
-			is := d.current(now, f)
-			return f.part.IsThinking() || is != nil && is.IsThinking()
-		}) {
-			return false
-		}
+	was, is := e.thoughts, thoughts(d.partsOf(now))
+	if slices.Equal(was, is) {
+		return false
 	}
-	before := d.beforeChanges(*e.before, e.parts)
 	d.removeMarked(now)
-	was, is := thoughts(&before), thoughts(now)
-	moved := e.message == c.newest && loopOpen(d.s) && !slices.Equal(was, is)
-	loop := c.loopIDs()
-	lost := loop[e.message] && !slices.Equal(signedThoughts(was), signedThoughts(is)) && len(signedThoughts(is)) > 0 && len(c.withSession(d.s).loopIDs()) > 0
-	return moved || lost
+	if e.message == c.newest && loopOpen(d.s) {
+		return true
+	}
+	left := signedThoughts(is)
+	if !c.loopIDs()[e.message] || len(left) == 0 || slices.Equal(signedThoughts(was), left) {
+		return false
+	}
+	after := c.withSession(d.s)
+	after.renderer = &render.Renderer{} // its own: more is edited in the lists of parts
+	return len(after.loopIDs()) > 0
 }
+
+// inLoop reports whether the message may be in the open tool loop.
+func (c *simulation) inLoop(message string) bool { return message == c.newest || c.loopIDs()[message] }
 
 // loopIDs returns the ids of the messages of the last answer in the open tool loop,
 // none if the request has no open loop.
@@ -64,10 +68,10 @@ func (c *simulation) findLoop() map[string]bool {
 // A thought identifies a part of thinking and its content.
 type thought struct{ id, text, signature string }
 
-// thoughts returns the thoughts of the message.
-func thoughts(m *record.Message) (all []thought) {
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.IsThinking() {
+// thoughts returns the thoughts among the parts.
+func thoughts(parts []record.Part) (all []thought) {
+	for i := range parts {
+		if p := &parts[i]; p.IsThinking() {
 			all = append(all, thought{p.ID, p.Text, p.Signature})
 		}
 	}
@@ -87,7 +91,7 @@ func signedThoughts(all []thought) (out []thought) {
 // touchesHidden returns why the edit must not be made if it changed a message of which
 // something cannot be read, "" if it did not.
 func (d *draft) touchesHidden(e *edit) string {
-	if !e.whole || e.independent { // [simulation.Fixes] has checked it
+	if !e.wide { // [simulation.Fixes] has checked it
 		return ""
 	}
 	if len(d.c.hiddenMessages()) == 0 {
@@ -108,69 +112,40 @@ func (d *draft) touchesHidden(e *edit) string {
 	return ""
 }
 
-// hasLocked reports whether there are records that the store cannot replace.
-func (c *simulation) hasLocked() bool {
-	if c.locked == nil {
-		locked := false
+// locked returns the records that the store cannot replace.
+func (c *simulation) locked() []*session.Record {
+	if c.cachedLocked == nil {
+		c.cachedLocked = []*session.Record{}
 		for r := range c.s.Records {
-			locked = locked || r.Locked != ""
+			if r.Locked != "" {
+				c.cachedLocked = append(c.cachedLocked, r)
+			}
 		}
-		c.locked = &locked
 	}
-	return *c.locked
+	return c.cachedLocked
 }
 
 // changedLocked returns a record that the edit changed or removed although the store
 // cannot replace it, nil if there is none.
 func (d *draft) changedLocked(e *edit) *session.Record {
-	s := d.s
-	if !d.c.hasLocked() {
+	locked := d.c.locked()
+	if len(locked) == 0 {
 		return nil
 	}
-	changed := func(was, is *session.Record) bool {
-		return was.Locked != "" && (is == nil || was.Ref != is.Ref || !bytes.Equal(was.Data, is.Data))
-	}
-	if e.whole && !e.independent {
-		after := map[session.Ref]*session.Record{}
-		for r := range s.Records {
-			after[r.Ref] = r
+	after := map[session.Ref][]byte{}
+	if e.wide {
+		for r := range d.s.Records {
+			after[r.Ref] = r.Data
 		}
-		for r := range d.c.s.Records {
-			if changed(r, after[r.Ref]) {
-				return r
-			}
-		}
-		return nil
-	}
-	before, now := e.before, &s.Messages[e.at]
-	if d.dropped[before.Ref.Message] {
-		now = &record.Message{}
-	}
-	if changed(&before.Record, &now.Record) {
-		return &before.Record
-	}
-	for i := range e.parts {
-		f := &e.parts[i]
-		var is *session.Record
-		if p := d.current(now, *f); p != nil {
-			is = &p.Record
-		}
-		if changed(&f.part.Record, is) {
-			return &f.part.Record
+	} else if m := d.s.Messages[e.at]; !d.dropped[m.Ref.Message] {
+		after[m.Ref] = m.Data
+		for _, p := range d.partsOf(&m) {
+			after[p.Ref] = p.Data
 		}
 	}
-	if len(before.Parts) == 0 || len(now.Parts) > 0 && &before.Parts[0] == &now.Parts[0] {
-		return nil // parts that were changed in place are in e.parts
-	}
-	var places partIndex
-	for i := range before.Parts {
-		was := &before.Parts[i]
-		var is *session.Record
-		if at := places.find(now.Parts, was.Ref); at >= 0 {
-			is = &now.Parts[at].Record
-		}
-		if changed(&was.Record, is) {
-			return &was.Record
+	for _, r := range locked {
+		if data, ok := after[r.Ref]; (e.wide || r.Ref.Message == e.message) && (!ok || !bytes.Equal(r.Data, data)) {
+			return r
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"mend/agent/opencode/record"
 	"mend/repair"
@@ -17,23 +16,53 @@ type draft struct {
 	c      *simulation // of the session before any fix
 	s      *record.Session
 	texts  repair.Texts
-	places map[string]int // of messages before a fix moved any; see [placesOf]
+	places map[string]int       // of messages before a fix moved any; see [messageIndexes]
+	lists  map[string]*partList // the draft's own lists of parts, by the ids of their messages
 
-	own      map[*record.Part]*ownList // the draft's own lists of parts, by their first element
-	replaced []formerPart              // by the current fix
-	marked   bool                      // a list has parts that are marked as removed
-
-	lastFormer *record.Message // see [draft.formerMessage]
-
-	moved   bool            // messages may be out of order
-	dropped map[string]bool // ids of messages that [draft.arrange] removes
+	replaced []formerPart    // by the current fix
+	moved    bool            // messages may be out of order
+	dropped  map[string]bool // ids of messages that [draft.arrange] removes
 }
 
-// An ownList describes a list of parts that belongs to the draft.
-type ownList struct {
-	from    []record.Part // the list that it was copied from; nil if it lacks parts of that
-	ids     partIDs       // nil until it is needed
-	removed map[int]bool  // the parts that [draft.removeMarked] removes
+// A partList is what a draft knows of a list of parts of its own.
+type partList struct {
+	places  map[string]int // indexes by the ids in the refs; nil until they are needed
+	removed map[int]bool   // the parts that [draft.removeMarked] removes
+}
+
+// find returns the index of a part in the list, -1 if it is not there.
+func (l *partList) find(parts []record.Part, ref session.Ref) int {
+	if l.places == nil {
+		l.places = partIndexes(parts)
+	}
+	if at, ok := l.places[ref.Part]; ok && !l.removed[at] && at < len(parts) && parts[at].Ref == ref {
+		return at
+	}
+	for i := range parts { // the list has changed since it was indexed
+		if parts[i].Ref == ref && !l.removed[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// A formerPart is a part as it was before a fix replaced or removed it.
+type formerPart struct {
+	list *partList
+	at   int
+	part record.Part
+}
+
+// draft returns a copy of the simulation's session.
+func (c *simulation) draft() *draft {
+	return &draft{c: c, s: copyOf(c.s), texts: c.texts, lists: map[string]*partList{}}
+}
+
+// copyOf returns a copy of the session with its own list of messages.
+func copyOf(s *record.Session) *record.Session {
+	c := *s
+	c.Messages = slices.Clone(s.Messages)
+	return &c
 }
 
 // replaceMessage replaces the record of the message at i and keeps its parts.
@@ -52,16 +81,12 @@ func (d *draft) removeMessage(i int) {
 	d.dropped[d.s.Messages[i].Ref.Message] = true
 }
 
-// restoreMessage undoes a replacement or a removal of the message at i.
-func (d *draft) restoreMessage(i int, was record.Message) {
-	d.s.Messages[i] = was
-	delete(d.dropped, was.Ref.Message)
-}
-
 // arrange removes the messages and the parts that are marked as removed, and sorts the
 // others.
 func (d *draft) arrange() {
-	d.removeAllMarked()
+	for i := range d.s.Messages {
+		d.removeMarked(&d.s.Messages[i])
+	}
 	if len(d.dropped) > 0 {
 		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m record.Message) bool { return d.dropped[m.Ref.Message] })
 	}
@@ -69,74 +94,35 @@ func (d *draft) arrange() {
 		d.s.Sort()
 	}
 	d.dropped, d.moved, d.places = nil, false, nil
-	for _, list := range d.own {
-		list.ids = nil
-	}
-}
-
-// A formerPart is a part as it was before a fix replaced or removed it.
-type formerPart struct {
-	list    *record.Part // the first element of its list
-	at      int
-	part    *record.Part // it does not change
-	removed bool
-}
-
-// beforeChanges returns the message without the changes in its list of parts.
-func (d *draft) beforeChanges(m record.Message, changes []formerPart) record.Message {
-	if !d.hasOwnList(m.Parts) {
-		return m
-	}
-	list, mine := d.own[&m.Parts[0]], map[int]bool{}
-	parts := slices.Clone(m.Parts)
-	for _, f := range slices.Backward(changes) {
-		if f.list == &m.Parts[0] {
-			parts[f.at], mine[f.at] = *f.part, true
-		}
-	}
-	was := parts[:0]
-	for i, p := range parts {
-		if mine[i] || !list.removed[i] {
-			was = append(was, p)
-		}
-	}
-	m.Parts = was
-	return m
-}
-
-// current returns the part that replaced f, nil if it was removed.
-func (d *draft) current(m *record.Message, f formerPart) *record.Part {
-	if f.removed {
-		return nil
-	}
-	if at := d.partIndex(m, f.part.Ref); at >= 0 {
-		return &m.Parts[at]
-	}
-	return nil
 }
 
 // removeMarked removes the parts of the message that are marked as removed.
 func (d *draft) removeMarked(m *record.Message) {
-	if d.hasOwnList(m.Parts) && len(d.own[&m.Parts[0]].removed) > 0 {
-		d.clone(m)
+	if l := d.lists[m.Ref.Message]; l != nil && len(l.removed) > 0 {
+		d.copyParts(m)
 	}
 }
 
-func (d *draft) removeAllMarked() {
-	if !d.marked {
-		return
-	}
-	for i := range d.s.Messages {
-		d.removeMarked(&d.s.Messages[i])
-	}
-	d.marked = false
+// copyParts gives the message a new list of parts, without those that are marked as removed. Copies of the
+// message that were made before keep the former list.
+func (d *draft) copyParts(m *record.Message) {
+	m.Parts = d.partsOf(m)
+	d.lists[m.Ref.Message] = &partList{}
 }
 
-// draft returns a copy of the simulation's session.
-func (c *simulation) draft() *draft {
-	s := *c.s
-	s.Messages = slices.Clone(s.Messages)
-	return &draft{c: c, s: &s, texts: c.texts}
+// partsOf returns a copy of the message's list of parts, without those that are marked as removed.
+func (d *draft) partsOf(m *record.Message) []record.Part {
+	l := d.lists[m.Ref.Message]
+	if l == nil || len(l.removed) == 0 {
+		return slices.Clone(m.Parts)
+	}
+	parts := make([]record.Part, 0, len(m.Parts)-len(l.removed))
+	for i := range m.Parts {
+		if !l.removed[i] {
+			parts = append(parts, m.Parts[i])
+		}
+	}
+	return parts
 }
 
 // A fix is one way to fix a fault.
@@ -161,43 +147,8 @@ func (d *draft) message(ref session.Ref) (*record.Message, error) {
 		return nil, fmt.Errorf("%s: no such message", ref)
 	}
 	m := &d.s.Messages[i]
-	d.clone(m)
+	d.copyParts(m)
 	return m, nil
-}
-
-// clone copies the message's list of parts, without those that are marked as removed.
-// Copies of the message that were made before keep the former list.
-func (d *draft) clone(m *record.Message) {
-	var removed map[int]bool
-	if d.hasOwnList(m.Parts) {
-		removed = d.own[&m.Parts[0]].removed
-	}
-	from := m.Parts
-	m.Parts = slices.Grow(from[:0:0], len(from)-len(removed))
-	for i := range from {
-		if !removed[i] {
-			m.Parts = append(m.Parts, from[i])
-		}
-	}
-	if d.own == nil {
-		d.own = map[*record.Part]*ownList{}
-	}
-	if len(m.Parts) == 0 {
-		return
-	}
-	list := &ownList{}
-	if len(m.Parts) == len(from) {
-		list.from = from
-	}
-	d.own[&m.Parts[0]] = list
-}
-
-func (d *draft) hasOwnList(parts []record.Part) bool {
-	if len(parts) == 0 {
-		return false
-	}
-	_, ok := d.own[&parts[0]]
-	return ok
 }
 
 // index returns the index of the message with that ref, or of the part with that ref;
@@ -220,112 +171,58 @@ func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
 		return nil, nil, fmt.Errorf("%s: no such message", ref)
 	}
 	m := &d.s.Messages[i]
-	if d.hasOwnList(m.Parts) {
-		d.c.renderer.Release(m) // it knows the list by its address
-	} else {
-		d.clone(m)
+	if d.lists[m.Ref.Message] == nil {
+		d.copyParts(m)
 	}
-	at := d.partIndex(m, ref)
+	list := d.lists[m.Ref.Message]
+	at := list.find(m.Parts, ref)
 	if at < 0 {
 		return nil, nil, fmt.Errorf("%s: no such part", ref)
 	}
-	d.replaced = append(d.replaced, formerPart{list: &m.Parts[0], at: at, part: d.former(m.Parts, at)})
+	d.replaced = append(d.replaced, formerPart{list, at, m.Parts[at]})
 	return m, &m.Parts[at], nil
 }
 
-// former returns the present state of a part in one of the draft's own lists. It copies
-// the part only if the list that it came from has another state.
-func (d *draft) former(parts []record.Part, at int) *record.Part {
-	if from := d.own[&parts[0]].from; at < len(from) && sameRecord(&from[at].Record, &parts[at].Record) {
-		return &from[at]
-	}
-	was := parts[at]
-	return &was
-}
-
-// sameRecord reports whether a was not edited since b was copied from it: an edit
-// replaces data and columns.
-func sameRecord(a, b *session.Record) bool {
-	return a.Ref == b.Ref && a.Defect == b.Defect && a.Class == b.Class &&
-		unsafe.SliceData(a.Data) == unsafe.SliceData(b.Data) && len(a.Data) == len(b.Data) && a.Cols.Equal(b.Cols)
-}
-
-// formerMessage returns the present state of the message at that index. It copies the
-// message only if it was edited since the last call.
-func (d *draft) formerMessage(at int) *record.Message {
-	m := &d.s.Messages[at]
-	same := func(o *record.Message) bool {
-		return sameRecord(&o.Record, &m.Record) && unsafe.SliceData(o.Parts) == unsafe.SliceData(m.Parts) && len(o.Parts) == len(m.Parts)
-	}
-	switch {
-	case at < len(d.c.s.Messages) && same(&d.c.s.Messages[at]):
-		return &d.c.s.Messages[at]
-	case d.lastFormer == nil || !same(d.lastFormer):
-		was := *m
-		d.lastFormer = &was
-	}
-	return d.lastFormer
-}
-
-// partIndex returns the index of a part in its message, -1 if it is not there.
-func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
-	if len(m.Parts) == 0 {
-		return -1
-	}
-	list := d.own[&m.Parts[0]]
-	if list == nil || len(m.Parts) < longList && len(list.removed) == 0 {
-		return searchPart(m.Parts, ref)
-	}
-	if list.ids == nil {
-		list.ids = indexParts(m.Parts)
-	}
-	if at, ok := list.ids[ref.Part]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
-		return at
-	}
-	for i := range m.Parts { // the list has changed since it was indexed
-		if m.Parts[i].Ref == ref && !list.removed[i] {
-			return i
-		}
-	}
-	return -1
-}
-
-// An edit is a fix that was applied.
+// An edit is a fix that is applied.
 type edit struct {
-	message     string          // of the finding
-	at          int             // the index of that message, -1 for none
-	before      *record.Message // that message before the edit; it does not change
-	parts       []formerPart    // its parts that the edit replaced or removed
-	whole       bool            // it may change other messages
-	independent bool            // whole, but it changes only the position of its own message
+	message  string         // of the finding
+	at       int            // the index of that message, -1 for none
+	before   record.Message // that message before the edit
+	list     *partList      // of its parts, nil if that was not the draft's own
+	thoughts []thought      // of a message in the open tool loop; see [draft.breaksLoop]
+	wide     bool           // it may change other messages
 }
 
 // Apply implements [repair.Draft].
-func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
-	e := &edit{message: f.Ref.Message, at: d.index(f.Ref), whole: x.Whole, independent: x.Whole && x.Alike}
+func (d *draft) Apply(f repair.Finding, x repair.Fix) error {
+	at := d.index(f.Ref)
+	e := &edit{message: f.Ref.Message, at: at, wide: at < 0 || x.Whole && !x.Alike}
 	if e.at >= 0 {
-		e.before = d.formerMessage(e.at)
-		d.c.renderer.Release(e.before)
+		e.before = d.s.Messages[e.at]
+		e.list = d.lists[e.before.Ref.Message]
+		if !x.Whole && d.c.inLoop(e.message) {
+			e.thoughts = thoughts(d.partsOf(&e.before))
+		}
 	}
 	d.replaced = nil
 	err := x.Edit(d)
-	if x.Whole {
-		d.removeAllMarked()
+	if err == nil && e.wide {
+		for i := range d.s.Messages {
+			d.removeMarked(&d.s.Messages[i])
+		}
 	}
-	e.parts = d.replaced
 	if err == nil {
-		err = d.allowed(e)
+		err = d.allowed(e, x)
 	}
 	if err != nil {
-		d.takeBack(e)
-		return nil, err
+		d.undo(e)
 	}
-	return e, nil
+	return err
 }
 
 // allowed returns a [*repair.RefusalError] if the edit must not be made.
-func (d *draft) allowed(e *edit) error {
-	if d.breaksLoop(e) {
+func (d *draft) allowed(e *edit, x repair.Fix) error {
+	if !x.Whole && d.breaksLoop(e) {
 		return &repair.RefusalError{Why: whyLoop, Helps: true}
 	}
 	if why := d.touchesHidden(e); why != "" {
@@ -339,39 +236,30 @@ func (d *draft) allowed(e *edit) error {
 	return nil
 }
 
-// takeBack undoes the newest edit.
-func (d *draft) takeBack(e *edit) {
-	if e.independent {
-		d.restoreMessage(e.at, *e.before)
-		return
-	}
-	d.Undo(e)
-}
-
-// Undo implements [repair.Draft].
-func (d *draft) Undo(made repair.Edit) {
-	e := made.(*edit)
-	if e.whole {
+// undo undoes the edit, which is the newest. One that may change other messages is the first of its
+// draft.
+func (d *draft) undo(e *edit) {
+	if e.wide || e.at < 0 {
 		*d = *d.c.draft()
 		return
 	}
-	for _, f := range slices.Backward(e.parts) {
-		if len(e.before.Parts) > 0 && f.list == &e.before.Parts[0] {
-			e.before.Parts[f.at] = *f.part
-			delete(d.own[f.list].removed, f.at)
+	for _, f := range slices.Backward(d.replaced) {
+		if f.list == e.list {
+			e.before.Parts[f.at] = f.part
+			delete(f.list.removed, f.at)
 		}
 	}
-	d.s.Messages[e.at] = *e.before
-	d.c.renderer.Release(e.before)
+	id := e.before.Ref.Message
+	d.s.Messages[e.at], d.lists[id] = e.before, e.list
+	delete(d.dropped, id)
 }
 
-// Case implements [repair.Draft]. It releases what was found out of the session as it was,
-// and of the draft: that may be as large as the session.
+// Case implements [repair.Draft]. What is edited in the draft later is in another copy of the session.
 func (d *draft) Case() repair.Case {
 	d.arrange()
-	d.c.cachedFacts, d.c.parts = nil, partIndex{}
 	n := d.c.withSession(d.s)
 	n.isDraft = true
+	d.s, d.lists = copyOf(d.s), map[string]*partList{}
 	return n
 }
 

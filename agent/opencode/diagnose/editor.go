@@ -150,7 +150,7 @@ func (d *draft) before(b *request.Block) (*record.Message, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	i := d.partIndex(m, b.Ref())
+	i := searchPart(m.Parts, b.Ref())
 	if i < 1 {
 		return nil, "", errors.New("it is the first part")
 	}

@@ -21,8 +21,7 @@ type facts struct {
 	projectOf func(folder string) string
 	line      []*shownMessage // see [facts.messages]
 	cwd       string          // see [facts.workFolder]
-	places    map[string]int  // of messages in s
-	parts     partIndex
+	places    *index
 }
 
 // A shownMessage is what the record of a message shows; "" or 0 for what it lacks.
@@ -41,17 +40,15 @@ type shownMessage struct {
 func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	g := recordContext{s: k.s, known: k}
 	if k.places == nil {
-		k.places = messageIndexes(k.s)
+		k.places = newIndex(k.s)
 	}
-	i, ok := k.places[ref.Message]
-	if !ok {
+	if g.m = k.places.message(ref); g.m == nil {
 		return g, false
 	}
-	g.m = &k.s.Messages[i]
 	if ref.Kind == session.KindMessage {
 		return g, !g.m.Unreadable()
 	}
-	j := k.parts.find(g.m.Parts, ref)
+	j := k.places.part(g.m, ref)
 	if j < 0 {
 		return g, false
 	}

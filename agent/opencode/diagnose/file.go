@@ -33,7 +33,7 @@ func (d *draft) replaceByText(ref session.Ref, textOf func(raw []byte) string) e
 	if err != nil {
 		return err
 	}
-	at := d.partIndex(m, ref)
+	at := searchPart(m.Parts, ref)
 	if at < 0 {
 		return fmt.Errorf("%s: no such part", ref)
 	}

@@ -84,18 +84,14 @@ func (d *draft) inject(m *record.Message, id, text string) error {
 
 // remove marks the part with that ref as removed, see [draft.removeMarked].
 func (d *draft) remove(ref session.Ref) error {
-	m, _, err := d.part(ref)
-	if err != nil {
+	if _, _, err := d.part(ref); err != nil {
 		return err
 	}
-	was := &d.replaced[len(d.replaced)-1]
-	was.removed = true
-	list := d.own[&m.Parts[0]]
-	if list.removed == nil {
-		list.removed = map[int]bool{}
+	was := d.replaced[len(d.replaced)-1]
+	if was.list.removed == nil {
+		was.list.removed = map[int]bool{}
 	}
-	list.removed[was.at] = true
-	d.marked = true
+	was.list.removed[was.at] = true
 	return nil
 }
 

@@ -27,9 +27,20 @@ type simulation struct {
 	link      string         // that an error blames
 	texts     repair.Texts
 
-	places       map[string]int // see [simulation.message]
-	stored       repair.Stored  // see [simulation.Stored]
-	parts        partIndex
+	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
+
+	isDraft bool // it has edits, which must not harm the session in other settings
+
+	newest string // the message id of the newest answer
+	busy   bool   // the agent is still writing it
+
+	derived
+}
+
+// derived is what was found out of one state of a session.
+type derived struct {
+	cachedIndex  *index            // see [simulation.index]
+	stored       repair.Stored     // see [simulation.Stored]
 	blind        map[string]string // see [simulation.whyHidden]
 	cachedView   *render.View      // see [simulation.view]
 	requests     []rendered        // see [simulation.render]
@@ -37,15 +48,7 @@ type simulation struct {
 	cachedFacts  *facts            // see [simulation.known]
 	cachedLoop   *map[string]bool  // see [simulation.loopIDs]
 	findings     *repair.Findings  // see [simulation.Findings]
-
-	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
-
-	isDraft bool // it has edits, which must not harm the session in other settings
-
-	locked *bool // see [simulation.hasLocked]
-
-	newest string // the message id of the newest answer
-	busy   bool   // the agent is still writing it
+	cachedLocked []*session.Record // see [simulation.locked]
 }
 
 var _ repair.Case = (*simulation)(nil)
@@ -115,9 +118,7 @@ func (c *simulation) Busy() string {
 // withSession returns the simulation of another state of the session.
 func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
-	n.s, n.newest, n.stored = s, "", repair.Stored{}
-	n.parts = partIndex{}
-	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.s, n.newest, n.derived = s, "", derived{}
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -266,28 +267,17 @@ func isSent(m *record.Message) bool {
 	})
 }
 
-// message returns the message with that ref, or of the part with that ref; nil if there
-// is none.
-func (c *simulation) message(ref session.Ref) *record.Message {
-	if c.places == nil {
-		c.places = messageIndexes(c.s)
+// index returns the places of the session's records.
+func (c *simulation) index() *index {
+	if c.cachedIndex == nil {
+		c.cachedIndex = newIndex(c.s)
 	}
-	i, ok := c.places[ref.Message]
-	if !ok || ref.Message == "" {
-		return nil
-	}
-	return &c.s.Messages[i]
+	return c.cachedIndex
 }
 
-// messageIndexes returns the indexes of the session's messages by the ids in their
-// refs.
-func messageIndexes(s *record.Session) map[string]int {
-	at := make(map[string]int, len(s.Messages))
-	for i := len(s.Messages) - 1; i >= 0; i-- { // of two with one id, the first one
-		at[s.Messages[i].Ref.Message] = i
-	}
-	return at
-}
+// message returns the message with that ref, or of the part with that ref; nil if there
+// is none.
+func (c *simulation) message(ref session.Ref) *record.Message { return c.index().message(ref) }
 
 // part returns the part with that ref and its message; nil if there is none.
 func (c *simulation) part(ref session.Ref) (*record.Message, *record.Part) {
@@ -295,7 +285,7 @@ func (c *simulation) part(ref session.Ref) (*record.Message, *record.Part) {
 	if m == nil || ref.Kind != session.KindPart {
 		return m, nil
 	}
-	if at := c.parts.find(m.Parts, ref); at >= 0 {
+	if at := c.index().part(m, ref); at >= 0 {
 		return m, &m.Parts[at]
 	}
 	return m, nil

@@ -10,7 +10,7 @@ import (
 
 // A Renderer reads a session and its edited clones. It parses a message again only if
 // its bytes or its list of parts are at another address. So an edit must replace the bytes
-// of a message and its list of parts, or [Renderer.Release] the message.
+// of a message and its list of parts.
 //
 // The zero Renderer is ready to use. A Renderer and its Views are not safe for concurrent
 // use.
@@ -82,12 +82,6 @@ func isLarge(s *record.Session) bool {
 // IsLarge reports whether the session is so large that only one request at a time is to be
 // kept.
 func (v *View) IsLarge() bool { return v.isLarge }
-
-// Release drops what is cached of a message that is to be edited in place.
-func (r *Renderer) Release(m *record.Message) {
-	delete(r.messages, m.Ref.Message)
-	r.last = nil
-}
 
 // Render returns the request that OpenCode sends for the session when the user types
 // one more prompt. The result reports failures of the agent.

@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"slices"
+
+	"mend/agent/opencode/record"
+	"mend/session"
+)
+
+// An index finds the records of a session that does not change.
+type index struct {
+	s        *record.Session
+	messages map[string]int
+	parts    map[string]map[string]int // by message, of those that were searched
+}
+
+func newIndex(s *record.Session) *index {
+	return &index{s, messageIndexes(s), map[string]map[string]int{}}
+}
+
+// message returns the message with that ref, or of the part with that ref; nil if there is none.
+func (x *index) message(ref session.Ref) *record.Message {
+	if i, ok := x.messages[ref.Message]; ok && ref.Message != "" {
+		return &x.s.Messages[i]
+	}
+	return nil
+}
+
+// part returns the place of a part in its message, of several with the ref the first; -1 if there is
+// none.
+func (x *index) part(m *record.Message, ref session.Ref) int {
+	places, ok := x.parts[m.Ref.Message]
+	if !ok {
+		places = partIndexes(m.Parts)
+		x.parts[m.Ref.Message] = places
+	}
+	at, ok := places[ref.Part]
+	switch {
+	case !ok:
+		return -1
+	case at < len(m.Parts) && m.Parts[at].Ref == ref:
+		return at
+	}
+	return searchPart(m.Parts, ref)
+}
+
+// searchPart returns the place of a part, -1 if it is not there.
+func searchPart(parts []record.Part, ref session.Ref) int {
+	return slices.IndexFunc(parts, func(p record.Part) bool { return p.Ref == ref })
+}
+
+// messageIndexes returns the indexes of the session's messages by the ids in their refs.
+func messageIndexes(s *record.Session) map[string]int {
+	at := make(map[string]int, len(s.Messages))
+	for i := len(s.Messages) - 1; i >= 0; i-- { // of two with one id, the first one
+		at[s.Messages[i].Ref.Message] = i
+	}
+	return at
+}
+
+// partIndexes returns the indexes of parts by the ids in their refs.
+func partIndexes(parts []record.Part) map[string]int {
+	at := make(map[string]int, len(parts))
+	for i := len(parts) - 1; i >= 0; i-- {
+		at[parts[i].Ref.Part] = i
+	}
+	return at
+}
