@@ -152,8 +152,6 @@ var parts = []string{
 	`{"type":"text","text":"hello","metadata":{"anthropic":{"type":"compaction"}}}`,
 	`{"type":"text","text":"","metadata":{"anthropic":{"type":"compaction"}}}`,
 	`{"type":"text","text":"hello","metadata":{"anthropic":{"citations":[{"type":"x"}]}}}`,
-	`{"type":"text","text":"hello","metadata":{"anthropic":{"constructor":{"x":1}}}}`,
-	`{"type":"tool","callID":"toolu_x","tool":"bash","state":{"status":"completed","input":{"__proto__":{"x":1}},"output":"yes","title":"","metadata":{},` + atTime + `}}`,
 	`{"type":"agent","name":"build"}`,
 	`{"type":"agent","name":"build","source":{"value":"@build","start":0,"end":6}}`,
 	`{"type":"subtask","prompt":"do","description":"it","agent":"general"}`,
@@ -248,7 +246,7 @@ func (s *Store) randomJSON(r *rand.Rand) Mutation {
 		case k < 4:
 			return append(words, "remove")
 		case k < 5:
-			return append(words, "rename", oneOf(r, name+"s", strings.ToUpper(name), "", " "+name, "x", "__proto__", "type", "id"))
+			return append(words, "rename", oneOf(r, name+"s", strings.ToUpper(name), "", " "+name, "x", "type", "id"))
 		case k < 6:
 			return append(words, "repeat", s.randomValue(r, rec, all, p))
 		case timeMembers[name]:
@@ -325,8 +323,8 @@ func (s *Store) randomValue(r *rand.Rand, rec Record, all []Node, p Node) string
 		return all[1+r.IntN(len(all)-1)].Value(rec.Data)
 	}
 	was := p.Value(rec.Data)
-	return oneOf(r, "null", "true", "false", "0", "1", "-1", "1.5", "1e400", "9007199254740993", `""`, `" "`, `"x"`, `"\u0000"`, `"\ud800"`, `"null"`, `"0"`,
-		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`, `{"__proto__":{"x":1}}`, `{"constructor":{"x":1}}`,
+	return oneOf(r, "null", "true", "false", "0", "1", "-1", "1.5", "9007199254740993", `""`, `" "`, `"x"`, `"\u0000"`, `"\ud800"`, `"null"`, `"0"`,
+		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`,
 		"["+was+"]", `{"x":`+was+`}`, `"{message `+strconv.Itoa(r.IntN(len(s.Records["message"])))+`}"`, `"{part `+strconv.Itoa(r.IntN(len(s.Records["part"])))+`}"`,
 		`"{session}"`, `"msg_x"`, `"user"`, `"assistant"`, `"text"`, `"tool"`, `"reasoning"`, `"file"`, `"compaction"`, `"step-start"`, `"error"`, `"pending"`)
 }
@@ -375,7 +373,12 @@ func (s *Store) randomColumn(r *rand.Rand) Mutation {
 	column := oneOf(r, columns[table]...)
 	n := r.IntN(len(s.Records[table]))
 	words := Mutation{"column", table, strconv.Itoa(n), column}
-	if strings.HasPrefix(column, "time_") && r.IntN(2) == 0 {
+	switch {
+	case table != "session" && table != "project" && strings.HasPrefix(column, "time_"): // mend examines no other classes of times and ids
+		return append(words, oneOf(r, randomTime(r), "-"+column, column+" + 1"))
+	case table != "session" && table != "project" && (column == "id" || strings.HasSuffix(column, "_id")):
+		return append(words, oneOf(r, "'x'", column+" || 'x'", "'x' || "+column, "upper("+column+")", "'{message 2}'", "'{message 4}'", "'{part 3}'"))
+	case strings.HasPrefix(column, "time_") && r.IntN(2) == 0:
 		return append(words, oneOf(r, randomTime(r), "'x'", "'2026-11-22 10:00:00'", "cast("+column+" as blob)", "-"+column, column+" + 0.5"))
 	}
 	return append(words, oneOf(r, "null", "''", "' '", "'x'", "0", "-1", "1", "1.5", "9223372036854775807", "-9223372036854775808", "1e300", "x''", "x'00ff'", "x'7b7d'",
