@@ -62,7 +62,7 @@ func TestReportHasNoTranscript(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), d.Broken(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			store := map[string]string{claude.Session: strings.ReplaceAll(string(d.Broken()), "\x00", "")} // UTF-16, too
+			store := map[string]string{claude.Session: strings.ReplaceAll(string(d.Broken()), "\x00", "")}
 			journal := t.TempDir()
 			_, page := runMend(t, root, journal, "report", claude.Session, "-o", "-")
 			checkNoText(t, page, store, allowed)
