@@ -54,7 +54,7 @@ type Case struct {
 // New returns the case of a stored transcript.
 func New(s Source) *Case {
 	b := newBase(s)
-	c := newCase(b, edits{})
+	c := newCase(b, newEdits())
 	if c.conv.Leaf != nil {
 		b.leaf = c.conv.Leaf.UUID
 	}
@@ -177,8 +177,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 	set := c.edits.set
 	if c.written != nil {
 		set = nil
-	}
-	if c.written == nil {
+	} else {
 		for _, uuid := range c.edits.created(c.base) {
 			if !yield(&session.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
 				return

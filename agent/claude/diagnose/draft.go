@@ -19,6 +19,10 @@ type edits struct {
 	leaf  string            // where the conversation goes on; "" for where it does now
 }
 
+func newEdits() edits {
+	return edits{set: map[string][]byte{}, after: map[string]int{}, lines: map[int][]byte{}}
+}
+
 // clone returns edits that can be changed.
 func (e edits) clone() edits {
 	e.set, e.after, e.lines = maps.Clone(e.set), maps.Clone(e.after), maps.Clone(e.lines)
@@ -27,12 +31,20 @@ func (e edits) clone() edits {
 
 // with returns the edits with one more.
 func (e edits) with(uuid string, raw []byte) edits {
-	e.set = maps.Clone(e.set)
-	if e.set == nil {
-		e.set = map[string][]byte{}
-	}
+	e = e.clone()
 	e.set[uuid] = raw
 	return e
+}
+
+// add adds later edits.
+func (e *edits) add(later edits) {
+	maps.Copy(e.set, later.set)
+	maps.Copy(e.after, later.after)
+	maps.Copy(e.lines, later.lines)
+	e.leaf = cmp.Or(later.leaf, e.leaf)
+	if later.order != nil {
+		e.order = later.order
+	}
 }
 
 // created returns the ids of the records that the transcript does not have, in the order in
@@ -43,12 +55,7 @@ func (e edits) created(b *base) (ids []string) {
 			ids = append(ids, uuid)
 		}
 	}
-	slices.SortFunc(ids, func(x, y string) int {
-		if d := e.after[x] - e.after[y]; d != 0 {
-			return d
-		}
-		return bytes.Compare([]byte(x), []byte(y))
-	})
+	slices.SortFunc(ids, func(x, y string) int { return cmp.Or(e.after[x]-e.after[y], cmp.Compare(x, y)) })
 	return ids
 }
 
@@ -129,67 +136,35 @@ type draft struct {
 
 	c     *Case
 	edits edits
-	now   *undo // of the fix that is applied
-}
-
-// undo is what a fix has changed.
-type undo struct {
-	set   map[string][]byte
-	lines map[int][]byte
-	fresh map[string]bool
-	lined map[int]bool
-	leaf  string
-	order []int
+	now   edits // of the fix that is applied, on top of the others
 }
 
 // setOrder writes the stored lines in another order. The conversation goes on at leaf then.
 func (d *draft) setOrder(order []int, leaf string) {
-	d.edits.order, d.edits.leaf = order[:len(d.c.base.lines)], leaf
+	d.now.order, d.now.leaf = order[:len(d.c.base.lines)], leaf
 }
 
 // setLeaf moves the end of the conversation to another record.
-func (d *draft) setLeaf(uuid string) { d.edits.leaf = uuid }
+func (d *draft) setLeaf(uuid string) { d.now.leaf = uuid }
 
 // set gives a record a new line.
-func (d *draft) set(uuid string, raw []byte) {
-	if d.edits.set == nil {
-		d.edits.set = map[string][]byte{}
-	}
-	if _, seen := d.now.set[uuid]; !seen {
-		old, ok := d.edits.set[uuid]
-		d.now.set[uuid], d.now.fresh[uuid] = old, !ok
-	}
-	d.edits.set[uuid] = raw
-}
+func (d *draft) set(uuid string, raw []byte) { d.now.set[uuid] = raw }
 
 // add adds a record behind a line.
 func (d *draft) add(uuid string, raw []byte, line int) {
-	if d.edits.after == nil {
-		d.edits.after = map[string]int{}
-	}
-	d.edits.after[uuid] = line
+	d.now.after[uuid] = line
 	d.set(uuid, raw)
 }
 
 // setLine writes a line again in its place; nil removes it.
-func (d *draft) setLine(i int, raw []byte) {
-	if d.edits.lines == nil {
-		d.edits.lines = map[int][]byte{}
-	}
-	if !d.now.lined[i] {
-		old, ok := d.edits.lines[i]
-		if ok {
-			d.now.lines[i] = old
-		}
-		d.now.lined[i] = true
-	}
-	d.edits.lines[i] = raw
-}
+func (d *draft) setLine(i int, raw []byte) { d.now.lines[i] = raw }
 
 // raw returns the line of a record as the draft has it, nil if there is none.
 func (d *draft) raw(uuid string) []byte {
-	if raw, ok := d.edits.set[uuid]; ok {
-		return bytes.TrimRight(raw, " ")
+	for _, e := range []edits{d.now, d.edits} {
+		if raw, ok := e.set[uuid]; ok {
+			return bytes.TrimRight(raw, " ")
+		}
 	}
 	if r := d.c.conv.Record(uuid); r != nil {
 		return r.Raw
@@ -199,31 +174,13 @@ func (d *draft) raw(uuid string) []byte {
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
-	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.order}
+	d.now = newEdits()
 	err := x.Edit(d)
-	if err != nil {
-		d.undo()
+	if err == nil {
+		d.edits.add(d.now)
 	}
+	d.now = edits{}
 	return err
-}
-
-// undo undoes what the fix has changed.
-func (d *draft) undo() {
-	u := d.now
-	d.edits.leaf, d.edits.order = u.leaf, u.order
-	for uuid, raw := range u.set {
-		d.edits.set[uuid] = raw
-		if u.fresh[uuid] {
-			delete(d.edits.set, uuid)
-		}
-	}
-	for i := range u.lined {
-		if raw, ok := u.lines[i]; ok {
-			d.edits.lines[i] = raw
-		} else {
-			delete(d.edits.lines, i)
-		}
-	}
 }
 
 // Case implements [repair.Draft].
