@@ -58,6 +58,9 @@ func RemedyOf(s Session, f Finding) (Remedy, bool) {
 	return m, true
 }
 
+// ClassOf returns the class of the findings of a rule, "" for a rule that the engine does not know.
+func ClassOf(code string) Class { return remedies()[code].Class }
+
 // Fixes returns the fixes, the one that loses least first.
 func (m Remedy) Fixes() []Fix {
 	if m.r.fixes == nil {

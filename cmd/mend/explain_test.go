@@ -24,7 +24,7 @@ func TestExplainAll(t *testing.T) {
 	topics := newTestApp().topics()
 	codes := []string{"profile", "healthy", "busy", "latent", "undone", "forgotten", "orphan", "suspect"}
 	for _, r := range diagnose.Rules {
-		codes = append(codes, r.Code, string(r.Class))
+		codes = append(codes, r.Code)
 	}
 	for _, r := range (anthropic.Provider{}).Rules() {
 		codes = append(codes, r.Code)

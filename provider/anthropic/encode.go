@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 
+	"mend/provider"
 	"mend/request"
 )
 
@@ -48,21 +49,9 @@ func (Provider) JSON(r request.Request) []byte { return JSON(r) }
 func JSON(r request.Request) []byte {
 	out := jsonRequest{Model: r.Model.ModelID, Messages: []jsonTurn{}}
 	for _, t := range r.Turns {
-		out.Messages = append(out.Messages, jsonTurn{t.Role, encodeBlocks(t.Blocks)})
+		out.Messages = append(out.Messages, jsonTurn{t.Role, provider.EncodeBlocks(t.Blocks, encodeBlock)})
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil // impossible: strings, and Input, which was read as JSON
-	}
-	return data
-}
-
-func encodeBlocks(blocks []*request.Block) []jsonBlock {
-	out := make([]jsonBlock, 0, len(blocks))
-	for _, b := range blocks {
-		out = append(out, encodeBlock(b))
-	}
-	return out
+	return provider.Encode(out)
 }
 
 func encodeBlock(b *request.Block) jsonBlock {
@@ -82,7 +71,7 @@ func encodeBlock(b *request.Block) jsonBlock {
 		out.ID, out.Name, out.Input = &b.ToolID, &b.ToolName, b.Input
 	case request.ToolResult:
 		out.ToolUseID, out.IsError = &b.ToolID, b.Error
-		if out.Content = encodeBlocks(b.Content); b.Output != nil {
+		if out.Content = provider.EncodeBlocks(b.Content, encodeBlock); b.Output != nil {
 			out.Content = b.OutputText()
 		}
 	case request.Image, request.Document:

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"mend/provider"
 	"mend/request"
 )
 
@@ -56,21 +57,9 @@ type (
 func (Provider) JSON(q request.Request) []byte {
 	out := jsonRequest{Messages: []jsonMessage{}}
 	for _, t := range q.Turns {
-		out.Messages = append(out.Messages, jsonMessage{t.Role, encodeBlocks(t.Blocks)})
+		out.Messages = append(out.Messages, jsonMessage{t.Role, provider.EncodeBlocks(t.Blocks, encodeBlock)})
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil // impossible: strings, and Input, which was read as JSON
-	}
-	return data
-}
-
-func encodeBlocks(blocks []*request.Block) []jsonBlock {
-	out := make([]jsonBlock, 0, len(blocks))
-	for _, b := range blocks {
-		out = append(out, encodeBlock(b))
-	}
-	return out
+	return provider.Encode(out)
 }
 
 func encodeBlock(b *request.Block) jsonBlock {
@@ -82,7 +71,7 @@ func encodeBlock(b *request.Block) jsonBlock {
 	case request.ToolUse:
 		return jsonBlock{Use: &jsonUse{b.ToolID, b.ToolName, b.Input}}
 	case request.ToolResult:
-		r := &jsonResult{b.ToolID, encodeBlocks(b.Content)}
+		r := &jsonResult{b.ToolID, provider.EncodeBlocks(b.Content, encodeBlock)}
 		if b.Output != nil {
 			text := b.OutputText()
 			r.Content = []jsonBlock{{Text: &text}}

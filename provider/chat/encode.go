@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"mend/provider"
 	"mend/request"
 	"mend/session"
 )
@@ -52,11 +53,7 @@ func (p Provider) JSON(q request.Request) []byte {
 	for _, t := range q.Turns {
 		out.Messages = append(out.Messages, p.encodeMessage(t))
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil // impossible: strings, and Details, which was read as JSON
-	}
-	return data
+	return provider.Encode(out)
 }
 
 func (p Provider) encodeMessage(t request.Turn) jsonMessage {
@@ -70,14 +67,14 @@ func (p Provider) encodeMessage(t request.Turn) jsonMessage {
 		for _, b := range t.Blocks {
 			m.CallID, m.Content = &b.ToolID, b.OutputText()
 			if b.Output == nil {
-				m.Content = encodeParts(b.Content)
+				m.Content = provider.EncodeBlocks(b.Content, encodePart)
 			}
 			if p.Flavor == OpenRouter {
 				m.Name = &b.ToolName
 			}
 		}
 	default:
-		m.Content = encodeParts(t.Blocks)
+		m.Content = provider.EncodeBlocks(t.Blocks, encodePart)
 		if len(t.Blocks) == 1 && t.Blocks[0].Type == request.Text {
 			m.Content = t.Blocks[0].Text
 		}
@@ -146,17 +143,13 @@ func details(blocks []*request.Block) json.RawMessage {
 	return nil
 }
 
-func encodeParts(blocks []*request.Block) []jsonPart {
-	out := []jsonPart{}
-	for _, b := range blocks {
-		switch b.Type {
-		case request.Image:
-			out = append(out, jsonPart{Type: "image_url", ImageURL: &jsonURL{b.DataURL()}})
-		case request.Document:
-			out = append(out, jsonPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": b.DataURL()}})
-		default:
-			out = append(out, jsonPart{Type: "text", Text: &b.Text})
-		}
+func encodePart(b *request.Block) jsonPart {
+	switch b.Type {
+	case request.Image:
+		return jsonPart{Type: "image_url", ImageURL: &jsonURL{b.DataURL()}}
+	case request.Document:
+		return jsonPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": b.DataURL()}}
+	default:
+		return jsonPart{Type: "text", Text: &b.Text}
 	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"mend/provider"
 	"mend/request"
 	"mend/session"
 )
@@ -53,20 +54,13 @@ type (
 func (Provider) JSON(q request.Request) []byte {
 	out := jsonRequest{Contents: []jsonContent{}}
 	for _, t := range q.Turns {
-		c := jsonContent{Role: t.Role, Parts: []jsonPart{}}
+		c := jsonContent{Role: t.Role, Parts: provider.EncodeBlocks(t.Blocks, encodePart)}
 		if t.Role == session.RoleAssistant {
 			c.Role = "model"
 		}
-		for _, b := range t.Blocks {
-			c.Parts = append(c.Parts, encodePart(b))
-		}
 		out.Contents = append(out.Contents, c)
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil // impossible: strings, and Input, which was read as JSON
-	}
-	return data
+	return provider.Encode(out)
 }
 
 func encodePart(b *request.Block) jsonPart {

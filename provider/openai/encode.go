@@ -2,8 +2,8 @@ package openai
 
 import (
 	"cmp"
-	"encoding/json"
 
+	"mend/provider"
 	"mend/request"
 	"mend/session"
 )
@@ -42,11 +42,7 @@ func (Provider) JSON(q request.Request) []byte {
 	for _, t := range q.Turns {
 		out.Input = append(out.Input, encodeItem(t))
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil // impossible: strings alone
-	}
-	return data
+	return provider.Encode(out)
 }
 
 func encodeItem(t request.Turn) jsonItem {
@@ -54,7 +50,7 @@ func encodeItem(t request.Turn) jsonItem {
 	case t.Role == request.RoleSystem:
 		return jsonItem{Role: "developer", Content: request.SystemText}
 	case t.Role == session.RoleUser:
-		return jsonItem{Role: t.Role, Content: encodeParts(t.Blocks)}
+		return jsonItem{Role: t.Role, Content: provider.EncodeBlocks(t.Blocks, encodePart)}
 	case len(t.Blocks) == 0:
 		return jsonItem{Role: t.Role, Content: []jsonPart{}}
 	}
@@ -81,7 +77,7 @@ func encodeItem(t request.Turn) jsonItem {
 	case request.ToolResult:
 		item := jsonItem{Type: "function_call_output", CallID: &b.ToolID, Output: b.OutputText()}
 		if b.Output == nil {
-			item.Output = encodeParts(b.Content)
+			item.Output = provider.EncodeBlocks(b.Content, encodePart)
 		}
 		return item
 	default:
@@ -89,21 +85,17 @@ func encodeItem(t request.Turn) jsonItem {
 	}
 }
 
-func encodeParts(blocks []*request.Block) []jsonPart {
-	out := []jsonPart{}
-	for _, b := range blocks {
-		switch b.Type {
-		case request.Image:
-			out = append(out, jsonPart{Type: "input_image", ImageURL: b.DataURL()})
-		case request.Document:
-			p := jsonPart{Type: "input_file", FileURL: b.URL}
-			if b.URL == "" {
-				p.FileName, p.FileData = cmp.Or(b.Name, "data"), b.DataURL()
-			}
-			out = append(out, p)
-		default:
-			out = append(out, jsonPart{Type: "input_text", Text: &b.Text})
+func encodePart(b *request.Block) jsonPart {
+	switch b.Type {
+	case request.Image:
+		return jsonPart{Type: "input_image", ImageURL: b.DataURL()}
+	case request.Document:
+		p := jsonPart{Type: "input_file", FileURL: b.URL}
+		if b.URL == "" {
+			p.FileName, p.FileData = cmp.Or(b.Name, "data"), b.DataURL()
 		}
+		return p
+	default:
+		return jsonPart{Type: "input_text", Text: &b.Text}
 	}
-	return out
 }

@@ -48,7 +48,7 @@ func (c *simulation) classOf(f fault) repair.Class {
 	if m, ok := repair.RemedyOf(c, f); ok {
 		return m.Class
 	}
-	return r.Class
+	return r.baseClass()
 }
 
 // unreadable reports whether the bytes of the record are unknown.

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
@@ -80,7 +79,7 @@ func (c *simulation) findAll() *repair.Findings {
 // runRules adds what the rules on records find.
 func (c *simulation) runRules(v *repair.Findings) {
 	for i := range Rules {
-		if r := &Rules[i]; r.find != nil && (!r.Asked || c.isRequested(r.Class)) {
+		if r := &Rules[i]; r.find != nil && (!r.Asked || c.isRequested(r.baseClass())) {
 			c.runRule(v, r)
 		}
 	}
@@ -131,7 +130,7 @@ func (c *simulation) isForeign(ref session.Ref) bool {
 
 // addFault adds a fault, except one of an answer that the agent is still writing.
 func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
-	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(ruleOf(f.Code).Class) {
+	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(ruleOf(f.Code).baseClass()) {
 		return
 	}
 	if c.busy && c.isSubtask(f.Ref) {
@@ -155,7 +154,7 @@ func (c *simulation) severity(w request.Violation) repair.Severity {
 			return repair.Latent
 		}
 	}
-	if vendors := vendorsOf(ProviderOf(r), w.Rule); vendors != nil && !slices.Contains(vendors, r.Target.Vendor) {
+	if vendors := vendorsOf(w.Rule); vendors != nil && !slices.Contains(vendors, r.Target.Vendor) {
 		return repair.Latent
 	}
 	return repair.Broken
@@ -180,11 +179,6 @@ func isRequestFault(code string) bool {
 		return true
 	}
 	return isRule(code)
-}
-
-// isRule reports whether the code is one of a provider's rules: a letter and a number.
-func isRule(code string) bool {
-	return len(code) > 1 && strings.ContainsRune("ROCVGB", rune(code[0])) && code[1] >= '0' && code[1] <= '9'
 }
 
 func firstRef(refs []session.Ref) session.Ref {

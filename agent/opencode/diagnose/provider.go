@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"sync"
+
 	"mend/agent/opencode/render"
 	"mend/provider"
 	"mend/provider/anthropic"
@@ -44,15 +46,22 @@ var otherTargets = []struct {
 	{render.Bedrock, render.Target{Package: "@ai-sdk/amazon-bedrock"}, "anthropic.claude"},
 }
 
-// vendorsOf returns the vendors that alone enforce the rule, nil for no vendor in particular.
-func vendorsOf(p provider.Provider, code string) []string {
-	for _, r := range p.Rules() {
-		if r.Code == code {
-			return r.Vendors
+// rulesOfProviders are the rules of all providers, by code.
+var rulesOfProviders = sync.OnceValue(func() map[string]provider.Rule {
+	all := map[string]provider.Rule{}
+	for _, p := range providers {
+		for _, r := range p.Rules() {
+			all[r.Code] = r
 		}
 	}
-	return nil
-}
+	return all
+})
+
+// isRule reports whether the code is that of a provider's rule.
+func isRule(code string) bool { return rulesOfProviders()[code].Code != "" }
+
+// vendorsOf returns the vendors that alone enforce the rule, nil for no vendor in particular.
+func vendorsOf(code string) []string { return rulesOfProviders()[code].Vendors }
 
 // api returns the kind of API that the next request goes to.
 func (c *simulation) api() render.API { return c.render(c.settings[own]).API }

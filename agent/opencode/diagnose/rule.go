@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"mend/agent/opencode/record"
@@ -13,7 +14,7 @@ type Rule struct {
 	// Code is the code of the provider's rule (docs/providers.md) or of a failure of the
 	// agent (package render), or a word for what is found in records.
 	Code  string
-	Class repair.Class
+	Class repair.Class // "" for a rule that the engine has, see [repair.ClassOf]
 	// Asked says that the rule runs only if its class is asked for, by name or by an API
 	// error, because nothing in the store shows the fault.
 	Asked bool
@@ -28,70 +29,37 @@ type Rule struct {
 	noFix string // why there may be no fix, and what the user can do
 }
 
-// Rules are all rules: those of the provider by number, failures of the agent, and
-// those on records.
+// Rules are the failures of the agent, the rules on records, and those rules of the providers of
+// which the agent knows more than the engine does.
 var Rules = []Rule{
-	{Code: "R1", Class: repair.ToolResultMissing},
-	{Code: "R2", Class: repair.ToolResultMissing, noFix: notInStore},
-	{Code: "R3", Class: repair.ThinkingBlockOrder},
-	{Code: "R4", Class: repair.ThinkingDisabledViolation},
-	{Code: "R5", Class: repair.EmptyContentMessage},
-	{Code: "R6", Class: repair.EmptyContentMessage, fixes: completeMessage},
-	{Code: "R9", Class: repair.ThinkingSignature, fixes: bedrockFixes},
-	{Code: "R10", Class: repair.ThinkingBlockOrder, fixes: completeMessage},
-	{Code: "R11", Class: repair.EmptyContentMessage},
-	{Code: "R12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
-	{Code: "R13", Class: repair.InvalidToolCall},
-	{Code: "R14", Class: repair.InvalidToolCall},
-	{Code: "R15", Class: repair.InvalidFile},
-	{Code: "R16", Class: repair.FirstPromptMissing, fixes: firstPromptFixes},
-	{Code: "R17", Class: repair.InvalidToolCall},
-	{Code: "R18", Class: repair.InvalidFile},
-	{Code: "R19", Class: repair.InvalidFile},
-	{Code: "R20", Class: repair.InvalidFile},
-	{Code: "R21", Class: repair.InvalidFile},
+	{Code: "R2", noFix: notInStore},
+	{Code: "R6", fixes: completeMessage},
+	{Code: "R9", fixes: bedrockFixes},
+	{Code: "R10", fixes: completeMessage},
+	{Code: "R12", why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
+	{Code: "R16", fixes: firstPromptFixes},
 
-	{Code: "O1", Class: repair.ToolResultMissing, noFix: notInStore},
-	{Code: "O2", Class: repair.ToolResultMissing, noFix: notInStore},
-	{Code: "O3", Class: repair.ItemID},
-	{Code: "O4", Class: repair.ItemID},
-	{Code: "O11", Class: repair.ItemID},
-	{Code: "O5", Class: repair.InvalidToolCall},
-	{Code: "O6", Class: repair.InvalidToolCall},
-	{Code: "O9", Class: repair.InvalidFile},
-	{Code: "O12", Class: repair.OutputTooLong, noFix: whyLongText},
-	{Code: "O13", Class: repair.EncryptedReasoning, why: always("Reasoning would be sent without its encrypted content; the provider rejects that."), fixes: fixBareReasoning},
+	{Code: "O1", noFix: notInStore},
+	{Code: "O2", noFix: notInStore},
+	{Code: "O12", noFix: whyLongText},
+	{Code: "O13", fixes: fixBareReasoning},
 
-	{Code: "C1", Class: repair.ToolResultMissing, fixes: fixProviderCalls, noFix: notInStore},
-	{Code: "C2", Class: repair.ToolResultMissing, noFix: notInStore},
-	{Code: "C3", Class: repair.InvalidToolCall},
-	{Code: "C4", Class: repair.InvalidToolCall},
-	{Code: "C5", Class: repair.InvalidToolCall},
-	{Code: "C6", Class: repair.EmptyContentMessage, fixes: completeMessage},
-	{Code: "C8", Class: repair.InvalidFile},
-	{Code: "C9", Class: repair.OutputTooLong, noFix: whyLongText},
-	{Code: "V1", Class: repair.EmptyContentMessage, fixes: completeMessage},
-	{Code: "V2", Class: repair.InvalidToolCall},
-	{Code: "V3", Class: repair.ThinkingBlockOrder},
-	{Code: "V4", Class: repair.InvalidToolCall},
+	{Code: "C1", fixes: fixProviderCalls, noFix: notInStore},
+	{Code: "C2", noFix: notInStore},
+	{Code: "C6", fixes: completeMessage},
+	{Code: "C9", noFix: whyLongText},
+	{Code: "V1", fixes: completeMessage},
 
-	{Code: "G2", Class: repair.EmptyContentMessage, fixes: completeMessage},
-	{Code: "G4", Class: repair.FirstPromptMissing},
-	{Code: "G5", Class: repair.ToolResultMissing, noFix: notInStore},
-	{Code: "G6", Class: repair.ToolResultMissing, fixes: fixProviderCalls, noFix: notInStore},
-	{Code: "G7", Class: repair.EncryptedReasoning, noFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
-	{Code: "G9", Class: repair.InvalidToolCall},
-	{Code: "G10", Class: repair.InvalidFile},
-	{Code: "G12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
+	{Code: "G2", fixes: completeMessage},
+	{Code: "G5", noFix: notInStore},
+	{Code: "G6", fixes: fixProviderCalls, noFix: notInStore},
+	{Code: "G7", noFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
+	{Code: "G12", why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
 
-	{Code: "B1", Class: repair.FirstPromptMissing, fixes: firstPromptFixes},
-	{Code: "B3", Class: repair.EmptyContentMessage, fixes: completeMessage},
-	{Code: "B4", Class: repair.EmptyContentMessage},
-	{Code: "B5", Class: repair.InvalidToolCall},
-	{Code: "B7", Class: repair.InvalidToolCall},
-	{Code: "B8", Class: repair.ToolResultMissing, fixes: fixProviderCalls},
-	{Code: "B10", Class: repair.InvalidFile},
-	{Code: "B11", Class: repair.ThinkingBlockOrder, fixes: completeMessage},
+	{Code: "B1", fixes: firstPromptFixes},
+	{Code: "B3", fixes: completeMessage},
+	{Code: "B8", fixes: fixProviderCalls},
+	{Code: "B11", fixes: completeMessage},
 
 	{Code: render.FailureUnreadable, Class: repair.UnreadableRecord, why: whyUnreadable, fixes: withFacts(salvageFixes), noFix: unknownBytes},
 	{Code: render.FailureField, Class: repair.IncompleteRecord, why: whyField, fixes: withFacts(completeFixes)},
@@ -102,12 +70,12 @@ var Rules = []Rule{
 	{Code: render.FailureScreen, Class: repair.IncompleteRecord, why: whyScreen, fixes: withFacts(completeFixes), noFix: "mend does not know this kind of record, and does not change it."},
 
 	{Code: "late-prompt", Class: IDsBeforeWrap, class: classOfClock, severity: repair.Latent, find: findLatePrompt, why: whyLatePrompt, fixes: fixClock},
-	{Code: "unfinished", Class: repair.ToolResultMissing, severity: repair.Latent, find: findUnfinished, noFix: whyNoCall},
+	{Code: "unfinished", severity: repair.Latent, find: findUnfinished, noFix: whyNoCall},
 	{Code: "no-result", Class: repair.ToolResultMissing, severity: repair.Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noFix: whyNoCall},
 	{Code: "link", Class: repair.InvalidFile, severity: repair.Latent, find: findWebLinks, why: whyWebLink, fixes: fixWebLink},
-	{Code: "tool-name", Class: repair.InvalidToolCall, severity: repair.Latent, find: findToolNames},
-	{Code: "order", Class: repair.ThinkingBlockOrder, find: findThinkingOrder},
-	{Code: "nothing", Class: repair.EmptyContentMessage, find: findNothing, fixes: completeMessage},
+	{Code: "tool-name", severity: repair.Latent, find: findToolNames},
+	{Code: "order", find: findThinkingOrder},
+	{Code: "nothing", find: findNothing, fixes: completeMessage},
 	{Code: "name", Class: repair.UnreadableRecord, find: findNames, why: whyDefect, noFix: "OpenCode reads the record anyway, so mend does not change it."},
 	{Code: render.FailureSession, Class: repair.UnreadableRecord, severity: repair.Broken, find: findInfo, why: whyDefect, fixes: withFacts(sessionInfoFixes), noFix: unknownBytes},
 	{Code: "no-session", Class: repair.IncompleteRecord, severity: repair.Broken, find: findLostInfo, why: always("The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it."), noFix: "mend does not create the record, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json, or the row of the table session, from a backup, then scan again. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal."},
@@ -126,14 +94,14 @@ var Rules = []Rule{
 	strayRule("place", "OpenCode stores records in a folder here, and answers no prompt without it: %s.", "Move it out of the store by hand, and put the folder back if there is a copy of it. Without one OpenCode makes an empty folder. Then scan again."),
 	strayRule("linked", "OpenCode follows this link and mend does not, so the contents are unknown: %s.", "mend follows no link in a store. Put the folder itself in the place of the link, then scan again."),
 
-	{Code: "thinking", Class: repair.ThinkingDisabledViolation, Asked: true, severity: repair.Latent, find: findThinking},
-	{Code: "R7", Class: repair.ThinkingSignature, Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
-	{Code: "R8", Class: repair.ThinkingBlockModified, Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
-	{Code: "encrypted", Class: repair.EncryptedReasoning, Asked: true, severity: repair.Latent, find: findEncrypted},
-	{Code: "item", Class: repair.ItemID, Asked: true, severity: repair.Latent, find: findItems},
-	{Code: "reasoning", Class: repair.ThinkingBlockOrder, Asked: true, severity: repair.Latent, find: findMissingReasoning},
-	{Code: "image", Class: repair.InvalidFile, Asked: true, severity: repair.Latent, find: findSentFiles},
-	{Code: "unavailable", Class: repair.UnavailableTool, Asked: true, severity: repair.Latent, find: findUnavailable},
+	{Code: "thinking", Asked: true, severity: repair.Latent, find: findThinking},
+	{Code: "R7", Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
+	{Code: "R8", Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
+	{Code: "encrypted", Asked: true, severity: repair.Latent, find: findEncrypted},
+	{Code: "item", Asked: true, severity: repair.Latent, find: findItems},
+	{Code: "reasoning", Asked: true, severity: repair.Latent, find: findMissingReasoning},
+	{Code: "image", Asked: true, severity: repair.Latent, find: findSentFiles},
+	{Code: "unavailable", Asked: true, severity: repair.Latent, find: findUnavailable},
 }
 
 const (
@@ -142,6 +110,9 @@ const (
 	endsWithAnswer = "Nothing stored is broken. Send any message in the session."
 	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
 )
+
+// baseClass returns the class of the rule's findings, if they do not have others.
+func (r *Rule) baseClass() repair.Class { return cmp.Or(r.Class, repair.ClassOf(r.Code)) }
 
 // ruleOf returns the rule with that code.
 func ruleOf(code string) *Rule {
