@@ -127,7 +127,7 @@ func TestUnreadableIsNotRead(t *testing.T) {
 func TestClone(t *testing.T) {
 	s := talk("user text", "assistant blank signed")
 	c := s.Clone()
-	if _, err := c.Messages[1].ReplaceEmptyText("x"); err != nil {
+	if err := c.Messages[1].Parts[0].ReplaceText("x"); err != nil {
 		t.Fatal(err)
 	}
 	c.InjectText(&c.Messages[0], "prt_x", "y")

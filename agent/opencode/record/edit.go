@@ -134,9 +134,11 @@ func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
 }
 
 func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part {
-	r := s.neighbour(m)
 	ref := session.Ref{Kind: session.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
-	if r.Ref.Kind == session.KindPart {
+	r := s.readableLike(ref)
+	if r == nil || r.Ref.Kind != session.KindPart {
+		r = &m.Record
+	} else {
 		ref.Project = r.Ref.Project
 	}
 	rec := session.Record{Ref: ref, Mode: r.Mode}
@@ -165,28 +167,6 @@ func styleOf(r *session.Record) jsonedit.Style {
 		return jsonedit.Compact()
 	}
 	return jsonedit.Indented()
-}
-
-// neighbour returns the readable record that a new part of the message is modelled on.
-func (s *Session) neighbour(m *Message) *session.Record {
-	if r := m.readablePart(); r != nil {
-		return r
-	}
-	for i := range s.Messages {
-		if r := s.Messages[i].readablePart(); r != nil {
-			return r
-		}
-	}
-	return &m.Record
-}
-
-func (m *Message) readablePart() *session.Record {
-	for i := range m.Parts {
-		if r := &m.Parts[i].Record; !r.Malformed() {
-			return r
-		}
-	}
-	return nil
 }
 
 // partCols returns the columns of a new part: those of the neighbour if that is a part, or

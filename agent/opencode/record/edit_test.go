@@ -77,51 +77,6 @@ func TestNewPartDerives(t *testing.T) {
 	}
 }
 
-func TestReplaceEmptyText(t *testing.T) {
-	for _, c := range []struct {
-		spec, want string
-		replaced   bool
-	}{
-		{"user text", "00:text", false},
-		{"user blank", "00:text=held", true},
-		{"user notext tool empty", "00:text=held 01:tool 02:text=held", true},
-		{"user ignored", "00:text", false},
-		{"user", "", false},
-	} {
-		m := &talk(c.spec).Messages[0]
-		got, err := m.ReplaceEmptyText("held")
-		if err != nil || got != c.replaced || shape(m) != c.want {
-			t.Errorf("ReplaceEmptyText of %q = %v, %v, leaves %s; want %v, %s", c.spec, got, err, shape(m), c.replaced, c.want)
-		}
-		if again, _ := m.ReplaceEmptyText("held"); again {
-			t.Errorf("ReplaceEmptyText of %q replaces twice", c.spec)
-		}
-	}
-}
-
-func TestStripThinking(t *testing.T) {
-	for _, c := range []struct {
-		spec, want string
-		gone       int
-	}{
-		{"assistant text", "00:text", 0},
-		{"assistant start signed text thinking redacted reasoning", "00:step-start 02:text", 4},
-		{"assistant thinking", "", 1},
-	} {
-		s := talk(c.spec)
-		m := &s.Clone().Messages[0]
-		if gone := m.StripThinking(); len(gone) != c.gone || shape(m) != c.want {
-			t.Errorf("StripThinking of %q takes %d, leaves %s; want %d, %s", c.spec, len(gone), shape(m), c.gone, c.want)
-		}
-		if again := m.StripThinking(); len(again) > 0 {
-			t.Errorf("StripThinking of %q strips twice", c.spec)
-		}
-		if got := strings.Fields(c.spec); len(s.Messages[0].Parts) != len(got)-1 {
-			t.Errorf("StripThinking of a clone changed the session")
-		}
-	}
-}
-
 // The cases THK of oh-my-opencode's tests. Upstream copies thinking from an
 // earlier message; here a part only moves within its own step, so THK-05 holds in
 // that every byte but the id stays. THK-08 and THK-09, the newest answer, are the

@@ -45,11 +45,6 @@ func (p *Part) Unfinished() bool {
 	return p.Type == TypeTool && (p.Status == StatusPending || p.Status == StatusRunning)
 }
 
-// IsBlankText reports whether the part is a blank text that is sent to the model.
-func (p *Part) IsBlankText() bool {
-	return p.Type == TypeText && !p.Ignored && !p.Malformed() && js.Blank(p.Text)
-}
-
 // hasContent reports whether a message with only this part is not empty: a text that is
 // not blank, a tool call or a tool result. Thinking, step markers and other types are no
 // content.

@@ -69,16 +69,3 @@ func (s *Session) LatestAssistant() *Message {
 	}
 	return nil
 }
-
-// Near returns the index of the message that messages.t of an API error most likely means,
-// among those that ok accepts; -1 if there is none. The numbers of a request are not those
-// of the store, because the agent omits, splits and joins messages. So Near tries the
-// neighbours in the order of docs/providers.md.
-func (s *Session) Near(t int, ok func(i int) bool) int {
-	for _, d := range [...]int{0, -1, 1, -2, 2, -3, -4, -5} {
-		if i := t + d; t >= 0 && i >= 0 && i < len(s.Messages) && ok(i) {
-			return i
-		}
-	}
-	return -1
-}

@@ -60,40 +60,6 @@ func TestHasContent(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
-	for _, c := range []struct {
-		t     int
-		empty []int
-		want  int
-	}{
-		{5, []int{5, 4, 6}, 5},
-		{5, []int{4, 6}, 4},
-		{5, []int{6, 3}, 6},
-		{5, []int{3, 7}, 3},
-		{5, []int{7, 2}, 7},
-		{5, []int{2, 1}, 2},
-		{5, []int{1, 0}, 1},
-		{5, []int{0}, 0},
-		{5, []int{8}, -1},
-		{9, []int{3}, -1},
-		{10, []int{9}, 9},
-		{0, []int{1}, 1},
-		{0, []int{2}, 2},
-		{-1, []int{0}, -1},
-		{1 << 62, []int{0}, -1},
-		{5, nil, -1},
-	} {
-		specs := slices.Repeat([]string{"assistant text"}, 10)
-		for _, i := range c.empty {
-			specs[i] = "assistant"
-		}
-		s := talk(specs...)
-		if got := s.Near(c.t, func(i int) bool { return slices.Contains(c.empty, i) }); got != c.want {
-			t.Errorf("Near(%d) among %v = %d, want %d", c.t, c.empty, got, c.want)
-		}
-	}
-}
-
 func TestLatestAssistant(t *testing.T) {
 	for _, c := range []struct {
 		messages []string

@@ -15,7 +15,11 @@ func (s *Session) Rewrite(r session.Record, members ...jsonedit.Member) session.
 	if !r.IsRow() {
 		members = append(ownIDs(r.Ref), members...)
 	}
-	r.Data, r.Class, r.Defect = styleOf(s.readableLike(&r)).Object(members...), 0, nil
+	like := s.readableLike(r.Ref)
+	if like == nil {
+		like = &r
+	}
+	r.Data, r.Class, r.Defect = styleOf(like).Object(members...), 0, nil
 	return r
 }
 
@@ -69,27 +73,27 @@ func ownIDs(r session.Ref) []jsonedit.Member {
 	return ids
 }
 
-// readableLike returns the readable record that is most like r, r itself if there is none.
-func (s *Session) readableLike(r *session.Record) *session.Record {
+// readableLike returns the readable record that is most like one with that ref: a part of
+// the same message, else a record of the same kind, else any other; nil if there is none.
+func (s *Session) readableLike(ref session.Ref) (best *session.Record) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		if r.Ref.Kind != session.KindPart || m.Ref.Message != r.Ref.Message {
+		if ref.Kind != session.KindPart || m.Ref.Message != ref.Message {
 			continue
 		}
 		for j := range m.Parts {
-			if p := &m.Parts[j].Record; !p.Malformed() && p.Ref != r.Ref {
+			if p := &m.Parts[j].Record; !p.Malformed() && p.Ref != ref {
 				return p
 			}
 		}
 	}
-	best := r
-	for other := range s.Records {
+	for r := range s.Records {
 		switch {
-		case other.Malformed() || other.Ref == r.Ref:
-		case other.Ref.Kind == r.Ref.Kind:
-			return other
-		case best == r:
-			best = other
+		case r.Malformed() || r.Ref == ref:
+		case r.Ref.Kind == ref.Kind:
+			return r
+		case best == nil:
+			best = r
 		}
 	}
 	return best

@@ -17,22 +17,6 @@ func (s *Session) InjectText(m *Message, id, text string) bool {
 	return true
 }
 
-// ReplaceEmptyText replaces the text of every blank text part of the message, as
-// [Part.ReplaceText] does, and reports whether there was one.
-func (m *Message) ReplaceEmptyText(text string) (bool, error) {
-	replaced := false
-	for i := range m.Parts {
-		if !m.Parts[i].IsBlankText() {
-			continue
-		}
-		if err := m.Parts[i].ReplaceText(text); err != nil {
-			return false, err
-		}
-		replaced = true
-	}
-	return replaced, nil
-}
-
 // ReplaceText replaces the text of the part and marks it synthetic, because neither model
 // nor user wrote it. The error says that the part is not a JSON object.
 func (p *Part) ReplaceText(text string) error {

@@ -20,22 +20,6 @@ const (
 	frontPrefix = partPrefix + "0000000000_"
 )
 
-// StripThinking removes all thinking parts from the message and returns them.
-func (m *Message) StripThinking() []Part {
-	var kept, removed []Part
-	for _, p := range m.Parts {
-		if p.IsThinking() {
-			removed = append(removed, p)
-		} else {
-			kept = append(kept, p)
-		}
-	}
-	if len(removed) > 0 {
-		m.Parts = kept
-	}
-	return removed
-}
-
 // MoveThinkingFirst moves the thinking part with that ref to the front of its step, after
 // the step-start and the thinking that is there already. The part gets another id, made of
 // the id before it and its own; every other byte stays. If no content precedes the part,

@@ -175,43 +175,23 @@ func (c *Completion) fill(f *Field) []byte {
 
 // known returns the value of a source, nil if it is not known.
 func (c *Completion) known(from Source) []byte {
-	x, text := &c.context, ""
-	switch from {
-	case Created:
-		return strconv.AppendInt(nil, x.Time, 10)
-	case Updated:
-		return strconv.AppendInt(nil, x.Updated, 10)
-	case Role:
-		text = x.Role
-	case Agent:
-		text = x.Agent
-	case Provider:
-		text = x.Provider
-	case Model:
-		text = x.Model
-	case Parent:
-		text = x.Parent
-	case Folder:
-		text = x.Folder
-	case Project:
-		text = x.Project
-	case CallID:
-		text = x.CallID
-	case SessionID:
-		text = x.Ref.Session
-	case MessageID:
-		text = x.Ref.Message
-	case FileID:
-		text = "prt_" + strings.TrimPrefix(x.Ref.Part, "prt_") + "_file"
-	case Status:
-		text = statusOf(c.record)
-	case MIME:
-		text = MIMEOf(c.record)
+	x := &c.context
+	text := map[Source]string{
+		Role: x.Role, Agent: x.Agent, Provider: x.Provider, Model: x.Model, Parent: x.Parent,
+		Folder: x.Folder, Project: x.Project, CallID: x.CallID,
+		SessionID: x.Ref.Session, MessageID: x.Ref.Message,
+		FileID: "prt_" + strings.TrimPrefix(x.Ref.Part, "prt_") + "_file",
+		Status: statusOf(c.record), MIME: MIMEOf(c.record),
 	}
-	if text == "" {
+	switch {
+	case from == Created:
+		return strconv.AppendInt(nil, x.Time, 10)
+	case from == Updated:
+		return strconv.AppendInt(nil, x.Updated, 10)
+	case text[from] == "":
 		return nil
 	}
-	return jsonedit.Quote(text)
+	return jsonedit.Quote(text[from])
 }
 
 // statusOf returns the status of a call without one.
