@@ -20,6 +20,7 @@ type facts struct {
 	folder    func(path string) string // see [Environment]
 	projectOf func(folder string) string
 	line      []*shownMessage // see [facts.messages]
+	lineAt    map[string]int  // indexes in line, by the ids of refs
 	cwd       string          // see [facts.workFolder]
 	places    *index
 }
@@ -77,8 +78,10 @@ func (k *facts) messages() []*shownMessage {
 		before = x.place
 	}
 	slices.SortStableFunc(k.line, func(a, b *shownMessage) int { return cmp.Compare(a.place, b.place) })
+	k.lineAt = make(map[string]int, len(k.line))
 	role := ""
-	for _, x := range k.line {
+	for i, x := range k.line {
+		k.lineAt[x.ref] = i
 		if x.m != nil && x.role == "" {
 			x.role = roleOf(x.m, parents[x.id], role)
 		}
@@ -168,7 +171,7 @@ func roleOf(m *record.Message, answered bool, before string) string {
 // ofMessage returns what a message gets if it lacks it.
 func (k *facts) ofMessage(ref session.Ref) schema.Context {
 	line := k.messages()
-	at := slices.IndexFunc(line, func(x *shownMessage) bool { return x.ref == ref.Message })
+	at := k.lineAt[ref.Message]
 	own := line[at]
 	// near returns the nearest message that has something, in one direction and then in the other.
 	near := func(step int, has func(*shownMessage) bool) *shownMessage {

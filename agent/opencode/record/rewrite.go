@@ -77,8 +77,11 @@ func ownIDs(r session.Ref) []jsonedit.Member {
 // the same message, else a record of the same kind, else any other; nil if there is none.
 func (s *Session) readableLike(ref session.Ref) (best *session.Record) {
 	for i := range s.Messages {
+		if ref.Kind != session.KindPart {
+			break
+		}
 		m := &s.Messages[i]
-		if ref.Kind != session.KindPart || m.Ref.Message != ref.Message {
+		if m.Ref.Message != ref.Message {
 			continue
 		}
 		for j := range m.Parts {
