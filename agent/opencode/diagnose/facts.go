@@ -93,6 +93,15 @@ func (k *facts) messages() []*shownMessage {
 	return k.line
 }
 
+// shown returns what the message that is stored under the id shows: nothing if there is none.
+func (k *facts) shown(id string) *shownMessage {
+	line := k.messages()
+	if at, ok := k.lineAt[id]; ok {
+		return line[at]
+	}
+	return &shownMessage{}
+}
+
 // workFolder returns where the agent worked according to the first answer that says it,
 // "" if none does.
 func (k *facts) workFolder() string {

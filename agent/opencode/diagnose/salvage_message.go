@@ -63,8 +63,8 @@ func (g recordContext) markFinished(data []byte) ([]byte, error) {
 
 // answersCompaction reports whether the prompt with that id asks for a summary.
 func (g recordContext) answersCompaction(prompt string) bool {
-	i, ok := g.known.places[prompt]
-	return ok && anyOf(g.s.Messages[i].Parts, func(p *record.Part) bool { return p.Type == "compaction" })
+	m := g.known.shown(prompt).m
+	return m != nil && anyOf(m.Parts, func(p *record.Part) bool { return p.Type == "compaction" })
 }
 
 // removeMessage returns the fix that removes the message with its parts.
