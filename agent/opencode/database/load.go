@@ -142,7 +142,7 @@ func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, s
 	rebuilt := false
 	err := s.read(ctx, func(c *conn) (err error) {
 		rebuilt = c.Rebuilt()
-		h := c.hasher.reset()
+		h := newStampHasher()
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h)
 		if h.budget < 0 {

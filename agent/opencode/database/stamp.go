@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
-		h := c.hasher.reset()
+		h := newStampHasher()
 		err := c.hashRows(h, head.ID)
 		h.unknown = h.unknown || c.Rebuilt() // whether the agent can read the session shows in none of its rows
 		stamp = h.stamp()
@@ -36,26 +37,16 @@ func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, er
 
 // A stampHasher computes the stamp of a session.
 type stampHasher struct {
-	data     [session.KindPart + 1][]byte // by kind of record; index rest for all else
-	newest   int64                        // milliseconds since 1970
-	unknown  bool                         // a row has no time of its last change, or cannot be read
-	budget   int64                        // bytes that may still be loaded
-	ownParts int64                        // number of parts with the session's id
+	sum      hash.Hash // of all rows: the session's, messages, parts, and the rest
+	newest   int64     // milliseconds since 1970
+	unknown  bool      // a row has no time of its last change, or cannot be read
+	budget   int64     // bytes that may still be loaded
+	ownParts int64     // number of parts with the session's id
 	events   record.Events
+	buf      []byte
 }
 
-// rest is the index of what is of no kind.
-const rest = session.Kind(0)
-
-// reset empties the hasher and keeps its memory.
-func (h *stampHasher) reset() *stampHasher {
-	data := h.data
-	for i := range data {
-		data[i] = data[i][:0]
-	}
-	*h = stampHasher{data: data}
-	return h
-}
+func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
 
 // hashRows adds the rows of a session.
 func (c *conn) hashRows(h *stampHasher, id string) error {
@@ -67,7 +58,7 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 			if t.DataIndex >= 0 {
 				class = string(r.Data)
 			}
-			h.addRow(kind, &r, class, st.ColumnInt64(len(t.Cols)))
+			h.addRow(&r, class, st.ColumnInt64(len(t.Cols)))
 			return nil
 		})
 		if err != nil {
@@ -83,7 +74,7 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
 	err := c.Query(claims, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
 		h.ownParts = st.ColumnInt64(0)
-		h.addValue(rest, sqlstore.CopyValue(st, 0))
+		h.addValue(sqlstore.CopyValue(st, 0))
 		return nil
 	})
 	if err != nil {
@@ -96,10 +87,10 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 		return err
 	}
 	for col := range h.events.Counter.Cols.All {
-		h.addValue(rest, sqlstore.ColValue(col))
+		h.addValue(sqlstore.ColValue(col))
 	}
-	h.data[rest] = binary.LittleEndian.AppendUint64(h.data[rest], uint64(h.events.Last))
-	h.data[rest] = binary.LittleEndian.AppendUint64(h.data[rest], uint64(h.events.Clash))
+	h.addNumber(h.events.Last)
+	h.addNumber(int64(h.events.Clash))
 	return nil
 }
 
@@ -108,7 +99,7 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 func (c *conn) hashProjects(h *stampHasher, id string) error {
 	each := func(st *sqlite3.Stmt) error {
 		for i := range st.ColumnCount() {
-			h.addValue(rest, sqlstore.CopyValue(st, i))
+			h.addValue(sqlstore.CopyValue(st, i))
 		}
 		return nil
 	}
@@ -136,11 +127,12 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 }
 
 // addRow adds a row: its columns, and class and size of its data.
-func (h *stampHasher) addRow(kind session.Kind, r *session.Record, class string, size int64) {
+func (h *stampHasher) addRow(r *session.Record, class string, size int64) {
 	for c := range r.Cols.All {
-		h.addValue(kind, sqlstore.ColValue(c))
+		h.addValue(sqlstore.ColValue(c))
 	}
-	h.data[kind] = append(binary.LittleEndian.AppendUint64(h.data[kind], uint64(size)), class...)
+	h.addNumber(size)
+	h.add(append(h.buf[:0], class...))
 	updated, _ := r.Col("time_updated")
 	at, ok := updated.Int()
 	h.newest = max(h.newest, at)
@@ -148,10 +140,19 @@ func (h *stampHasher) addRow(kind session.Kind, r *session.Record, class string,
 }
 
 // addValue adds a value.
-func (h *stampHasher) addValue(kind session.Kind, v sqlstore.Value) {
-	seen := append(h.data[kind], byte(v.Class))
-	seen = binary.LittleEndian.AppendUint32(seen, uint32(len(v.Bytes)))
-	h.data[kind] = append(seen, v.Bytes...)
+func (h *stampHasher) addValue(v sqlstore.Value) {
+	h.add(binary.LittleEndian.AppendUint32(append(h.buf[:0], byte(v.Class)), uint32(len(v.Bytes))))
+	h.sum.Write(v.Bytes)
+}
+
+func (h *stampHasher) addNumber(n int64) {
+	h.add(binary.LittleEndian.AppendUint64(h.buf[:0], uint64(n)))
+}
+
+// add adds bytes that were appended to the empty buf.
+func (h *stampHasher) add(buf []byte) {
+	h.buf = buf
+	h.sum.Write(buf)
 }
 
 // stamp returns the stamp of what was added.
@@ -159,12 +160,7 @@ func (h *stampHasher) stamp() session.Stamp {
 	if h.unknown {
 		return session.Stamp{}
 	}
-	all := sha256.New()
-	for _, seen := range h.data {
-		one := sha256.Sum256(seen)
-		all.Write(one[:])
-	}
-	return session.Stamp{Sum: [32]byte(all.Sum(nil)), Newest: time.UnixMilli(h.newest)}
+	return session.Stamp{Sum: [32]byte(h.sum.Sum(nil)), Newest: time.UnixMilli(h.newest)}
 }
 
 // classNames are the names of typeof for the classes of data; a record has class 0 for
@@ -178,7 +174,7 @@ var classNames = [...]string{
 func rowWithinLimit(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, h *stampHasher) session.Record {
 	r := t.Row(st, b)
 	size := st.ColumnInt64(len(t.Cols))
-	h.addRow(t.Kind, &r, classNames[r.Class], size)
+	h.addRow(&r, classNames[r.Class], size)
 	h.budget -= int64(len(r.Data))
 	if size > t.Limit {
 		h.unknown = true

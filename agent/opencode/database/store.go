@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +32,6 @@ type Store struct {
 	*sqlstore.Store
 
 	opt     Options
-	hashers sync.Pool   // of *stampHasher
 	damaged atomic.Bool // as CheckFile has found
 }
 
@@ -68,20 +66,13 @@ func Open(path string, o Options) (*Store, error) {
 	if err := db.View(context.Background(), func(*sqlstore.Conn) error { return nil }); errors.Is(err, ErrNewer) {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
-	s := &Store{Store: db, opt: o}
-	s.hashers.New = func() any { return new(stampHasher) }
-	return s, nil
+	return &Store{Store: db, opt: o}, nil
 }
 
-// A conn is a connection with memory for the stamp of a session.
-type conn struct {
-	*sqlstore.Conn
-	hasher *stampHasher
-}
+// A conn is a connection to the database.
+type conn struct{ *sqlstore.Conn }
 
 // read runs f in one transaction; see [sqlstore.Store.View].
 func (s *Store) read(ctx context.Context, f func(*conn) error) error {
-	h := s.hashers.Get().(*stampHasher)
-	defer s.hashers.Put(h)
-	return s.View(ctx, func(c *sqlstore.Conn) error { return f(&conn{c, h}) })
+	return s.View(ctx, func(c *sqlstore.Conn) error { return f(&conn{c}) })
 }
