@@ -132,7 +132,7 @@ func (s *store) load(ctx context.Context, head session.Head) (*record.Session, s
 	if head.ID == "" && len(head.Stray) > 0 { // what List found that is of no session
 		return &record.Session{Head: head}, session.Stamp{}, nil
 	}
-	loaded, stamp, err := s.records.Load(ctx, head)
+	loaded, stamp, err := s.Load(ctx, head)
 	if err == nil {
 		err = loaded.CheckDepth()
 	}

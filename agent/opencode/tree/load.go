@@ -53,7 +53,7 @@ func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, er
 	defer tr.close()
 	tr.stamp, tr.statOnly = &stampHasher{}, true
 	_, err = tr.readSession(head, func(_ *record.Session, f *openFolder) {
-		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f, head.ID), func(w *treeReader, ref session.Ref, name string, _ int) {
+		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f), func(w *treeReader, ref session.Ref, name string, _ int) {
 			if w.statRecord(f.dir, ref, name) {
 				w.statParts(ref)
 			}
@@ -251,7 +251,7 @@ func (tr *treeReader) messageFolder(s *record.Session, head session.Head) *openF
 
 // readMessages reads the messages in the folder, each with its parts.
 func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
-	names := tr.messageNames(f, s.ID)
+	names := tr.messageNames(f)
 	found := make([]record.Message, len(names))
 	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref session.Ref, name string, i int) {
 		r := session.Record{Ref: ref}
@@ -266,7 +266,7 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 }
 
 // messageNames returns the names of the messages' records in the folder of a session.
-func (tr *treeReader) messageNames(f *openFolder, id string) (names []string) {
+func (tr *treeReader) messageNames(f *openFolder) (names []string) {
 	tr.eachRecordAndFile(f.dir, "", func(name, _ string) { names = append(names, name) })
 	return names
 }
