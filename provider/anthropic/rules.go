@@ -221,8 +221,9 @@ func noImage(b *request.Block) string {
 		return imagePlace + ": image cannot be empty"
 	case media.NotBase64:
 		return imagePlace + ": invalid base64 data"
+	default:
+		return ""
 	}
-	return ""
 }
 
 const (

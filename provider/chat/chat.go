@@ -36,7 +36,7 @@ const (
 // ErrorTexts returns the texts of the APIs' errors.
 func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
-		API: "chat", Rules: Provider{}.Rules(), Calls: []string{"call"},
+		API: "chat", Rules: rules, Calls: []string{"call"},
 		Place: `(?:message at (?:position|index) |messages?\[|tool call message at index )(\d+)\b`,
 		Call:  `\b(?:'?tool_call_id'? of|tool_call_ids? did not have response messages:) '?([^\s',]+)`,
 		Kinds: []provider.ErrorKind{

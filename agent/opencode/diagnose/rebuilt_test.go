@@ -1,0 +1,22 @@
+package diagnose
+
+import (
+	"strings"
+
+	"mend/agent/opencode/record"
+	"mend/session"
+)
+
+// rebuiltMessage returns the message with other data.
+func rebuiltMessage(m *record.Message, data string) record.Message {
+	n := record.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
+	n.Parts = m.Parts
+	return n
+}
+
+// complete gives an answer the time at which it ended.
+func complete(m *record.Message) {
+	if m.Role == session.RoleAssistant && m.Completed == 0 {
+		*m = rebuiltMessage(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
+	}
+}
