@@ -143,7 +143,7 @@ func (c *toyCase) Describe(f repair.Finding) repair.Diagnosis {
 	return repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: m.Why, Text: f.Text}
 }
 
-func (c *toyCase) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
+func (c *toyCase) Fixes(f repair.Finding) ([]repair.Fix, error) {
 	m, _ := repair.RemedyOf(c, f)
 	return m.Fixes(), nil
 }

@@ -15,10 +15,9 @@ type Case interface {
 	// Describe returns the diagnosis of a finding, without a fix. WhyNot says why there
 	// may be no fix, "" if that is not known.
 	Describe(f Finding) Diagnosis
-	// Fixes returns the ways to fix a finding, the one that loses least first. They may
-	// depend on what was edited in d before; d is nil if that is not known. The error is
-	// nil or a [*RefusalError].
-	Fixes(f Finding, d Draft) ([]Fix, error)
+	// Fixes returns the ways to fix a finding, the one that loses least first. The error is nil or a
+	// [*RefusalError].
+	Fixes(f Finding) ([]Fix, error)
 	// Draft returns a new draft of the session.
 	Draft() Draft
 	// Records calls yield for every record that a fix may change, in the order of the

@@ -203,7 +203,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 		if begun && (!goesOn || busy[f.Ref]) || !s.findings.has(f.key()) || !s.wanted(s.c, f) {
 			continue
 		}
-		all := attempts(s.fixes(f, d))
+		all := attempts(s.fixes(f))
 		if n >= len(all) {
 			s.tried[f.key()] = noMore
 			continue
@@ -251,8 +251,8 @@ func (s *search) reject(f Finding, x Fix, n int, err error) {
 }
 
 // fixes returns the fixes of the finding, none if the agent refuses them all.
-func (s *search) fixes(f Finding, d Draft) []Fix {
-	fixes, err := s.c.Fixes(f, d)
+func (s *search) fixes(f Finding) []Fix {
+	fixes, err := s.c.Fixes(f)
 	var r *RefusalError
 	if errors.As(err, &r) {
 		s.reasons[f.key()] = r

@@ -40,7 +40,7 @@ func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 }
 
 // Fixes implements [repair.Case].
-func (c *Case) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
+func (c *Case) Fixes(f repair.Finding) ([]repair.Fix, error) {
 	d := c.found[keyOf(f)]
 	switch {
 	case d.refusal != nil:

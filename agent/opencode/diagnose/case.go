@@ -65,7 +65,7 @@ func (c *simulation) unreadable(ref session.Ref) bool {
 
 // Fixes implements [repair.Case]. There are no fixes if something that a safe change
 // depends on is unknown.
-func (c *simulation) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
+func (c *simulation) Fixes(f repair.Finding) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
 		return nil, &repair.RefusalError{Why: why}
 	}

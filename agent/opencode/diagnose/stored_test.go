@@ -170,7 +170,7 @@ func applyFixes(s *record.Session, code string, fixes func(*record.Session, faul
 
 // allFixes are the agent's own fixes of a fault and those of the engine.
 func allFixes(s *record.Session, f fault) (all []fix) {
-	found, _ := newSimulation(s, repair.Request{}, Environment{}).Fixes(f, nil)
+	found, _ := newSimulation(s, repair.Request{}, Environment{}).Fixes(f)
 	for _, x := range found {
 		all = append(all, fix{text: x.Text, edit: func(d *draft) error { return x.Edit(d) }})
 	}
