@@ -4,7 +4,6 @@ import (
 	"iter"
 	"math"
 	"strconv"
-	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -35,14 +34,6 @@ func (v Value) Source() []byte {
 		return nil
 	}
 	return v.index.text
-}
-
-// IndexSize returns about how much memory the value takes beside its text, in bytes.
-func (v Value) IndexSize() int {
-	if v.index == nil {
-		return 0
-	}
-	return int(unsafe.Sizeof(*v.index)) + cap(v.index.nodes)*int(unsafe.Sizeof(node{}))
 }
 
 // Raw returns the text of the value, nil for none. It aliases the parsed text.

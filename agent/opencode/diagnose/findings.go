@@ -30,14 +30,11 @@ const own = repair.InUse
 // is wrong there is counted.
 //
 // It releases the requests, which may be larger than the session and are seldom used
-// again, and of a large session all that was read of it to make them.
+// again.
 func (c *simulation) Findings() *repair.Findings {
 	if c.findings == nil {
 		c.findings = c.findAll()
 		c.loopIDs() // needs the request, which is released here
-		if c.view().IsLarge() {
-			*c.renderer = render.Renderer{}
-		}
 		c.cachedView, c.requests = nil, nil
 	}
 	return c.findings

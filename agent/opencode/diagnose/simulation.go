@@ -189,9 +189,6 @@ func (c *simulation) render(set setting) render.Request {
 	}
 	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
 	s.Model = c.request.Model
-	if c.view().IsLarge() {
-		c.requests = nil
-	}
 	r := c.view().Render(s)
 	c.requests = append(c.requests, rendered{r, set})
 	return r

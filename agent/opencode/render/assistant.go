@@ -56,7 +56,7 @@ func (m *message) failed() bool {
 	if !m.failure {
 		return false
 	}
-	name, _ := m.body.value().Get("error").Get("name").Text()
+	name, _ := m.json.Get("error").Get("name").Text()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind != record.TypeStepStart && p.kind != record.TypeReasoning
 	})
@@ -64,13 +64,12 @@ func (m *message) failed() bool {
 
 // model returns the model that wrote the message.
 func (m *message) model() request.Model {
-	v := m.body.value()
+	v := m.json
 	return request.Model{ProviderID: v.Get("providerID").String(), ModelID: v.Get("modelID").String()}
 }
 
 // addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
 func (a *assistantDraft) addPart(p part) {
-	p.root = p.value()
 	switch p.kind {
 	case record.TypeStepStart:
 		a.steps = append(a.steps, step{})
@@ -89,12 +88,12 @@ func (a *assistantDraft) addPart(p part) {
 func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 	b.Source = &p.Ref
 	s := &a.steps[len(a.steps)-1]
-	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.value().Get("metadata").Nullish()})
+	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.json.Get("metadata").Nullish()})
 }
 
 // addText adds a text, even if it is marked as ignored.
 func (a *assistantDraft) addText(p part) {
-	text, ok := p.value().Get("text").Text()
+	text, ok := p.json.Get("text").Text()
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
@@ -115,7 +114,7 @@ func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
 	if a.api != Anthropic || a.foreign {
 		return
 	}
-	meta := p.value().Get("metadata").Get("anthropic")
+	meta := p.json.Get("metadata").Get("anthropic")
 	kind, _ := meta.Get("type").Text()
 	switch {
 	case kind == "compaction" && b.Text != "" && a.since(v12):
@@ -128,7 +127,7 @@ func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
 // addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
 // signature.
 func (a *assistantDraft) addReasoning(p part) {
-	text, ok := p.value().Get("text").Text()
+	text, ok := p.json.Get("text").Text()
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
@@ -148,7 +147,7 @@ func (a *assistantDraft) addReasoning(p part) {
 		a.addOtherReasoning(p, b)
 		return
 	}
-	meta := p.value().Get("metadata")
+	meta := p.json.Get("metadata")
 	if meta.Kind() == 'n' {
 		a.fail(fieldFailure(p.Ref, "metadata is null"))
 		return
@@ -185,7 +184,7 @@ func (a *assistantDraft) addReasoning(p part) {
 // validMetadata reports whether the part's metadata is valid: an object of objects, or none.
 // Metadata of another model is not used.
 func (a *assistantDraft) validMetadata(p part) bool {
-	v := p.value().Get("metadata")
+	v := p.json.Get("metadata")
 	if a.foreign || v.Nullish() {
 		return true
 	}

@@ -78,7 +78,7 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		}
 	}
 	for _, m := range slices.Backward(all) {
-		model := m.body.value().Get("model")
+		model := m.json.Get("model")
 		if m.role != session.RoleUser || !model.Truthy() {
 			continue
 		}
@@ -90,8 +90,8 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		return request.Model{ProviderID: provider, ModelID: id}
 	}
 	for _, m := range slices.Backward(all) {
-		provider, _ := m.body.value().Get("providerID").Text()
-		if id, ok := m.body.value().Get("modelID").Text(); ok && m.role == session.RoleAssistant {
+		provider, _ := m.json.Get("providerID").Text()
+		if id, ok := m.json.Get("modelID").Text(); ok && m.role == session.RoleAssistant {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
 	}

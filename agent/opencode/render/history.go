@@ -24,7 +24,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 			tail = m.tailID(p)
 			end = tail == "" || tail == m.id
 		case m.isSummary(p):
-			parent, _ := m.body.value().Get("parentID").Text()
+			parent, _ := m.json.Get("parentID").Text()
 			compacted[parent] = true
 		}
 		if end {
@@ -49,7 +49,7 @@ func (m *message) tailID(p Profile) string {
 	if !p.since(v115) {
 		return ""
 	}
-	id, _ := m.compaction.value().Get("tail_start_id").Text()
+	id, _ := m.compaction.json.Get("tail_start_id").Text()
 	return id
 }
 
@@ -58,10 +58,10 @@ func (m *message) tailID(p Profile) string {
 func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.value().Get("tail_start_id").Exists() })
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.json.Get("tail_start_id").Exists() })
 		if m.role == session.RoleUser && j >= 0 {
 			at = i
-			tail, _ = m.parts[j].value().Get("tail_start_id").Text()
+			tail, _ = m.parts[j].json.Get("tail_start_id").Text()
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func moveTailLast(all []*message) []*message {
 		return all
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
-		parent, _ := m.body.value().Get("parentID").Text()
+		parent, _ := m.json.Get("parentID").Text()
 		return m.role == session.RoleAssistant && m.summary && parent == all[at].id
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
@@ -129,7 +129,7 @@ func (l newest) answered(p Profile) bool {
 	if !p.since(v11815) {
 		return l.assistant.id > l.user.id
 	}
-	parent, _ := l.assistant.body.value().Get("parentID").Text()
+	parent, _ := l.assistant.json.Get("parentID").Text()
 	return parent == l.user.id
 }
 
@@ -161,10 +161,10 @@ func (l newest) pending(all []*message, p Profile) (pending []*message) {
 // missingTokens returns the field that is missing in the token counts, or "". The agent
 // adds the counts to decide whether the conversation is too long.
 func (l newest) missingTokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.body.value().Get("summary").Kind() == 't' {
+	if l.finished == nil || l.finished.json.Get("summary").Kind() == 't' {
 		return ""
 	}
-	tokens := l.finished.body.value().Get("tokens")
+	tokens := l.finished.json.Get("tokens")
 	switch {
 	case tokens.Nullish():
 		return "tokens"

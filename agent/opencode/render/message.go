@@ -17,13 +17,13 @@ type message struct {
 	recordState
 	isPrompt     bool  // the prompt that the user types next: it has no record
 	storedAt     int64 // messages are sorted by this time, then by id
-	body         body
+	json         js.Value
 	stored       []record.Part // all parts
 	parts        []part        // those that can be read
 	readFailures []Failure     // the agent fails when it reads the message
 	useFailures  []Failure     // the agent fails when it uses the message
 
-	// Of the body: the role, the reason to finish if it is a string, and which members
+	// Of the JSON: the role, the reason to finish if it is a string, and which members
 	// JavaScript takes for true.
 	role, finish               string
 	finished, summary, failure bool
@@ -45,30 +45,7 @@ type part struct {
 	*record.Part
 	kind   string
 	signed bool // thinking with a signature of Anthropic
-	body
-}
-
-// A body is the JSON of a record. It is parsed each time that it is asked for, unless its
-// index takes little memory: a session may have many small records.
-type body struct {
-	text []byte
-	root js.Value // of text, or the zero Value
-}
-
-const smallIndex = 8 // the text is at least so many times as large
-
-func bodyOf(v js.Value, isLarge bool) body {
-	if isLarge && v.IndexSize() > len(v.Source())/smallIndex {
-		return body{text: v.Source()}
-	}
-	return body{v.Source(), v}
-}
-
-func (b *body) value() js.Value {
-	if b.root.Exists() || b.text == nil {
-		return b.root
-	}
-	return js.Parse(b.text)
+	json   js.Value
 }
 
 // A recordState is what the agent's view of a message depends on, besides its parts.
@@ -120,15 +97,14 @@ func (m *message) setTasks() {
 	}
 }
 
-// message parses a message of a session that is large or not, or returns the cached one if it is
-// unchanged.
-func (r *Renderer) message(src *record.Message, isLarge bool) *message {
+// message parses a message, or returns the cached one if it is unchanged.
+func (r *Renderer) message(src *record.Message) *message {
 	state := stateOf(src)
 	if m := r.messages[src.Ref.Message]; m != nil && m.recordState == state && m.storedAt == src.Created && m.hasParts(src.Parts) {
 		return m
 	}
 	delete(r.messages, src.Ref.Message) // release it before another is read
-	m := readMessage(src, isLarge)
+	m := readMessage(src)
 	m.recordState = state
 	if r.messages == nil {
 		r.messages = map[string]*message{}
@@ -142,13 +118,13 @@ func (m *message) hasParts(parts []record.Part) bool {
 	return len(parts) == len(m.stored) && unsafe.SliceData(parts) == unsafe.SliceData(m.stored)
 }
 
-func readMessage(src *record.Message, isLarge bool) *message {
+func readMessage(src *record.Message) *message {
 	m := &message{storedAt: src.Created, stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
 	}
-	m.body = bodyOf(v, isLarge)
+	m.json = v
 	m.role, m.finish = known(v.Get("role")), known(v.Get("finish"))
 	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
 	m.timeless, m.created = v.Get("time").Nullish(), v.Get("time").Get("created").Number()
@@ -162,7 +138,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref, nil})
 			continue
 		}
-		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), body: bodyOf(v, isLarge)}
+		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), json: v}
 		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)
 	}

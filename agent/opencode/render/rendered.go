@@ -68,9 +68,6 @@ func (r *builder) cached(all *[]*renderedMessage, draft func(*builder) []draftMe
 			return c
 		}
 	}
-	if r.view.isLarge {
-		*all, *r.view.cache = nil, nil // of a large session one request is kept
-	}
 	fork := r.fork()
 	c := &renderedMessage{messages: fork.cleanUp(draft(fork)), failures: fork.failures}
 	c.cacheKey = fork.cacheKey()

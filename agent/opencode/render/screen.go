@@ -31,11 +31,11 @@ func (m *message) validate() (all []Failure) {
 			all = append(all, Failure{FailureScreen, why, ref, nil})
 		}
 	}
-	if v := m.body.value(); v.Exists() {
+	if v := m.json; v.Exists() {
 		add(m.ref, schema.CheckMessage(m.id, v))
 	}
 	for _, part := range m.parts {
-		add(part.Ref, schema.CheckPart(part.ID, part.value()))
+		add(part.Ref, schema.CheckPart(part.ID, part.json))
 	}
 	return all
 }

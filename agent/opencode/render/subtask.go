@@ -20,7 +20,7 @@ func (r *builder) runSubtask(m *message, pending []*message) {
 		}
 	}
 	r.running = m
-	v := m.task.value()
+	v := m.task.json
 	agent, isAgent := v.Get("agent").Text()
 	model := v.Get("model")
 	switch {
@@ -46,7 +46,7 @@ func (r *builder) renderSubtask(m *message) *renderedMessage {
 			{role: session.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
 			{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
 		}
-		if m.task.value().Get("command").Truthy() {
+		if m.task.json.Get("command").Truthy() {
 			next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
 			all = append(all, draftMessage{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
 		}

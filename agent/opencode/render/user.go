@@ -23,13 +23,12 @@ func (r *builder) userMessages(m *message) []draftMessage {
 
 // userBlock returns the block of a user message's part, and whether there is one.
 func (r *builder) userBlock(p part) (request.Block, bool) {
-	p.root = p.value()
 	switch p.kind {
 	case record.TypeText:
-		if p.value().Get("ignored").Truthy() {
+		if p.json.Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
-		text, ok := p.value().Get("text").Text()
+		text, ok := p.json.Get("text").Text()
 		if !ok {
 			r.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		}
@@ -47,11 +46,11 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 // userFile returns the block of a file in a user message. Text files and folders have none:
 // another part of the message holds their content as text.
 func (r *builder) userFile(p part) (request.Block, bool) {
-	mime, isMime := p.value().Get("mime").Text()
+	mime, isMime := p.json.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
 	}
-	name, isName := p.value().Get("filename").Text()
+	name, isName := p.json.Get("filename").Text()
 	if r.stripFiles && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
@@ -63,15 +62,15 @@ func (r *builder) userFile(p part) (request.Block, bool) {
 
 // promptFile returns the block of a file that is sent to the model.
 func (r *builder) promptFile(p part) (request.Block, bool) {
-	mime, isMime := p.value().Get("mime").Text()
-	name, isName := p.value().Get("filename").Text()
-	url, isURL := p.value().Get("url").Bytes()
+	mime, isMime := p.json.Get("mime").Text()
+	name, isName := p.json.Get("filename").Text()
+	url, isURL := p.json.Get("url").Bytes()
 	switch {
 	case !isURL:
 		r.fail(fieldFailure(p.Ref, "url is missing or not a string"))
 	case !isMime:
 		r.fail(fieldFailure(p.Ref, "mime is missing or not a string"))
-	case !isName && p.value().Get("filename").Kind() != 0:
+	case !isName && p.json.Get("filename").Kind() != 0:
 		r.fail(fieldFailure(p.Ref, "filename is not a string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
