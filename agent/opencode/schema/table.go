@@ -87,7 +87,7 @@ var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: word
 	},
 	"assistant": append([]Field{
 		need("time", fields(need("created", count).from(Created), may("completed", count))).or("{}"),
-		Field{Name: "error", Type: failure, Convert: convertError},
+		{Name: "error", Type: failure, Convert: convertError},
 		screen("parentID", id("msg"), Parent),
 		screen("modelID", text, Model),
 		screen("providerID", text, Provider),
@@ -144,9 +144,6 @@ func metadata(except string) Field {
 	t.Except = except
 	return may("metadata", t).shown(object)
 }
-
-// signed is Anthropic's metadata of thinking.
-var signed = fields(need("signature", exact))
 
 // Part is the type of a part. A missing text becomes empty; thinking without its text cannot
 // be completed.
