@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -290,7 +291,7 @@ func InvalidName(call *request.Block) bool { return !IsName(call.ToolName) }
 // NoObject reports whether the input of a call is not an object. No input is none.
 func NoObject(call *request.Block) bool {
 	start := call.Input[:min(len(call.Input), 64)]
-	return !strings.HasPrefix(strings.TrimSpace(string(start)), "{")
+	return !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{"))
 }
 
 // Undecodable reports whether an image is not of a type that every provider accepts, or its data is
