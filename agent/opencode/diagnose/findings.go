@@ -29,8 +29,8 @@ const own = repair.InUse
 // rules on the records. If something is wrong, a fix has to hold in the other settings, too, so what
 // is wrong there is counted.
 //
-// It releases the requests, which may be larger than the session and are seldom used
-// again.
+// It releases the requests, and what was read of the session to make them: these may be larger than
+// the session, and are seldom used again.
 func (c *simulation) Findings() *repair.Findings {
 	if c.findings == nil {
 		c.findings = c.findAll()
@@ -65,7 +65,7 @@ func (c *simulation) findAll() *repair.Findings {
 	}
 	// A record that cannot be read cannot be shown either. A fix after which it is read,
 	// but still not shown, causes nothing new.
-	for _, f := range c.view().Screen(render.ProfileFor("")) {
+	for _, f := range c.screen() {
 		if f.Code == render.FailureUnreadable {
 			v.Count(own, render.FailureScreen, f.Ref.Message)
 		}

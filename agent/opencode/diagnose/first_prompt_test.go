@@ -71,7 +71,7 @@ func TestLostFirstPrompt(t *testing.T) {
 				if m.Role != session.RoleUser || !strings.Contains(records(after), `"[user interrupted]"`) {
 					t.Errorf("the first message is %s\n%s", m.Data, records(after))
 				}
-				if shown := new(render.Renderer).Read(after).Screen(render.ProfileFor("1.18.33")); len(shown) > 0 {
+				if shown := render.Read(after).Screen(render.ProfileFor("1.18.33")); len(shown) > 0 {
 					t.Errorf("the screen refuses %v", shown)
 				}
 				st.wantUndone(before, after)

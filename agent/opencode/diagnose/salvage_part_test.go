@@ -215,7 +215,7 @@ func TestDamagedParts(t *testing.T) {
 			for _, p := range render.Profiles() {
 				for _, thinking := range []bool{true, false} {
 					vs := render.Check(anthropic.Provider{}, render.Render(res.After, render.Settings{Profile: p}), thinking)
-					if fs := new(render.Renderer).Read(res.After).Screen(p); len(vs)+len(fs) > 0 {
+					if fs := render.Read(res.After).Screen(p); len(vs)+len(fs) > 0 {
 						t.Errorf("%s, %s: %s, thinking %v, refuses it after the repair: %v %v", version, w.Name, p.Version, thinking, vs, fs)
 					}
 				}

@@ -47,7 +47,7 @@ func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPla
 			for _, v := range render.Check(anthropic.Provider{}, r, thinking) {
 				note(here, v.Rule, v.Message, v.Refs...)
 			}
-			for _, f := range new(render.Renderer).Read(s).Screen(p) {
+			for _, f := range render.Read(s).Screen(p) {
 				note(here, render.FailureScreen, f.Why, f.Ref)
 			}
 			for k, n := range here {

@@ -15,7 +15,6 @@ import (
 // it. They are made when they are first needed. It is not safe for concurrent use.
 type simulation struct {
 	s         *record.Session
-	renderer  *render.Renderer
 	request   repair.Request
 	env       Environment
 	settings  []setting      // the one in use first
@@ -99,7 +98,7 @@ func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 }
 
 func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
-	c := &simulation{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: repair.TextsOf(r)}
+	c := &simulation{s: s, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: repair.TextsOf(r)}
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
@@ -167,7 +166,7 @@ func (c *simulation) isRequested(class repair.Class) bool { return slices.Contai
 // view returns the session as the agent reads it.
 func (c *simulation) view() *render.View {
 	if c.cachedView == nil {
-		c.cachedView = c.renderer.Read(c.s)
+		c.cachedView = render.Read(c.s)
 	}
 	return c.cachedView
 }
@@ -197,7 +196,7 @@ func (c *simulation) render(set setting) render.Request {
 // violations returns what the provider will refuse in the setting.
 func (c *simulation) violations(set setting) []request.Violation {
 	r := c.render(set)
-	return c.view().Check(ProviderOf(r), r, set.thinking)
+	return render.Check(ProviderOf(r), r, set.thinking)
 }
 
 // settingsFor returns the setting in use, and then those in which a fix has to hold, too: with

@@ -142,7 +142,7 @@ func faults(s *record.Session, code string) (counts map[string]int, first fault)
 				}
 			}
 		}
-		for _, f := range new(render.Renderer).Read(s).Screen(p) {
+		for _, f := range render.Read(s).Screen(p) {
 			counts[fmt.Sprint(p.Version, " ", f.Code)]++
 		}
 	}

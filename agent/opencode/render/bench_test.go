@@ -16,18 +16,6 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// A rendering after an edit of one record.
-func BenchmarkRenderAgain(b *testing.B) {
-	s := longSession()
-	var r render.Renderer
-	r.Read(s).Render(render.Settings{})
-	p := &s.Messages[1].Parts[0]
-	for b.Loop() {
-		p.Data = append([]byte(nil), p.Data...)
-		r.Read(s).Render(render.Settings{})
-	}
-}
-
 func BenchmarkCheck(b *testing.B) {
 	r := render.Render(longSession(), render.Settings{})
 	for b.Loop() {
@@ -39,11 +27,11 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkEveryProfile(b *testing.B) {
 	s := longSession()
 	for b.Loop() {
-		view := new(render.Renderer).Read(s)
+		view := render.Read(s)
 		for _, p := range render.Profiles() {
 			q := view.Render(render.Settings{Profile: p})
-			view.Check(anthropic.Provider{}, q, true)
-			view.Check(anthropic.Provider{}, q, false)
+			render.Check(anthropic.Provider{}, q, true)
+			render.Check(anthropic.Provider{}, q, false)
 		}
 	}
 }

@@ -11,12 +11,10 @@ import (
 // A builder builds one request.
 type builder struct {
 	Settings
-	view       *View
 	failures   []Failure
 	reported   map[Failure]bool // the failures, as a set
 	stripFiles bool             // a line of text replaces each file
 	target     Target
-	to         *destination
 	api        API
 	claude     bool          // the model is Claude: call ids are sanitized
 	newPrompt  *message      // nil with NoPrompt
@@ -28,9 +26,7 @@ type builder struct {
 	running    *message      // whose subtask the agent runs before it answers, or nil
 }
 
-func newBuilder(v *View, set Settings) *builder {
-	return &builder{Settings: set, view: v}
-}
+func newBuilder(set Settings) *builder { return &builder{Settings: set} }
 
 // since reports whether the version is that release or a later one.
 func (r *builder) since(first release) bool { return r.Profile.since(first) }

@@ -65,8 +65,8 @@ func newPrompt(s *record.Session, now time.Time) *message {
 	ms := promptTime(s, now)
 	id := record.ClockID(session.KindMessage, ms)
 	return &message{
-		isPrompt: true, storedAt: ms, recordState: recordState{id: id},
-		json: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)), created: float64(ms),
+		isPrompt: true, storedAt: ms, id: id,
+		body: body{text: fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)}, created: float64(ms),
 	}
 }
 

@@ -3,7 +3,7 @@
 // [Render] makes the request that OpenCode sends when the user types one more prompt. Each
 // block has the record that it came from, so that "messages.4.content.1" in the provider's
 // error leads to a record. [Check] returns what fails: OpenCode itself, or a rule of the
-// provider. A [Renderer] does both for many versions and after every edit.
+// provider. A [View] renders requests for many versions.
 //
 // The behaviour was observed on the versions that [Profiles] lists: their requests were
 // captured and compared with those of this package, for healthy and for damaged sessions

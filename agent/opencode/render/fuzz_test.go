@@ -33,14 +33,14 @@ func FuzzRender(f *testing.F) {
 
 		profiles := render.Profiles()
 		set := render.Settings{Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128}
-		var r render.Renderer
-		r.Read(&b.Session).Render(set) // must not affect the next call
-		q := r.Read(s).Render(set)
+		view := render.Read(s)
+		view.Render(render.Settings{}) // must not affect the next call
+		q := view.Render(set)
 		if again := render.Render(s, set); !reflect.DeepEqual(q, again) {
 			t.Errorf("Render differs the second time: %+v and %+v", q, again)
 		}
 		checkRequest(t, s, q)
-		new(render.Renderer).Read(s).Screen(set.Profile)
+		render.Read(s).Screen(set.Profile)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
@@ -14,14 +13,14 @@ import (
 
 // A message is a stored message as the agent has it in memory.
 type message struct {
-	recordState
-	isPrompt     bool  // the prompt that the user types next: it has no record
-	storedAt     int64 // messages are sorted by this time, then by id
-	json         js.Value
-	stored       []record.Part // all parts
-	parts        []part        // those that can be read
-	readFailures []Failure     // the agent fails when it reads the message
-	useFailures  []Failure     // the agent fails when it uses the message
+	ref          session.Ref
+	id           string // that the record itself names
+	isPrompt     bool   // the prompt that the user types next: it has no record
+	storedAt     int64  // messages are sorted by this time, then by id
+	body         body
+	parts        []part    // those that can be read
+	readFailures []Failure // the agent fails when it reads the message
+	useFailures  []Failure // the agent fails when it uses the message
 
 	// Of the JSON: the role, the reason to finish if it is a string, and which members
 	// JavaScript takes for true.
@@ -32,12 +31,6 @@ type message struct {
 
 	compaction *part // the first part that requests a compaction, or nil
 	task       *part // the last part that is a compaction or a subtask, or nil
-
-	// Caches.
-	validated bool
-	invalid   []Failure // why the screen cannot show it, if validated
-	rendered  []*renderedMessage
-	ran       []*renderedMessage // what its task becomes
 }
 
 // A part is a stored part as the agent has it in memory.
@@ -46,33 +39,6 @@ type part struct {
 	kind   string
 	signed bool // thinking with a signature of Anthropic
 	json   js.Value
-}
-
-// A recordState is what the agent's view of a message depends on, besides its parts.
-type recordState struct {
-	ref    session.Ref
-	id     string // that the record itself names
-	data   byteRange
-	file   bool // a file, not a row
-	class  session.Class
-	defect *session.Defect
-}
-
-// A byteRange is the address of a record's bytes.
-type byteRange struct {
-	first *byte
-	size  int
-}
-
-func rangeOf(data []byte) byteRange {
-	if len(data) == 0 {
-		return byteRange{}
-	}
-	return byteRange{&data[0], len(data)}
-}
-
-func stateOf(m *record.Message) recordState {
-	return recordState{m.Ref, m.ID, rangeOf(m.Data), !m.IsRow(), m.Class, m.Defect}
 }
 
 // hasPart reports whether the message has a part of that kind.
@@ -97,29 +63,9 @@ func (m *message) setTasks() {
 	}
 }
 
-// message parses a message, or returns the cached one if it is unchanged.
-func (r *Renderer) message(src *record.Message) *message {
-	state := stateOf(src)
-	if m := r.messages[src.Ref.Message]; m != nil && m.recordState == state && m.storedAt == src.Created && m.hasParts(src.Parts) {
-		return m
-	}
-	delete(r.messages, src.Ref.Message) // release it before another is read
-	m := readMessage(src)
-	m.recordState = state
-	if r.messages == nil {
-		r.messages = map[string]*message{}
-	}
-	r.messages[src.Ref.Message] = m
-	return m
-}
-
-// hasParts reports whether the message was parsed with that list of parts.
-func (m *message) hasParts(parts []record.Part) bool {
-	return len(parts) == len(m.stored) && unsafe.SliceData(parts) == unsafe.SliceData(m.stored)
-}
-
-func readMessage(src *record.Message) *message {
-	m := &message{storedAt: src.Created, stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
+// readMessage parses a message of a session that is large or not.
+func readMessage(src *record.Message, isLarge bool) *message {
+	m := &message{ref: src.Ref, id: src.ID, storedAt: src.Created, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})

@@ -156,7 +156,7 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 // checkScreen compares Screen with the answer of the server.
 func (l *harness) checkScreen(t *testing.T) {
 	t.Helper()
-	said := new(render.Renderer).Read(l.open()).Screen(l.profile)
+	said := render.Read(l.open()).Screen(l.profile)
 	code, reply := l.request("GET", "/message")
 	if shown := code == http.StatusOK; shown != (len(said) == 0) {
 		t.Errorf("Screen says %v, the server %d: %.300s", said, code, reply)

@@ -43,10 +43,8 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 // parts if there is no such part.
 func (m *message) partsBefore(id string) *message {
 	left := *m
-	left.rendered = nil
 	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.ID == id }); i >= 0 {
 		left.parts = m.parts[:i]
-		left.ran = nil
 		left.setTasks()
 	}
 	return &left

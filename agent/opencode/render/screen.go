@@ -16,10 +16,7 @@ func (v *View) Screen(p Profile) []Failure {
 		if !p.Strict() {
 			continue
 		}
-		if !m.validated {
-			m.validated, m.invalid = true, m.validate()
-		}
-		all = append(all, m.invalid...)
+		all = append(all, m.validate()...)
 	}
 	return all
 }

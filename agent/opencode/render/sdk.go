@@ -23,7 +23,6 @@ func (r *builder) setTarget() {
 	}
 	r.api = r.target.API(r.Model)
 	r.claude = strings.Contains(r.target.modelID(r.Model), "claude")
-	r.to = &destination{r.Model, r.target}
 }
 
 // mark adds to a text or a call what its provider stored with it.
@@ -286,7 +285,7 @@ func sourcesOf(blocks []draftBlock) []*request.Block {
 
 // separateTurns returns a turn for each message, behind one for the system prompt where the
 // API numbers that with the others.
-func (r *builder) separateTurns(all []*finalMessage) []request.Turn {
+func (r *builder) separateTurns(all []finalMessage) []request.Turn {
 	turns := make([]request.Turn, 0, len(all)+1)
 	if r.api != Gemini && !r.target.Instructions {
 		turns = append(turns, request.Turn{Role: request.RoleSystem})

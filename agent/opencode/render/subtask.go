@@ -35,21 +35,19 @@ func (r *builder) runSubtask(m *message, pending []*message) {
 
 func isText(v js.Value) bool { return v.Kind() == '"' }
 
-// renderSubtask returns what the subtask of m adds to the request: a call without thinking,
+// subtaskMessages returns what the subtask of m adds to the request: a call without thinking,
 // and its result.
-func (r *builder) renderSubtask(m *message) *renderedMessage {
-	return r.cached(&m.ran, func(*builder) []draftMessage {
-		call := request.Block{Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"), Source: &m.task.Ref}
-		result := textResult([]byte(`"`+SubtaskResult+`"`), false)
-		result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, call.ToolID, call.ToolName, call.Source
-		all := []draftMessage{
-			{role: session.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
-			{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
-		}
-		if m.task.json.Get("command").Truthy() {
-			next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
-			all = append(all, draftMessage{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
-		}
-		return all
-	})
+func subtaskMessages(m *message) []draftMessage {
+	call := request.Block{Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"), Source: &m.task.Ref}
+	result := textResult([]byte(`"`+SubtaskResult+`"`), false)
+	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, call.ToolID, call.ToolName, call.Source
+	all := []draftMessage{
+		{role: session.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
+		{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
+	}
+	if m.task.value().Get("command").Truthy() {
+		next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
+		all = append(all, draftMessage{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
+	}
+	return all
 }

@@ -31,7 +31,7 @@ var allTargets = []render.Target{
 
 // FuzzTargets replaces a message and two parts of a session with arbitrary bytes, and makes
 // the request for every provider: of records of the session alone, in valid JSON, and the
-// same with a used Renderer as with a new one.
+// same with a used View as with a new one.
 func FuzzTargets(f *testing.F) {
 	all := readCaptures(f, "testdata/captured-1.18.33.json")
 	for i, c := range all.Cases {
@@ -50,8 +50,7 @@ func FuzzTargets(f *testing.F) {
 		s := b.Clone()
 		overwrite(&s.Messages[1], message, first, last, file)
 		profiles := render.Profiles()
-		var r render.Renderer
-		r.Read(&b.Session).Render(render.Settings{})
+		view := render.Read(s)
 		for _, target := range allTargets {
 			set := render.Settings{
 				Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128,
@@ -60,7 +59,7 @@ func FuzzTargets(f *testing.F) {
 			if foreign {
 				set.Model = request.Model{ProviderID: "another", ModelID: "model"}
 			}
-			q, again := r.Read(s).Render(set), render.Render(s, set)
+			q, again := view.Render(set), render.Render(s, set)
 			if !equalRequests(q, again) {
 				t.Errorf("%+v: Render differs the second time:\n%s\n%s", target, diagnose.ProviderOf(q).JSON(q.Request), diagnose.ProviderOf(again).JSON(again.Request))
 			}

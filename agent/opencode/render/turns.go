@@ -33,19 +33,13 @@ type finalMessage struct {
 }
 
 // joinTurns joins the messages to turns.
-func (r *builder) joinTurns(messages []*renderedMessage) (turns []request.Turn) {
-	out := make([]*finalMessage, 0, 2*len(messages))
-	for _, c := range messages {
-		for i := range c.messages {
-			out = append(out, &c.messages[i])
-		}
-	}
+func (r *builder) joinTurns(out []finalMessage) (turns []request.Turn) {
 	if r.api != Anthropic && r.api != Bedrock {
 		return r.separateTurns(out)
 	}
 	turns = make([]request.Turn, 0, len(out))
 	for len(out) > 0 {
-		n := slices.IndexFunc(out, func(m *finalMessage) bool { return m.role != out[0].role })
+		n := slices.IndexFunc(out, func(m finalMessage) bool { return m.role != out[0].role })
 		if n < 0 {
 			n = len(out)
 		}
@@ -57,28 +51,39 @@ func (r *builder) joinTurns(messages []*renderedMessage) (turns []request.Turn) 
 
 // joinTurn joins messages of one role to a turn. last is whether it is the last turn: if
 // that is the assistant's, its last text is trimmed.
-func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
+func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 	t := request.Turn{Role: all[0].role}
 	for i, m := range all {
 		if m.source != nil && (i == 0 || all[i-1].source != m.source) {
 			t.Messages = append(t.Messages, *m.source)
 		}
 		if i == 0 {
-			t.Blocks = slices.Clip(m.blocks) // so that append copies
+			t.Blocks = m.blocks
 		} else {
 			t.Blocks = append(t.Blocks, m.blocks...)
 		}
 	}
 	if last && t.Role == session.RoleAssistant && all[len(all)-1].endsWithText {
-		t.Blocks = slices.Clone(t.Blocks)
-		b := *t.Blocks[len(t.Blocks)-1]
+		b := t.Blocks[len(t.Blocks)-1]
 		b.Text = js.Trim(b.Text)
-		t.Blocks[len(t.Blocks)-1] = &b
 	}
 	if r.api == Anthropic && hasBlockAfterCall(t.Blocks, blockType) && r.since(v11826) {
 		t.Blocks = moveCallsLast(t.Blocks, blockType, true)
 	}
 	return t
+}
+
+// renderMessages returns the messages of the request for stored messages.
+func (r *builder) renderMessages(all []*message) (out []finalMessage) {
+	for _, m := range all {
+		if m.isPrompt {
+			next := &request.Block{Type: request.Text, Text: PromptText}
+			out = append(out, finalMessage{role: session.RoleUser, blocks: []*request.Block{next}, endsWithText: true})
+			continue
+		}
+		out = append(out, r.cleanUp(r.draftMessages(m))...)
+	}
+	return out
 }
 
 // draftMessages returns the messages that a stored message becomes.
