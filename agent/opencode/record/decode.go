@@ -3,6 +3,7 @@ package record
 import (
 	"slices"
 
+	"mend/agent/opencode/js"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -28,7 +29,7 @@ func NewMessage(r session.Record) Message {
 		m.ProviderID, _ = model.Get("providerID").Text()
 		m.ModelID, _ = model.Get("modelID").Text()
 	}
-	m.Failed = truthy(obj.Get("error"))
+	m.Failed = js.Value{Value: obj.Get("error")}.Truthy()
 	m.ErrorName, _ = obj.Get("error").Get("name").Text()
 	times := obj.Get("time")
 	created, ok := times.Get("created").Int()
@@ -175,14 +176,4 @@ func either(obj jsonedit.Value, name, other string) string {
 	}
 	s, _ := obj.Get(other).Text()
 	return s
-}
-
-// truthy reports whether the agent takes v for true: it is there, and not null, false,
-// 0 or "".
-func truthy(v jsonedit.Value) bool {
-	switch string(v.Raw()) {
-	case "", "null", "false", "0", `""`:
-		return false
-	}
-	return true
 }

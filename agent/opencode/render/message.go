@@ -70,8 +70,9 @@ func readMessage(src *record.Message, isLarge bool) *message {
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
 	}
-	m.json = v
-	m.role, m.finish = known(v.Get("role")), known(v.Get("finish"))
+	m.body = bodyOf(v, isLarge)
+	m.role, _ = v.Get("role").Text()
+	m.finish, _ = v.Get("finish").Text()
 	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
 	m.timeless, m.created = v.Get("time").Nullish(), v.Get("time").Get("created").Number()
 	for i := range src.Parts {
@@ -84,7 +85,8 @@ func readMessage(src *record.Message, isLarge bool) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref, nil})
 			continue
 		}
-		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), json: v}
+		p := part{Part: &src.Parts[i], body: bodyOf(v, isLarge)}
+		p.kind, _ = v.Get("type").Text()
 		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)
 	}
@@ -93,21 +95,6 @@ func readMessage(src *record.Message, isLarge bool) *message {
 		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref, nil})
 	}
 	return m
-}
-
-// known returns a string, "" for another value. A usual one is a constant, so that it takes no
-// memory.
-func known(v js.Value) string {
-	text, _ := v.Bytes()
-	for _, word := range [...]string{
-		record.TypeText, record.TypeReasoning, record.TypeTool, record.TypeStepStart, "step-finish", record.TypeFile,
-		session.RoleUser, session.RoleAssistant, "stop", "tool-calls",
-	} {
-		if string(text) == word {
-			return word
-		}
-	}
-	return string(text)
 }
 
 // readRecord returns the record's JSON, or why the agent cannot read it. The agent can read
