@@ -66,7 +66,7 @@ func newPrompt(s *record.Session, now time.Time) *message {
 	id := record.ClockID(session.KindMessage, ms)
 	return &message{
 		isPrompt: true, storedAt: ms, id: id,
-		body: body{text: fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)}, created: float64(ms),
+		json: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)), created: float64(ms),
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 // A message is a stored message as the agent has it in memory.
 type message struct {
 	ref          session.Ref
-	id           string // that the record itself names
-	isPrompt     bool   // the prompt that the user types next: it has no record
-	storedAt     int64  // messages are sorted by this time, then by id
-	body         body
+	id           string    // that the record itself names
+	isPrompt     bool      // the prompt that the user types next: it has no record
+	storedAt     int64     // messages are sorted by this time, then by id
+	json         js.Value  // of the record
 	parts        []part    // those that can be read
 	readFailures []Failure // the agent fails when it reads the message
 	useFailures  []Failure // the agent fails when it uses the message
@@ -37,8 +37,8 @@ type message struct {
 type part struct {
 	*record.Part
 	kind   string
-	signed bool // thinking with a signature of Anthropic
-	json   js.Value
+	signed bool     // thinking with a signature of Anthropic
+	json   js.Value // of the record
 }
 
 // hasPart reports whether the message has a part of that kind.
@@ -63,14 +63,14 @@ func (m *message) setTasks() {
 	}
 }
 
-// readMessage parses a message of a session that is large or not.
-func readMessage(src *record.Message, isLarge bool) *message {
+// readMessage parses a message.
+func readMessage(src *record.Message) *message {
 	m := &message{ref: src.Ref, id: src.ID, storedAt: src.Created, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
 	}
-	m.body = bodyOf(v, isLarge)
+	m.json = v
 	m.role, _ = v.Get("role").Text()
 	m.finish, _ = v.Get("finish").Text()
 	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
@@ -85,7 +85,7 @@ func readMessage(src *record.Message, isLarge bool) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref, nil})
 			continue
 		}
-		p := part{Part: &src.Parts[i], body: bodyOf(v, isLarge)}
+		p := part{Part: &src.Parts[i], json: v}
 		p.kind, _ = v.Get("type").Text()
 		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)

@@ -45,7 +45,7 @@ func subtaskMessages(m *message) []draftMessage {
 		{role: session.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
 		{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
 	}
-	if m.task.value().Get("command").Truthy() {
+	if m.task.json.Get("command").Truthy() {
 		next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
 		all = append(all, draftMessage{role: session.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
 	}

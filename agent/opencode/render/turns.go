@@ -67,8 +67,8 @@ func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 		b := t.Blocks[len(t.Blocks)-1]
 		b.Text = js.Trim(b.Text)
 	}
-	if r.api == Anthropic && hasBlockAfterCall(t.Blocks, blockType) && r.since(v11826) {
-		t.Blocks = moveCallsLast(t.Blocks, blockType, true)
+	if r.api == Anthropic && r.since(v11826) {
+		t.Blocks = moveCallsLast(t.Blocks, true)
 	}
 	return t
 }
@@ -109,9 +109,6 @@ func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 		if len(m.blocks) == 0 {
 			continue
 		}
-		if hasBlockAfterCall(m.blocks, draftBlockType) && r.Profile.release == v115 {
-			m.blocks = moveCallsLast(m.blocks, draftBlockType, false)
-		}
 		done := finalMessage{role: m.role, source: m.source, blocks: make([]*request.Block, 0, len(m.blocks))}
 		for _, b := range m.blocks {
 			done.endsWithText = b.Type == request.Text
@@ -121,6 +118,10 @@ func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 			if !b.unsent {
 				done.blocks = append(done.blocks, b.Block)
 			}
+		}
+		if r.Profile.release == v115 {
+			done.blocks = moveCallsLast(done.blocks, false)
+			done.endsWithText = done.endsWithText && done.blocks[len(done.blocks)-1].Type == request.Text
 		}
 		out = append(out, done)
 	}
@@ -164,40 +165,21 @@ func (r *builder) isEmpty(b draftBlock) bool {
 	return b.Text == ""
 }
 
-// hasBlockAfterCall reports whether a block of another type follows a tool call.
-func hasBlockAfterCall[B any](blocks []B, typeOf func(B) request.BlockType) bool {
-	called := false
-	for i := range blocks {
-		if typeOf(blocks[i]) == request.ToolUse {
-			called = true
-		} else if called {
-			return true
-		}
-	}
-	return false
-}
-
-// moveCallsLast moves the tool calls after the other blocks; with stopAtThinking, after
+// moveCallsLast returns the blocks with the tool calls after the others; with stopAtThinking, after
 // those up to the next thinking.
-func moveCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stopAtThinking bool) []B {
-	var out, calls []B
+func moveCallsLast(blocks []*request.Block, stopAtThinking bool) []*request.Block {
+	out := make([]*request.Block, 0, len(blocks))
+	var calls []*request.Block
 	for _, b := range blocks {
-		switch typeOf(b) {
-		case request.ToolUse:
+		if b.Type == request.ToolUse {
 			calls = append(calls, b)
 			continue
-		case request.Thinking, request.RedactedThinking:
-			if stopAtThinking {
-				out = append(out, calls...)
-				calls = nil
-			}
-		default:
+		}
+		if stopAtThinking && b.IsThinking() {
+			out = append(out, calls...)
+			calls = nil
 		}
 		out = append(out, b)
 	}
 	return append(out, calls...)
 }
-
-func blockType(b *request.Block) request.BlockType { return b.Type }
-
-func draftBlockType(b draftBlock) request.BlockType { return b.Type }

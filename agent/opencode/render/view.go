@@ -35,7 +35,7 @@ const partSize = 128
 func Read(s *record.Session) *View {
 	v := &View{s: s, messages: make([]*message, len(s.Messages)), isLarge: isLarge(s)}
 	for i := range s.Messages {
-		v.messages[i] = readMessage(&s.Messages[i], v.isLarge)
+		v.messages[i] = readMessage(&s.Messages[i])
 	}
 	return v
 }
