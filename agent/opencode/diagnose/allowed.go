@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/agent/opencode/render"
 	"mend/request"
 	"mend/session"
 )
@@ -34,9 +33,7 @@ func (d *draft) breaksLoop(e *edit) bool {
 	if !c.loopIDs()[e.message] || len(left) == 0 || slices.Equal(signedThoughts(was), left) {
 		return false
 	}
-	after := c.withSession(d.s)
-	after.renderer = &render.Renderer{} // its own: more is edited in the lists of parts
-	return len(after.loopIDs()) > 0
+	return len(c.withSession(d.s).loopIDs()) > 0
 }
 
 // inLoop reports whether the message may be in the open tool loop.

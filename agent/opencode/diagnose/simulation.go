@@ -43,7 +43,7 @@ type derived struct {
 	blind        map[string]string // see [simulation.whyHidden]
 	cachedView   *render.View      // see [simulation.view]
 	requests     []rendered        // see [simulation.render]
-	cachedScreen *[]render.Failure // see [simulation.screenFailures]
+	cachedScreen *[]render.Failure // see [simulation.screen]
 	cachedFacts  *facts            // see [simulation.known]
 	cachedLoop   *map[string]bool  // see [simulation.loopIDs]
 	findings     *repair.Findings  // see [simulation.Findings]
@@ -138,19 +138,24 @@ func (c *simulation) Reset() repair.Case {
 	return &n
 }
 
-// screenFailures returns why newer versions cannot show the session, except for parts
-// that only other tools write.
-func (c *simulation) screenFailures() []render.Failure {
+// screen returns why newer versions cannot show the session.
+func (c *simulation) screen() []render.Failure {
 	if c.cachedScreen == nil {
-		var found []render.Failure
-		for _, f := range c.view().Screen(render.ProfileFor("")) {
-			if f.Code == render.FailureScreen && !c.isForeign(f.Ref) { // the others are findings of the request
-				found = append(found, f)
-			}
-		}
+		found := c.view().Screen(render.ProfileFor(""))
 		c.cachedScreen = &found
 	}
 	return *c.cachedScreen
+}
+
+// screenFailures returns why newer versions cannot show the session, except for parts
+// that only other tools write.
+func (c *simulation) screenFailures() (found []render.Failure) {
+	for _, f := range c.screen() {
+		if f.Code == render.FailureScreen && !c.isForeign(f.Ref) { // the others are findings of the request
+			found = append(found, f)
+		}
+	}
+	return found
 }
 
 // known returns the facts of the session.
