@@ -20,42 +20,16 @@ import (
 type View struct {
 	s        *record.Session
 	messages []*message
-	isLarge  bool
 }
-
-// largeSession is the size in bytes from which on a session is large. The indexes of the
-// JSON of a large session are built again for each request: they take many times its memory.
-const largeSession = 1 << 20
-
-// partSize is how much a part adds to the size of a session beside its text: of each part
-// there is a block in a request, however short its text.
-const partSize = 128
 
 // Read returns a View of the session.
 func Read(s *record.Session) *View {
-	v := &View{s: s, messages: make([]*message, len(s.Messages)), isLarge: isLarge(s)}
+	v := &View{s: s, messages: make([]*message, len(s.Messages))}
 	for i := range s.Messages {
 		v.messages[i] = readMessage(&s.Messages[i])
 	}
 	return v
 }
-
-// isLarge reports whether the session has the size from which on it is large.
-func isLarge(s *record.Session) bool {
-	size := 0
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		size += len(m.Data)
-		for j := range m.Parts {
-			size += len(m.Parts[j].Data) + partSize
-		}
-	}
-	return size >= largeSession
-}
-
-// IsLarge reports whether the session is so large that only one request at a time is to be
-// kept.
-func (v *View) IsLarge() bool { return v.isLarge }
 
 // Render returns the request that OpenCode sends for the session when the user types
 // one more prompt. The result reports failures of the agent.
