@@ -40,6 +40,7 @@ func Asked(s Session, e APIError) (fs []Finding) {
 				return b.Ref() == ref && (isFile(b) || slices.ContainsFunc(b.Content, isFile))
 			})
 		}
+	default: // the request or what is stored shows it
 	}
 	return fs
 }

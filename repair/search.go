@@ -348,7 +348,8 @@ func (s *search) forkAdvice() string {
 	}
 	all := s.c.Messages()
 	at := slices.IndexFunc(all, func(r session.Ref) bool { return broken[r.Message] })
-	for at > 0 && s.c.Stored(all[at]).Role != session.RoleUser {
+	prompts := s.c.Prompts()
+	for at > 0 && !slices.Contains(prompts, all[at]) {
 		at--
 	}
 	if at <= 0 {

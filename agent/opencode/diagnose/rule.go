@@ -95,8 +95,8 @@ var Rules = []Rule{
 	strayRule("linked", "OpenCode follows this link and mend does not, so the contents are unknown: %s.", "mend follows no link in a store. Put the folder itself in the place of the link, then scan again."),
 
 	{Code: "thinking", Asked: true, severity: repair.Latent, find: findThinking},
-	{Code: "R7", Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
-	{Code: "R8", Asked: true, severity: repair.Latent, find: findSent, fixes: bedrockFixes},
+	{Code: "R7", Asked: true, severity: repair.Latent, find: findSent(repair.ThinkingSignature), fixes: bedrockFixes},
+	{Code: "R8", Asked: true, severity: repair.Latent, find: findSent(repair.ThinkingBlockModified), fixes: bedrockFixes},
 	{Code: "encrypted", Asked: true, severity: repair.Latent, find: findEncrypted},
 	{Code: "item", Asked: true, severity: repair.Latent, find: findItems},
 	{Code: "reasoning", Asked: true, severity: repair.Latent, find: findMissingReasoning},

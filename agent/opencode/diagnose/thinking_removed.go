@@ -4,6 +4,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/request"
 	"mend/session"
 )
@@ -21,16 +22,9 @@ func findThinking(c *simulation) (fs []fault) {
 	return fs
 }
 
-// findSent finds all thinking that is sent.
-func findSent(c *simulation) (fs []fault) {
-	for _, t := range c.render(c.settings[own]).Turns {
-		for _, b := range t.Blocks {
-			if b.Type == request.Thinking || b.Type == request.RedactedThinking {
-				fs = append(fs, fault{Ref: b.Ref()})
-			}
-		}
-	}
-	return fs
+// findSent returns what finds all thinking that is sent.
+func findSent(class repair.Class) func(c *simulation) []fault {
+	return func(c *simulation) []fault { return repair.Asked(c, repair.APIError{Class: class}) }
 }
 
 // hiddenFields are where the agent keeps reasoning that only the provider can read, and what
