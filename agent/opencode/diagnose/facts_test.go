@@ -3,16 +3,8 @@ package diagnose
 import (
 	"testing"
 
-	"mend/agent/opencode/record"
 	"mend/session"
 )
-
-// rebuiltMessage returns the message with other data.
-func rebuiltMessage(m *record.Message, data string) record.Message {
-	n := record.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
-	n.Parts = m.Parts
-	return n
-}
 
 // What a damaged message still tells is known: here the only model of the session.
 func TestDamagedMessageTells(t *testing.T) {

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"mend/agent/opencode/record"
-	"mend/session"
 )
 
 // TestSubtask checks the subtasks that OpenCode runs before it answers the next prompt: those
@@ -89,12 +86,5 @@ func TestSubtaskIsRunning(t *testing.T) {
 	}
 	if found := diagnosed(s, Options{Now: now}); len(found) == 0 || found[0].Rule != "R3" {
 		t.Errorf("after OpenCode was stopped: %s", summary(found))
-	}
-}
-
-// complete gives an answer the time at which it ended.
-func complete(m *record.Message) {
-	if m.Role == session.RoleAssistant && m.Completed == 0 {
-		*m = rebuiltMessage(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
 	}
 }
