@@ -57,8 +57,18 @@ func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
 	return fs
 }
 
+// findNames finds records under another name than the id in them. One without an id has no certain place
+// among the others, so what OpenCode 1.1 sends is not known.
 func findNames(c *simulation) []fault {
-	return c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
+	fs := c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
+	if !c.settings[own].profile.Tree() {
+		return fs
+	}
+	for _, f := range c.defects(func(d *session.Defect) bool { return d.Why == record.NoID }) {
+		f.Severity = repair.Latent
+		fs = append(fs, f)
+	}
+	return fs
 }
 
 // findInfo finds a session whose own record the agent cannot use. The agent then cannot
@@ -112,6 +122,9 @@ func whyDefect(_ *simulation, f fault) string {
 		}
 		if f.Ref.Kind == session.KindSession {
 			return fmt.Sprintf("The session's record has another id than its file name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Text)
+		}
+		if f.Text == record.NoID {
+			return fmt.Sprintf("The file of the %s has no id in it, so it has no certain place among the others, and mend cannot tell what OpenCode sends.", f.Ref.Kind)
 		}
 		return fmt.Sprintf("The record of the %s is stored under another id than the one inside it: %s.", f.Ref.Kind, f.Text)
 	}

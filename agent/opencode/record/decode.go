@@ -152,6 +152,9 @@ func setWrongType(r *session.Record, why string) {
 	}
 }
 
+// NoID is the defect of a file without an id in it.
+const NoID = "id is missing or not a string"
+
 // decodeID returns the id in the data of a file. A row has none there.
 func decodeID(r *session.Record, obj jsonedit.Value, stored string) string {
 	if r.IsRow() {
@@ -160,7 +163,7 @@ func decodeID(r *session.Record, obj jsonedit.Value, stored string) string {
 	id, ok := obj.Get("id").Text()
 	switch {
 	case !ok:
-		setWrongType(r, "id is missing or not a string")
+		setWrongType(r, NoID)
 		return stored
 	case id != stored && r.Defect == nil:
 		r.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains the id " + id}
