@@ -197,16 +197,15 @@ func (k *facts) ofMessage(ref session.Ref) schema.Context {
 	const back, on = -1, 1
 	x := schema.Context{Ref: ref, Role: own.role, Folder: cmp.Or(k.s.Directory, k.workFolder()), Time: own.created}
 	x.Parent = near(back, func(m *shownMessage) bool { return m.role == session.RoleUser }).id
-	x.Agent = cmp.Or(own.agent,
-		near(back, func(m *shownMessage) bool { return m.agent != "" && m.role == own.role }).agent,
-		near(back, func(m *shownMessage) bool { return m.agent != "" }).agent,
-		k.sessionText("agent"))
 	fits := func(m *shownMessage) bool {
 		return m.provider != "" && m.model != "" && (own.provider == "" || own.provider == m.provider) && (own.model == "" || own.model == m.model)
 	}
-	towards := back // its prompt has the model of an answer
+	towards := back // a prompt and its answer have the same agent and model
 	if own.role == session.RoleUser {
 		towards = on
+	}
+	if x.Agent = own.agent; x.Agent == "" {
+		x.Agent = cmp.Or(near(towards, func(m *shownMessage) bool { return m.agent != "" }).agent, k.sessionText("agent"))
 	}
 	of := own
 	if !fits(own) {
