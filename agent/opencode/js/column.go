@@ -34,7 +34,7 @@ func ColumnString(c session.Col) string {
 	case session.ClassText:
 		return string(c.Bytes)
 	case session.ClassBlob:
-		return strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Bytes), " ", ","), "[]")
+		return strings.Trim(strings.ReplaceAll(fmt.Sprintf("%d", c.Bytes), " ", ","), "[]")
 	case session.ClassInteger, session.ClassReal:
 		f, _ := c.Float()
 		text, err := json.Marshal(f)

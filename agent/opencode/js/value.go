@@ -89,11 +89,10 @@ func (v Value) NonEmpty() bool {
 // String returns v as JavaScript converts a string, a number, a truth value or a lack of a value to a
 // string. Other values are the text of the record.
 func (v Value) String() string {
-	switch v.Kind() {
-	case 0:
+	if !v.Exists() {
 		return "undefined"
-	case '"':
-		s, _ := v.Text()
+	}
+	if s, ok := v.Text(); ok {
 		return s
 	}
 	return string(v.Raw())
