@@ -21,7 +21,7 @@ func (d *draft) breaksLoop(e *edit) bool {
 		return false
 	}
 	now := &d.s.Messages[e.at]
-	was, is := e.thoughts, thoughts(d.partsOf(now))
+	was, is := e.thoughts, d.thoughts(now)
 	if slices.Equal(was, is) {
 		return false
 	}
@@ -65,10 +65,12 @@ func (c *simulation) findLoop() map[string]bool {
 // A thought identifies a part of thinking and its content.
 type thought struct{ id, text, signature string }
 
-// thoughts returns the thoughts among the parts.
-func thoughts(parts []record.Part) (all []thought) {
-	for i := range parts {
-		if p := &parts[i]; p.IsThinking() {
+// thoughts returns the thoughts of the message. It does not copy the list of parts, because it is
+// called for each fix.
+func (d *draft) thoughts(m *record.Message) (all []thought) {
+	l := d.lists[m.Ref.Message]
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.IsThinking() && (l == nil || !l.removed[i]) {
 			all = append(all, thought{p.ID, p.Text, p.Signature})
 		}
 	}

@@ -201,7 +201,7 @@ func (d *draft) Apply(f repair.Finding, x repair.Fix) error {
 		e.before = d.s.Messages[e.at]
 		e.list = d.lists[e.before.Ref.Message]
 		if !x.Whole && d.c.inLoop(e.message) {
-			e.thoughts = thoughts(d.partsOf(&e.before))
+			e.thoughts = d.thoughts(&e.before)
 		}
 	}
 	d.replaced = nil
