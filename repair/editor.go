@@ -101,6 +101,25 @@ type Stored struct {
 	Steps [][]*request.Block // in order, also what is not sent, such as an empty text
 
 	Summary bool // it stands for what a compaction replaced
+
+	at map[blockAt][2]int // the step and the index of each block; nil if it is not [Stored.Indexed]
+}
+
+// A blockAt names a block.
+type blockAt struct {
+	ref   session.Ref
+	index int
+}
+
+// Indexed returns the same, in which a block is found at once.
+func (m Stored) Indexed() Stored {
+	m.at = map[blockAt][2]int{}
+	for i, s := range m.Steps {
+		for j, b := range s {
+			m.at[blockAt{b.Ref(), b.Index}] = [2]int{i, j}
+		}
+	}
+	return m
 }
 
 // Blocks returns the blocks of all steps.
@@ -113,6 +132,12 @@ func (m Stored) Blocks() (all []*request.Block) {
 
 // Step returns the step that holds the block at a record and an index, and that block; nil if there is none.
 func (m Stored) Step(ref session.Ref, index int) ([]*request.Block, *request.Block) {
+	if m.at != nil {
+		if at, ok := m.at[blockAt{ref, index}]; ok {
+			return m.Steps[at[0]], m.Steps[at[0]][at[1]]
+		}
+		return nil, nil
+	}
 	for _, s := range m.Steps {
 		for _, b := range s {
 			if b.Ref() == ref && b.Index == index {

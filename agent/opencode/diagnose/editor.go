@@ -65,6 +65,7 @@ func (c *simulation) Stored(ref session.Ref) repair.Stored {
 		}
 		c.stored.Steps = append(c.stored.Steps, blocks)
 	}
+	c.stored = c.stored.Indexed()
 	return c.stored
 }
 
