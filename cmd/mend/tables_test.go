@@ -111,8 +111,10 @@ func screenProposals(n int) (all []proposal) {
 		}
 		p.result.Plan.Ops = []change.Op{{Ref: session.Ref{Kind: session.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
 		p.result.Proof = []repair.Proof{
-			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}}, {Setting: repair.Setting{Version: "1.1.53"}},
-			{Setting: repair.Setting{Version: "1.18.33", Thinking: true}}, {Setting: repair.Setting{Version: "1.18.33"}},
+			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}},
+			{Setting: repair.Setting{Version: "1.1.53"}},
+			{Setting: repair.Setting{Version: "1.18.33", Thinking: true}},
+			{Setting: repair.Setting{Version: "1.18.33"}},
 		}
 		if i == 2 {
 			p.result.Proof[1].Rules = []string{"R4"}
