@@ -319,8 +319,7 @@ func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) 
 	}
 	result, err := repair.Plan(head.ID, s, r)
 	result.After = nil
-	result.Plan.Cause.Title, result.Plan.Seen = head.Title, seen
-	result.Plan.Cause.Title, result.Plan.Cause.Folder = head.Title, head.Directory
+	result.Plan.Seen, result.Plan.Cause.Title, result.Plan.Cause.Folder = seen, head.Title, head.Directory
 	result.Plan.AgentVersion = cmp.Or(r.Version, head.Version)
 	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
 		e.Provider, e.Model = c.nextModel(ctx, head, r.Options)

@@ -34,8 +34,7 @@ type Rule struct {
 	// provider of the API.
 	Vendors []string
 
-	Thinking bool // the outcome depends on whether the request enables thinking
-	Find     Find // nil for a rule that only the provider can check, or that no request breaks
+	Find Find // nil for a rule that only the provider can check, or that no request breaks
 }
 
 // Check returns every place where the request violates the rule.

@@ -4,12 +4,11 @@ import "mend/session"
 
 // A Finding is one fault of a session.
 type Finding struct {
-	Code      string      // of the agent's rule that found it
-	Ref       session.Ref // the record at fault; the zero Ref if there is none
-	Block     int         // the index of the block at fault in the record
-	Text      string      // the message of the provider, or a description of the fault
-	Detail    string      // distinguishes findings with the same code at one record
-	ShownCode string      // the code that is shown to users, if it is not Code: the provider's rule that is broken
+	Code   string      // of the provider's or the agent's rule that found it
+	Ref    session.Ref // the record at fault; the zero Ref if there is none
+	Block  int         // the index of the block at fault in the record
+	Text   string      // the message of the provider, or a description of the fault
+	Detail string      // distinguishes findings with the same code at one record
 
 	Class    Class
 	Severity Severity

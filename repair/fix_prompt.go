@@ -12,13 +12,14 @@ import (
 
 // fixFirstPrompt puts the placeholder into a prompt before the answer that says nothing, or a new
 // prompt before it.
-func fixFirstPrompt(x *fault) []Fix {
+func fixFirstPrompt(x *fault) (fixes []Fix) {
 	for _, ref := range slices.Backward(x.before()) {
 		if x.Stored(ref).Role == session.RoleUser {
-			return []Fix{x.fillPrompt(ref, "The empty first prompt %s gets placeholder text, marked synthetic.")}
+			fixes = append(fixes, x.fillPrompt(ref, "The empty first prompt %s gets placeholder text, marked synthetic."))
+			break
 		}
 	}
-	return []Fix{x.insertPrompt("A placeholder prompt, marked synthetic, is inserted before the first assistant message.")}
+	return append(fixes, x.insertPrompt("A placeholder prompt, marked synthetic, is inserted before the first assistant message."))
 }
 
 // fixLostPrompt puts a prompt before an answer that calls a tool: the placeholder into the prompt

@@ -56,6 +56,9 @@ func fixLast(x *fault) (fixes []Fix) {
 
 // moveOrRemove moves thinking to the front of its step, or else removes it.
 func (x *fault) moveOrRemove() []Fix {
+	if x.block == nil {
+		return nil
+	}
 	return append(x.moves(), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
@@ -166,15 +169,17 @@ func fixThinkingOff(x *fault) []Fix {
 		fix.Text = fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", text)
 	}
 	fix.Edit = func(d Draft) error {
-		for _, b := range gone {
+		if filled != nil {
+			if err := d.ReplaceText(filled, text); err != nil {
+				return err
+			}
+		}
+		for _, b := range slices.Backward(gone) {
 			if err := d.Remove(b); err != nil {
 				return err
 			}
 		}
-		if filled == nil {
-			return nil
-		}
-		return d.ReplaceText(filled, text)
+		return nil
 	}
 	return []Fix{fix}
 }
@@ -198,6 +203,9 @@ func fixThinking(x *fault) []Fix {
 
 // fixEncrypted removes what only the provider can read.
 func fixEncrypted(x *fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
 	return []Fix{{
 		Text:  "The encrypted reasoning is removed. Its summary stays.",
 		Loses: "The encrypted reasoning, which only the provider could read.",

@@ -181,7 +181,7 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 // sameKind returns the findings that the error is about: those of its rule, or if there
 // are none, those of its class.
 func sameKind(c Case, e APIError) wanted {
-	exact := func(_ Case, f Finding) bool { return e.Rule != "" && (f.Code == e.Rule || f.ShownCode == e.Rule) }
+	exact := func(_ Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
 		return exact
 	}

@@ -22,6 +22,7 @@ type search struct {
 	findings *Findings
 	wanted   wanted
 	nested   bool // for what a fix caused
+	lossless bool // only fixes that lose nothing are tried
 	origin   origin
 	original map[key]Diagnosis     // of the findings that the first fixes left; nil in the beginning
 	tried    map[key]int           // number of attempts that did not hold
@@ -48,10 +49,10 @@ const noMore = 1 << 20
 
 // newSearch fixes what is wanted, as far as fixes hold. It adds to o the refs of
 // records that fixes rename.
-func newSearch(c Case, o origin, w wanted) *search { return runSearch(c, o, w, false) }
+func newSearch(c Case, o origin, w wanted) *search { return runSearch(c, o, w, false, false) }
 
-func runSearch(c Case, o origin, w wanted, nested bool) *search {
-	s := &search{c: c, findings: c.Findings(), wanted: w, nested: nested, origin: o}
+func runSearch(c Case, o origin, w wanted, nested, lossless bool) *search {
+	s := &search{c: c, findings: c.Findings(), wanted: w, nested: nested, lossless: lossless, origin: o}
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
 	for range maxRounds(len(s.findings.list)) {
 		group, n := s.next()
@@ -145,7 +146,7 @@ func (s *search) try(group []Finding, n int) {
 	}
 	bad, sure := s.judge(trials, o, false)
 	if len(bad) == len(trials) && trials[0].together && !s.nested {
-		o = s.fixCaused(o)
+		o = s.fixCaused(trials, o)
 		bad, sure = s.judge(trials, o, true)
 	}
 	switch good := without(trials, bad); {
@@ -165,17 +166,22 @@ func (s *search) try(group []Finding, n int) {
 	}
 }
 
-// fixCaused fixes what is wrong in the outcome and was not before.
-func (s *search) fixCaused(o outcome) outcome {
+// fixCaused fixes what is wrong in the outcome and was not before. If the trials lose nothing, neither
+// may that.
+func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	since := origin{} // the refs that records had before, by those that they have now
 	for was, is := range o.to {
 		since[is] = was
 	}
 	caused := func(_ Case, f Finding) bool {
+		if f.Severity != Broken && s.findings.hides(place{f.Code, since.first(f.Ref).Message, InUse}) {
+			return false
+		}
 		i, before := s.findings.at[f.at(since.first(f.Ref))]
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
-	sub := runSearch(o.c, since, caused, true)
+	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
+	sub := runSearch(o.c, since, caused, true, lossless)
 	o = outcome{c: sub.c, to: map[session.Ref]session.Ref{}, also: sub.fixed}
 	for is, was := range since {
 		if o.c.Has(is) {
@@ -257,6 +263,9 @@ func (s *search) fixes(f Finding) []Fix {
 	if errors.As(err, &r) {
 		s.reasons[f.key()] = r
 		return nil
+	}
+	if s.lossless {
+		fixes = slices.DeleteFunc(slices.Clone(fixes), func(x Fix) bool { return x.Loses != "" && x.Loses != LosesTimes })
 	}
 	return fixes
 }

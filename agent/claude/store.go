@@ -226,9 +226,16 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 	}
 	f := agent.Forecast{Version: transcript.Version, Thinking: true, Request: c.Request()}
 	f.Provider, f.JSON, f.Place = anthropic.Provider{}.Name(), anthropic.JSON(f.Request), agent.Place{Turn: "messages.%d", Block: "content.%d"}
+	q, refused := c.Next()
 	for _, v := range c.Findings().All() {
 		if v.Severity == repair.Broken {
-			f.Violations = append(f.Violations, request.Violation{Rule: v.Code, Message: v.Text, Refs: []session.Ref{v.Ref}, N: -1, M: -1})
+			w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []session.Ref{v.Ref}, N: -1, M: -1}
+			for _, r := range refused {
+				if len(q.Turns) == len(f.Request.Turns) && r.Rule == v.Code && len(r.Refs) > 0 && r.Refs[0] == v.Ref && (r.Block == nil || r.Block.Index == v.Block) {
+					w.N, w.M = r.N, r.M
+				}
+			}
+			f.Violations = append(f.Violations, w)
 		}
 	}
 	return f, nil

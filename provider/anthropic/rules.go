@@ -24,13 +24,13 @@ var rules = []provider.Rule{
 		Code: "R3", Text: "thinking on, tool loop open: the last assistant turn starts with a thinking block",
 		Error: "messages.{n}.content.{m}.type: Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
 		Says:  []provider.Words{{"expected", "thinking", "but found"}},
-		Kind:  &provider.ThinkingOrder, Thinking: true, Find: thinkingNotFirst,
+		Kind:  &provider.ThinkingOrder, Find: thinkingNotFirst,
 	},
 	{
 		Code: "R4", Text: "thinking off: no thinking block in the final assistant turn",
 		Error: "messages.{n}.content.{m}: When thinking is disabled, an `assistant` message in the final position cannot contain `{type}`.",
 		Says:  []provider.Words{{"thinking is disabled", "cannot contain"}},
-		Kind:  &provider.ThinkingDisabled, Thinking: true, Find: thinkingWhileOff,
+		Kind:  &provider.ThinkingDisabled, Find: thinkingWhileOff,
 	},
 	{
 		Code: "R5", Text: "text blocks are not empty",

@@ -208,7 +208,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 // Draft implements [repair.Case].
 func (c *Case) Draft() repair.Draft {
 	c.base.drafts++
-	return &draft{c: c, edits: c.edits.clone()}
+	return &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}}
 }
 
 // Request returns what the program will send when the user types one more prompt.
@@ -231,7 +231,13 @@ func (c *Case) Blocks() (n int) {
 
 // Settings implements [repair.Case]: whether the model thinks changes nothing that Claude Code does not
 // get over by itself.
-func (c *Case) Settings() []repair.Setting { return []repair.Setting{{Version: c.base.Version}} }
+func (c *Case) Settings() []repair.Setting {
+	version := c.base.Version
+	if !transcript.Verified(version) { // it is judged as the newest
+		version = transcript.Version
+	}
+	return []repair.Setting{{Version: version}}
+}
 
 // Sent implements [repair.Case].
 func (c *Case) Sent(int) (request.Request, []request.Violation) { return c.Next() }

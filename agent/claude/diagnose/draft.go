@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
+	"mend/jsonedit"
 	"mend/repair"
 )
 
@@ -137,6 +138,42 @@ type draft struct {
 	c     *Case
 	edits edits
 	now   edits // of the fix that is applied, on top of the others
+
+	// gone are the indexes of blocks that were removed from records since the draft was made; a
+	// record whose blocks are in another order now has [reordered].
+	gone, nowGone map[string][]int
+}
+
+// reordered stands for the indexes of a record whose blocks have others now.
+const reordered = -1
+
+// place returns the index that a block of the case has in the draft now.
+func (d *draft) place(uuid string, index int) (int, error) {
+	at := index
+	for _, gone := range slices.Concat(d.gone[uuid], d.nowGone[uuid]) {
+		switch {
+		case gone == reordered || gone == index:
+			return 0, errNoBlock
+		case gone < index:
+			at--
+		}
+	}
+	return at, nil
+}
+
+// reorder notes that all blocks of a record get other indexes. After another fix has changed its
+// content it returns an error.
+func (d *draft) reorder(r *transcript.Record) error {
+	if now, _ := jsonedit.Get(d.raw(r.UUID), "message", "content"); !bytes.Equal(now, r.Content()) {
+		return errNoBlock
+	}
+	d.remove(r.UUID, reordered)
+	return nil
+}
+
+// remove notes that a block is gone, or with [reordered] that all have other indexes.
+func (d *draft) remove(uuid string, index int) {
+	d.nowGone[uuid] = append(d.nowGone[uuid], index)
 }
 
 // setOrder writes the stored lines in another order. The conversation goes on at leaf then.
@@ -174,10 +211,13 @@ func (d *draft) raw(uuid string) []byte {
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
-	d.now = newEdits()
+	d.now, d.nowGone = newEdits(), map[string][]int{}
 	err := x.Edit(d)
 	if err == nil {
 		d.edits.add(d.now)
+		for uuid, gone := range d.nowGone {
+			d.gone[uuid] = append(d.gone[uuid], gone...)
+		}
 	}
 	d.now = edits{}
 	return err

@@ -79,13 +79,21 @@ func (c *Case) answer(r *transcript.Record) []*transcript.Record {
 // Remove implements [repair.Editor]. A record that has no other block becomes a note.
 func (d *draft) Remove(b *request.Block) error {
 	uuid := b.Ref().Message
+	if !d.c.canEdit(uuid) {
+		return repair.ErrNoEdit
+	}
 	if n, _ := jsonedit.Elements(d.raw(uuid), "message", "content"); len(n) <= 1 {
 		return d.retire(uuid)
 	}
+	at, err := d.place(uuid, b.Index)
+	if err != nil {
+		return err
+	}
 	i := -1
-	raw, err := jsonedit.RemoveElements(d.raw(uuid), func([]byte) bool { i++; return i == b.Index }, "message", "content")
+	raw, err := jsonedit.RemoveElements(d.raw(uuid), func([]byte) bool { i++; return i == at }, "message", "content")
 	if err == nil {
 		d.set(uuid, raw)
+		d.remove(uuid, b.Index)
 	}
 	return err
 }
@@ -155,6 +163,9 @@ func (d *draft) thinkFirst(rs []*transcript.Record) error {
 		if bytes.Equal(contents[i], r.Content()) {
 			continue
 		}
+		if err := d.reorder(r); err != nil {
+			return err
+		}
 		raw, err := jsonedit.Set(d.raw(r.UUID), contents[i], "message", "content")
 		if err != nil {
 			return err
@@ -172,6 +183,9 @@ func contentRank(r *transcript.Record) int {
 }
 
 func (d *draft) resultsFirst(r *transcript.Record) error {
+	if err := d.reorder(r); err != nil {
+		return err
+	}
 	blocks := slices.Clone(r.Blocks())
 	slices.SortStableFunc(blocks, func(a, b *transcript.Block) int { return blockRank(a) - blockRank(b) })
 	list := []byte{'['}
@@ -307,7 +321,7 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 	var err error
 	if content[0] == '"' {
 		to, err = edit(content)
-	} else {
+	} else if index, err = d.place(uuid, index); err == nil {
 		to, err = editElement(content, index, edit)
 	}
 	if err != nil {

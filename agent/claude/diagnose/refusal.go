@@ -385,6 +385,9 @@ func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 		fixes = append(fixes, repair.Fix{
 			Text: "The call in the prompt is not sent any more.", Loses: "the call, for the model", Alike: true,
 			Edit: func(d repair.Draft) error {
+				if err := d.(*draft).reorder(r); err != nil {
+					return err
+				}
 				i := -1
 				raw, err := jsonedit.RemoveElements(d.(*draft).raw(r.UUID), func([]byte) bool { i++; return isCall(r.Blocks()[i]) }, "message", "content")
 				if err == nil {

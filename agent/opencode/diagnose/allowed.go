@@ -104,7 +104,8 @@ func (d *draft) touchesHidden(e *edit) string {
 			continue
 		}
 		now := after.message(m.Ref)
-		if now == nil || len(now.Parts) != len(m.Parts) || !bytes.Equal(now.Data, m.Data) {
+		same := func(a, b record.Part) bool { return a.Ref == b.Ref && bytes.Equal(a.Data, b.Data) }
+		if now == nil || !slices.EqualFunc(now.Parts, m.Parts, same) || !bytes.Equal(now.Data, m.Data) {
 			return why
 		}
 	}

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-
 	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
@@ -11,7 +9,7 @@ import (
 // Describe implements [repair.Case].
 func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 	r := ruleOf(f.Code)
-	d := repair.Diagnosis{Rule: cmp.Or(f.ShownCode, f.Code), Class: f.Class, Severity: f.Severity, Ref: f.Ref, Text: f.Text, Why: c.why(f), WhyNot: r.noFix}
+	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Text: f.Text, Why: c.why(f), WhyNot: r.noFix}
 	if r.noFix == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
 	}

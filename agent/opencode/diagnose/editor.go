@@ -76,7 +76,7 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 		b.ItemID = textAt(p.Data, path...)
 	}
 	switch {
-	case p.Malformed() || p.Ignored:
+	case p.Malformed() || p.Ignored && m.Role == session.RoleUser:
 		return nil
 	case p.IsThinking():
 		b.Type = request.Thinking

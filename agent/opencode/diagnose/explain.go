@@ -119,11 +119,6 @@ var explanations = map[string]repair.Explanation{
 		Words:   "Unexpected server error. Check server logs for details.",
 		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
 	},
-	"time": {
-		Meaning: "The time in a message's row is not a number, so OpenCode reads the message at the wrong place.",
-		Fix:     "The row gets the time stored in the message itself.",
-		Loses:   "The former value.",
-	},
 	"late-prompt": {
 		Meaning: "A prompt without an answer sorts after every new prompt, usually because of a date in the future. OpenCode works on that prompt instead of the new one, and begins again after each step that calls a tool, maybe without end.",
 		Example: "A prompt sent while the clock was a day ahead, whose turn failed.",

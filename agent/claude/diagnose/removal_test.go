@@ -1,0 +1,83 @@
+package diagnose_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mend/agent/claude/diagnose"
+	"mend/internal/claude"
+	"mend/repair"
+)
+
+// answering returns a transcript of two prompts, of which the first has an answer with that content.
+func answering(content string) []byte {
+	const id = "00000000-0000-4000-8000-00000000000"
+	var b strings.Builder
+	for i, message := range []string{
+		`{"role":"user","content":"hello"}`,
+		`{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","stop_reason":"end_turn","content":[` + content + `]}`,
+		`{"role":"user","content":"again"}`,
+		`{"id":"msg_2","type":"message","role":"assistant","model":"claude-x","stop_reason":"end_turn","content":[{"type":"text","text":"bye"}]}`,
+	} {
+		parent, kind := "null", "user"
+		if i > 0 {
+			parent = fmt.Sprintf(`"%s%d"`, id, i-1)
+		}
+		if i%2 == 1 {
+			kind = "assistant"
+		}
+		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/user","sessionId":%q,"version":"2.1.330","type":%q,"message":%s,"uuid":"%s%d","timestamp":"2026-01-01T00:00:0%d.000Z"}`+"\n",
+			parent, claude.Session, kind, message, id, i, i)
+	}
+	return []byte(b.String())
+}
+
+// Of a record with several blocks just those go that the fix is about, wherever they are: the indexes of
+// those behind a removed one are others then.
+func TestRemoveSeveral(t *testing.T) {
+	thought := func(n string) string { return `{"type":"thinking","thinking":"` + n + `","signature":"c2ln` + n + `"}` }
+	text := func(s string) string { return `{"type":"text","text":"` + s + `"}` }
+	const off = "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
+	for _, content := range []string{
+		thought("t1") + "," + thought("t2") + "," + text("AAA"),
+		thought("t1") + "," + text("AAA") + "," + thought("t2") + "," + text("BBB"),
+		text("AAA") + "," + thought("t1") + "," + thought("t2") + "," + thought("t3"),
+	} {
+		data := answering(content)
+		e := diagnose.ParseAPIError([]byte(off))
+		r, err := repair.Plan(claude.Session, newCase(data), repair.Request{Error: &e})
+		if err != nil || len(r.Fixed) == 0 {
+			t.Fatalf("%s: Plan fixes %v, %v", content, r.Fixed, err)
+		}
+		last := r.Plan.Ops[len(r.Plan.Ops)-1]
+		for _, op := range r.Plan.Ops {
+			if bytes.Contains(op.Post.Data, []byte(`"msg_1"`)) {
+				last = op
+			}
+		}
+		got := string(last.Post.Data)
+		for _, s := range []string{"AAA", "BBB"} {
+			if strings.Contains(content, s) != strings.Contains(got, s) {
+				t.Errorf("%s became %s", content, got)
+			}
+		}
+		if strings.Contains(got, `"thinking"`) {
+			t.Errorf("thinking stays in %s", got)
+		}
+	}
+}
+
+// Where the first prompt says nothing that is sent, no answer is lost.
+func TestEmptyFirstPrompt(t *testing.T) {
+	data := bytes.Replace(answering(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)
+	c := newCase(data)
+	r, err := repair.Plan(claude.Session, c, repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := blocks(newCase(after(t, data, r))); after < blocks(c) {
+		t.Errorf("%d blocks are sent after the repair, %d before; fixed %v", after, blocks(c), r.Fixed)
+	}
+}

@@ -1,0 +1,55 @@
+package diagnose
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"mend/agent/opencode/record"
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+// An ignored text is sent in an answer, and not in a prompt.
+func TestIgnoredBlankText(t *testing.T) {
+	blank := `"type":"text","text":" ","ignored":true`
+	s := build(user(hi), answer(stepStart, blank, done), user(hi))
+	r := plan(t, s, Request{})
+	if len(r.Fixed) != 1 || r.Fixed[0].Rule != "R11" || r.Fixed[0].Fix == "" {
+		t.Errorf("in an answer: fixed %s, left %s", summary(r.Fixed), summary(r.Remaining))
+	}
+	if ds := diagnosed(build(user(hi, blank), answer(stepStart, done)), Options{Now: now}); len(ds) > 0 {
+		t.Errorf("in a prompt: found %s", summary(ds))
+	}
+}
+
+// A message of which something cannot be read stays as it is, also if another message's fault could be
+// fixed in it.
+func TestUnreadableStays(t *testing.T) {
+	s := build(user(`"type":"text","text":""`, hi), answer(stepStart, done), user(hi))
+	bad := &s.Messages[0].Parts[1]
+	bad.Record.Data, bad.Record.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+	*bad = record.NewPart(bad.Record)
+	before := bytes.Clone(s.Messages[0].Parts[0].Data)
+	r, err := Plan(s, Request{Options: Options{Now: now}, Latent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, r.After.Messages[0].Parts[0].Data) {
+		t.Errorf("a message that cannot be read whole is changed: %s", summary(r.Fixed))
+	}
+	if slices.ContainsFunc(r.Plan.Ops, func(o change.Op) bool { return o.Ref.Message == s.Messages[0].ID }) {
+		t.Errorf("the plan changes it: %v", r.Plan.Ops)
+	}
+}
+
+// Thinking that is no block of the request has no fix, and does not end the program.
+func TestIgnoredThinking(t *testing.T) {
+	s := build(user(hi), answer(stepStart, done, `"type":"reasoning","text":"hm","ignored":true,"metadata":{"anthropic":{"signature":"sig"},"openai":{"reasoningEncryptedContent":"x"}},"time":{"start":1,"end":2}`), user(hi))
+	for _, class := range []repair.Class{repair.ThinkingBlockOrder, repair.EncryptedReasoning} {
+		if _, err := Plan(s, Request{Options: Options{Now: now}, Classes: []repair.Class{class}, Latent: true}); err != nil {
+			t.Error(err)
+		}
+	}
+}
