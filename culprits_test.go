@@ -25,6 +25,9 @@ import (
 // its repair changes what the error is about. Where the error names no place, the session breaks the
 // rule.
 func TestCulpritOfEachRule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts no goroutines of its own, and is long")
+	}
 	found := map[string]bool{} // rules
 	tried := map[string]bool{} // rules of providers' settings
 	t.Run("OpenCode", func(t *testing.T) {
@@ -147,6 +150,9 @@ func openStore(t *testing.T, a agent.Agent, store string) (*Client, Options) {
 // Whatever an error of the table is about, a session is found whose newest answer failed with it, also
 // where no request shows it; of Claude Code that answer is one of its own.
 func TestCulpritOfEachText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts no goroutines of its own, and is long")
+	}
 	f, err := os.ReadFile("testdata/errors.tsv")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend"
@@ -187,4 +188,33 @@ func TestToyAgentError(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n") // all of the class
+}
+
+// A trim cuts the middle out of a long line, an undo puts it back, and rules are explained.
+func TestToyAgentTrim(t *testing.T) {
+	dir, file := toyFolder(t)
+	long := "hello\n" + strings.Repeat("word ", 10_000) + "\nhow are you?\nfine\n"
+	if err := os.WriteFile(file, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := toyClient(t, dir, sound)
+	id, trimmed, err := c.Trim(t.Context(), "ses_1", repair.TrimRequest{Goal: 1000, Hard: true})
+	if err != nil || id == "" || trimmed.After >= trimmed.Before || trimmed.After > 1000 {
+		t.Fatalf("Trim = %q, from %d to %d tokens, %v", id, trimmed.Before, trimmed.After, err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(data), "were taken out of this conversation to make room") {
+		t.Errorf("the file is %.200q, %v", data, err)
+	}
+	back, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, "undone", file, long)
+	if e := repair.ExplainRule(repair.Explanation{Code: "R11"}); e.Meaning == "" || e.Fix == "" || e.Class != repair.EmptyContentMessage {
+		t.Errorf("R11 is explained as %+v", e)
+	}
 }

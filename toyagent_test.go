@@ -167,6 +167,11 @@ func (d *toyDraft) ReplaceText(b *request.Block, text string) error {
 	return err
 }
 
+// SetText is for trims, which cut the middle out of long texts.
+func (d *toyDraft) SetText(b *request.Block, text string) error {
+	return d.ReplaceText(b, strings.ReplaceAll(text, "\n", " "))
+}
+
 func (d *toyDraft) Apply(_ repair.Finding, x repair.Fix) error {
 	before := slices.Clone(d.lines)
 	err := x.Edit(d)
