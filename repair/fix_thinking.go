@@ -89,10 +89,6 @@ func (x *fault) inLoop() bool {
 	return slices.ContainsFunc(q.Turns[n-1].Messages, func(r session.Ref) bool { return r.Message == x.Ref.Message })
 }
 
-func whyLoopStart(*fault) string {
-	return "The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."
-}
-
 // fixLoopStart moves the thinking of the step to its front, or closes the loop.
 func fixLoopStart(x *fault) (fixes []Fix) {
 	if x.block == nil {

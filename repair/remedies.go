@@ -27,7 +27,7 @@ var remedies = sync.OnceValue(func() map[string]remedy {
 			fix:     "Nothing stored is broken where a call and its result are one record. Fork the session before the compaction.",
 		},
 		"R3": {
-			Class: ThinkingBlockOrder, why: whyLoopStart, fixes: fixLoopStart,
+			Class: ThinkingBlockOrder, why: always("The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."), fixes: fixLoopStart,
 			example: "The newest assistant message ended in a tool call and its thinking is lost or comes later.",
 			fix:     "The thinking moves to the front, or a text closes the tool loop.",
 			loses:   "Nothing.",
@@ -183,7 +183,7 @@ var remedies = sync.OnceValue(func() map[string]remedy {
 			loses:   "The name that the model used.",
 		},
 		"order": {
-			Class: ThinkingBlockOrder, why: always("The thinking is not first in its step. In an open tool loop the provider requires it to be first."), fixes: func(x *fault) []Fix { return x.moveOrRemove() },
+			Class: ThinkingBlockOrder, why: always("The thinking is not first in its step. In an open tool loop the provider requires it to be first."), fixes: (*fault).moveOrRemove,
 			meaning: "Thinking is not first in its step. In an open tool loop the provider requires it to be first.",
 		},
 		"nothing": {

@@ -179,10 +179,7 @@ func (d *draft) FillMessage(ref session.Ref, text string) error {
 	if err != nil {
 		return err
 	}
-	if len(m.Parts) == 0 {
-		return d.inject(m, m.FirstPartID(), text)
-	}
-	if m.Role == session.RoleUser {
+	if len(m.Parts) == 0 || m.Role == session.RoleUser {
 		return d.inject(m, m.FirstPartID(), text)
 	}
 	last := &m.Parts[len(m.Parts)-1]
