@@ -1,7 +1,7 @@
 package mend
 
 import (
-	"mend/provider"
+	"mend/internal/provider"
 	"mend/repair"
 )
 

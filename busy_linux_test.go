@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
 	"mend/internal/processes"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 

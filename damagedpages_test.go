@@ -15,7 +15,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
 )

@@ -14,7 +14,7 @@ import (
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // An errorText is a line of testdata/errors.tsv.

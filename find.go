@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mend/provider"
+	"mend/internal/provider"
 	"mend/repair"
 	"mend/session"
 )

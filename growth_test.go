@@ -9,8 +9,8 @@ import (
 	"mend"
 	"mend/agent"
 	"mend/agent/opencode"
-	"mend/internal/bigstore"
-	"mend/internal/storetest"
+	"mend/internal/test/bigstore"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/repair"
 )
 

@@ -17,7 +17,7 @@ import (
 	"mend/agent/opencode"
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/journal"
 	"mend/txn"
 )

@@ -14,8 +14,8 @@ import (
 	"mend"
 	"mend/agent"
 	"mend/agent/opencode"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/session"
 	"mend/testdata"
 )

@@ -13,8 +13,8 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/scancache"
 	"mend/repair"
-	"mend/scancache"
 	"mend/session"
 	"mend/undo"
 )

@@ -16,8 +16,8 @@ import (
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/opencode"
-	"mend/internal/bigstore"
-	"mend/internal/dbtest"
+	"mend/internal/test/bigstore"
+	"mend/internal/test/dbtest"
 	"mend/repair"
 	"mend/session"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/scancache"
 	"mend/internal/userdir"
-	"mend/scancache"
 	"mend/session"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"mend/agent"
 	"mend/agent/opencode"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"

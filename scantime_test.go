@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/testdata"
 )
 

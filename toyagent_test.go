@@ -11,10 +11,10 @@ import (
 
 	"mend/agent"
 	"mend/change"
-	"mend/provider"
-	"mend/provider/anthropic"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 	"mend/txn"
 )

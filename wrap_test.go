@@ -8,7 +8,7 @@ import (
 
 	"mend"
 	"mend/agent/opencode/diagnose"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/repair"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 	"mend/txn"
 )

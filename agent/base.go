@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

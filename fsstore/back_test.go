@@ -11,7 +11,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestCameOutForeign crashes between an exchange that took out another program's

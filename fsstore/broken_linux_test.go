@@ -16,7 +16,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestFileSizeLimit lets the disk take only small files. Fault case 16.

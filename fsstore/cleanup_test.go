@@ -11,7 +11,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestMendIsALink refuses a staging folder that leads elsewhere.

@@ -10,7 +10,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestMissingFolders removes the folder of all parts: two levels are made, and

@@ -11,7 +11,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestNoExchange checks that the user is warned about the weaker guarantee, once for each

@@ -12,7 +12,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestUmask applies and undoes the plan under the widest and the narrowest umask. Fault case 37.

@@ -9,7 +9,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/fsstore"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestLostStaging removes or spoils the staging folder after each crash: the

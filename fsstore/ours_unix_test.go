@@ -13,7 +13,7 @@ import (
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/ownfile"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // Issue 13, item 2: nothing is staged or kept in a folder in which another user could

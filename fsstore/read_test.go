@@ -11,7 +11,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestSteps pins the order of all calls that change the disk.

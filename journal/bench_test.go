@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // BenchmarkOpen opens a journal for writing, as each repair does. One that is as mend left

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestLargeImage writes and reads an image of 60 MB, and measures the memory that takes in

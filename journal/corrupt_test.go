@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/journal/boltread"
 )
 

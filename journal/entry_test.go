@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 func mustGet(t *testing.T, j *Journal, e change.Entry) change.Entry {

@@ -13,7 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 func TestRoundTrip(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // childWork makes entries and prints which were begun and which were finished, until it is

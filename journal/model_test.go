@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

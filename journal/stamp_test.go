@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestStamp changes a journal and its stamp and opens it for writing. It shows that damage

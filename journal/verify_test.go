@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 func TestHeads(t *testing.T) {

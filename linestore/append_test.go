@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/linestore"
 	"mend/session"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/linestore"
 	"mend/session"
 )

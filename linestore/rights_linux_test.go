@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/linestore"
 )
 

@@ -1,7 +1,7 @@
 package repair
 
 import (
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package repair
 import (
 	"fmt"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A Class is a kind of fault, see [request.Class].

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

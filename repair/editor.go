@@ -3,7 +3,7 @@ package repair
 import (
 	"errors"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

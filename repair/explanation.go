@@ -3,7 +3,7 @@ package repair
 import (
 	"cmp"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // An Explanation says what a code in the output means.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A remedy is what mend knows of a rule of a provider: why a request breaks it, and how a session

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

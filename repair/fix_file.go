@@ -3,7 +3,7 @@ package repair
 import (
 	"fmt"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // This file fixes files that cannot be sent (docs/providers.md, R15, R18 to R21).

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // This file fixes texts without a visible character and messages without content

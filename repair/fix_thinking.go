@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package repair
 import (
 	"slices"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A Match says how a session fits an API error.

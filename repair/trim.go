@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mend/change"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"mend/change"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

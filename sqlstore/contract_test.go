@@ -11,8 +11,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/internal/dbtest"
-	"mend/internal/storetest"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/session"
 	"mend/sqlstore"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/dbtest"
-	"mend/internal/storetest"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/session"
 	"mend/sqlstore"
 )

@@ -6,7 +6,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 	"mend/session"
 	"mend/sqlstore"
 )

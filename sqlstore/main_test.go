@@ -17,8 +17,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/internal/dbtest"
-	"mend/internal/storetest"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/session"
 	"mend/sqlstore"
 )

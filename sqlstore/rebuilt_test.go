@@ -14,8 +14,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/internal/bigstore"
-	"mend/internal/dbtest"
+	"mend/internal/test/bigstore"
+	"mend/internal/test/dbtest"
 	"mend/session"
 	"mend/sqlstore"
 )

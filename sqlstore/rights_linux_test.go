@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/change"
-	"mend/internal/dbtest"
-	"mend/internal/storetest"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/sqlstore"
 )
 

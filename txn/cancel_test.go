@@ -8,7 +8,7 @@ import (
 
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/txn"
 )

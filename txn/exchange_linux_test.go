@@ -3,7 +3,7 @@ package txn_test
 import (
 	"testing"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestWithoutExchange runs the fault tests on a file system that can neither exchange two files nor

@@ -12,8 +12,8 @@ import (
 
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/session"
 	"mend/testdata"

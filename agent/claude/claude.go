@@ -11,10 +11,10 @@ import (
 	"mend/agent/claude/diagnose"
 	"mend/internal/memory"
 	"mend/internal/ownfile"
+	"mend/internal/request"
 	"mend/internal/userdir"
 	"mend/linestore"
 	"mend/repair"
-	"mend/request"
 )
 
 // Transcripts is the layout of every store of Claude Code.

@@ -15,8 +15,8 @@ import (
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/claude/diagnose"
-	fixture "mend/internal/claude"
-	"mend/internal/storetest"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	fixture "mend/internal/claude"
+	fixture "mend/internal/test/claude"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/claude-code.md")

@@ -13,9 +13,9 @@ import (
 
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
-	fixture "mend/internal/claude"
+	"mend/internal/request"
+	fixture "mend/internal/test/claude"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

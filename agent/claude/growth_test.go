@@ -12,7 +12,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
-	fixture "mend/internal/claude"
+	fixture "mend/internal/test/claude"
 	"mend/repair"
 )
 

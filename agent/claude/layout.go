@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

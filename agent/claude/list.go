@@ -19,8 +19,8 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/transcript"
+	"mend/internal/jsonedit"
 	"mend/internal/safedir"
-	"mend/jsonedit"
 	"mend/session"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
-	fixture "mend/internal/claude"
-	"mend/internal/storetest"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

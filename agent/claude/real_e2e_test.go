@@ -18,8 +18,8 @@ import (
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/claude/diagnose"
-	fixture "mend/internal/claude"
-	"mend/internal/storetest"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
@@ -102,7 +102,7 @@ func TestRealDamages(t *testing.T) {
 		if !*update {
 			return
 		}
-		if err := os.WriteFile("../../internal/claude/outcomes.tsv", []byte(fixture.FormatOutcomes(*version, now)), 0o644); err != nil {
+		if err := os.WriteFile("../../internal/test/claude/outcomes.tsv", []byte(fixture.FormatOutcomes(*version, now)), 0o644); err != nil {
 			t.Error(err)
 		}
 	})

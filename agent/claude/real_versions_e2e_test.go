@@ -10,8 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	fixture "mend/internal/claude"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	fixture "mend/internal/test/claude"
 	"mend/repair"
 )
 

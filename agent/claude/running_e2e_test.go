@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	fixture "mend/internal/claude"
-	"mend/internal/endpoint"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/endpoint"
 	"mend/repair"
 )
 

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 )
 
 // A Hook is a command that Claude Code runs when a session begins or ends, as its settings

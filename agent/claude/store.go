@@ -16,11 +16,11 @@ import (
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
 	"mend/change"
+	"mend/internal/provider/anthropic"
+	"mend/internal/request"
 	"mend/internal/safedir"
 	"mend/linestore"
-	"mend/provider/anthropic"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 	"mend/txn"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	fixture "mend/internal/claude"
+	fixture "mend/internal/test/claude"
 	"mend/repair"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	fixture "mend/internal/claude"
-	"mend/internal/endpoint"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/endpoint"
 	"mend/repair"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	fixture "mend/internal/claude"
+	fixture "mend/internal/test/claude"
 	"mend/repair"
 )
 

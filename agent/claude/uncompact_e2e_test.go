@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/claude/diagnose"
-	fixture "mend/internal/claude"
+	fixture "mend/internal/test/claude"
 	"mend/repair"
 	"mend/session"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mend/agent"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"

@@ -8,7 +8,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 

@@ -22,9 +22,9 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/internal/ownfile"
+	"mend/internal/provider/chat"
+	"mend/internal/request"
 	"mend/internal/userdir"
-	"mend/provider/chat"
-	"mend/request"
 )
 
 // A models is what OpenCode knows about the models that it asks: what the user's settings and

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // TestAbilities is what is known of a model, by the user's settings and the agent's list of

@@ -13,9 +13,9 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
 	"mend/internal/ownfile"
+	"mend/internal/request"
 	"mend/internal/userdir"
 	"mend/repair"
-	"mend/request"
 )
 
 // Database is the layout of a store that is a database.

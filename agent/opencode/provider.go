@@ -6,9 +6,9 @@ import (
 	"mend/agent"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/jsonedit"
-	"mend/provider/chat"
-	"mend/request"
+	"mend/internal/jsonedit"
+	"mend/internal/provider/chat"
+	"mend/internal/request"
 	"mend/session"
 )
 

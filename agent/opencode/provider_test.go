@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
-	"mend/provider/chat"
-	"mend/request"
+	"mend/internal/provider/chat"
+	"mend/internal/request"
 )
 
 // TestTarget is where the requests of a model go, by all settings that OpenCode reads.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/journal"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/claude"
-	"mend/internal/endpoint"
+	"mend/internal/test/claude"
+	"mend/internal/test/endpoint"
 )
 
 // A claudeTrial is a home of the real Claude Code with a damaged session, and mend.

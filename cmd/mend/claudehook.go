@@ -15,9 +15,9 @@ import (
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/change"
+	"mend/internal/live"
 	"mend/internal/ownfile"
 	"mend/journal"
-	"mend/live"
 	"mend/repair"
 	"mend/session"
 )

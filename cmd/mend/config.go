@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend/config"
-	"mend/live"
+	"mend/internal/config"
+	"mend/internal/live"
 	"mend/repair"
 )
 

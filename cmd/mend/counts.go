@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"mend/internal/atomicfile"
+	"mend/internal/live"
 	"mend/internal/ownfile"
-	"mend/live"
 	"mend/repair"
 )
 

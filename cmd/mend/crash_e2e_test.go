@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // TestRealCrash kills the real program in the middle of an answer: until then the session is in use, and

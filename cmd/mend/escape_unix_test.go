@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/journal"
 )
 

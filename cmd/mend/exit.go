@@ -13,8 +13,8 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/live"
 	"mend/journal"
-	"mend/live"
 	"mend/repair"
 	"mend/session"
 	"mend/txn"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
-	"mend/config"
+	"mend/internal/config"
 	"mend/repair"
 	"mend/session"
 )

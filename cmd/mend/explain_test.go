@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/diagnose"
-	"mend/provider/anthropic"
+	"mend/internal/provider/anthropic"
 )
 
 func newTestApp() *app {

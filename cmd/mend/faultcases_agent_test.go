@@ -16,7 +16,7 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/journal"
 )
 

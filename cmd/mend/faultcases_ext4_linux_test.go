@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 )
 
 // A loopDevice is an ext4 file system in a file. It becomes read-only on an error.

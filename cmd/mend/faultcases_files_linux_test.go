@@ -13,9 +13,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mend/internal/damage"
-	"mend/internal/storetest"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

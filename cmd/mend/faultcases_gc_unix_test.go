@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // TestCase34KilledGC kills forget, which rewrites the journal, at random moments. The journal

@@ -14,8 +14,8 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/repair"
 	"mend/session"

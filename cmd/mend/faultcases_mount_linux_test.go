@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mend/internal/claude"
-	"mend/internal/damage"
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
 )
 
 // TestCase31Mounts has the parts on another mount, which mend refuses.

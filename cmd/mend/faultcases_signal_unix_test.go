@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // A moment is a point during a change, recognised by the files of the store.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // TestRealFolder compares mend scan with the real program where the session's folder does not

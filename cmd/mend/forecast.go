@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"mend"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

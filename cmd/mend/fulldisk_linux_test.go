@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // TestLostOutput: an answer that cannot be written is reported, also if the exit code would say

@@ -23,11 +23,11 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/mutation"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/mutation"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 var (

@@ -18,9 +18,9 @@ import (
 
 	"mend"
 	"mend/agent"
-	"mend/config"
+	"mend/internal/config"
+	"mend/internal/live"
 	"mend/internal/ownfile"
-	"mend/live"
 )
 
 func (a *app) hookVerb() *cobra.Command {

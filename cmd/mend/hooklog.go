@@ -9,8 +9,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
+	"mend/internal/live"
 	"mend/internal/ownfile"
-	"mend/live"
 )
 
 // The messages of hook.log that status reads.

@@ -14,10 +14,10 @@ import (
 	"mend"
 	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/live"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/journal"
-	"mend/live"
 	"mend/repair"
 	"mend/session"
 )

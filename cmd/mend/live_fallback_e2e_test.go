@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/live"
+	"mend/internal/live"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // A modelGate is a proxy of the provider that answers the requests for some models itself.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // A guardModel is a scripted model. A prompt names a list of tool calls; the model makes one

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/testdata"
 )
 

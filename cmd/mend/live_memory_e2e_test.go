@@ -17,8 +17,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 )
 
 var hookRecoveries = flag.Int("recoveries", 1000, "recoveries of TestLiveHookMemory")

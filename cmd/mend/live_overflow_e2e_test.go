@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
-	"mend/live"
+	"mend/internal/live"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // TestLiveOverflow refuses requests as too long, in the words of several providers, until the

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
-	"mend/live"
+	"mend/internal/live"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // pluginHome returns the configuration and state folders of a home.

@@ -15,11 +15,11 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/endpoints"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/endpoints"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/testdata"
 )
 

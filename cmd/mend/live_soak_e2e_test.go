@@ -20,9 +20,9 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/journal"
 )
 

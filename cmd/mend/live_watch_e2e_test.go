@@ -15,12 +15,12 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/live"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 	"mend/journal"
-	"mend/live"
 	"mend/testdata"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestMan checks that the program for packagers writes a page for every verb.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 var everything = flag.Bool("everything", false, "every damage on every version; else a quarter of them, others each day, on one version in turn, and on all those whose fate differs")

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // TestNewcomer goes the way of a user who has nothing but an error on the screen: a session breaks

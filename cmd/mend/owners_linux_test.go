@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"mend/internal/claude"
-	"mend/internal/storetest"
+	"mend/internal/test/claude"
+	"mend/internal/test/storetest"
 )
 
 // newUserSandbox returns a sandbox of a user without rights, who has a broken transcript of Claude

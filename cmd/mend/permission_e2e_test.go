@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // TestRealPermission checks with the real program what the loss of a session's permission rules

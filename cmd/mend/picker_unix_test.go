@@ -18,7 +18,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
-	"mend/internal/claude"
+	"mend/internal/test/claude"
 )
 
 // A screen is a terminal of 80 columns and 24 rows, and all that was shown on it.

@@ -21,8 +21,8 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
-	"mend/config"
 	"mend/internal/atomicfile"
+	"mend/internal/config"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
 )

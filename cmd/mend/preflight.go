@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"mend/config"
 	"mend/internal/atomicfile"
+	"mend/internal/config"
+	"mend/internal/live"
 	"mend/internal/ownfile"
-	"mend/live"
 )
 
 // hookWait is how long OpenCode waits for mend before a tool runs and before a request.

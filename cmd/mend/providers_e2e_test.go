@@ -14,9 +14,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"mend/internal/damage"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // pageVersion is the version that docs/verified-providers.md is about.

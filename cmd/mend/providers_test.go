@@ -10,10 +10,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"mend/internal/damage"
-	"mend/internal/endpoints"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoints"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // providersPage is the page that TestProviders writes.

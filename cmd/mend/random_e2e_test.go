@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/opencode"
 )
 
 var (

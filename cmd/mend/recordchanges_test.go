@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // describeChanges describes the changes of a repair without ids: one line for each record that

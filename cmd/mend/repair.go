@@ -12,8 +12,8 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

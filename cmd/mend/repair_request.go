@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"mend/config"
+	"mend/internal/config"
 	"mend/internal/ownfile"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 )
 
 // repairRequest converts the flags and settings to a [repair.Request]. It also returns the

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/claude"
-	"mend/internal/storetest"
+	"mend/internal/test/claude"
+	"mend/internal/test/storetest"
 )
 
 // TestScanAfterRepair changes line ends of damaged transcripts, as a copy by another program does: after a repair

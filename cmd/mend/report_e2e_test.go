@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // browser returns the path of a browser that runs without a screen.

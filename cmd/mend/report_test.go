@@ -11,9 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mend/internal/claude"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 )
 
 // TestReportHasNoText makes pages of damaged sessions and of their repairs, and searches them for every

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/opencode"
 )
 
 // TestSessionRow checks the verdict of the real program for values of every column of the

@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/internal/damage"
-	"mend/internal/dbtest"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/testdata"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
-	"mend/internal/claude"
-	"mend/internal/damage"
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
 	"mend/internal/userdir"
 	"mend/testdata"
 )

@@ -20,9 +20,9 @@ import (
 
 	"mend"
 	"mend/agent/opencode/tree"
-	"mend/internal/claude"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/repair"
 	"mend/testdata"

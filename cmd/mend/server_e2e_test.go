@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 	"mend/testdata"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	psnet "github.com/shirou/gopsutil/v4/net"
 
-	"mend/live"
+	"mend/internal/live"
 )
 
 // defaultServer is the default address of "opencode serve".

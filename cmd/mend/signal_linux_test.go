@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // TestSignalEndsReading stops verbs that only read and that would never end: no

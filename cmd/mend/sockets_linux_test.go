@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // otherUID is a user without files or processes.

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/claude"
-	"mend/internal/endpoint"
-	"mend/internal/mutation"
-	"mend/internal/npm"
-	"mend/internal/opencode"
+	"mend/internal/test/claude"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/mutation"
+	"mend/internal/test/npm"
+	"mend/internal/test/opencode"
 )
 
 // nobody is the user as whom mend and the program run: for root, modes and owners mean nothing.

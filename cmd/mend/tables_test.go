@@ -17,8 +17,8 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/scancache"
 	"mend/repair"
-	"mend/scancache"
 	"mend/session"
 )
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/testdata"
 )
 

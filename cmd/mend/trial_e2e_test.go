@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // An agentPool has instances of the real program of one version, one for each concurrent

@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/internal/opencode"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // TestTrimReal checks with the real program that outputs that are trimmed are no longer

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hinshun/vt10x"
 
-	"mend/internal/claude"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 )
 
 // TestUI repairs, undoes and redoes on a real terminal of 80 columns and 24 rows.

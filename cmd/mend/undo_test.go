@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/internal/dbtest"
+	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
 )
 
 // TestUndoWithoutParent undoes by force the change of a part whose message was deleted: nothing

@@ -13,10 +13,10 @@ import (
 	"mend"
 	"mend/agent"
 	"mend/agent/opencode"
-	"mend/config"
+	"mend/internal/config"
+	"mend/internal/live"
 	"mend/internal/termjson"
 	"mend/journal"
-	"mend/live"
 )
 
 var _ live.Repairer = (*mend.Client)(nil)

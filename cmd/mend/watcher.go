@@ -16,8 +16,8 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/config"
-	"mend/live"
+	"mend/internal/config"
+	"mend/internal/live"
 	"mend/session"
 )
 

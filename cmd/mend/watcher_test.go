@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/damage"
+	"mend/internal/live"
+	"mend/internal/test/damage"
 	"mend/journal"
-	"mend/live"
 	"mend/testdata"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend/internal/claude"
-	"mend/internal/damage"
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
 )
 
 // A writeCase is a command that writes, in a sandbox with a broken session.

@@ -21,9 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
+	"mend/internal/request"
 	"mend/internal/termjson"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

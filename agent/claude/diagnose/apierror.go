@@ -3,8 +3,8 @@ package diagnose
 import (
 	"sync"
 
-	"mend/provider"
-	"mend/provider/anthropic"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
 	"mend/repair"
 )
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mend/agent/claude/transcript"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 )
 
 // marksRewinds is the version from which the transcript tells when the user goes back to an

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
+	"mend/internal/request"
 	"mend/linestore"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/repair"
 )
 

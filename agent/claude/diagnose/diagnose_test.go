@@ -13,8 +13,8 @@ import (
 
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
-	"mend/internal/claude"
-	"mend/internal/storetest"
+	"mend/internal/test/claude"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

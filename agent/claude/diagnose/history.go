@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mend/agent/claude/transcript"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/repair"
 )
 

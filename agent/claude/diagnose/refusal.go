@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"mend/agent/claude/transcript"
-	"mend/jsonedit"
-	"mend/provider"
-	"mend/provider/anthropic"
+	"mend/internal/jsonedit"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mend/agent/claude/diagnose"
-	"mend/internal/claude"
+	"mend/internal/test/claude"
 	"mend/repair"
 )
 

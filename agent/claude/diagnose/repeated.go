@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"mend/agent/claude/transcript"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/repair"
 )
 

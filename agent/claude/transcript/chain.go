@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A Break is a record at which the conversation ends although there is more before it.

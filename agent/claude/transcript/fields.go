@@ -3,7 +3,7 @@ package transcript
 import (
 	"time"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 )
 
 // recordSetters set the fields of a record by the names of its members. [newRecord] reads no others.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 )
 
 // largeFile is the size in bytes from which the program skips NUL bytes before a record.

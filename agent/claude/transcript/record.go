@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"mend/jsonedit"
-	"mend/request"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/session"
 )
 

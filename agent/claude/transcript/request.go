@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mend/jsonedit"
-	"mend/request"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 	"mend/session"
 )
 

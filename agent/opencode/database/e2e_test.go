@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/dbtest"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 )
 
 // real is a scratch home of the real program with a fixture in it, a server

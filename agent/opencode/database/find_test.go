@@ -10,7 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 	"mend/sqlstore"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"mend/agent/opencode/database"
 	"mend/change"
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 	"mend/session"
 )
 

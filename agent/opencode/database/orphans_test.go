@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/dbtest"
+	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
 	"mend/session"
 )
 

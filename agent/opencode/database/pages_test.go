@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 )
 
 // A row of many pages is read whole, also where a -wal has newer ones under the

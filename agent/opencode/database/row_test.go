@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 	"mend/session"
 )
 

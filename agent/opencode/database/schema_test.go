@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/dbtest"
+	"mend/internal/test/dbtest"
 	"mend/session"
 )
 

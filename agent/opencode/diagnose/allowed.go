@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

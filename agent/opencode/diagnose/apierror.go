@@ -3,14 +3,14 @@ package diagnose
 import (
 	"sync"
 
-	"mend/provider"
-	"mend/provider/anthropic"
-	"mend/provider/bedrock"
-	"mend/provider/chat"
-	"mend/provider/gemini"
-	"mend/provider/openai"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/provider/bedrock"
+	"mend/internal/provider/chat"
+	"mend/internal/provider/gemini"
+	"mend/internal/provider/openai"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 )
 
 // ParseAPIError recognises an error of a model API or of OpenCode itself: JSON, as it is

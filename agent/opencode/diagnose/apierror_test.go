@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/jsonedit"
-	"mend/provider"
+	"mend/internal/jsonedit"
+	"mend/internal/provider"
 	"mend/repair"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"mend/agent/opencode/render"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 )
 
 // Asking implements [repair.Case].

@@ -11,7 +11,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // idsBeforeWrap gives the messages of the fixture up to number n the times and ids

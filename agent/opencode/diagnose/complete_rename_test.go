@@ -6,7 +6,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // TestRename gives parts ids that are none, and wants each under one that is, in

@@ -9,9 +9,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
-	"mend/internal/storetest"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

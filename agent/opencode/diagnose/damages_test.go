@@ -8,8 +8,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
-	"mend/internal/storetest"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 )

@@ -12,7 +12,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/repair"
 	"mend/session"
 )

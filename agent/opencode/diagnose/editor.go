@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

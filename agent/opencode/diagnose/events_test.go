@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"mend/agent/opencode/render"
-	"mend/provider"
-	"mend/provider/anthropic"
-	"mend/provider/bedrock"
-	"mend/provider/chat"
-	"mend/provider/gemini"
-	"mend/provider/openai"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/provider/bedrock"
+	"mend/internal/provider/chat"
+	"mend/internal/provider/gemini"
+	"mend/internal/provider/openai"
 	"mend/repair"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/internal/jsonedit"
 	"mend/internal/media"
-	"mend/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/jsonedit"
-	"mend/provider/anthropic"
+	"mend/internal/jsonedit"
+	"mend/internal/provider/anthropic"
 	"mend/repair"
 )
 

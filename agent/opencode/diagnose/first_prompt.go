@@ -6,7 +6,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

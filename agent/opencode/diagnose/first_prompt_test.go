@@ -6,7 +6,7 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/session"
 )
 

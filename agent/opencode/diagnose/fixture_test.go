@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"mend/agent/opencode/record"
-	"mend/internal/endpoint"
-	"mend/internal/storetest"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"

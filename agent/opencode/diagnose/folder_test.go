@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/repair"
 	"mend/testdata"
 )

@@ -5,8 +5,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 )
 
 // Options is what a diagnosis needs to know besides the session.

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
-	"mend/internal/storetest"
-	"mend/jsonedit"
-	"mend/provider/anthropic"
+	"mend/internal/jsonedit"
+	"mend/internal/provider/anthropic"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 )

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package diagnose
 import (
 	"testing"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/repair"
 )
 

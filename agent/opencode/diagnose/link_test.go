@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A file that is a link is latent, because mend loads nothing, and broken where OpenCode never loads it.

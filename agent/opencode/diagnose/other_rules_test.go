@@ -9,9 +9,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

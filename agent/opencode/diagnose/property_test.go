@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/agent/opencode/record"
-	"mend/internal/storetest"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/session"
 )

@@ -4,12 +4,12 @@ import (
 	"sync"
 
 	"mend/agent/opencode/render"
-	"mend/provider"
-	"mend/provider/anthropic"
-	"mend/provider/bedrock"
-	"mend/provider/chat"
-	"mend/provider/gemini"
-	"mend/provider/openai"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/provider/bedrock"
+	"mend/internal/provider/chat"
+	"mend/internal/provider/gemini"
+	"mend/internal/provider/openai"
 )
 
 // ProviderOf returns the provider that receives a request.

@@ -10,9 +10,9 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/testdata"
 )
 

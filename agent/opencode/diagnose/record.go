@@ -7,7 +7,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/repair"
 	"mend/session"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
-	"mend/internal/endpoint"
+	"mend/internal/test/endpoint"
 	"mend/session"
 )
 

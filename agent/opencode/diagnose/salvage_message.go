@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"mend/agent/opencode/record"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -7,8 +7,8 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/test/damage"
 	"mend/session"
 )
 

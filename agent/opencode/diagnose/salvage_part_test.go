@@ -10,10 +10,10 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/damage"
-	"mend/internal/storetest"
-	"mend/jsonedit"
-	"mend/provider/anthropic"
+	"mend/internal/jsonedit"
+	"mend/internal/provider/anthropic"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

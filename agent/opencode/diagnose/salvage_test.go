@@ -9,8 +9,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
-	"mend/provider/anthropic"
+	"mend/internal/provider/anthropic"
+	"mend/internal/test/damage"
 	"mend/session"
 )
 

@@ -12,7 +12,7 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/repair"
 	"mend/session"
 )

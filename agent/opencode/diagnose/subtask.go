@@ -5,8 +5,8 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/render"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

@@ -3,9 +3,9 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 

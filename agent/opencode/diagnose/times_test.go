@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"

@@ -5,8 +5,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/provider"
-	"mend/request"
+	"mend/internal/provider"
+	"mend/internal/request"
 )
 
 // findMissingReasoning finds the first call of each step that is sent through chat completions

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
+	"mend/internal/request"
 	"mend/repair"
-	"mend/request"
 )
 
 // output returns a finished call with that many bytes of output.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

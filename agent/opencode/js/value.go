@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 )
 
 // A Value is a JSON value in the text of a record. The zero Value is JavaScript's

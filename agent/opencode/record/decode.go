@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

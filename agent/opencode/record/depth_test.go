@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

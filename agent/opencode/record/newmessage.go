@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package record
 import (
 	"fmt"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package record
 import (
 	"slices"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/damage"
-	"mend/request"
+	"mend/internal/request"
+	"mend/internal/test/damage"
 )
 
 // TestAbilities predicts what becomes of files for a model that supports none.

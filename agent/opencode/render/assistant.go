@@ -7,7 +7,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

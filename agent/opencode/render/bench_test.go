@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
-	"mend/provider/anthropic"
+	"mend/internal/provider/anthropic"
 )
 
 // The session has 2,000 messages and 20,000 parts.

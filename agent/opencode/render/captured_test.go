@@ -10,7 +10,7 @@ import (
 
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A capture is a session and what the real OpenCode sent for it, with one more prompt.

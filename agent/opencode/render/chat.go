@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -3,8 +3,8 @@ package render
 import (
 	"slices"
 
-	"mend/provider"
-	"mend/request"
+	"mend/internal/provider"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/storetest"
-	"mend/provider/anthropic"
-	"mend/request"
+	"mend/internal/provider/anthropic"
+	"mend/internal/request"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -5,8 +5,8 @@ package render_test
 import (
 	"strings"
 
-	"mend/internal/damage"
-	"mend/internal/endpoint"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // modelTrials damage the model, agent or provider of prompts, and add calls that the

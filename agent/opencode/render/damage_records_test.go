@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // recordTrials change bytes and fields of records.

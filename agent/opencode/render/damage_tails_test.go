@@ -5,7 +5,7 @@ package render_test
 import (
 	"fmt"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // tailTrials damage what compactions keep, their parts and their summaries (docs/opencode.md

@@ -5,7 +5,7 @@ package render_test
 import (
 	"strings"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // A trial damages the fixture's session. want is what becomes of the next prompt, by

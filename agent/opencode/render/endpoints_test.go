@@ -8,10 +8,10 @@ import (
 
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
-	"mend/internal/endpoints"
-	"mend/internal/storetest"
-	"mend/provider"
-	"mend/request"
+	"mend/internal/provider"
+	"mend/internal/request"
+	"mend/internal/test/endpoints"
+	"mend/internal/test/storetest"
 )
 
 // onlyProviderKnows are the rules that need what the provider issued.

@@ -6,10 +6,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/provider"
-	"mend/provider/anthropic"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
 	"mend/session"
 )
 

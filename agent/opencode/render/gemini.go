@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/jsonedit"
-	"mend/request"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/internal/damage"
+	"mend/internal/test/damage"
 )
 
 // Records, Put, Drop and Replace implement [damage.Store].

@@ -17,9 +17,9 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
-	"mend/request"
+	"mend/internal/request"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/session"
 	"mend/testdata"
 )

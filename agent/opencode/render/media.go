@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"mend/internal/media"
-	"mend/request"
+	"mend/internal/request"
 )
 
 // isMedia reports whether a compaction replaces files of that type with a line of text.

@@ -2,7 +2,7 @@ package render
 
 import (
 	"mend/agent/opencode/js"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

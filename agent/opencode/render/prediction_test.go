@@ -19,9 +19,9 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/render"
-	"mend/internal/damage"
-	"mend/internal/endpoint"
-	"mend/provider/anthropic"
+	"mend/internal/provider/anthropic"
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
 )
 
 // otherVersions are versions to observe besides those of the fixtures.

@@ -9,9 +9,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/internal/storetest"
-	"mend/jsonedit"
-	"mend/provider/anthropic"
+	"mend/internal/jsonedit"
+	"mend/internal/provider/anthropic"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package render
 import (
 	"slices"
 
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/internal/jsonedit"
 	"mend/internal/media"
-	"mend/jsonedit"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -3,7 +3,7 @@ package render
 import (
 	"time"
 
-	"mend/request"
+	"mend/internal/request"
 )
 
 // Settings are what a request depends on besides the session.

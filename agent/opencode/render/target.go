@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"mend/agent/opencode/js"
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A Target is where OpenCode sends the requests of a model. It is comparable.

@@ -8,8 +8,8 @@ import (
 
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
-	"mend/provider"
-	"mend/request"
+	"mend/internal/provider"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/internal/jsonedit"
 	"mend/internal/media"
-	"mend/jsonedit"
-	"mend/request"
+	"mend/internal/request"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -2,7 +2,7 @@ package render
 
 import (
 	"mend/agent/opencode/record"
-	"mend/request"
+	"mend/internal/request"
 	"mend/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/request"
+	"mend/internal/request"
 )
 
 // A View is a session as the agent reads it. It renders requests for several versions.

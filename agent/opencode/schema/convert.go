@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 )
 
 // ConvertInput returns the input of a call as an object. It parses an object in a string,

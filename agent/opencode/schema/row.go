@@ -1,6 +1,6 @@
 package schema
 
-import "mend/jsonedit"
+import "mend/internal/jsonedit"
 
 // A Column is a column of a session's or a project's row.
 type Column struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/js"
-	"mend/jsonedit"
+	"mend/internal/jsonedit"
 	"mend/session"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 func TestRootsFrom(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/endpoint"
-	"mend/internal/opencode"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
 	"mend/testdata"
 )
 

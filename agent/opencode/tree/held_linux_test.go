@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestHeld starts programs and looks which of them work with a store: those that are

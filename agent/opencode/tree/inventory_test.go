@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // A partsRoot returns the ids that no message has, and does not count what came

@@ -11,7 +11,7 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 )
 
 // TestContractNoExchange is the whole contract where the file system can neither

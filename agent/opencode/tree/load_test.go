@@ -12,7 +12,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

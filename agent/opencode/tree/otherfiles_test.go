@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

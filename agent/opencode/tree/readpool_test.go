@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/storetest"
+	"mend/internal/test/storetest"
 	"mend/session"
 )
 

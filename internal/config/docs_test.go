@@ -1,0 +1,65 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md")
+
+const docsPage = "../../docs/configuration.md"
+
+const docsHead = `# Configuration
+
+mend needs no configuration: each setting has a default. The settings are about live repair (` + "`mend watch`" + ` and the plugin) and about
+the texts that repairs insert. ` + "`mend config`" + ` shows the values in use, and where each comes from.
+
+A later source overrides an earlier one:
+
+1. the default;
+2. the file ` + "`$XDG_CONFIG_HOME/mend/config.json`" + ` (usually ` + "`~/.config/mend/config.json`" + `), a JSON object in which comments and trailing commas are allowed;
+3. the environment variable;
+4. ` + "`--set KEY=VALUE`" + ` of the commands that have it.
+
+An unknown key or an invalid value in the file or the environment is left out, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
+the allowed values, ` + "`mend status`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for are noted and ignored.
+
+    {
+      // ~/.config/mend/config.json
+      "autoResume": true,
+      "maxRetries": 5,
+    }
+
+| setting | meaning | values | default | environment variable |
+|---|---|---|---|---|
+`
+
+const docsTail = `
+This page is generated from the table in ` + "`config/config.go`" + ` by ` + "`go test ./config -update`" + `.
+`
+
+// TestDocs checks that docs/configuration.md has the present settings.
+func TestDocs(t *testing.T) {
+	c := Defaults()
+	var page strings.Builder
+	page.WriteString(docsHead)
+	for _, s := range c.Settings() {
+		fmt.Fprintf(&page, "| `%s` | %s | %s | `%s` | `%s` |\n", s.Key, s.Description, s.Want, Text(s.Default), s.Env)
+	}
+	page.WriteString(docsTail)
+	if *update {
+		if err := os.WriteFile(docsPage, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(docsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != page.String() {
+		t.Error("docs/configuration.md is not of the present settings: run go test ./config -update")
+	}
+}

@@ -1,7 +1,0 @@
-// Command filtered becomes another program, whose calls its parent answers: see
-// [faulttest.Child].
-package main
-
-import "mend/internal/faulttest"
-
-func main() { faulttest.Child() }

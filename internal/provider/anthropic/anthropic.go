@@ -1,0 +1,62 @@
+// Package anthropic holds the rules of Anthropic's Messages API on a request, with the
+// error texts of the API (docs/providers.md), and its JSON form of a request.
+//
+// The rules come from public error reports; the API may be stricter.
+package anthropic
+
+import (
+	"mend/internal/provider"
+)
+
+// Provider is Anthropic's Messages API.
+type Provider struct{}
+
+var _ provider.Provider = Provider{}
+
+// Name returns "anthropic".
+func (Provider) Name() string { return "anthropic" }
+
+// Rules implements [provider.Provider].
+func (Provider) Rules() []provider.Rule { return rules }
+
+// LargestImage is the largest image that the API accepts: the length of its base64
+// text in bytes.
+const LargestImage = 5 << 20
+
+// LargestRequest is the number of bytes of the largest request that the API accepts.
+const LargestRequest = 32 << 20
+
+// ErrorTexts returns the texts of the API's errors. Those of upstream's tests are among
+// them (docs/providers.md, "How an error is recognised"). The error of R3 also mentions tool_use and
+// tool_result, and many errors mention thinking.
+func ErrorTexts() provider.ErrorTexts {
+	return provider.ErrorTexts{
+		API: "anthropic", Rules: rules, Place: `messages\.(\d+)(?:\.content\.(\d+))?`, Calls: []string{"toolu"},
+		Kinds: []provider.ErrorKind{
+			provider.ThinkingOrder.In(
+				provider.Words{"thinking", "first block"},
+				provider.Words{"thinking", "must start with"},
+				provider.Words{"thinking", "preceeding"},
+				provider.Words{"thinking", "cannot be thinking"},
+				provider.Words{"thinking", "expected", "found"},
+			),
+			provider.FirstPromptMissing.In(provider.Words{"at least one message is required"}),
+			provider.InvalidToolCall.In(
+				provider.Words{"tool_use.name", "match pattern"},
+				provider.Words{"tool_use.id", "string should have"},
+				provider.Words{"tool_use.name", "string should have"},
+			),
+			provider.InvalidFile.In(provider.Words{"image format is not supported"}, provider.Words{"image", "could not be processed"}),
+			provider.CallOrResult.In(provider.Words{"tool_use", "tool_result"}),
+			provider.EmptyContent.In(
+				provider.Words{"non-empty content"},
+				provider.Words{"message", "content", "is empty"},
+				provider.Words{"empty content"},
+				provider.Words{"text content blocks must"},
+				provider.Words{"cache_control cannot be set for empty text"},
+			),
+			provider.TooLong.In(provider.Words{"prompt is too long"}, provider.Words{"exceed context limit"}),
+			provider.ThinkingSignature.In(provider.Words{"thinking", "signature"}),
+		},
+	}
+}

@@ -1,0 +1,259 @@
+package anthropic
+
+import (
+	"mend/internal/media"
+	"mend/internal/provider"
+	"mend/internal/request"
+)
+
+// rules are R1 to R21 of docs/providers.md. Only the provider can verify a signature (R7, R8).
+var rules = []provider.Rule{
+	{
+		Code: "R1", Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may follow a tool_use in its turn",
+		Error: provider.NoResult,
+		Says:  []provider.Words{{"tool_use", "without", "tool_result"}},
+		Kind:  &provider.ToolResultMissing, Find: provider.CallWithoutResult,
+	},
+	{
+		Code: "R2", Text: "every tool_result answers a tool_use of the turn before",
+		Error: "messages.{n}.content.{m}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+		Says:  []provider.Words{{"unexpected", "tool_use_id"}},
+		Kind:  &provider.OrphanResult, Find: resultWithoutCall,
+	},
+	{
+		Code: "R3", Text: "thinking on, tool loop open: the last assistant turn starts with a thinking block",
+		Error: "messages.{n}.content.{m}.type: Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
+		Says:  []provider.Words{{"expected", "thinking", "but found"}},
+		Kind:  &provider.ThinkingOrder, Find: thinkingNotFirst,
+	},
+	{
+		Code: "R4", Text: "thinking off: no thinking block in the final assistant turn",
+		Error: "messages.{n}.content.{m}: When thinking is disabled, an `assistant` message in the final position cannot contain `{type}`.",
+		Says:  []provider.Words{{"thinking is disabled", "cannot contain"}},
+		Kind:  &provider.ThinkingDisabled, Find: thinkingWhileOff,
+	},
+	{
+		Code: "R5", Text: "text blocks are not empty",
+		Error: "messages: text content blocks must be non-empty",
+		Says:  []provider.Words{{"text", "must be non-empty"}},
+		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Text && b.Text == "" }),
+	},
+	{
+		Code: "R6", Text: "no message without content, except a final assistant message",
+		Error: "messages.{n}: all messages must have non-empty content except for the optional final assistant message",
+		Says:  []provider.Words{{"must have non-empty content"}},
+		Kind:  &provider.EmptyContent, Find: provider.FindTurns(func(q request.Request, n int) bool { return provider.EmptyTurn(q, n) && !provider.AssistantLast(q, n) }),
+	},
+	{
+		Code: "R7", Text: "the signature of a thinking block fits its text",
+		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block",
+		Says:  []provider.Words{{"signature", "thinking"}},
+		Kind:  &provider.ThinkingSignature,
+	},
+	{
+		Code: "R8", Text: "thinking blocks of the latest assistant turn come back unchanged",
+		Error: "messages.{n}.content.{m}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+		Says:  []provider.Words{{"thinking", "cannot be modified"}},
+		Kind:  &provider.ThinkingModified,
+	},
+	{ // an empty signature counts as one
+		Code: "R9", Text: "a thinking block has a signature",
+		Error: "messages.{n}.content.{m}.thinking.signature: Field required",
+		Says:  []provider.Words{{"thinking.signature", "field required"}},
+		Kind:  &provider.ThinkingSignature, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Thinking && b.Unsigned }),
+	},
+	{
+		Code: "R10", Text: "no assistant turn ends with a thinking block",
+		Error: "messages.{n}: The final block in an assistant message cannot be `thinking`.",
+		Says:  []provider.Words{{"final block", "thinking"}},
+		Kind:  &provider.ThinkingOrder, Find: provider.ThinkingLast,
+	},
+	{
+		Code: "R11", Text: "text blocks contain more than whitespace",
+		Error: "messages: text content blocks must contain non-whitespace text",
+		Says:  []provider.Words{{"text", "must contain non-whitespace"}},
+		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Text && b.Text != "" && provider.IsBlank(b.Text) }),
+	},
+	{
+		Code: "R12", Text: "the conversation ends with a user turn",
+		Error: "This model does not support assistant message prefill. The conversation must end with a user message.",
+		Says:  []provider.Words{{"assistant message prefill"}, {"conversation must end with a user message"}},
+		Kind:  &provider.EndsWithAnswer, Find: provider.FindTurns(provider.AssistantLast),
+	},
+	{
+		Code: "R13", Text: "tool ids match ^[a-zA-Z0-9_-]+$",
+		Error: "messages.{n}.content.{m}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+		Says:  []provider.Words{{"tool_use.id", "match pattern"}, {"tool_use.id", "string should have at least"}},
+		Kind:  &provider.InvalidToolCall, Find: provider.WithMessage(provider.InvalidID(provider.IsName), invalidID),
+	},
+	{
+		Code: "R14", Text: "tool_use.input is an object",
+		Error: "messages.{n}.content.{m}.tool_use.input: Input should be a valid dictionary",
+		Says:  []provider.Words{{"tool_use.input", "valid dictionary"}},
+		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.NoObject),
+	},
+	{
+		Code: "R15", Text: "an image is at most 5 MB",
+		Error: imagePlace + ": image exceeds 5 MB maximum: {bytes} bytes > 5242880 bytes",
+		Says:  []provider.Words{{"image exceeds"}},
+		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return len(b.Data) > LargestImage }),
+	},
+	{
+		Code: "R16", Text: "the first turn is the user's",
+		Error: `messages: first message must use the "user" role`,
+		Says:  []provider.Words{{"first message must use"}},
+		Kind:  &provider.FirstPromptMissing, Find: provider.FindTurns(provider.AssistantFirst),
+	},
+	{
+		Code: "R17", Text: "tool_use ids are unique",
+		Error: "messages.{n}: `tool_use` ids must be unique",
+		Says:  []provider.Words{{"tool_use", "ids must be unique"}},
+		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.Anywhere),
+	},
+	{ // of an image of another media type the API reports only R19
+		Code: "R18", Text: "an image is not empty, is base64, and can be decoded",
+		Error: "Could not process image",
+		Says:  []provider.Words{{"could not process image"}, {"image cannot be empty"}, {"image", "invalid base64 data"}},
+		Kind:  &provider.InvalidFile, Find: provider.WithMessage(findData(func(b *request.Block) bool { return isImageType(b.Mime) && !b.MediaInfo().Image() }), noImage),
+	},
+	{
+		Code: "R19", Text: "the media type of an image is image/jpeg, image/png, image/gif or image/webp",
+		Error: imagePlace + ".media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+		Says:  []provider.Words{{"image", "media_type: input should be"}},
+		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return !isImageType(b.Mime) }),
+	},
+	{
+		Code: "R20", Text: "the media type of an image is that of its data",
+		Error: imagePlace + ": The image was specified using the {mime} media type, but the image appears to be a {kind} image",
+		Says:  []provider.Words{{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"}},
+		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
+			info := b.MediaInfo()
+			return isImageType(b.Mime) && info.Image() && info.Type != b.Mime
+		}),
+	},
+	{
+		Code: "R21", Text: "an image has at most 8000 pixels a side, and 2000 if there are more than 20 images",
+		Error: imagePlace + ".data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
+		Says:  []provider.Words{{"image dimensions exceed"}},
+		Kind:  &provider.InvalidFile, Find: wideImage,
+	},
+}
+
+// resultWithoutCall is R2.
+func resultWithoutCall(q request.Request, _ bool) (found []request.Violation) {
+	calls, next := map[string]bool{}, map[string]bool{}
+	for n, t := range q.Turns {
+		for m, b := range t.Blocks {
+			if b.Type == request.ToolResult && !calls[b.ToolID] {
+				found = append(found, provider.Violate(n, m, b))
+			}
+			if b.Type == request.ToolUse {
+				next[b.ToolID] = true
+			}
+		}
+		calls, next = next, calls
+		clear(next)
+	}
+	return found
+}
+
+// isLoopOpen reports whether the last turn holds a tool result, even if text of the
+// user follows it: the model continues its last turn.
+func isLoopOpen(q request.Request) bool {
+	n := len(q.Turns) - 1
+	return n >= 0 && provider.FirstBlock(q.Turns[n], request.ToolResult) >= 0
+}
+
+// lastAssistant returns the index of the last assistant turn, or -1.
+func lastAssistant(q request.Request) int {
+	n := len(q.Turns) - 1
+	for n >= 0 && !provider.IsAssistant(q, n) {
+		n--
+	}
+	return n
+}
+
+// thinkingNotFirst is R3.
+func thinkingNotFirst(q request.Request, thinking bool) []request.Violation {
+	if !thinking || !isLoopOpen(q) {
+		return nil
+	}
+	last := lastAssistant(q)
+	return provider.SelectBlocks(q, func(n, m int, b *request.Block) bool { return n == last && m == 0 && !b.IsThinking() })
+}
+
+// thinkingWhileOff is R4. The final assistant turn is the one that the model continues: the last one while
+// the tool loop is open, or the one that ends the conversation. Thinking of earlier turns
+// is allowed in both modes.
+func thinkingWhileOff(q request.Request, thinking bool) []request.Violation {
+	last := lastAssistant(q)
+	if thinking || !isLoopOpen(q) && last != len(q.Turns)-1 {
+		return nil
+	}
+	return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool { return n == last && b.IsThinking() })
+}
+
+// invalidID returns what the API says of R13 in a result.
+func invalidID(b *request.Block) string {
+	if b.Type != request.ToolResult {
+		return ""
+	}
+	return "messages.{n}.content.{m}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+}
+
+// imagePlace is the place of an image in the API's words.
+const imagePlace = "messages.{n}.content.{m}{place}.image.source.base64"
+
+// findData finds the images for which is returns true and that are not links.
+func findData(is func(b *request.Block) bool) provider.Find {
+	return provider.FindImages(func(b *request.Block) bool { return b.URL == "" && is(b) })
+}
+
+// isImageType reports whether the API accepts the media type.
+func isImageType(mime string) bool {
+	return mime == media.JPEG || mime == media.PNG || mime == media.GIF || mime == media.WebP
+}
+
+// noImage returns what the API says of R18.
+func noImage(b *request.Block) string {
+	switch b.MediaInfo().Fault {
+	case media.Empty:
+		return imagePlace + ": image cannot be empty"
+	case media.NotBase64:
+		return imagePlace + ": invalid base64 data"
+	default:
+		return ""
+	}
+}
+
+const (
+	largestSide   = 8000 // in pixels
+	largestOfMany = 2000 // in a request with more than manyImages
+	manyImages    = 20
+)
+
+// wideImage is R21.
+func wideImage(q request.Request, _ bool) []request.Violation {
+	count := 0
+	provider.EachImage(q.Turns, func(_, _ int, b *request.Block) {
+		if b.URL == "" {
+			count++
+		}
+	})
+	side := func(b *request.Block) int {
+		info := b.MediaInfo()
+		if !info.Image() {
+			return 0
+		}
+		return max(info.Width, info.Height)
+	}
+	wide := findData(func(b *request.Block) bool {
+		return side(b) > largestSide || side(b) > largestOfMany && count > manyImages
+	})
+	return provider.WithMessage(wide, func(b *request.Block) string {
+		if side(b) > largestSide {
+			return ""
+		}
+		return imagePlace + ".data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"
+	})(q, false)
+}

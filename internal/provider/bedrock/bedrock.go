@@ -1,0 +1,40 @@
+// Package bedrock holds the rules and the error texts of Amazon Bedrock's Converse API
+// (docs/providers.md).
+package bedrock
+
+import "mend/internal/provider"
+
+// Provider is Amazon Bedrock's Converse API with the models of Anthropic.
+type Provider struct{}
+
+var _ provider.Provider = Provider{}
+
+// Name implements [provider.Provider].
+func (Provider) Name() string { return "bedrock" }
+
+// Rules implements [provider.Provider].
+func (Provider) Rules() []provider.Rule { return rules }
+
+// ErrorTexts returns the texts of the API's errors. Errors of the model behind it have
+// the texts of package anthropic.
+func ErrorTexts() provider.ErrorTexts {
+	return provider.ErrorTexts{
+		API: "bedrock", Rules: rules, Calls: []string{"tooluse"},
+		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // of the service; the model's are Claude's
+		First: 1,
+		Kinds: []provider.ErrorKind{
+			provider.FirstPromptMissing.In(provider.Words{"first message", "role", "user"}),
+			provider.InvalidToolCall.In(
+				provider.Words{"tooluse.name", "regular expression"},
+				provider.Words{"tooluse.name", "failed to satisfy constraint"},
+				provider.Words{"tooluse.input", "invalid"},
+				provider.Words{"duplicate", "tooluse"},
+			),
+			provider.InvalidFile.In(provider.Words{"image", "could not be processed"}, provider.Words{"image.source", "is invalid"}),
+			provider.ToolResultMissing.In(provider.Words{"tooluse", "toolresult", "without"}),
+			provider.OrphanResult.In(provider.Words{"toolresult", "exceeds the number of tooluse"}),
+			provider.EmptyContent.In(provider.Words{"content field", "empty"}, provider.Words{"text field", "is blank"}),
+			provider.TooLong.In(provider.Words{"input is too long"}),
+		},
+	}
+}

@@ -1,0 +1,81 @@
+// Package chat holds the rules and the error texts of APIs for chat completions: OpenAI's own and
+// those of single vendors that are compatible with it (docs/providers.md).
+package chat
+
+import "mend/internal/provider"
+
+// Provider is an API for chat completions: OpenAI's own, or one of the many that copy it.
+type Provider struct {
+	Flavor Flavor
+	// Field: the model has a member of its own for reasoning, in which empty reasoning is sent too.
+	Field bool
+}
+
+var _ provider.Provider = Provider{}
+
+// A Flavor is how a package writes what OpenAI's chat completions leave open.
+type Flavor uint8
+
+// The flavors.
+const (
+	Compatible Flavor = iota // reasoning in reasoning_content
+	OpenRouter               // reasoning only with the details that OpenRouter gave
+	Copilot                  // null for an answer without text
+)
+
+// Name implements [provider.Provider].
+func (p Provider) Name() string { return [...]string{"chat", "openrouter", "copilot"}[p.Flavor] }
+
+// The vendors that enforce more than OpenAI does.
+const (
+	DeepSeek = "deepseek"
+	Moonshot = "moonshot"
+	Qwen     = "qwen"
+)
+
+// ErrorTexts returns the texts of the APIs' errors.
+func ErrorTexts() provider.ErrorTexts {
+	return provider.ErrorTexts{
+		API: "chat", Rules: rules, Calls: []string{"call"},
+		Place: `(?:message at (?:position|index) |messages?\[|tool call message at index )(\d+)\b`,
+		Call:  `\b(?:'?tool_call_id'? of|tool_call_ids? did not have response messages:) '?([^\s',]+)`,
+		Kinds: []provider.ErrorKind{
+			provider.InvalidToolCall.In(
+				provider.Words{"duplicate", "tool_call_id"},
+				provider.Words{"messages[", "tool_calls[", "string too long"},
+				provider.Words{"messages[", "tool_calls[", "string too short"},
+				provider.Words{"messages[", "tool_calls[", "empty string"},
+				provider.Words{"messages[", "tool_calls[", "does not match pattern"},
+				provider.Words{"messages[", "tool_call_id'"},
+				provider.Words{"function.name", "does not match pattern"},
+			),
+			provider.TooManyImages.In(provider.Words{"request contains", "images", "exceeding"}, provider.Words{"too many images"}),
+			provider.InvalidFile.In(
+				provider.Words{"image", "exceed", "maximum"},
+				provider.Words{"unsupported image"},
+				provider.Words{"image", "too large"},
+			),
+			provider.ToolResultMissing.In(provider.Words{"tool call result does not follow tool call"}),
+			provider.OrphanResult.In(provider.Words{"tool_call_id", "is not found"}),
+			provider.EmptyContent.In(
+				provider.Words{"content is required"},
+				provider.Words{"'messages[", "].content'", "got null"},        // OpenAI
+				provider.Words{"'messages[", "].content'", "empty string"},    // OpenAI
+				provider.Words{"messages[", "].content", "field required"},    // vLLM
+				provider.Words{"assistant", "must have either content or"},    // Mistral
+				provider.Words{"message", "role 'assistant'", "is empty"},     // gateways
+				provider.Words{"message", "role 'user'", "must not be empty"}, // Moonshot
+			),
+			provider.TooLong.In( // those that OpenCode 1.18.33 itself looks for
+				provider.Words{"too many tokens"},
+				provider.Words{"token count of", "exceeds the limit of"}, // Copilot
+				provider.Words{"maximum prompt length is"},               // xAI
+				provider.Words{"reduce the length of the messages"},      // Groq
+				provider.Words{"exceeds the available context size"},     // llama.cpp
+				provider.Words{"exceeded model token limit"},             // Moonshot
+				provider.Words{"tokens in request more than max tokens allowed"},
+				provider.Words{"exceeds", "maximum allowed input length of", "tokens"},
+			),
+		},
+	}
+}

@@ -1,0 +1,199 @@
+package provider
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/internal/request"
+)
+
+// An ErrorParser recognises the errors of several APIs. Its methods may be called
+// concurrently.
+type ErrorParser struct {
+	kinds  []kindWords // by rank
+	rules  []ruleWords // the most exact first
+	places []placePattern
+	tools  []*regexp.Regexp
+	items  []*regexp.Regexp
+	calls  []*regexp.Regexp // with one group
+}
+
+// kindWords are the squeezed words of a kind.
+type kindWords struct {
+	Words
+	kind *ErrorKind
+}
+
+// ruleWords are the squeezed words of a rule of an API.
+type ruleWords struct {
+	Words
+	code, api string
+}
+
+// A placePattern is how an API names a place.
+type placePattern struct {
+	*regexp.Regexp
+	api   string
+	first int
+}
+
+// NewErrorParser returns a parser of errors that have one of the texts. It panics if
+// a pattern is not valid.
+func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
+	p := &ErrorParser{}
+	var calls []string
+	for _, t := range texts {
+		for _, k := range t.Kinds {
+			for _, ws := range k.Any {
+				p.kinds = append(p.kinds, kindWords{ws.squeezed(), &k})
+			}
+		}
+		for _, r := range t.Rules {
+			for _, ws := range r.Says {
+				p.kinds = append(p.kinds, kindWords{ws.squeezed(), r.Kind})
+				p.rules = append(p.rules, ruleWords{ws.squeezed(), r.Code, t.API})
+			}
+		}
+		calls = append(calls, t.Calls...)
+		if t.Place != "" {
+			p.places = append(p.places, placePattern{regexp.MustCompile("(?i)" + t.Place), t.API, t.First})
+		}
+		p.tools = appendPattern(p.tools, t.Tool)
+		p.items = appendPattern(p.items, t.Item)
+		p.calls = appendPattern(p.calls, t.Call)
+	}
+	slices.SortStableFunc(p.kinds, func(a, b kindWords) int { return cmp.Compare(a.kind.Rank, b.kind.Rank) })
+	slices.SortStableFunc(p.rules, func(a, b ruleWords) int { return cmp.Compare(b.length(), a.length()) })
+	if len(calls) > 0 {
+		p.calls = appendPattern(p.calls, `\b((?:`+strings.Join(calls, "|")+`)_[a-zA-Z0-9_-]+)`)
+	}
+	return p
+}
+
+// appendPattern appends a pattern, unless it is empty.
+func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
+	if pattern == "" {
+		return all
+	}
+	return append(all, regexp.MustCompile(pattern))
+}
+
+// Parse recognises an error: JSON in any of the forms in which agents and providers
+// store it, or plain text. An error that it does not recognise has only a text and an
+// explanation.
+func (p *ErrorParser) Parse(input []byte) request.APIError {
+	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
+	e := request.APIError{Text: texts[0], Whole: string(input), Index: -1, Block: -1}
+	kind := p.kind(e.Text)
+	for _, t := range texts[1:] { // a quoted body is more exact if the message before it says nothing
+		if kind != nil {
+			break
+		}
+		if kind = p.kind(t); kind != nil {
+			e.Text = t
+		}
+	}
+	e.Explanation = notRecognised
+	if kind != nil {
+		e.Class, e.Recognised, e.Explanation = kind.Class, true, kind.Explanation
+		e.About = cmp.Or(kind.About, request.AboutSession)
+	}
+	e.Rule, e.API = p.rule(e.Text)
+	var api string
+	e.Index, e.Block, api = p.place(e.Text)
+	e.API = cmp.Or(e.API, api)
+	e.Calls, e.Items = idsIn(e.Text, p.calls), idsIn(e.Text, p.items)
+	if e.Class == request.UnavailableTool {
+		e.Tool = p.tool(e.Text)
+	}
+	return e
+}
+
+// kind returns the kind of the text, nil if it fits none.
+func (p *ErrorParser) kind(text string) *ErrorKind {
+	text = squeeze(text)
+	for _, k := range p.kinds {
+		if k.fits(text) {
+			return k.kind
+		}
+	}
+	return nil
+}
+
+// rule returns the code of the rule that the text is about, and the name of its API, ""
+// for none.
+func (p *ErrorParser) rule(text string) (code, api string) {
+	text = squeeze(text)
+	for _, r := range p.rules {
+		if r.fits(text) {
+			return r.code, r.api
+		}
+	}
+	return "", ""
+}
+
+// place returns the first place that the text names, the longest if several patterns fit
+// there: -1 for what it does not name, and the API that names places so.
+func (p *ErrorParser) place(text string) (index, block int, api string) {
+	index, block = -1, -1
+	start, length := len(text), 0
+	for _, pattern := range p.places {
+		at := pattern.FindStringSubmatchIndex(text)
+		if at == nil || at[0] > start || at[0] == start && at[1]-at[0] <= length {
+			continue
+		}
+		groups := pattern.FindStringSubmatch(text)
+		start, length = at[0], at[1]-at[0]
+		if index, block, api = groupNumber(groups, 1), groupNumber(groups, 2), pattern.api; index >= 0 {
+			index -= pattern.first
+		}
+		if block >= 0 {
+			block -= pattern.first
+		}
+	}
+	if index < 0 {
+		return -1, -1, ""
+	}
+	return index, max(block, -1), api
+}
+
+// groupNumber returns the number in a group of a match, -1 if there is none.
+func groupNumber(match []string, group int) int {
+	if group >= len(match) {
+		return -1
+	}
+	n, err := strconv.Atoi(match[group])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// idsIn returns what the groups of the patterns are in the text, each once.
+func idsIn(text string, patterns []*regexp.Regexp) []string {
+	var ids []string
+	seen := map[string]bool{"call_id": true, "call_ids": true} // names of fields
+	for _, pattern := range patterns {
+		for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+			if id := strings.TrimRight(m[1], "."); !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// tool returns the name of the unavailable tool in lower case, "" if the text does not
+// name it.
+func (p *ErrorParser) tool(text string) string {
+	for _, pattern := range p.tools {
+		if m := pattern.FindStringSubmatch(strings.ToLower(text)); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}

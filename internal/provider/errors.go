@@ -1,0 +1,164 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+
+	"mend/internal/request"
+)
+
+// ErrorTexts says how the errors of an API, or of an agent, are recognised. All words
+// are in lower case.
+type ErrorTexts struct {
+	API   string // the provider's name; "" for an agent
+	Rules []Rule // of several that a text fits the one with the most words counts
+	Kinds []ErrorKind
+
+	// Place is a pattern of the place that an error names. Its first group is the index
+	// of the message, the second one, if it has two, that of the block. The case of
+	// letters does not matter.
+	Place string
+	// First is the number of the first message and block in a Place.
+	First int
+	// Calls are what the ids of tool calls start with, before an underscore.
+	Calls []string
+	// Call is a pattern whose group is the id of a tool call, whatever it starts with.
+	Call string
+	// Item is a pattern whose group is the id of an item of the request.
+	Item string
+	// Tool is a pattern whose group is the name of an unavailable tool.
+	Tool string
+}
+
+// Words are substrings of a text, which has to contain all of them. White space does not
+// count: a terminal breaks a line inside of a word, and drops the blank at its end.
+type Words []string
+
+// An ErrorKind is a kind of errors: how they are recognised and what they mean.
+type ErrorKind struct {
+	// Rank decides between kinds that a text fits: the lowest counts. A kind whose words
+	// other errors quote has a higher rank than those.
+	Rank  int
+	Any   []Words         // an error is of the kind if it contains one of these, or one of a rule's
+	Class request.Class   // "" if no repair of the store answers the error
+	About request.Subject // "" for the session
+	// Explanation says for a person what the error means and what to do.
+	Explanation string
+}
+
+// In returns the kind for errors in the words of an API.
+func (k ErrorKind) In(words ...Words) ErrorKind {
+	k.Any = words
+	return k
+}
+
+// The kinds of errors about a request, by rank.
+var (
+	EndsWithAnswer = ErrorKind{
+		Rank: 10, Class: request.AssistantPrefillUnsupported,
+		Explanation: "The request ended with an assistant message. Nothing stored is broken. Send any message in the session.",
+	}
+	ThinkingModified = ErrorKind{
+		Rank: 20, Class: request.ThinkingBlockModified,
+		Explanation: "Thinking in the newest assistant message was altered after the provider signed it. It cannot be restored. Undo what changed it, or let mend remove all thinking from that message.",
+	}
+	ThinkingOrder = ErrorKind{
+		Rank: 30, Class: request.ThinkingBlockOrder,
+		Explanation: "Thinking is in the wrong place: after other content, or at the end of an assistant message.",
+	}
+	ThinkingDisabled = ErrorKind{
+		Rank: 40, Class: request.ThinkingDisabledViolation,
+		Explanation: "Thinking is off, but the session contains thinking. Switch thinking on again, or let mend remove it.",
+	}
+	FirstPromptMissing = ErrorKind{
+		Rank: 50, Class: request.FirstPromptMissing,
+		Explanation: "The conversation starts with an assistant message: the first prompt is missing.",
+	}
+	InvalidToolCall = ErrorKind{
+		Rank: 60, Class: request.InvalidToolCall,
+		Explanation: "The provider rejects the id, the name or the input of a tool call.",
+	}
+	OutputTooLong = ErrorKind{
+		Rank: 65, Class: request.OutputTooLong,
+		Explanation: "The result of a tool call is longer than the provider accepts in one text.",
+	}
+	TooManyImages = ErrorKind{
+		Rank:        70,
+		Explanation: "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session.",
+	}
+	InvalidFile = ErrorKind{
+		Rank: 80, Class: request.InvalidFile,
+		Explanation: "The provider rejects an image in the session.",
+	}
+	InvalidItem = ErrorKind{
+		Rank: 85, Class: request.ItemID,
+		Explanation: "The request names an item by an id that this account does not have, has twice, or has without the items that belong to it. Without the ids the same content is sent in full.",
+	}
+	EncryptedReasoning = ErrorKind{
+		Rank: 90, Class: request.EncryptedReasoning,
+		Explanation: "The session contains reasoning that was encrypted or signed for another account, key or model. Only that one can use it. A readable summary may stay.",
+	}
+	ReasoningAsText = ErrorKind{
+		Rank:        95,
+		Explanation: "The request contains the text of reasoning, but the provider accepts only the encrypted form. Continue in a new session, or with another model.",
+	}
+	ReasoningMissing = ErrorKind{
+		Rank: 100, Class: request.ThinkingBlockOrder,
+		Explanation: "The provider requires reasoning with every tool call. mend can add a placeholder. Where OpenCode does not know that this model thinks, it helps to add \"interleaved\": {\"field\": \"reasoning_content\"} to the model in opencode.json.",
+	}
+	SignatureMissing = ErrorKind{
+		Rank:        110,
+		Explanation: "Gemini requires its own signature on every tool call, and calls of another model have none. Signatures cannot be created. Continue with the model that wrote the session, or in a new session.",
+	}
+	UnknownRole = ErrorKind{
+		Rank:        115,
+		Explanation: "The request has a message of a role that the provider does not know. Nothing stored explains that.",
+	}
+	ToolResultMissing = ErrorKind{
+		Rank: 120, Class: request.ToolResultMissing,
+		Explanation: "A tool call never got a result, or the result is not where the provider expects it.",
+	}
+	OrphanResult = ErrorKind{
+		Rank:        130,
+		Explanation: "The request contained a tool result without its call. Agents build requests from the stored session, and this happened there, often after a compaction. Continue in a new session, or fork this one before the compaction.",
+	}
+	// CallOrResult is what is neither of these two in words, but names both.
+	CallOrResult = ErrorKind{Rank: 150, Class: request.ToolResultMissing, Explanation: ToolResultMissing.Explanation}
+
+	EmptyContent = ErrorKind{
+		Rank: 170, Class: request.EmptyContentMessage,
+		Explanation: "A message of the session has no content, or contains a blank text.",
+	}
+	TooLong = ErrorKind{
+		Rank: 180, Class: request.ContextTooLong,
+		Explanation: "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes the next request smaller and removes nothing. Or compact the session.",
+	}
+	ThinkingSignature = ErrorKind{
+		Rank: 190, Class: request.ThinkingSignature,
+		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed.",
+	}
+)
+
+const notRecognised = "mend does not know this error."
+
+// squeeze returns the text in lower case and without white space.
+func squeeze(text string) string {
+	return strings.Join(strings.Fields(strings.ToLower(text)), "")
+}
+
+// squeezed returns the words as a text of [squeeze] has them.
+func (ws Words) squeezed() Words {
+	all := make(Words, len(ws))
+	for i, w := range ws {
+		all[i] = squeeze(w)
+	}
+	return all
+}
+
+// fits reports whether a text of [squeeze] contains all of the squeezed words.
+func (ws Words) fits(text string) bool {
+	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// length returns how many letters the words have.
+func (ws Words) length() int { return len(strings.Join(ws, "")) }

@@ -1,0 +1,36 @@
+// Package gemini holds the rules and the error texts of Google's Gemini API (docs/providers.md).
+package gemini
+
+import "mend/internal/provider"
+
+// Provider is Google's Gemini API.
+type Provider struct{}
+
+var _ provider.Provider = Provider{}
+
+// Name implements [provider.Provider].
+func (Provider) Name() string { return "gemini" }
+
+// Rules implements [provider.Provider].
+func (Provider) Rules() []provider.Rule { return rules }
+
+// ErrorTexts returns the texts of the API's errors.
+func ErrorTexts() provider.ErrorTexts {
+	return provider.ErrorTexts{
+		API: "gemini", Rules: rules, Place: `\bcontents\[(\d+)\](?:\.parts\[(\d+)\])?`,
+		Kinds: []provider.ErrorKind{
+			provider.InvalidFile.In(provider.Words{"inline_data", "invalid value"}, provider.Words{"inlinedata", "invalid value"}),
+			provider.EncryptedReasoning.In(
+				provider.Words{"thought signature", "not valid"},
+				provider.Words{"thought_signature", "not valid"},
+				provider.Words{"invalid thought_signature"},
+				provider.Words{"thought_signature is invalid"},
+				provider.Words{"thought_signature", "corrupted"},
+			),
+			provider.SignatureMissing.In(provider.Words{"thought_signature"}, provider.Words{"thought signature"}),
+			provider.ToolResultMissing.In(provider.Words{"function call", "function response"}),
+			provider.EmptyContent.In(provider.Words{"contents are required"}),
+			provider.TooLong.In(provider.Words{"exceeds the maximum number of tokens"}),
+		},
+	}
+}

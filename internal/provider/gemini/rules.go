@@ -1,0 +1,125 @@
+package gemini
+
+import (
+	"slices"
+	"strings"
+
+	"mend/internal/provider"
+	"mend/internal/request"
+	"mend/session"
+)
+
+// rules are G0 to G12 of docs/providers.md. No request of an agent breaks G0, G1 and G3.
+var rules = []provider.Rule{
+	{
+		Code: "G0", Text: "a request has contents",
+		Error: "contents is not specified",
+		Says:  []provider.Words{{"contents is not specified"}}, Kind: &provider.EmptyContent,
+	},
+	{
+		Code: "G1", Text: "the role of each message is user or model",
+		Error: "Please use a valid role: user, model.",
+		Says:  []provider.Words{{"please use a valid role"}}, Kind: &provider.UnknownRole,
+	},
+	{
+		Code: "G2", Text: "each message has parts",
+		Error: "* GenerateContentRequest.contents[{n}].parts: contents.parts must not be empty.",
+		Says:  []provider.Words{{"must include at least one parts field"}, {"contents.parts must not be empty"}},
+		Kind:  &provider.EmptyContent, Find: provider.FindTurns(provider.EmptyTurn),
+	},
+	{
+		Code: "G3", Text: "each part has data",
+		Error: "required oneof field 'data' must have one initialized field",
+		Says:  []provider.Words{{"required oneof field 'data'"}}, Kind: &provider.EmptyContent,
+	},
+	{
+		Code: "G4", Text: "a tool call follows a prompt or a tool result",
+		Error: "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+		Says:  []provider.Words{{"function call turn comes immediately after a user turn"}},
+		Kind:  &provider.FirstPromptMissing,
+		Find: provider.FindFirst(request.ToolUse, func(q request.Request, n int) bool {
+			return n == 0 || provider.IsAssistant(q, n-1)
+		}),
+	},
+	{
+		Code: "G5", Text: "a tool result follows its call",
+		Error: "Please ensure that function response turn comes immediately after a function call turn.",
+		Says:  []provider.Words{{"function response turn comes immediately after a function call turn"}},
+		Kind:  &provider.ToolResultMissing,
+		Find: provider.FindFirst(request.ToolResult, func(q request.Request, n int) bool {
+			return n == 0 || provider.FirstBlock(q.Turns[n-1], request.ToolUse) < 0
+		}),
+	},
+	{
+		Code: "G6", Text: "there are as many tool results as calls",
+		Error: "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+		Says:  []provider.Words{{"number of function response parts is equal to"}},
+		Kind:  &provider.ToolResultMissing, Find: provider.FindFirst(request.ToolUse, lacksResponses),
+	},
+	{
+		Code: "G7", Text: "in Gemini 3 the first call of each step of the current turn has a thought signature",
+		Error: "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `{name}`, position {m+1}.",
+		Says:  []provider.Words{{"missing a thought_signature"}},
+		Kind:  &provider.SignatureMissing, Find: unsignedCall,
+	},
+	{
+		Code: "G8", Text: "a thought signature that is sent is valid for this key and model",
+		Error: "Corrupted thought signature.",
+		Says:  []provider.Words{{"corrupted thought signature"}, {"thought signature is not valid"}, {"invalid thought signature"}},
+		Kind:  &provider.EncryptedReasoning,
+	},
+	{
+		Code: "G9", Text: "the input of a call is an object, and its name is not empty",
+		Error: "Invalid value at 'contents[{n}].parts[{m}].function_call.args' (type.googleapis.com/google.protobuf.Struct), {input}",
+		Says:  []provider.Words{{"function_call.args"}, {"function_response.response"}, {"function_call.name"}, {"function_response.name"}},
+		Kind:  &provider.InvalidToolCall,
+		Find: provider.WithMessage(provider.FindCalls(func(call *request.Block) bool {
+			return call.ToolName == "" || call.Input != nil && string(call.Input) != "null" && provider.NoObject(call)
+		}), func(b *request.Block) string {
+			if b.ToolName == "" {
+				return "* GenerateContentRequest.contents[{n}].parts[{m}].function_call.name: Name cannot be empty."
+			}
+			return ""
+		}),
+	},
+	{
+		Code: "G10", Text: "images are PNG, JPEG, GIF or WebP, and can be decoded",
+		Error: "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
+		Says:  []provider.Words{{"unable to process input image"}, {"provided image is not valid"}},
+		Kind:  &provider.InvalidFile, Find: provider.FindImages(provider.Undecodable),
+	},
+	{
+		Code: "G12", Text: "the conversation ends with a user turn",
+		Error: "Please ensure that multiturn requests end with a user role or a function response.",
+		Says:  []provider.Words{{"multiturn requests end"}},
+		Kind:  &provider.EndsWithAnswer, Find: provider.FindTurns(provider.AssistantLast),
+	},
+}
+
+// lacksResponses reports whether the turn after n has not as many results as n has calls.
+func lacksResponses(q request.Request, n int) bool {
+	responses := 0
+	if n+1 < len(q.Turns) {
+		responses = provider.CountBlocks(q.Turns[n+1].Blocks, request.ToolResult)
+	}
+	return provider.CountBlocks(q.Turns[n].Blocks, request.ToolUse) != responses
+}
+
+// unsignedCall is G7. A prompt begins a turn, so what comes before it needs no signature.
+func unsignedCall(q request.Request, thinking bool) []request.Violation {
+	if !strings.Contains(strings.ToLower(q.Model.ModelID), "gemini-3") {
+		return nil
+	}
+	start := len(q.Turns)
+	for n, t := range slices.Backward(q.Turns) {
+		start = n
+		if t.Role == session.RoleUser && provider.FirstBlock(t, request.ToolResult) < 0 {
+			break
+		}
+	}
+	unsigned := provider.FindFirst(request.ToolUse, func(q request.Request, n int) bool {
+		m := provider.FirstBlock(q.Turns[n], request.ToolUse)
+		return n >= start && q.Turns[n].Blocks[m].Signature == ""
+	})
+	return unsigned(q, thinking)
+}

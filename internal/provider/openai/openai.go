@@ -1,0 +1,43 @@
+// Package openai holds the rules and the error texts of OpenAI's Responses API (docs/providers.md).
+package openai
+
+import "mend/internal/provider"
+
+// Provider is OpenAI's Responses API.
+type Provider struct{}
+
+var _ provider.Provider = Provider{}
+
+// Name implements [provider.Provider].
+func (Provider) Name() string { return "openai" }
+
+// Rules implements [provider.Provider].
+func (Provider) Rules() []provider.Rule { return rules }
+
+// ErrorTexts returns the texts of the API's errors.
+func ErrorTexts() provider.ErrorTexts {
+	return provider.ErrorTexts{
+		API: "openai", Rules: rules, Calls: []string{"call", "fc"},
+		Place: `\binput\[(\d+)\](?:\.(?:content|output)\[(\d+)\])?`,
+		Item:  `(?i:\b(?:item|id)):? ['"]?([A-Za-z]{2,8}_[\w-]{4,}|[\w+/=-]{24,})`,
+		Kinds: []provider.ErrorKind{
+			provider.InvalidToolCall.In(provider.Words{"'input[", "].arguments'"}),
+			provider.InvalidFile.In(
+				provider.Words{"image_parse_error"},
+				provider.Words{"invalid_image"},
+				provider.Words{"'input[", "image_url'"},
+			),
+			provider.InvalidItem.In(
+				provider.Words{"items are not persisted"},
+				provider.Words{"'input[", "].id'", "string does not match pattern"},
+				provider.Words{"'input[", "].id'", "contain letters, numbers"},
+			),
+			provider.EncryptedReasoning.In(
+				provider.Words{"encrypted_content"},
+				provider.Words{"encrypted content", "could not be"},
+				provider.Words{"encrypted reasoning", "could not be"},
+			),
+			provider.TooLong.In(provider.Words{"context length"}, provider.Words{"context window"}, provider.Words{"context_length_exceeded"}),
+		},
+	}
+}

@@ -1,0 +1,260 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+
+	"mend/internal/provider"
+	"mend/internal/request"
+)
+
+// rules are O1 to O14 of docs/providers.md. Only the provider can check O8 and O10, and no request
+// of an agent breaks O14.
+var rules = []provider.Rule{
+	{
+		Code: "O1", Text: "each function call has its output",
+		Error: "No tool output found for function call {id}.",
+		Says:  []provider.Words{{"no tool output found for"}},
+		Kind:  &provider.ToolResultMissing, Find: callWithoutOutput,
+	},
+	{
+		Code: "O2", Text: "each output has its function call before it",
+		Error: "No tool call found for function call output with call_id {id}.",
+		Says:  []provider.Words{{"no tool call found for"}},
+		Kind:  &provider.OrphanResult, Find: outputWithoutCall,
+	},
+	{
+		Code: "O3", Text: "items with ids that belong to one response stay together: reasoning comes right before what followed it",
+		Error: "Item '{item}' of type 'reasoning' was provided without its required following item.",
+		Says:  []provider.Words{{"was provided without its required"}},
+		Kind:  &provider.InvalidItem, Find: itemsApart,
+	},
+	{
+		Code: "O4", Text: "no item id occurs twice",
+		Error: "Duplicate item found with id {item}. Remove duplicate items from your input and try again.",
+		Says:  []provider.Words{{"duplicate item found with id"}},
+		Kind:  &provider.InvalidItem, Find: repeatedItem,
+	},
+	{
+		Code: "O5", Text: "the name of a tool has only letters, digits, _ and -",
+		Error: "Invalid 'input[{n}].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		Says:  []provider.Words{{"'input[", "].name'"}},
+		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
+	},
+	{
+		Code: "O6", Text: "the id of a call has 1 to 64 characters",
+		Error: "Invalid 'input[{n}].call_id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
+		Says:  []provider.Words{{"'input[", "call_id'"}},
+		Kind:  &provider.InvalidToolCall,
+		Find: provider.WithMessage(provider.InvalidID(provider.HasValidLength), func(b *request.Block) string {
+			return provider.TooLongOrEmpty("input[{n}].call_id", b.ToolID)
+		}),
+	},
+	{
+		Code: "O6", Text: "the id of an item has at most 64 characters",
+		Error: "Invalid 'input[{n}].id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
+		Says:  []provider.Words{{"'input[", "].id'", "string too long"}},
+		Kind:  &provider.InvalidItem,
+		Find: provider.WithMessage(provider.FindBlocks(hasLongItemID), func(b *request.Block) string {
+			return provider.TooLongOrEmpty("input[{n}].id", b.ItemID)
+		}),
+	},
+	{
+		Code: "O8", Text: "encrypted reasoning was created under this account",
+		Error: "The encrypted content gAAA...xxxx could not be verified.",
+		Says: []provider.Words{
+			{"encrypted", "could not be verified"},
+			{"invalid_encrypted_content"},
+			{"encrypted", "organization_id did not match"},
+			{"encrypted", "not issued to this caller"},
+			{"encrypted", "could not be decrypted"},
+		},
+		Kind: &provider.EncryptedReasoning,
+	},
+	{
+		Code: "O9", Text: "images are PNG, JPEG, GIF or WebP, and can be decoded",
+		Error: "The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
+		Says:  []provider.Words{{"does not represent a valid image"}, {"image_url", "base64-encoded"}},
+		Kind:  &provider.InvalidFile,
+		Find: provider.WithMessage(provider.FindImages(provider.Undecodable), func(b *request.Block) string {
+			if len(b.Data) > 0 {
+				return ""
+			}
+			return "Invalid 'input[{n}].{list}[{number}].image_url'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes."
+		}),
+	},
+	{
+		Code: "O10", Text: "an item that is named by its id exists under this account",
+		Error: "Item with id 'rs_…' not found. Items are not persisted when `store` is set to false.",
+		Says:  []provider.Words{{"item with id", "not found"}},
+		Kind:  &provider.InvalidItem,
+	},
+	{
+		Code: "O11", Text: "the id of an item has the prefix of its type",
+		Error: "Invalid 'input[{n}].id': '{item}'. Expected an ID that begins with '{prefix}'.",
+		Says:  []provider.Words{{"'input[", "].id'", "expected an id that begins with"}},
+		Kind:  &provider.InvalidItem, Find: wrongPrefix,
+	},
+	{
+		Code: "O12", Text: "a text has at most 10485760 characters",
+		Error: "Invalid 'input[{n}].output': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
+		Says:  []provider.Words{{"'input[", "].output", "string too long"}},
+		Kind:  &provider.OutputTooLong,
+		Find: provider.WithMessage(provider.FindBlocks(provider.HasLongText), func(b *request.Block) string {
+			if b.Type == request.ToolResult {
+				return provider.TooLongText("input[{n}].output", b)
+			}
+			return provider.TooLongText("input[{n}].content[{m}].text", b)
+		}),
+	},
+	{
+		Code: "O13", Text: "reasoning that the provider does not store has its encrypted content",
+		Error: "Missing required parameter: 'input[{n}].encrypted_content'.",
+		Says:  []provider.Words{{"missing required parameter", "encrypted_content"}},
+		Kind:  &provider.EncryptedReasoning, Find: findItems(func(b *request.Block) bool { return b.IsThinking() && b.Unsigned && !b.Reference }),
+	},
+	{
+		Code: "O14", Text: "reasoning is sent in its encrypted form only",
+		Error: "Invalid 'input[{n}].content': array too long.",
+		Says:  []provider.Words{{"'input[", "].content'", "array too long"}},
+		Kind:  &provider.ReasoningAsText,
+	},
+}
+
+// callWithoutOutput is O1.
+func callWithoutOutput(q request.Request, _ bool) []request.Violation {
+	answered := map[string]int{}
+	provider.EachBlock(q.Turns, func(n, _ int, b *request.Block) {
+		if b.Type == request.ToolResult {
+			answered[b.ToolID] = n
+		}
+	})
+	return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool {
+		at, ok := answered[b.ToolID]
+		return b.Type == request.ToolUse && (!ok || at < n)
+	})
+}
+
+// outputWithoutCall is O2.
+func outputWithoutCall(q request.Request, _ bool) []request.Violation {
+	called := map[string]bool{}
+	return provider.SelectBlocks(q, func(_, _ int, b *request.Block) bool {
+		if b.Type == request.ToolUse {
+			called[b.ToolID] = true
+		}
+		return b.Type == request.ToolResult && !called[b.ToolID]
+	})
+}
+
+func hasLongItemID(b *request.Block) bool {
+	return b.Type != request.ToolUse && b.Type != request.ToolResult && len(b.ItemID) > provider.MaxID
+}
+
+// item returns the block that is item n of the assistant, nil if it is another one.
+func item(q request.Request, n int) *request.Block {
+	if n < 0 || n >= len(q.Turns) || !provider.IsAssistant(q, n) || len(q.Turns[n].Blocks) == 0 {
+		return nil
+	}
+	return q.Turns[n].Blocks[0]
+}
+
+// findItems finds the items of the assistant for which is returns true.
+func findItems(is func(b *request.Block) bool) provider.Find {
+	return func(q request.Request, _ bool) []request.Violation {
+		return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool { return b == item(q, n) && is(b) })
+	}
+}
+
+// itemsApart is O3. Only items with ids are compared: without ids the provider takes them in
+// any order. A call that is sent in full has no id, and counts as what follows reasoning.
+func itemsApart(q request.Request, _ bool) (found []request.Violation) {
+	for n := range q.Turns {
+		b := item(q, n)
+		switch {
+		case b == nil || b.ItemID == "":
+		case b.IsThinking() && !isFollowed(q, n):
+			found = append(found, provider.Violate(n, 0, b))
+		case !b.IsThinking() && b.Reasoned && !followsReasoning(q, n):
+			kind := "message"
+			if b.Type == request.ToolUse {
+				kind = "function_call"
+			}
+			v := provider.Violate(n, 0, b)
+			v.Message = fmt.Sprintf("Item '{item}' of type '%s' was provided without its required 'reasoning' item.", kind)
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// sameMessage returns the block that is item at, nil if it is not of the stored message of
+// item n: another message is another response.
+func sameMessage(q request.Request, n, at int) *request.Block {
+	b := item(q, at)
+	if b == nil || b.Ref().Message != q.Turns[n].Blocks[0].Ref().Message {
+		return nil
+	}
+	return b
+}
+
+// isFollowed reports whether an item with an id, or a call, follows the reasoning that is item n.
+func isFollowed(q request.Request, n int) bool {
+	for at := n + 1; ; at++ {
+		b := sameMessage(q, n, at)
+		switch {
+		case b == nil:
+			return false
+		case !b.IsThinking():
+			return b.ItemID != "" || b.Type == request.ToolUse
+		}
+	}
+}
+
+// followsReasoning reports whether reasoning with an id comes before item n in its message.
+func followsReasoning(q request.Request, n int) bool {
+	for at := n - 1; ; at-- {
+		b := sameMessage(q, n, at)
+		switch {
+		case b == nil:
+			return false
+		case b.IsThinking() && b.ItemID != "":
+			return true
+		}
+	}
+}
+
+// repeatedItem is O4.
+func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
+	first := map[string]*request.Block{}
+	for n := range q.Turns {
+		b := item(q, n)
+		if b == nil || b.ItemID == "" {
+			continue
+		}
+		if earlier, seen := first[b.ItemID]; seen {
+			found = append(found, provider.Violate(n, 0, b, earlier))
+			continue
+		}
+		first[b.ItemID] = b
+	}
+	return found
+}
+
+// wrongPrefix is O11.
+func wrongPrefix(q request.Request, _ bool) []request.Violation {
+	wrong := findItems(func(b *request.Block) bool { return b.ItemID != "" && !strings.HasPrefix(b.ItemID, prefixOf(b)) })
+	return provider.WithMessage(wrong, func(b *request.Block) string {
+		return "Invalid 'input[{n}].id': '{item}'. Expected an ID that begins with '" + prefixOf(b) + "'."
+	})(q, false)
+}
+
+// prefixOf returns what the ids of items of the block's type begin with.
+func prefixOf(b *request.Block) string {
+	switch {
+	case b.IsThinking():
+		return "rs"
+	case b.Type == request.ToolUse:
+		return "fc"
+	}
+	return "msg"
+}

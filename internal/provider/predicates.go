@@ -1,0 +1,340 @@
+package provider
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mend/internal/request"
+	"mend/session"
+)
+
+// A Find returns every place where a request violates a rule. It need not set the violations'
+// Rule, and sets the Message only where it is another one than the rule's Error.
+type Find func(q request.Request, thinking bool) []request.Violation
+
+// Violate returns a violation at block m of turn n, with the records of the blocks, the main one
+// first.
+func Violate(n, m int, blocks ...*request.Block) request.Violation {
+	v := request.Violation{Refs: request.Sources(blocks...), N: n, M: m}
+	if len(blocks) > 0 {
+		v.Block = blocks[0]
+	}
+	return v
+}
+
+// EachBlock calls f for every block of the turns, in order. Blocks inside a result are not
+// included.
+func EachBlock(turns []request.Turn, f func(n, m int, b *request.Block)) {
+	for n := range turns {
+		for m, b := range turns[n].Blocks {
+			f(n, m, b)
+		}
+	}
+}
+
+// EachImage calls f for every image of the turns, in order: block m of turn n, or one in the
+// content of the result that is block m.
+func EachImage(turns []request.Turn, f func(n, m int, b *request.Block)) {
+	EachBlock(turns, func(n, m int, b *request.Block) {
+		if b.Type == request.Image {
+			f(n, m, b)
+		}
+		for _, in := range b.Content {
+			if in.Type == request.Image {
+				f(n, m, in)
+			}
+		}
+	})
+}
+
+// FindBlocks finds the blocks for which is returns true. Blocks inside a result are not included.
+func FindBlocks(is func(b *request.Block) bool) Find {
+	return func(q request.Request, _ bool) []request.Violation {
+		return SelectBlocks(q, func(_, _ int, b *request.Block) bool { return is(b) })
+	}
+}
+
+// SelectBlocks returns a violation at each block for which is returns true: block m of turn n.
+func SelectBlocks(q request.Request, is func(n, m int, b *request.Block) bool) (found []request.Violation) {
+	EachBlock(q.Turns, func(n, m int, b *request.Block) {
+		if is(n, m, b) {
+			found = append(found, Violate(n, m, b))
+		}
+	})
+	return found
+}
+
+// FindCalls is [FindBlocks] for tool calls alone.
+func FindCalls(is func(call *request.Block) bool) Find {
+	return FindBlocks(func(b *request.Block) bool { return b.Type == request.ToolUse && is(b) })
+}
+
+// FindImages finds the images for which is returns true, on their own or in a result.
+func FindImages(is func(b *request.Block) bool) Find {
+	return func(q request.Request, _ bool) (found []request.Violation) {
+		EachImage(q.Turns, func(n, m int, b *request.Block) {
+			if is(b) {
+				found = append(found, Violate(n, m, b))
+			}
+		})
+		return found
+	}
+}
+
+// FindTurns finds the turns for which is returns true.
+func FindTurns(is func(q request.Request, n int) bool) Find {
+	return func(q request.Request, _ bool) (found []request.Violation) {
+		for n, t := range q.Turns {
+			if is(q, n) {
+				found = append(found, request.Violation{Refs: t.Messages, N: n, M: -1})
+			}
+		}
+		return found
+	}
+}
+
+// FindFirst finds the first block of a type in the turns for which is returns true.
+func FindFirst(kind request.BlockType, is func(q request.Request, n int) bool) Find {
+	return func(q request.Request, _ bool) (found []request.Violation) {
+		for n, t := range q.Turns {
+			if m := FirstBlock(t, kind); m >= 0 && is(q, n) {
+				found = append(found, Violate(n, m, t.Blocks[m]))
+			}
+		}
+		return found
+	}
+}
+
+// WithMessage returns the Find with the sentence that says returns of each block; "" for the rule's.
+func WithMessage(find Find, says func(b *request.Block) string) Find {
+	return func(q request.Request, thinking bool) []request.Violation {
+		found := find(q, thinking)
+		for i := range found {
+			found[i].Message = says(found[i].Block)
+		}
+		return found
+	}
+}
+
+// FirstBlock returns the position of the turn's first block of a type, -1 for none.
+func FirstBlock(t request.Turn, kind request.BlockType) int {
+	return slices.IndexFunc(t.Blocks, func(b *request.Block) bool { return b.Type == kind })
+}
+
+// CountBlocks returns how many of the blocks are of a type.
+func CountBlocks(blocks []*request.Block, kind request.BlockType) (n int) {
+	for _, b := range blocks {
+		if b.Type == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// IsAssistant reports whether turn n is an assistant message.
+func IsAssistant(q request.Request, n int) bool { return q.Turns[n].Role == session.RoleAssistant }
+
+// AssistantFirst finds a request that does not start with a user turn.
+func AssistantFirst(q request.Request, n int) bool {
+	return n == 0 && q.Turns[n].Role != session.RoleUser
+}
+
+// AssistantLast finds a request that ends with an assistant message.
+func AssistantLast(q request.Request, n int) bool { return n == len(q.Turns)-1 && IsAssistant(q, n) }
+
+// EmptyTurn finds a turn without content.
+func EmptyTurn(q request.Request, n int) bool { return len(q.Turns[n].Blocks) == 0 }
+
+// ThinkingLast finds assistant messages that end with thinking.
+func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
+	for n, t := range q.Turns {
+		if m := len(t.Blocks) - 1; m >= 0 && IsAssistant(q, n) && t.Blocks[m].IsThinking() {
+			found = append(found, Violate(n, m, t.Blocks[m]))
+		}
+	}
+	return found
+}
+
+// CallWithoutResult finds turns with calls whose results are not at the start of the next turn, and
+// calls that something else than a call follows in their turn. The records at fault are those
+// between the calls and their results, then those of the calls.
+func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
+	answered := map[string]bool{}
+	for n, t := range q.Turns {
+		clear(answered)
+		if n+1 < len(q.Turns) {
+			addLeadingResults(answered, q.Turns[n+1])
+		}
+		calls, between := unansweredCalls(t, answered)
+		if len(calls) == 0 {
+			continue
+		}
+		var ids []string
+		for _, b := range calls {
+			ids = append(ids, b.ToolID)
+		}
+		v := Violate(n, FirstBlock(t, request.ToolUse), append(between, calls...)...)
+		v.Block = nil
+		v.Message = strings.Replace(NoResult, "{ids}", strings.Join(ids, ", "), 1)
+		found = append(found, v)
+	}
+	return found
+}
+
+// NoResult is what providers say of [CallWithoutResult].
+const NoResult = "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+
+// unansweredCalls returns the turn's calls that are not answered or are followed by
+// another type of block, and the blocks of other types after the first call.
+func unansweredCalls(t request.Turn, answered map[string]bool) (calls, between []*request.Block) {
+	last := -1 // the last block that is no call
+	for m, b := range t.Blocks {
+		if b.Type != request.ToolUse {
+			last = m
+		}
+	}
+	seen := false
+	for m, b := range t.Blocks {
+		switch {
+		case b.Type != request.ToolUse && seen:
+			between = append(between, b)
+		case b.Type == request.ToolUse && (m < last || !answered[b.ToolID]):
+			calls = append(calls, b)
+		}
+		seen = seen || b.Type == request.ToolUse
+	}
+	return calls, between
+}
+
+// addLeadingResults adds the ids of the results at the start of the turn.
+func addLeadingResults(ids map[string]bool, t request.Turn) {
+	for _, b := range t.Blocks {
+		if b.Type != request.ToolResult {
+			break
+		}
+		ids[b.ToolID] = true
+	}
+}
+
+// RepeatedID finds calls with the id of an earlier one, if counts reports true of the turns of the
+// earlier call and of this one. The records at fault are the later call's, then the first call's.
+func RepeatedID(counts func(earlier, n int) bool) Find {
+	return func(q request.Request, _ bool) (found []request.Violation) {
+		type place struct {
+			turn int
+			call *request.Block
+		}
+		first := map[string]place{}
+		EachBlock(q.Turns, func(n, m int, b *request.Block) {
+			if b.Type != request.ToolUse {
+				return
+			}
+			earlier, seen := first[b.ToolID]
+			switch {
+			case seen && counts(earlier.turn, n):
+				found = append(found, Violate(n, m, b, earlier.call))
+			case !seen || earlier.turn != n:
+				first[b.ToolID] = place{n, b}
+			}
+		})
+		return found
+	}
+}
+
+// Anywhere is for [RepeatedID]: no two calls of a request have one id.
+func Anywhere(int, int) bool { return true }
+
+// SameTurn is for [RepeatedID]: no two calls of a turn have one id.
+func SameTurn(earlier, n int) bool { return earlier == n }
+
+// OtherTurn is for [RepeatedID]: no two calls of different turns have one id.
+func OtherTurn(earlier, n int) bool { return earlier != n }
+
+// InvalidID finds calls whose id is not valid, then results. A result is reported only where its
+// call is not.
+func InvalidID(valid func(id string) bool) Find {
+	return func(q request.Request, _ bool) (found []request.Violation) {
+		reported := map[session.Ref]bool{}
+		for _, kind := range [...]request.BlockType{request.ToolUse, request.ToolResult} {
+			EachBlock(q.Turns, func(n, m int, b *request.Block) {
+				if b.Type == kind && !valid(b.ToolID) && !reported[b.Ref()] {
+					reported[b.Ref()] = true
+					found = append(found, Violate(n, m, b))
+				}
+			})
+		}
+		return found
+	}
+}
+
+// MaxID is the length of the longest id that OpenAI and Bedrock accept.
+const MaxID = 64
+
+// TooLongOrEmpty is what OpenAI says of an id in a field that is empty or longer than [MaxID].
+func TooLongOrEmpty(field, id string) string {
+	length := utf8.RuneCountInString(id)
+	if length == 0 {
+		return fmt.Sprintf("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", field)
+	}
+	return fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", field, MaxID, length)
+}
+
+// HasValidLength reports whether an id has 1 to [MaxID] characters.
+func HasValidLength(id string) bool { return id != "" && utf8.RuneCountInString(id) <= MaxID }
+
+// InvalidName finds calls of tools whose name is not one of [IsName].
+func InvalidName(call *request.Block) bool { return !IsName(call.ToolName) }
+
+// NoObject reports whether the input of a call is not an object. No input is none.
+func NoObject(call *request.Block) bool {
+	start := call.Input[:min(len(call.Input), 64)]
+	return !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{"))
+}
+
+// Undecodable reports whether an image is not of a type that every provider accepts, or its data is
+// not complete. Of an image that is linked to that is not known.
+func Undecodable(b *request.Block) bool { return b.URL == "" && !b.MediaInfo().Image() }
+
+// IsName reports whether s is made of letters, digits, _ and -, and is not empty.
+func IsName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
+	})
+}
+
+// IsBlank reports whether a text has nothing but white space.
+func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// MaxText is the number of characters of the longest text that OpenAI accepts.
+const MaxText = 10485760
+
+// HasLongText reports whether a text, the output of a result, or a text in it has more than
+// [MaxText] characters.
+func HasLongText(b *request.Block) bool { return longestText(b) > 0 }
+
+// TooLongText is what OpenAI says of [HasLongText] in a field.
+func TooLongText(field string, b *request.Block) string {
+	return fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", field, MaxText, longestText(b))
+}
+
+// longestText returns the length in characters of the longest text; 0 if no more than [MaxText].
+// Texts are only counted if they may be longer.
+func longestText(b *request.Block) int {
+	longest := 0
+	note := func(text string) { longest = max(longest, utf8.RuneCountInString(text)) }
+	if len(b.Output) > MaxText {
+		note(b.OutputText())
+	}
+	for _, c := range append([]*request.Block{b}, b.Content...) {
+		if len(c.Text) > MaxText {
+			note(c.Text)
+		}
+	}
+	if longest <= MaxText {
+		return 0
+	}
+	return longest
+}

@@ -1,0 +1,62 @@
+// Package provider defines what mend knows about the provider of a model: the rules
+// that its API enforces on a request, and the texts of its errors. Each provider is a
+// package below this one.
+package provider
+
+import (
+	"cmp"
+
+	"mend/internal/request"
+)
+
+// A Provider is the API of a provider of models.
+type Provider interface {
+	// Name is the name of the API, unique among all providers.
+	Name() string
+	// Rules returns all rules, in the order in which Check reports violations.
+	Rules() []Rule
+	// JSON returns a request in the API's form: only what a session determines, without
+	// system prompts and tools.
+	JSON(q request.Request) []byte
+}
+
+// A Rule is a condition that the provider enforces on every request.
+type Rule struct {
+	Code string // unique for all providers, as in docs/providers.md
+	Text string // the condition
+	// Error is what the provider says of a violation. What stands in braces is filled in,
+	// see [fill].
+	Error string
+	// Says has the words by which that error is recognised, whatever its form.
+	Says []Words
+	Kind *ErrorKind // of that error; nil if there are no words
+	// Vendors are the vendors that enforce the rule behind an API of others; nil for every
+	// provider of the API.
+	Vendors []string
+
+	Find Find // nil for a rule that only the provider can check, or that no request breaks
+}
+
+// Check returns every place where the request violates the rule.
+func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
+	if r.Find == nil {
+		return nil
+	}
+	found := r.Find(q, thinking)
+	for i := range found {
+		v := &found[i]
+		v.Rule, v.Message = r.Code, fill(cmp.Or(v.Message, r.Error), q, *v)
+	}
+	return found
+}
+
+// Check returns every violation of the provider's rules, ordered by rule and place.
+// thinking is whether the request enables thinking. The provider itself reports only
+// one violation, usually the first.
+func Check(p Provider, q request.Request, thinking bool) []request.Violation {
+	var all []request.Violation
+	for _, r := range p.Rules() {
+		all = append(all, r.Check(q, thinking)...)
+	}
+	return all
+}

@@ -1,0 +1,212 @@
+// Package request holds the neutral form of what an agent sends to a model: turns of
+// blocks, each with the record of the session that it came from. An agent makes a
+// [Request] of a session; a provider reports each [Violation] of its rules.
+package request
+
+import (
+	"encoding/json"
+
+	"mend/internal/jsonedit"
+	"mend/internal/media"
+	"mend/session"
+)
+
+// A Model is a model of a provider.
+type Model struct{ ProviderID, ModelID string }
+
+// A Request is what an agent sends to a model.
+type Request struct {
+	Model Model
+	// Turns are the messages of the request, numbered as in the provider's errors.
+	Turns []Turn
+}
+
+// A Turn is a message of the request: what neighbouring messages of one role become.
+type Turn struct {
+	Role   string
+	Blocks []*Block // may be shared between requests: read only
+	// Messages are the stored messages of the turn in order, also those of which the
+	// request has nothing. The prompt that is not stored yet is not among them.
+	Messages []session.Ref
+}
+
+// The roles of turns besides those of messages.
+const (
+	RoleSystem = "system" // of a system prompt that is numbered with the others; it has no blocks
+	RoleTool   = "tool"   // of the result of a tool where that is a turn of its own
+)
+
+// SystemText stands for a system prompt.
+const SystemText = "(the system prompt)"
+
+// A BlockType is the type of a content block, as Anthropic names it.
+type BlockType string
+
+// The types of blocks.
+const (
+	Text             BlockType = "text"
+	Thinking         BlockType = "thinking"
+	RedactedThinking BlockType = "redacted_thinking"
+	ToolUse          BlockType = "tool_use"
+	ToolResult       BlockType = "tool_result"
+	Image            BlockType = "image"
+	Document         BlockType = "document"
+	Summary          BlockType = "compaction" // of the conversation before it, made by the API
+)
+
+// A Block is one content block. A field that its type does not have is zero.
+type Block struct {
+	Type BlockType
+	Text string // of text, thinking and a summary
+
+	Citations json.RawMessage // of a text, nil for none
+
+	// Signature is that of thinking; of redacted thinking it is the data.
+	// Of other providers it is what they signed or encrypted a block with, whatever its type.
+	Signature string
+	Details   json.RawMessage // a list of reasoning details (OpenRouter), nil for none
+
+	// Of an item of OpenAI's Responses API.
+	ItemID    string // the id that the provider gave it, "" for none
+	Reference bool   // only the id is sent
+	Reasoned  bool   // the response that it was part of had reasoning
+	Unsigned  bool   // of thinking: it has no signature, not even an empty one
+	Error     bool   // of a result: the tool failed
+
+	ToolID   string          // of a tool call, or of the call that a result answers
+	ToolName string          // of a tool call, and of its result
+	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
+	Content  []*Block        // of a result: text, images, documents
+	Output   json.RawMessage // of a result that is one text and has no Content: a JSON string, or a value whose JSON is the text
+
+	File // of an image or a document
+
+	// Source names the record of the block; nil for the prompt that is not stored yet. A
+	// result has the same source as its call.
+	Source *session.Ref
+	// Index is the position of the block in its record, for agents that store several
+	// blocks in one record.
+	Index int
+}
+
+// A File is the content of an image or a document.
+type File struct {
+	Mime string
+	Data []byte // base64, or text if Mime is text/plain
+	// Media has what the Data of an image was found to hold. If it is nil, each call of
+	// MediaInfo inspects the Data.
+	Media *media.File
+	URL   string // a link that is sent instead
+	Name  string // of a document
+}
+
+// Ref returns the record of the block; the zero Ref for the prompt that is not stored yet.
+func (b *Block) Ref() session.Ref {
+	if b.Source == nil {
+		return session.Ref{}
+	}
+	return *b.Source
+}
+
+// IsThinking reports whether the block is thinking, redacted or not.
+func (b *Block) IsThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
+
+// MediaInfo returns what the Data of an image holds.
+func (b *Block) MediaInfo() media.Info {
+	if b.Media != nil {
+		return b.Media.Info()
+	}
+	return media.Inspect(b.Data)
+}
+
+// InputText returns the block's Input as a text.
+func (b *Block) InputText() string { return string(jsonedit.Minify(b.Input)) }
+
+// OutputText returns the text in the block's Output.
+func (b *Block) OutputText() string {
+	if text, ok := jsonedit.Text(b.Output); ok {
+		return text
+	}
+	return string(jsonedit.Minify(b.Output))
+}
+
+// DataURL returns an image or a document as a URL: the link, or its data.
+func (b *Block) DataURL() string {
+	if b.URL != "" {
+		return b.URL
+	}
+	return "data:" + b.Mime + ";base64," + string(b.Data)
+}
+
+// At returns the record of the block messages.n.content.m of the provider's error.
+// It reports false if there is no such block, or no record for it.
+func (r Request) At(n, m int) (session.Ref, bool) {
+	if n < 0 || n >= len(r.Turns) || m < 0 || m >= len(r.Turns[n].Blocks) {
+		return session.Ref{}, false
+	}
+	ref := r.Turns[n].Blocks[m].Ref()
+	return ref, ref.Kind != 0
+}
+
+// Sizes in tokens are estimates: the tokenizers of most models are not public, and four
+// bytes of text are about one token.
+const (
+	bytesPerToken = 4
+	imageTokens   = 1600 // of an image of the largest size that is not scaled down
+)
+
+// Tokens returns the estimated size of the request without the system prompt and the
+// descriptions of tools.
+func (r Request) Tokens() int {
+	n := 0
+	for _, t := range r.Turns {
+		for _, b := range t.Blocks {
+			n += b.Tokens()
+		}
+	}
+	return n
+}
+
+// Tokens returns the estimated size of the block.
+func (b *Block) Tokens() int {
+	n := (len(b.Text) + len(b.Input) + len(b.Output) + bytesPerToken - 1) / bytesPerToken
+	switch b.Type {
+	case Image:
+		n += imageTokens
+	case Document:
+		n += len(b.Data) / bytesPerToken
+	default:
+	}
+	for _, c := range b.Content {
+		n += c.Tokens()
+	}
+	return n
+}
+
+// A Violation is a reason why a request fails: a rule of the provider that it
+// violates, or a failure of the agent before it sends one.
+type Violation struct {
+	Rule    string // the code of the rule or of the failure
+	Message string // in the words of the provider, or of the agent
+	// Refs are the records at fault, the main one first. It is empty if none is, as
+	// for a block of the next prompt.
+	Refs []session.Ref
+	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are
+	// -1 for a failure of the agent.
+	N, M int
+	// Block is the block at fault, which may be one in the content of a result; nil for a whole turn.
+	Block *Block
+}
+
+// Sources returns the records of the blocks, each once, without the zero Ref.
+func Sources(blocks ...*Block) []session.Ref {
+	var all []session.Ref
+	seen := map[session.Ref]bool{{}: true}
+	for _, b := range blocks {
+		if ref := b.Ref(); !seen[ref] {
+			seen[ref] = true
+			all = append(all, ref)
+		}
+	}
+	return all
+}

@@ -1,0 +1,63 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"mend/agent/claude/diagnose"
+	"mend/agent/claude/transcript"
+	"mend/internal/jsonedit"
+	"mend/internal/provider/anthropic"
+	"mend/internal/request"
+)
+
+// Expected returns the blocks of the request that mend expects, as [Stored] returns those of a
+// real one. 2.1 leaves thinking of another model out; mend does not know the model, a [Home] does.
+func Expected(c *diagnose.Case) []string {
+	type message struct {
+		Role    string            `json:"role"`
+		Content []json.RawMessage `json:"content"`
+	}
+	var body struct {
+		Messages []message `json:"messages"`
+	}
+	for _, t := range c.Request().Turns {
+		m := message{Role: t.Role}
+		for _, b := range t.Blocks {
+			if raw := storedBlock(c, b, t.Role); raw != nil {
+				m.Content = append(m.Content, raw)
+			}
+		}
+		body.Messages = append(body.Messages, m)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return Stored(text, "…")
+}
+
+func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
+	r := c.Conversation().Record(b.Ref().Message)
+	switch {
+	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)):
+		return nil // it is sent inside a text of the program
+	case r != nil && r.Type == transcript.Attachment:
+		return nil // it is sent as a text of the system
+	case r != nil && b.IsThinking() && r.Model != model && r.Model != "":
+		return nil
+	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
+		one := anthropic.JSON(request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
+		elements, _ := jsonedit.Elements(one, "messages")
+		blocks, _ := jsonedit.Elements(elements[0], "content")
+		return blocks[0]
+	}
+	raw := r.Blocks()[b.Index].Raw
+	if b.ToolName != r.Blocks()[b.Index].ToolName {
+		raw, _ = jsonedit.Set(raw, jsonedit.Quote(b.ToolName), "name")
+	}
+	if content, ok := jsonedit.Get(raw, "content"); ok && b.Type == request.ToolResult && !bytes.ContainsAny(content[:1], `"[n`) {
+		raw, _ = jsonedit.Set(raw, b.Output, "content")
+	}
+	return raw
+}

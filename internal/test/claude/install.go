@@ -1,0 +1,64 @@
+package claude
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"mend/internal/test/npm"
+)
+
+// Versions are those that are tested, the newest first. The program updates itself.
+var Versions = []string{"2.1.332"}
+
+var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// Install returns the command that starts a version of Claude Code: an executable, or for older
+// versions node with a script. It comes from the cache, a folder per version in $MEND_E2E_CACHE
+// or else in mend-e2e below the user's cache directory, or is fetched into it with npm.
+func Install(version string) ([]string, error) {
+	if !versionPattern.MatchString(version) {
+		return nil, fmt.Errorf("installing claude: bad version %q", version)
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return nil, fmt.Errorf("installing claude: no package for %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	cache, err := npm.CacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("installing claude %s: %w", version, err)
+	}
+	final := filepath.Join(cache, "claude-"+version)
+	if cmd := program(final); cmd != nil {
+		return cmd, nil
+	}
+	for _, pkg := range []string{"@anthropic-ai/claude-code", "@anthropic-ai/claude-code-linux-x64"} {
+		if err := npm.Fetch(pkg+"@"+version, final, ""); err != nil {
+			return nil, fmt.Errorf("installing claude %s: %w", version, err)
+		}
+		if cmd := program(final); cmd != nil {
+			return cmd, nil
+		}
+		if err := os.RemoveAll(final); err != nil { // the script that only starts the executable
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("installing claude %s: the packages have no program", version)
+}
+
+// program returns the command in a folder, nil if there is none.
+func program(dir string) []string {
+	if exe := filepath.Join(dir, "package", "claude"); isFile(exe) {
+		return []string{exe}
+	}
+	if script := filepath.Join(dir, "package", "cli.js"); isFile(script) {
+		return []string{"node", script}
+	}
+	return nil
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,418 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/test/endpoint"
+	"mend/internal/test/npm"
+)
+
+// model is the one that wrote Baseline: the program leaves thinking of another model out.
+const model = "claude-opus-5-5"
+
+// key is the API key: any.
+const key = "x"
+
+// Timeout is how long a prompt may take, also on a machine with much else to do.
+const Timeout = 4 * time.Minute
+
+// A Home is a temporary home directory in which Claude Code knows no provider but a test
+// endpoint.
+type Home struct {
+	t      testing.TB
+	cmd    []string
+	dir    string
+	folder string // in which the program is started, below dir
+	user   uint32 // as whom it runs; 0 for the user of the test
+}
+
+// NewHome makes a home for the command that [Install] returned.
+func NewHome(t testing.TB, cmd []string) *Home {
+	t.Helper()
+	h := &Home{t: t, cmd: slices.Clone(cmd), dir: t.TempDir(), folder: "work"}
+	t.Cleanup(h.killRest) // before the files are removed
+	for _, dir := range []string{h.Root(), h.work()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// With returns the same home with another version of the program.
+func (h *Home) With(cmd []string) *Home {
+	other := *h
+	other.cmd = cmd
+	return &other
+}
+
+// GiveTo makes the home that of another user, as whom the program then runs.
+func (h *Home) GiveTo(user uint32) {
+	h.t.Helper()
+	var err error
+	if h.cmd[0], err = npm.Give(h.dir, h.cmd[0], user); err != nil {
+		h.t.Fatal(err)
+	}
+	h.user = user
+}
+
+// Dir returns the home folder.
+func (h *Home) Dir() string { return h.dir }
+
+// Sessions returns the ids of the transcripts in the home.
+func (h *Home) Sessions() (ids []string) {
+	entries, _ := os.ReadDir(filepath.Dir(h.File("")))
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// killRest kills the processes that the program has left, such as a call that outlives it: they
+// write into the home while it is removed.
+func (h *Home) killRest() {
+	h.waitFor(func() (left int) {
+		for _, p := range h.processes() {
+			_ = p.Kill()
+			left++
+		}
+		return left
+	})
+}
+
+// WaitEnded waits until no process has the name of the program. One that it was about to start
+// when it was killed has that name for a moment, or longer if the machine has much else to do.
+func (h *Home) WaitEnded() {
+	h.waitFor(func() (left int) {
+		for _, p := range h.processes() {
+			exe, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(p.Pid), "exe"))
+			comm, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.Pid), "comm"))
+			if strings.HasPrefix(string(comm), "claude") || slices.Contains([]string{"claude", "node"}, filepath.Base(exe)) {
+				left++
+			}
+		}
+		return left
+	})
+}
+
+func (h *Home) waitFor(left func() int) {
+	for end := time.Now().Add(30 * time.Second); left() > 0 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// processes returns the processes in the home, where the system lists them.
+func (h *Home) processes() (all []*os.Process) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		dir, err := os.Readlink(filepath.Join("/proc", e.Name(), "cwd"))
+		environ, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err != nil || !within(h.dir, dir) && !bytes.Contains(environ, []byte("\x00HOME="+h.dir+"\x00")) {
+			continue
+		}
+		if p, err := os.FindProcess(pid); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Root returns the folder of Claude Code's settings.
+func (h *Home) Root() string { return filepath.Join(h.dir, ".claude") }
+
+func (h *Home) work() string { return filepath.Join(h.dir, h.folder) }
+
+// In returns the same home with another working directory of the program.
+func (h *Home) In(folder string) *Home {
+	h.t.Helper()
+	other := *h
+	other.folder = folder
+	if err := os.MkdirAll(other.work(), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	return &other
+}
+
+var notInFolder = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// File returns the path of a session's transcript.
+func (h *Home) File(session string) string {
+	return filepath.Join(h.Root(), "projects", notInFolder.ReplaceAllString(h.work(), "-"), session+".jsonl")
+}
+
+// Put writes the transcript of a session.
+func (h *Home) Put(session string, data []byte) {
+	h.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(h.File(session)), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(h.File(session), data, 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Read returns the transcript of a session.
+func (h *Home) Read(session string) []byte {
+	h.t.Helper()
+	data, err := os.ReadFile(h.File(session))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return data
+}
+
+// A Reply is what became of a prompt.
+type Reply struct {
+	Answered bool     // the program printed an answer
+	Blocks   []string // of the first request that is no title: those that are stored, in short
+	Rule     string   // that the first request broke
+	Output   string
+}
+
+// Prompt sends one more prompt in a session, or in a new one if resume is false, with more flags,
+// and returns what became of it. The session "" is the one that --continue takes.
+func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Reply {
+	h.t.Helper()
+	api := endpoint.NewStrict(Script, strict)
+	defer api.Close()
+	wait := Timeout
+	if h.user != 0 { // with a store that the program may hang on
+		wait = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
+	defer cancel()
+	flag := "--session-id"
+	if resume {
+		flag = "--resume"
+	}
+	which := []string{flag, session}
+	if session == "" {
+		which = []string{"--continue"}
+	}
+	cmd := h.command(ctx, api.URL, append(append([]string{"-p", prompt}, which...), append([]string{"--model", model, "--allowedTools", "Bash,Read,Edit"}, flags...)...)...)
+	out, err := cmd.CombinedOutput()
+	h.WaitEnded()
+	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
+	for _, c := range api.Calls() {
+		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
+			r.Rule, r.Blocks = c.Rule, Stored(c.Raw, prompt)
+			break
+		}
+	}
+	return r
+}
+
+// jsonText returns a text as JSON has it, without quotes.
+func jsonText(text string) []byte {
+	quoted, _ := json.Marshal(text) // a string always has a form
+	return quoted[1 : len(quoted)-1]
+}
+
+// Start starts a prompt and returns the process.
+func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bool) *exec.Cmd {
+	h.t.Helper()
+	flag := "--session-id"
+	if resume {
+		flag = "--resume"
+	}
+	cmd := h.command(ctx, api, "-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	return cmd
+}
+
+// command returns a command with the whole environment of the program. Of the test's
+// environment only the search path is in it, so that no credential and no proxy is.
+func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)
+	if h.user != 0 {
+		cmd.SysProcAttr = npm.As(h.user)
+	}
+	cmd.WaitDelay = 30 * time.Second // a call may outlive the program and have its output open
+	cmd.Dir = h.work()
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "PWD=" + h.work(), "TMPDIR=" + h.dir,
+		"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=" + key,
+		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"IS_SANDBOX=1",
+		"NODE_OPTIONS=--max-old-space-size=768", // some transcripts make older versions use more and more
+	}
+	return cmd
+}
+
+// The texts that the program adds by itself.
+var added = []string{"<system-reminder>", "No response requested."}
+
+// Stored returns the blocks of a request that come from the transcript, one line each.
+func Stored(body []byte, prompt string) (all []string) {
+	var r struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if json.Unmarshal(body, &r) != nil {
+		return nil
+	}
+	for _, m := range r.Messages {
+		var blocks []map[string]any
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			var text string
+			_ = json.Unmarshal(m.Content, &text)
+			blocks = []map[string]any{{"type": "text", "text": text}}
+		}
+		for _, b := range blocks {
+			if line := m.Role + " " + short(b); m.Role != "system" && !isAdded(b, prompt) {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+func isAdded(b map[string]any, prompt string) bool {
+	text, _ := b["text"].(string)
+	for _, begin := range added {
+		if strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	return text == prompt && text != ""
+}
+
+// short returns a block without what a test does not compare.
+func short(b map[string]any) string {
+	delete(b, "cache_control")
+	if list, ok := b["citations"].([]any); ok && len(list) == 0 { // in a text that the program adds
+		delete(b, "citations")
+	}
+	if b["is_error"] == false {
+		delete(b, "is_error")
+	}
+	if text, ok := b["text"].(string); ok {
+		b["text"] = strings.TrimSpace(text)
+	}
+	if text, ok := b["content"].(string); ok { // the program puts its own texts behind some results
+		text, _, _ = strings.Cut(text, "\n\n"+added[0])
+		b["content"] = strings.TrimSpace(text) // as it does then
+	}
+	line, err := json.Marshal(b)
+	if err != nil || len(line) > 1000 {
+		return string(bytes.ToValidUTF8(line[:min(len(line), 1000)], nil))
+	}
+	return string(line)
+}
+
+// calls is how a prompt asks the endpoint for calls of tools: a list of names and inputs.
+var calls = regexp.MustCompile(`CALL (\[\[.*?\]\])END`)
+
+// Script answers a prompt with the calls that it asks for, and everything else with a text.
+func Script(n int, r endpoint.Request) endpoint.Content {
+	var answer endpoint.Content
+	if r.Thinking.On() && len(r.Tools) > 0 {
+		answer = endpoint.Content{endpoint.SignedThinking("Considering.")}
+	}
+	last := lastTurn(r)
+	for _, b := range last {
+		if b.Type == "tool_result" {
+			return append(answer, endpoint.Text("Done."))
+		}
+	}
+	for i := len(last) - 1; i >= 0 && len(r.Tools) > 0; i-- {
+		m := calls.FindStringSubmatch(last[i].Text)
+		if m == nil {
+			continue
+		}
+		var list [][2]json.RawMessage
+		if json.Unmarshal([]byte(m[1]), &list) != nil {
+			break
+		}
+		answer = append(answer, endpoint.Text("Running."))
+		for k, c := range list {
+			call := endpoint.Bash(r, string(rune('A'+k)), "", "")
+			_ = json.Unmarshal(c[0], &call.Name)
+			call.Input = c[1]
+			answer = append(answer, call)
+		}
+		return answer
+	}
+	_ = n
+	return append(answer, endpoint.Text("Hello."))
+}
+
+// lastTurn returns the blocks of the user behind the last answer.
+func lastTurn(r endpoint.Request) (blocks endpoint.Content) {
+	for _, m := range r.Messages {
+		switch m.Role {
+		case "assistant":
+			blocks = nil
+		case "user":
+			blocks = append(blocks, m.Content...)
+		}
+	}
+	return blocks
+}
+
+// Converse sends prompts one after the other to one process that continues a session. before is
+// called before each of them, with its number.
+func (h *Home) Converse(ctx context.Context, api, session string, prompts []string, before func(i int)) error {
+	h.t.Helper()
+	cmd := h.command(ctx, api, "-p", "--resume", session, "--model", model, "--allowedTools", "Bash,Read,Edit",
+		"--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	lines := json.NewDecoder(out)
+	for i, p := range prompts {
+		before(i)
+		message := map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": p}}
+		if err := json.NewEncoder(in).Encode(message); err != nil {
+			return err
+		}
+		for event := (struct{ Type string }{}); event.Type != "result"; {
+			if err := lines.Decode(&event); err != nil {
+				return err
+			}
+		}
+	}
+	if err := in.Close(); err != nil {
+		return err
+	}
+	for event := (struct{ Type string }{}); lines.Decode(&event) == nil; {
+	}
+	_ = cmd.Wait()
+	h.WaitEnded()
+	return nil
+}

@@ -1,0 +1,21 @@
+package endpoints
+
+import (
+	"strings"
+
+	"mend/internal/test/endpoint/picture"
+)
+
+// decodes reports whether the URL is one of an image that can be decoded. A link counts,
+// since nothing follows it here. empty says that it has no bytes.
+func decodes(url string) (empty, ok bool) {
+	head, data, found := strings.Cut(url, ",")
+	if !strings.HasPrefix(url, "data:") {
+		return false, strings.HasPrefix(url, "http")
+	}
+	if !found || !strings.HasSuffix(head, ";base64") {
+		return false, false
+	}
+	p := picture.Decode(data)
+	return p.Empty, p.Kind != ""
+}

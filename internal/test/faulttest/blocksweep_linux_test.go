@@ -1,0 +1,165 @@
+package faulttest_test
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mend/internal/test/faulttest"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "of what chance decides; 0: another one each time")
+
+// seed is that of this run. A failure prints it.
+func seed() uint64 {
+	if *seedFlag == 0 {
+		*seedFlag = uint64(time.Now().UnixNano())
+	}
+	return *seedFlag
+}
+
+// A printer records the length of the log when mend printed an id.
+type printer struct {
+	log *blockLog
+	buf bytes.Buffer
+	at  int // 0: not yet
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	p.buf.Write(b)
+	if p.at == 0 && len(ids(p.buf.String())) > 0 {
+		p.at = p.log.len()
+	}
+	return len(b), nil
+}
+
+// record lets the verb run to its end. It returns what may come of it by power
+// cuts from its begin on, and what it printed.
+func (sb *sandbox) record(l *blockLog) (c *crasher, begun int, out *printer) {
+	sb.Helper()
+	c = &crasher{rng: rand.New(rand.NewPCG(seed(), 0)), before: filepath.Join(fastDir(sb.T), "before")}
+	sb.disk.sync()
+	if err := copyDisk(l.file.Name(), c.before); err != nil {
+		sb.Fatal(err)
+	}
+	first := l.len()
+	sb.begin()
+	begun = l.len() - first
+	out = &printer{log: l}
+	cmd := exec.CommandContext(sb.Context(), sb.mend.Path, sb.args(sb.verb)...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = sb.mend.Env, sb.mend.Dir, out, out
+	if err := cmd.Run(); err != nil {
+		sb.Fatalf("mend %v: %v\n%s", sb.verb, err, out.buf.String())
+	}
+	c.events = l.since(first)
+	out.at = cmp.Or(out.at, first+len(c.events)) - first
+	if err := sb.disk.off(); err != nil {
+		sb.Fatal(err)
+	}
+	return c, begun, out
+}
+
+// sweepLog runs the verb, and checks n disks as power cuts would have left
+// them.
+func (sb *sandbox) sweepLog(l *blockLog, n int) *sweepResult {
+	sb.Helper()
+	sum := &sweepResult{What: "block log on " + sb.disk.name, Store: sb.kind, Verb: sb.name}
+	c, begun, out := sb.record(l)
+	end := len(c.events)
+	sb.disk.image = filepath.Join(filepath.Dir(c.before), "crashed")
+	for _, k := range moments(c.rng, begun, end, n) {
+		r := faulttest.Result{Code: -1}
+		if k >= out.at {
+			r.Out = out.buf.String()
+		}
+		if k == end {
+			r.Code = 0
+		}
+		if err := c.cut(k, sb.disk.image); err != nil {
+			sb.Fatal(err)
+		}
+		sb.crashed(sum, r, fmt.Sprintf("after %d of %d writes and flushes, -seed %d", k-begun, end-begun, seed()))
+		if sb.exposed(sum) {
+			break
+		}
+	}
+	return sum
+}
+
+// crashed checks the disk that a power cut left.
+func (sb *sandbox) crashed(sum *sweepResult, r faulttest.Result, where string) {
+	sb.Helper()
+	sum.Cuts++
+	c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
+	if err := sb.disk.on(); err != nil {
+		c.problem("%v", err)
+		return
+	}
+	c.check()
+	if err := sb.disk.off(); err != nil {
+		sb.Fatal(err)
+	}
+}
+
+// moments are n numbers from a to b: first b, when the verb has ended, and then
+// each as often as the others, in any order.
+func moments(rng *rand.Rand, a, b, n int) []int {
+	list := []int{b}
+	for len(list) < n {
+		for _, i := range rng.Perm(b - a + 1) {
+			list = append(list, a+i)
+		}
+	}
+	return list[:n]
+}
+
+// cutsOfLog is how many disks a sweep checks.
+func cutsOfLog() int {
+	if level() == "torture" {
+		return 1000
+	}
+	return 10
+}
+
+// Whatever of the writes since the last flush has reached the disk, in whatever
+// order, and torn: what was said to be done is done, and else the store is whole.
+func TestBlockLog(t *testing.T) {
+	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
+		d, l := newLoggedDisk(t, fs)
+		report(t, newSandbox(t, d, built, s).sweepLog(l, cutsOfLog()))
+	})
+}
+
+// The block log finds what is wrong on purpose, wherever power cuts do.
+func TestBlockLogControls(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	scenarios := map[string]scenario{
+		"outcome before the barrier": seasoned(tree),
+		"no sync at open":            recovery(tree, "begun", lastJournalSync),
+		"synchronous=NORMAL":         besideWal(sqlite),
+		"rename without data sync":   repairSecond(tree),
+	}
+	for _, c := range controls {
+		s, ok := scenarios[c.name]
+		if !ok || !c.tested() {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d, l := newLoggedDisk(t, ext4)
+			sum := newSandbox(t, d, c.build(t), s).sweepLog(l, 1000)
+			if len(sum.problems) == 0 {
+				t.Fatalf("nothing is wrong in %d cuts, -seed %d", sum.Cuts, seed())
+			}
+			t.Logf("found in cut %d, first: %.600s", sum.Cuts, sum.problems[0])
+		})
+	}
+}

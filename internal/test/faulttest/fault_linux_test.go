@@ -1,0 +1,92 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+
+	"mend/internal/test/faulttest"
+)
+
+// A trouble is what a sweep does at its calls.
+type trouble struct {
+	name  string
+	fault func(sb *sandbox, k int) faulttest.Fault
+}
+
+var killed = trouble{"kill", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Kill} }}
+
+func once(e syscall.Errno) trouble {
+	return trouble{errnoName(e) + " once", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Fail, Errno: e} }}
+}
+
+func lasting(e syscall.Errno) trouble {
+	return trouble{errnoName(e) + " from then on", func(*sandbox, int) faulttest.Fault {
+		return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: true}
+	}}
+}
+
+// errnos are the errors that calls fail with. EINTR occurs only once, because a program
+// retries after it.
+var errnos = []syscall.Errno{
+	syscall.EIO, syscall.ENOSPC, syscall.EROFS, syscall.EACCES, syscall.EDQUOT, syscall.EMFILE, syscall.EINTR,
+}
+
+func errnoName(e syscall.Errno) string {
+	return map[syscall.Errno]string{
+		syscall.EIO: "EIO", syscall.ENOSPC: "ENOSPC", syscall.EROFS: "EROFS", syscall.EACCES: "EACCES",
+		syscall.EDQUOT: "EDQUOT", syscall.EMFILE: "EMFILE", syscall.EINTR: "EINTR",
+	}[e]
+}
+
+// rotating is another error at each call, in turn once and from then on.
+var rotating = trouble{"an error in rotation", func(_ *sandbox, k int) faulttest.Fault {
+	e := errnos[k%len(errnos)]
+	return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: k/len(errnos)%2 == 1 && e != syscall.EINTR}
+}}
+
+// level is how much is tested: in every run "", else "sample", "full" or "torture".
+func level() string { return os.Getenv("FAULTTEST") }
+
+func troubles() []trouble {
+	switch level() {
+	case "":
+		return []trouble{killed, rotating}
+	case "sample", "full":
+		return []trouble{killed, once(syscall.EIO), lasting(syscall.ENOSPC)}
+	}
+	all := []trouble{killed}
+	for _, e := range errnos {
+		all = append(all, once(e))
+		if e != syscall.EINTR {
+			all = append(all, lasting(e))
+		}
+	}
+	return all
+}
+
+func scenarios() []scenario {
+	if level() == "" {
+		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines)}
+	}
+	if level() != "torture" {
+		return slices.Concat(all(tree), all(sqlite), all(lines), []scenario{repairFirst(newest), undo(newest)})
+	}
+	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines))
+}
+
+// Whatever call a verb is killed at, or that fails: after recovery the store is
+// wholly before or wholly after, and the journal says which.
+func TestFaultAtEveryCall(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
+			t.Parallel()
+			sb := newSandbox(t, nil, built, s)
+			for _, f := range troubles() {
+				t.Run(f.name, func(t *testing.T) { report(t, sb.in(t).sweep(f)) })
+			}
+		})
+	}
+}

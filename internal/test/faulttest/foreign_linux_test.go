@@ -1,0 +1,186 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/test/faulttest"
+)
+
+// A writer is how another program writes a file while mend is at work.
+type writer struct {
+	name string
+	file func(sb *sandbox) string // which one, in the store
+	old  bool                     // through a descriptor that it has had open since before
+}
+
+// foreign is what the other program writes.
+const foreign = `{"type":"text","text":"written by another program"}`
+
+var writers = []writer{
+	{"over a file that is replaced", func(sb *sandbox) string { return sb.differing(true, true) }, false},
+	{"over a file that is deleted", func(sb *sandbox) string { return sb.differing(true, false) }, false},
+	{"the file that is created", func(sb *sandbox) string { return sb.differing(false, true) }, false},
+	{"through an old descriptor, a file that is replaced", func(sb *sandbox) string { return sb.differing(true, true) }, true},
+	{"through an old descriptor, a file that is deleted", func(sb *sandbox) string { return sb.differing(true, false) }, true},
+}
+
+// differing is a file that the change makes, removes or replaces.
+func (sb *sandbox) differing(before, after bool) string {
+	for _, name := range slices.Sorted(maps.Keys(sb.before)) {
+		_, stays := sb.after[name]
+		if before && stays == after && sb.before[name] != sb.after[name] {
+			return name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sb.after)) {
+		if _, was := sb.before[name]; !before && !was && strings.HasSuffix(name, ".json") && sb.before[filepath.Dir(name)] != "" {
+			return name
+		}
+	}
+	sb.Fatalf("no file is there before: %t, and after: %t", before, after)
+	return ""
+}
+
+// TestForeignWrites lets another program write at every call of a repair, which
+// then goes on or is killed: no byte of it is lost, and the other records are
+// wholly before or wholly after.
+func TestForeignWrites(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, wr := range writers {
+		for _, a := range []faulttest.Action{faulttest.Resume, faulttest.Kill} {
+			t.Run(fmt.Sprintf("%s/%v", wr.name, a), func(t *testing.T) {
+				t.Parallel()
+				report(t, newSandbox(t, nil, built, repairFirst(tree)).sweepForeign(wr, a))
+			})
+		}
+	}
+}
+
+func (sb *sandbox) sweepForeign(wr writer, a faulttest.Action) *sweepResult {
+	sb.Helper()
+	name := wr.file(sb)
+	path := filepath.Join(sb.store, name)
+	sum := &sweepResult{What: "another program writes " + wr.name, Store: sb.kind, Verb: sb.name}
+	for k := range sb.cuts(sum) {
+		sb.begin()
+		write := func() error { return os.WriteFile(path, []byte(foreign), 0o644) }
+		if wr.old {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				sb.Fatal(err)
+			}
+			defer f.Close()
+			write = func() error { return writeOver(f) }
+		}
+		r := sb.run(faulttest.Fault{At: k, Action: a, Frozen: func(faulttest.Call) {
+			if err := write(); err != nil {
+				sb.Errorf("writing: %v", err)
+			}
+		}}, sb.verb...)
+		if !r.Hit {
+			return sum
+		}
+		sum.Cuts++
+		c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v, %v, call %d (%v)", sum, a, k, r.Calls[k-1])}
+		c.checkForeign(name, wr.old, discarding(r.Calls[:k]))
+	}
+	return sum
+}
+
+func writeOver(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(foreign), 0)
+	return err
+}
+
+// discarding reports whether the last look at what came out of the store is over,
+// and old files may go with what is written to them still.
+func discarding(calls []faulttest.Call) bool {
+	at := changing(calls)
+	return len(at) > 0 && slices.ContainsFunc(calls[at[len(at)-1]:], func(c faulttest.Call) bool {
+		return c.Name == "unlinkat" && strings.Contains(c.Paths[0], "/.mend/")
+	})
+}
+
+// checkForeign recovers and checks where the other program's bytes are: where it
+// wrote them, or, if it wrote into a file that was no longer there, kept.
+func (c *cutCase) checkForeign(name string, old, tooLate bool) {
+	s := c.settle()
+	c.take(s.problemList)
+	now := maps.Clone(s.records)
+	switch {
+	case strings.HasSuffix(now[name], foreign):
+	case !s.kept && (!old || !tooLate):
+		c.sum.Foreign++
+		c.problem("what it wrote is lost; the file holds %.90q", now[name])
+	case !old:
+		c.problem("what it wrote was taken out of the store; the file holds %.90q", now[name])
+	}
+	before, after := maps.Clone(c.before), maps.Clone(c.after)
+	for _, m := range []snapshot{before, after, now} {
+		delete(m, name)
+	}
+	switch {
+	case maps.Equal(now, before):
+		c.sum.Before++
+	case maps.Equal(now, after):
+		c.sum.After++
+	default:
+		c.sum.Mixed++
+		c.problem("the other records are neither before nor after:\n%s", differences(before, after, now))
+	}
+}
+
+// A settlement is what recovery made of a state in which another program wrote.
+type settlement struct {
+	problemList
+	records snapshot
+	kept    bool // the other program's bytes are where mend keeps such
+}
+
+// settle recovers the sandbox, or returns the result for a sandbox that held
+// the same.
+func (sb *sandbox) settle() *settlement {
+	sb.Helper()
+	key := sb.state().digest()
+	if s := sb.settlements[key]; s != nil {
+		return s
+	}
+	s := &settlement{}
+	sb.settlements[key] = s
+	sb.runUnfiltered("recover") // a conflict gives an exit code of its own
+	s.checkSecondRecovery(sb)
+	s.records, s.kept = sb.records(), sb.kept()
+	if err := sb.verify(); err != nil {
+		s.problem("the journal: %v", err)
+	}
+	return s
+}
+
+func (sb *sandbox) kept() bool {
+	sb.Helper()
+	found := false
+	err := filepath.WalkDir(filepath.Join(sb.store, ".mend", "kept"), func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil //nolint:nilerror // what is not there keeps nothing
+		}
+		data, err := os.ReadFile(p)
+		found = found || string(data) == foreign
+		return err
+	})
+	if err != nil {
+		sb.Fatal(err)
+	}
+	return found
+}

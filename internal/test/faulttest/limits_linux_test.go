@@ -1,0 +1,148 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mend/internal/test/faulttest"
+)
+
+// readOnly makes the file system turn read-only while a call waits, as ext4 does
+// when it finds itself damaged. The program goes on.
+var readOnly = trouble{"the file system turns read-only", func(sb *sandbox, _ int) faulttest.Fault {
+	return faulttest.Fault{Action: faulttest.Resume, Frozen: func(faulttest.Call) { sb.disk.fail() }}
+}}
+
+// fail makes ext4 believe that it is damaged.
+func (d *disk) fail() {
+	out, err := exec.Command("findmnt", "-n", "-o", "SOURCE", d.mount).Output()
+	if err == nil {
+		device := filepath.Base(strings.TrimSpace(string(out)))
+		err = os.WriteFile(filepath.Join("/sys/fs/ext4", device, "trigger_fs_error"), []byte("a test"), 0o200)
+	}
+	if err != nil {
+		d.Errorf("making %s fail: %v", d.name, err)
+	}
+}
+
+func TestReadOnlyAtEveryCall(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, k := range []kind{tree, sqlite} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			fs := ext4
+			fs.options += ",errors=remount-ro"
+			report(t, newSandbox(t, newDisk(t, fs), built, repairSecond(k)).sweep(readOnly))
+		})
+	}
+}
+
+// sizes are in how many steps a disk, or what a process may write, grows from
+// nothing to enough.
+const sizes = 96
+
+// TestDiskFull repairs on a file system that has room for 0, 1, 2 … more pages.
+func TestDiskFull(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, k := range []kind{tree, sqlite} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			m := newTmpfs(t)
+			sb := newSandboxIn(t, nil, m.dir, built, repairFirst(k))
+			sum := &sweepResult{What: "the disk is full, at 96 sizes", Store: k, Verb: sb.name}
+			for i := range sizes {
+				m.size(enough)
+				sb.begin()
+				m.size(m.used() + int64(i*os.Getpagesize()))
+				r := sb.run(faulttest.Fault{}, sb.verb...)
+				m.size(enough)
+				sb.limited(sum, r, fmt.Sprintf("%d pages free", i))
+			}
+			report(t, sum)
+		})
+	}
+}
+
+// TestFileSizeLimit repairs in a process whose files may have 0, 1, 2 … KiB.
+func TestFileSizeLimit(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, k := range []kind{tree, sqlite} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			sb := newSandbox(t, nil, built, repairFirst(k))
+			sum := &sweepResult{What: "files may not be larger, at 96 sizes", Store: k, Verb: sb.name}
+			for i := range sizes {
+				sb.begin()
+				limit := fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, 2*i) // in blocks of 512 bytes
+				cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", limit, sb.mend.Path}, sb.args(sb.verb)...)...)
+				var out, errOut strings.Builder
+				cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = sb.mend.Env, sb.mend.Dir, &out, &errOut
+				_ = cmd.Run() // the exit code is checked
+				r := faulttest.Result{Code: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errOut.String()}
+				sb.limited(sum, r, fmt.Sprintf("at most %d KiB", i))
+			}
+			report(t, sum)
+		})
+	}
+}
+
+// limited checks a run that had too little of something.
+func (sb *sandbox) limited(sum *sweepResult, r faulttest.Result, where string) {
+	sb.Helper()
+	sum.Cuts++
+	c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
+	if r.Code < 0 {
+		c.problem("a signal ended it")
+	}
+	c.check()
+}
+
+// A tmpfs is a file system in memory, of any size.
+type tmpfs struct {
+	*testing.T
+	dir string
+}
+
+// enough is room for everything.
+const enough = 64 << 20
+
+func newTmpfs(t *testing.T) *tmpfs {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("full disks need root, to mount file systems")
+	}
+	m := &tmpfs{T: t, dir: t.TempDir()}
+	if err := unix.Mount("tmpfs", m.dir, "tmpfs", 0, fmt.Sprintf("size=%d", enough)); err != nil {
+		t.Skipf("mounting a tmpfs: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(m.dir, unix.MNT_DETACH) })
+	return m
+}
+
+func (m *tmpfs) size(bytes int64) {
+	m.Helper()
+	if err := unix.Mount("tmpfs", m.dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", bytes)); err != nil {
+		m.Fatalf("making the tmpfs %d bytes large: %v", bytes, err)
+	}
+}
+
+func (m *tmpfs) used() int64 {
+	m.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(m.dir, &st); err != nil {
+		m.Fatal(err)
+	}
+	return int64(st.Blocks-st.Bfree) * st.Bsize
+}

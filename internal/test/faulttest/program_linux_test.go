@@ -1,0 +1,72 @@
+package faulttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"mend/internal/test/faulttest"
+)
+
+// binaries are the programs that the tests run.
+type binaries struct {
+	mend, filtered string
+	wrong          bool // the mend is wrong on purpose
+}
+
+// built is the real mend, built once for all tests.
+var built binaries
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "faulttest-")
+	if err == nil {
+		built, err = build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	if len(found.rows) > 0 && level() != "" {
+		fmt.Println(&found)
+	}
+	if *update && code == 0 {
+		if err := found.publish(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// build builds the programs into dir. Neither cgo nor the race detector, which
+// the tests may run under, goes into them, nor symbols, for the time that takes.
+func build(dir string, flags ...string) (binaries, error) {
+	args := append(append([]string{"build", "-ldflags=-s -w", "-o", dir}, flags...), "mend/cmd/mend", "mend/internal/test/faulttest/filtered")
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return binaries{}, fmt.Errorf("building mend: %w\n%s", err, out)
+	}
+	return binaries{mend: filepath.Join(dir, "mend"), filtered: filepath.Join(dir, "filtered")}, nil
+}
+
+// run runs the program, and skips the test where calls cannot be stopped.
+func run(t *testing.T, p faulttest.Program, f faulttest.Fault, args ...string) faulttest.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), verbTimeout)
+	defer cancel()
+	r, err := p.Run(ctx, f, args...)
+	if errors.Is(err, faulttest.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,147 @@
+package faulttest_test
+
+import (
+	"strings"
+
+	"mend/internal/test/faulttest"
+	"mend/testdata"
+)
+
+// A scenario is a verb that writes, and what it starts from.
+type scenario struct {
+	name  string
+	kind  kind
+	many  bool                           // calls that never got a result, more than are synced one by one
+	wal   bool                           // the agent left a -wal behind, as it does
+	setup [][]string                     // the verbs before it
+	half  func([]faulttest.Call) (k int) // if set, a repair was killed before this one of its calls
+	verb  []string
+	back  []string // takes it back; nil: nothing does
+}
+
+// A kind is one of the stores, by the version of OpenCode that wrote it, or a transcript.
+type kind string
+
+// isFiles reports whether the store is a folder of files, and no database.
+func (k kind) isFiles() bool { return k == tree || k == lines }
+
+const (
+	tree   kind = "tree 1.1"
+	sqlite kind = "sqlite 1.2"
+	newest kind = "sqlite 1.18"
+	lines  kind = "transcript of Claude Code"
+)
+
+var archives = map[kind][]byte{tree: testdata.OpenCode1153, sqlite: testdata.OpenCode1227, newest: testdata.OpenCode11833}
+
+// change is the verb that makes of the store before the store after.
+func (s scenario) change() []string {
+	if s.half != nil {
+		return repairAll
+	}
+	return s.verb
+}
+
+// The verbs. SESSION, ID and LAST are replaced by the ids of the session, of the first
+// repair and of the newest.
+var (
+	repairOne = []string{"repair", "--yes", "SESSION", "--class", "thinking_block_order"}
+	repairAll = []string{"repair", "--yes", "SESSION"}
+	undoOne   = []string{"undo", "--yes", "ID"}
+	undoAll   = []string{"undo", "--yes", "--session", "SESSION"}
+	undoLast  = []string{"undo", "--yes", "LAST"}
+	redoOne   = []string{"redo", "--yes", "ID"}
+)
+
+// repairFirst also makes the journal.
+func repairFirst(k kind) scenario {
+	return scenario{name: "repair, first", kind: k, verb: repairAll, back: undoAll}
+}
+
+func repairSecond(k kind) scenario {
+	return scenario{name: "repair, second", kind: k, setup: [][]string{repairOne}, verb: repairAll, back: undoLast}
+}
+
+func undo(k kind) scenario {
+	return scenario{name: "undo", kind: k, setup: [][]string{repairAll}, verb: undoOne, back: redoOne}
+}
+
+// recovery returns the scenario of recovering a repair that was killed after it wrote its
+// entry, or some of its changes, or all of them, before a sync.
+func recovery(k kind, name string, half func([]faulttest.Call) int) scenario {
+	return scenario{name: "recover, " + name, kind: k, half: half, verb: []string{"recover"}, back: undoAll}
+}
+
+func recoveries(k kind) []scenario {
+	return []scenario{recovery(k, "begun", lastJournalSync), recovery(k, "halfway", halfway), recovery(k, "written", written)}
+}
+
+// besideWal is a repair of a database with a -wal, which is then not checkpointed.
+func besideWal(k kind) scenario {
+	return scenario{name: "repair beside a -wal", kind: k, wal: true, verb: repairAll, back: undoAll}
+}
+
+// repairMany is a repair of so many files that all of the file system is synced.
+func repairMany() scenario {
+	return scenario{name: "repair of many", kind: tree, many: true, verb: []string{"repair", "--yes", "SESSION", "--class", "tool_result_missing"}, back: undoAll}
+}
+
+// seasoned is a repair with a journal that has room: no call makes it longer, and
+// so no sync of the journal makes durable what else the file system has to write.
+func seasoned(k kind) scenario {
+	setup := [][]string{repairAll}
+	for range 5 {
+		setup = append(setup, undoAll, repairAll)
+	}
+	return scenario{name: "repair, seasoned journal", kind: k, setup: append(setup, undoAll), verb: repairAll, back: undoAll}
+}
+
+// all are all verbs that write.
+func all(k kind) []scenario {
+	two := [][]string{repairOne, repairAll}
+	list := append(recoveries(k),
+		repairFirst(k), repairSecond(k), undo(k),
+		scenario{name: "undo --session", kind: k, setup: two, verb: undoAll, back: repairAll},
+		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
+		scenario{name: "gc", kind: k, setup: two, verb: []string{"gc", "--older-than", "0h", "--yes"}},
+		scenario{name: "forget", kind: k, setup: two, verb: []string{"forget", "SESSION", "--yes"}})
+	switch k {
+	case tree:
+		return append(list, repairMany())
+	case lines:
+		return list
+	case sqlite, newest:
+	}
+	return append(list, besideWal(k))
+}
+
+// changing are the numbers of the calls that change records: exchanges, and what
+// goes into the -wal.
+func changing(calls []faulttest.Call) []int {
+	var at []int
+	for i, c := range calls {
+		if c.Name == "renameat2" && !strings.Contains(c.Paths[0], ".new") || c.Name == "write" && strings.HasSuffix(c.Paths[0], ".jsonl") || c.Name == "pwrite64" && strings.HasSuffix(c.Paths[0], "-wal") {
+			at = append(at, i+1)
+		}
+	}
+	return at
+}
+
+// lastJournalSync returns the last sync of the journal before the first change of a record.
+func lastJournalSync(calls []faulttest.Call) int {
+	k := changing(calls)[0] - 1
+	for !strings.HasSuffix(calls[k-1].Paths[0], "journal.db") {
+		k--
+	}
+	return k
+}
+
+func halfway(calls []faulttest.Call) int {
+	at := changing(calls)
+	return at[len(at)/2]
+}
+
+func written(calls []faulttest.Call) int {
+	at := changing(calls)
+	return at[len(at)-1] + 1
+}

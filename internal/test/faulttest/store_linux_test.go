@@ -1,0 +1,158 @@
+package faulttest_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/test/claude"
+	"mend/internal/test/damage"
+)
+
+// damageStore breaks three messages, so that their fix makes a folder, creates, changes
+// and deletes.
+func (sb *sandbox) damageStore() {
+	sb.Helper()
+	if sb.kind == lines {
+		sb.writeTranscript()
+		return
+	}
+	var s damage.Store = damage.Database{SQL: damage.SQL(sb.T, sb.store)}
+	if sb.kind == tree {
+		s = damage.Tree{T: sb.T, Root: sb.store, Session: sb.session}
+	}
+	if sb.many {
+		runningCalls(s)
+		return
+	}
+	for _, name := range []string{"reasoning last", "blank prompt", "first prompt lost its parts"} {
+		damage.ByName(sb.T, name)(s)
+	}
+	if sb.kind == tree { // the agent, too, removes a folder that it has emptied
+		messages, _ := s.Records()
+		if err := os.Remove(filepath.Join(sb.store, "part", messages[damage.FirstPrompt].ID)); err != nil {
+			sb.Fatal(err)
+		}
+	}
+}
+
+// writeTranscript writes a transcript with a torn end, in which three things are broken.
+func (sb *sandbox) writeTranscript() {
+	sb.Helper()
+	t := claude.New()
+	for _, name := range []string{"thinking behind the text", "parent unknown twice", "empty text in a result"} {
+		claude.ByName(name).Apply(t)
+	}
+	file := filepath.Join(sb.store, "projects", "-home-user-project", claude.Session+".jsonl")
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, append(t.Bytes(), `{"type":"mode","mo`...), 0o600)
+	}
+	if err != nil {
+		sb.Fatal(err)
+	}
+}
+
+// runningCalls adds calls that are still running.
+func runningCalls(s damage.Store) {
+	tool := damage.Parts(s, damage.OneCall, "tool")[0]
+	for i := range 20 {
+		one := tool.Edit(func(p map[string]any) {
+			p["callID"] = fmt.Sprintf("call_many_%d", i)
+			p["state"] = map[string]any{"status": "running", "input": map[string]any{"command": "x"}, "time": map[string]any{"start": 1}}
+		})
+		one.ID += fmt.Sprintf("z%02d", i)
+		s.Put(one)
+	}
+}
+
+// leaveWal runs f, and leaves behind what it wrote in a -wal, as the agent does.
+func (sb *sandbox) leaveWal(f func()) {
+	sb.Helper()
+	agent, err := sqlite3.Open(sb.store)
+	if err == nil {
+		err = agent.Exec("PRAGMA wal_autocheckpoint=0; SELECT 1 FROM session")
+	}
+	if err != nil {
+		sb.Fatal(err)
+	}
+	f() // its connections are not the last ones to close
+	left, err := readState(filepath.Dir(sb.store))
+	err = errors.Join(err, agent.Close()) // the last one, which empties the -wal
+	base := filepath.Base(sb.store)
+	err = errors.Join(err, left[base].put(sb.store, true), left[base+"-wal"].put(sb.store+"-wal", false))
+	if err != nil {
+		sb.Fatal(err)
+	}
+}
+
+// records is what the store holds, without what is ours in it.
+func (sb *sandbox) records() snapshot {
+	sb.Helper()
+	key, known := sb.key()
+	if all, ok := sb.known[key]; known && ok {
+		return maps.Clone(all)
+	}
+	all, err := damage.Snapshot(sb.store)
+	if err != nil {
+		sb.Fatal(err)
+	}
+	maps.DeleteFunc(all, func(name, _ string) bool {
+		return name == "." || name == ".mend" || strings.HasPrefix(name, ".mend/")
+	})
+	if known {
+		sb.known[key] = maps.Clone(all)
+	}
+	return all
+}
+
+// key identifies the content of a database that no process has open: equal bytes mean equal
+// rows, and reading the rows is slow.
+func (sb *sandbox) key() (key digest, ok bool) {
+	if sb.kind.isFiles() {
+		return key, false
+	}
+	if info, err := os.Stat(sb.store + "-wal"); !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0) {
+		return key, false
+	}
+	data, err := os.ReadFile(sb.store)
+	return digest(sha256.Sum256(data)), err == nil
+}
+
+// snapshot is the records, and which entries have lost their bytes.
+func (sb *sandbox) snapshot() snapshot {
+	sb.Helper()
+	all := sb.records()
+	for _, e := range sb.entries() {
+		if e.Forgotten {
+			all["journal "+e.ID] = "forgotten"
+		}
+	}
+	return all
+}
+
+// lastScan matches the file with the results of the last scan, and one that a cut left: a later scan
+// removes it.
+var lastScan = regexp.MustCompile(`/cache/mend/\.?scan-[0-9a-f]+$`)
+
+// leftovers lists what should be gone: all in our folder of the tree but what is
+// kept, and files beside the journal's and those of the last scan.
+func (sb *sandbox) leftovers() []string {
+	var left []string
+	for _, pattern := range []string{filepath.Join(sb.store, ".mend", "*"), filepath.Join(sb.journal(), "*"), filepath.Join(sb.live, "cache", "mend", "*")} {
+		found, _ := filepath.Glob(pattern)
+		left = append(left, found...)
+	}
+	return slices.DeleteFunc(left, func(p string) bool {
+		return slices.Contains([]string{"journal.db", "journal.lock", "kept"}, filepath.Base(p)) || lastScan.MatchString(p)
+	})
+}

@@ -1,0 +1,87 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mend/internal/test/storetest"
+)
+
+// sweep does the fault to the scenario's verb at every call, or at those of [cuts], and
+// checks each time that recovery leaves a correct state.
+func (sb *sandbox) sweep(t trouble) *sweepResult {
+	sb.Helper()
+	sum := &sweepResult{What: t.name, Store: sb.kind, Verb: sb.name}
+	if sb.disk != nil {
+		sum.What += " on " + sb.disk.name
+	}
+	for k := range sb.cuts(sum) {
+		sb.begin()
+		f := t.fault(sb, k)
+		f.At = k
+		r := sb.run(f, sb.verb...)
+		c := &cutCase{sandbox: sb, sum: sum, run: r}
+		if !r.Hit {
+			c.finished()
+			return sum
+		}
+		if sb.disk != nil {
+			sb.disk.restart()
+		}
+		sum.Cuts++
+		c.where = fmt.Sprintf("%v, call %d (%s)", sum, k, strings.ReplaceAll(r.Calls[k-1].String(), sb.live, ""))
+		c.check()
+	}
+	return sum
+}
+
+// cuts are the calls to be cut at: each, but of a sample every fifteenth, and in a run of all tests
+// every tenth, which are others each day. A mend that is wrong on purpose is cut at each, until
+// that is seen.
+func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
+	step := 1
+	switch {
+	case sb.wrong:
+	case level() == "":
+		step = 10
+	case level() == "sample":
+		step = 15
+	}
+	first := 1 + storetest.Today()%step
+	return func(yield func(int) bool) {
+		for k := first; !sb.exposed(sum) && yield(k); k += step {
+		}
+	}
+}
+
+// exposed reports whether a mend that is wrong on purpose was seen to be.
+func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }
+
+var printedID = regexp.MustCompile(` \(([a-z]+)\)\. Undo: `)
+
+// ids are the repairs that mend said were done.
+func ids(out string) []string {
+	var found []string
+	for _, m := range printedID.FindAllStringSubmatch(out, -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+// differences lists the names that do not hold what a wants, nor what b wants.
+func differences(a, b, now snapshot) string {
+	var out strings.Builder
+	all := maps.Clone(now)
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if now[name] != a[name] || now[name] != b[name] {
+			fmt.Fprintf(&out, "%s\n\tbefore %.90q\n\tafter  %.90q\n\tnow    %.90q\n", name, a[name], b[name], now[name])
+		}
+	}
+	return out.String()
+}

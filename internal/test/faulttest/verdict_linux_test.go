@@ -1,0 +1,159 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/test/damage"
+	"mend/internal/test/faulttest"
+)
+
+// problemList has what is wrong with a state.
+type problemList struct {
+	problems []string
+	torn     int
+}
+
+func (r *problemList) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+// A cutState is the result of checking a state that a cut left.
+type cutState struct {
+	problemList
+	entries   []change.Entry  // of the journal, before recovery
+	recovered *recoveredState // nil: recovery failed
+}
+
+// A recoveredState is the result of checking a state that recovery left.
+type recoveredState struct {
+	problemList
+	isBefore, isAfter bool
+}
+
+// inspect checks the sandbox and recovers it, or returns the result for a sandbox that held
+// the same.
+func (sb *sandbox) inspect() *cutState {
+	sb.Helper()
+	key := sb.state().digest()
+	if f := sb.found[key]; f != nil {
+		return f
+	}
+	f := &cutState{}
+	sb.found[key] = f
+	f.checkRecords(sb)
+	f.entries = sb.entries()
+	r := sb.run(faulttest.Fault{}, "recover")
+	sb.checkPaths(r, f.problem)
+	if r.Code != 0 {
+		f.problem("recover: exit code %d:\n%s%s", r.Code, r.Out, r.Err)
+	} else {
+		f.recovered = sb.end()
+	}
+	return f
+}
+
+// end does the same for the sandbox after recovery.
+func (sb *sandbox) end() *recoveredState {
+	sb.Helper()
+	key := sb.state().digest()
+	if e := sb.ended[key]; e != nil {
+		return e
+	}
+	e := &recoveredState{}
+	sb.ended[key] = e
+	e.checkSecondRecovery(sb)
+	now := sb.snapshot()
+	e.isBefore, e.isAfter = maps.Equal(now, sb.before), maps.Equal(now, sb.after)
+	if !e.isBefore && !e.isAfter {
+		e.problem("neither before nor after:\n%s", differences(sb.before, sb.after, now))
+	}
+	if committed := e.outcome(sb); sb.changes() && committed != e.isAfter {
+		e.problem("the journal says committed: %t; the store holds what is after: %t", committed, e.isAfter)
+	}
+	if left := sb.leftovers(); len(left) > 0 {
+		e.problem("left over: %q", left)
+	}
+	if err := sb.verify(); err != nil {
+		e.problem("the journal: %v", err)
+	}
+	e.checkStructure(sb)
+	e.checkUsable(sb)
+	return e
+}
+
+// checkRecords checks before recovery that each file holds what it held before or after
+// the change (I5). For a database see checkStructure.
+func (r *problemList) checkRecords(sb *sandbox) {
+	if !sb.kind.isFiles() {
+		return
+	}
+	now := sb.records()
+	names := slices.Collect(maps.Keys(now))
+	for _, name := range slices.AppendSeq(slices.AppendSeq(names, maps.Keys(sb.before)), maps.Keys(sb.after)) {
+		if now[name] != sb.before[name] && now[name] != sb.after[name] {
+			r.torn++
+			r.problem("before recovery %s holds %.80q, want %.80q or %.80q", name, now[name], sb.before[name], sb.after[name])
+			return
+		}
+	}
+}
+
+// checkSecondRecovery checks that a second recovery has nothing to do, reports that, and
+// changes nothing (I4).
+func (r *problemList) checkSecondRecovery(sb *sandbox) {
+	once := sb.state()
+	code, out := sb.runUnfiltered("recover")
+	if code != 0 || !strings.Contains(out, "No repair was pending.") {
+		r.problem("a second recover: exit code %d:\n%s", code, out)
+	}
+	if twice := sb.state(); twice.digest() != once.digest() {
+		r.problem("a second recover changes %q", once.differing(twice))
+	}
+}
+
+// outcome reports whether the change is committed after recovery. No entry may be
+// undecided then.
+func (r *problemList) outcome(sb *sandbox) bool {
+	es := sb.entries()
+	for _, e := range es {
+		if e.State == change.Pending || e.State == change.Conflicted {
+			r.problem("after recovery entry %s is %s", e.ID, e.State)
+		}
+	}
+	return sb.committed(es)
+}
+
+// checkStructure lets SQLite check the structure of the database.
+func (r *problemList) checkStructure(sb *sandbox) {
+	if sb.kind.isFiles() {
+		return
+	}
+	rows := damage.SQL(sb.T, sb.store)("PRAGMA integrity_check")
+	if len(rows) != 1 || rows[0]["integrity_check"] != "ok" {
+		r.torn++
+		r.problem("the database is damaged: %v", rows)
+	}
+}
+
+// checkUsable checks that mend still works: a change that was not made can be made, and one
+// that was made can be undone (I7).
+func (e *recoveredState) checkUsable(sb *sandbox) {
+	verb, want := sb.change(), sb.after
+	if e.isAfter && sb.back != nil {
+		verb, want = sb.back, sb.before
+	}
+	if code, out := sb.runUnfiltered(verb...); code != 0 {
+		e.problem("then mend %s: exit code %d:\n%s", strings.Join(verb, " "), code, out)
+		return
+	}
+	if now := sb.snapshot(); !maps.Equal(now, want) {
+		e.problem("then mend %s: the store is not as it should be:\n%s", strings.Join(verb, " "), differences(want, want, now))
+	}
+	if left := sb.leftovers(); len(left) > 0 {
+		e.problem("then mend %s: left over: %q", strings.Join(verb, " "), left)
+	}
+}

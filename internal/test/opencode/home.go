@@ -1,0 +1,157 @@
+package opencode
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/npm"
+	"mend/testdata"
+)
+
+// Model is the one model of the scratch configuration.
+const Model = "anthropic/claude-fake"
+
+// unreachableRegistry is a package registry that refuses every connection. OpenCode looks
+// for plugins there when it starts, and continues without them.
+const unreachableRegistry = "http://127.0.0.1:9"
+
+// A Home is a temporary home directory in which OpenCode knows no provider but a test
+// endpoint.
+type Home struct {
+	t   testing.TB
+	exe string
+	api *endpoint.Server
+	dir string
+
+	user uint32   // as whom the program runs; 0 for the user of the test
+	vars []string // environment variables besides those of every home
+}
+
+// New makes a temporary home for the executable that [Install] returned. Its one model
+// reads images and PDFs, and thinks if thinking is set. The home is removed at the end of
+// the test.
+func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
+	t.Helper()
+	h := newHome(t, exe, config(api.URL, thinking))
+	h.api = api
+	return h
+}
+
+// newHome makes a temporary home with that configuration.
+func newHome(t testing.TB, exe string, config map[string]any) *Home {
+	t.Helper()
+	h := &Home{t: t, exe: exe, dir: t.TempDir()}
+	for _, dir := range []string{".config/opencode", ".local/share/opencode", ".local/state", ".cache", "project", "tmp"} {
+		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
+			t.Fatalf("making scratch home: %v", err)
+		}
+	}
+	data, err := json.MarshalIndent(config, "", "  ")
+	if err != nil {
+		t.Fatalf("encoding configuration: %v", err)
+	}
+	if err := os.WriteFile(h.path(".config/opencode/opencode.json"), data, 0o644); err != nil {
+		t.Fatalf("making scratch home: %v", err)
+	}
+	return h
+}
+
+// Upgrade replaces the executable that is started from now on.
+func (h *Home) Upgrade(exe string) { h.exe = exe }
+
+// GiveTo makes the home that of another user, as whom the program then runs.
+func (h *Home) GiveTo(user uint32) {
+	h.t.Helper()
+	var err error
+	if h.exe, err = npm.Give(h.dir, h.exe, user); err != nil {
+		h.t.Fatal(err)
+	}
+	h.user = user
+}
+
+// Dir returns the home folder.
+func (h *Home) Dir() string { return h.dir }
+
+// DataDir returns OpenCode's data directory, which holds storage and opencode.db.
+func (h *Home) DataDir() string { return h.path(".local/share/opencode") }
+
+// Project returns the directory in which OpenCode is started.
+func (h *Home) Project() string { return h.path("project") }
+
+// Unpack unpacks an archive of testdata into the data directory, which must
+// be unused, and returns the id of its one session. In a database the
+// session's directory becomes Project: OpenCode 1.18 answers no prompt in a
+// session whose directory is gone.
+func (h *Home) Unpack(archive []byte) (session string) {
+	h.t.Helper()
+	session, err := testdata.Unpack(archive, h.path(".local/share"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
+		h.SQL("update session set directory = ?", h.Project())
+	}
+	return session
+}
+
+// Store returns the store with the session, to be damaged.
+func (h *Home) Store(session string) damage.Store {
+	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
+		return damage.Database{SQL: h.SQL}
+	}
+	return damage.Tree{T: h.t, Root: filepath.Join(h.DataDir(), "storage"), Session: session}
+}
+
+// path returns the absolute path of a name in the home.
+func (h *Home) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
+
+// env returns the whole environment of the program. Of the test's environment only the
+// search path is in it, so that no credential and no proxy is.
+func (h *Home) env() []string {
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + h.dir,
+		"PWD=" + h.Project(),
+		"TMPDIR=" + h.path("tmp"),
+		"XDG_DATA_HOME=" + h.path(".local/share"),
+		"XDG_CONFIG_HOME=" + h.path(".config"),
+		"XDG_STATE_HOME=" + h.path(".local/state"),
+		"XDG_CACHE_HOME=" + h.path(".cache"),
+		"OPENCODE_DISABLE_MODELS_FETCH=1",
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+		"npm_config_registry=" + unreachableRegistry,
+		"BUN_CONFIG_REGISTRY=" + unreachableRegistry,
+	}, h.vars...)
+}
+
+// config returns the content of opencode.json.
+func config(url string, thinking bool) map[string]any {
+	type object = map[string]any
+	options := object{}
+	if thinking {
+		options["thinking"] = object{"type": "enabled", "budgetTokens": 1024}
+	}
+	return object{
+		"model":       Model,
+		"small_model": Model,
+		"permission":  object{"bash": "allow", "edit": "allow"},
+		"provider": object{"anthropic": object{
+			"npm":     "@ai-sdk/anthropic",
+			"options": object{"baseURL": url + "/v1", "apiKey": "x"},
+			"models": object{"claude-fake": object{
+				"name":       "claude-fake",
+				"reasoning":  true,
+				"tool_call":  true,
+				"attachment": true,
+				"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
+				"limit":      object{"context": 200000, "output": 8192},
+				"options":    options,
+			}},
+		}},
+	}
+}

@@ -1,0 +1,347 @@
+package opencode
+
+import (
+	"bytes"
+	_ "embed" // the archive
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/endpoints"
+	"mend/testdata"
+)
+
+// archiveVersion is the version of OpenCode that wrote providersArchive.
+const archiveVersion = "1.18.33"
+
+// providersArchive has one database of that version with two sessions for each setting
+// of damage.ProviderColumns: a healthy one, and a fork of it that was killed
+// while its tool ran.
+//
+//go:embed testdata/providers-1.18.33.tar.gz
+var providersArchive []byte
+
+// providersDir is the directory of the sessions in the archive.
+const providersDir = "/home/user/src/oc/work"
+
+// A ProviderStore is the unpacked archive.
+type ProviderStore struct {
+	Known        endpoints.Known   // what the providers issued
+	Base, Killed map[string]string // ids of sessions by setting
+
+	path string // of the database
+}
+
+// UnpackProviders unpacks the archive.
+func UnpackProviders(t testing.TB) *ProviderStore {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := testdata.Unpack(providersArchive, dir); err != nil {
+		t.Fatal(err)
+	}
+	s := &ProviderStore{path: filepath.Join(dir, "opencode", "opencode.db")}
+	state, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	if err == nil {
+		s.Known, err = endpoints.ParseKnown(state)
+	}
+	var ids []byte
+	if err == nil {
+		ids, err = os.ReadFile(filepath.Join(dir, "sids.json"))
+	}
+	if err == nil {
+		err = json.Unmarshal(ids, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Write writes a database with one session to the data directory dir and returns its path.
+func (s *ProviderStore) Write(dir, session string) (path string, err error) {
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "opencode.db")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return "", err
+	}
+	db, err := sqlite3.Open(path)
+	if err != nil {
+		return "", err
+	}
+	script := []string{"pragma foreign_keys = off", "pragma journal_mode = delete"}
+	for table, column := range map[string]string{"session": "id", "message": "session_id", "part": "session_id"} {
+		script = append(script, "delete from "+table+" where "+column+" <> "+sqlite3.Quote(session))
+	}
+	return path, errors.Join(db.Exec(strings.Join(append(script, "vacuum"), ";")), db.Close())
+}
+
+// moveTo copies the rows into the empty database of another version, with the columns that it
+// has. That is then the store.
+func (s *ProviderStore) moveTo(empty, version string) (err error) {
+	db, err := sqlite3.Open(empty)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Exec("pragma foreign_keys = off; attach " + sqlite3.Quote(s.path) + " as newer"); err != nil {
+		return err
+	}
+	for _, table := range []string{"project", "session", "message", "part"} {
+		st, _, err := db.Prepare("select group_concat('\"' || name || '\"') from pragma_table_info(?, 'main') where name in (select name from pragma_table_info(?, 'newer'))")
+		if err != nil {
+			return err
+		}
+		err = errors.Join(st.BindText(1, table), st.BindText(2, table))
+		st.Step()
+		columns := st.ColumnText(0)
+		if err := errors.Join(err, st.Close(), db.Exec(fmt.Sprintf("insert or replace into main.%[1]s (%[2]s) select %[2]s from newer.%[1]s", table, columns))); err != nil {
+			return fmt.Errorf("copying table %s: %w", table, err)
+		}
+	}
+	s.path = filepath.Join(filepath.Dir(s.path), version+".db")
+	return db.Exec("update session set version = " + sqlite3.Quote(version) + "; detach newer; vacuum into " + sqlite3.Quote(s.path))
+}
+
+// A ProviderRunner is a running server that knows a model of each provider, and whose store a
+// test replaces again and again.
+type ProviderRunner struct {
+	Store *ProviderStore
+	API   *endpoints.Server
+
+	anthropic *endpoint.Server
+
+	home   *Home
+	server *Server
+	tries  int
+}
+
+// ServeProviders installs and starts a version of OpenCode that has a database, with variables
+// besides those of every home.
+func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunner {
+	t.Helper()
+	exe, err := Install(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &ProviderRunner{Store: UnpackProviders(t)}
+	p.API = endpoints.New(p.Store.Known)
+	t.Cleanup(p.API.Close)
+	p.anthropic = endpoint.New(freshAnswer)
+	t.Cleanup(p.anthropic.Close)
+	p.home = newHome(t, exe, providerConfig(p.API.URL, p.anthropic.URL))
+	p.home.vars = append(vars, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1")
+	name := filepath.Join(filepath.Dir(exe), "bench") // as in ServeStores
+	if err := os.Link(exe, name); err == nil || errors.Is(err, os.ErrExist) {
+		p.home.exe = name
+	}
+	if version != archiveVersion {
+		p.home.Serve().Close()
+		if err := p.Store.moveTo(filepath.Join(p.home.DataDir(), "opencode.db"), version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Store.Write(p.home.DataDir(), p.Store.Base["chat"]); err != nil {
+		t.Fatal(err)
+	}
+	damage.SQL(t, filepath.Join(p.home.DataDir(), "opencode.db"))("update session set directory = ?", p.home.Project())
+	p.server = p.home.Serve()
+	if r := p.send(p.Store.Base["chat"], "is it well?", startTimeout); r.Verdict != Alive {
+		t.Fatalf("a prompt before any damage = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	return p
+}
+
+// freshAnswer returns an answer that is in no fixture: an endpoint recognises its own answers
+// (R8).
+func freshAnswer(n int, r endpoint.Request) endpoint.Content {
+	answer := endpoint.Plain(n, r)
+	for i, b := range answer {
+		if b.Type == "text" {
+			answer[i].Text = "Fresh: " + b.Text
+		}
+	}
+	return answer
+}
+
+// callsSince returns the requests after the first of each endpoint.
+func (p *ProviderRunner) callsSince(n, anthropic int) []endpoints.Call {
+	calls := p.API.Calls()[n:]
+	for _, c := range p.anthropic.Calls()[anthropic:] {
+		call := endpoints.Call{Title: c.Request.IsTitle(), Body: c.Raw}
+		if c.Rule != "" {
+			call.Violations = []endpoints.Violation{{Rule: c.Rule, Message: c.Message}}
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// ConfigHome returns the directory of the program's settings: its XDG_CONFIG_HOME.
+func (p *ProviderRunner) ConfigHome() string { return p.home.path(".config") }
+
+// A ProviderResult is the outcome of a prompt.
+type ProviderResult struct {
+	Verdict string // Alive, Dead, damage.Endless, damage.NoAnswer, or the first rule that the last request broke
+	Calls   []endpoints.Call
+	Output  string // the server's reply
+}
+
+// Message returns the provider's error text, or that of the program if it sent nothing; "" if
+// there is none.
+func (r ProviderResult) Message() string {
+	if n := len(r.Calls); n > 0 && len(r.Calls[n-1].Violations) > 0 {
+		return r.Calls[n-1].Violations[0].Message
+	}
+	var reply struct {
+		Info struct {
+			Error struct{ Data struct{ Message string } }
+		}
+	}
+	if r.Verdict == Dead && json.Unmarshal([]byte(r.Output), &reply) == nil {
+		return reply.Info.Error.Data.Message
+	}
+	return ""
+}
+
+// Try replaces the server's store by the one session of the database in the data directory
+// dir, and sends one more prompt in it. The session gets a new id.
+func (p *ProviderRunner) Try(dir, session string) (ProviderResult, error) {
+	return p.tryPrompt(dir, session, "one more")
+}
+
+// tryPrompt is like Try, with another prompt.
+func (p *ProviderRunner) tryPrompt(dir, session, prompt string) (ProviderResult, error) {
+	p.tries++
+	id := fmt.Sprintf("%s%04d", session[:len(session)-4], p.tries)
+	db, err := sqlite3.Open(filepath.Join(p.home.DataDir(), "opencode.db"))
+	if err != nil {
+		return ProviderResult{}, err
+	}
+	script := exchangeScript(filepath.Join(dir, "opencode.db"), id, providersDir, p.home.Project())
+	if err := errors.Join(db.BusyTimeout(timeout), db.Exec(script), db.Close()); err != nil {
+		return ProviderResult{}, fmt.Errorf("exchanging the store: %w", err)
+	}
+	r := p.send(id, prompt, time.Minute)
+	if r.Verdict == damage.NoAnswer { // 1.18.33 may never answer the first request for a directory; send started a new server
+		r = p.send(id, prompt, timeout)
+	}
+	return r, nil
+}
+
+// compactedQuestion begins the request of a session that the program has just compacted
+// itself: the summary has the prompt.
+const compactedQuestion = "What did we do so far?"
+
+// endlessRequests is the number of requests of one prompt from which on it counts as endless.
+// The program sends at most three for one that it answers.
+const endlessRequests = 8
+
+// send sends a prompt, and aborts it once the program waits to try again, or does not end. If
+// the program does not react to that within wait, it gets a new server.
+func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderResult {
+	before, beforeAnthropic := len(p.API.Calls()), len(p.anthropic.Calls())
+	type answer struct {
+		status int
+		text   string
+	}
+	reply := make(chan answer, 1)
+	go func() {
+		status, text := p.server.postFor(wait, "/session/"+id+"/message", map[string]any{
+			"parts": []any{map[string]any{"type": "text", "text": prompt}},
+		})
+		reply <- answer{status, text}
+	}()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	endless := false
+	for {
+		select {
+		case a := <-reply:
+			r := ProviderResult{Verdict: Dead, Output: a.text}
+			r.Calls = slices.DeleteFunc(p.callsSince(before, beforeAnthropic), func(c endpoints.Call) bool {
+				return c.Title || !bytes.Contains(c.Body, []byte(prompt)) && !bytes.Contains(c.Body, []byte(compactedQuestion))
+			})
+			n := len(r.Calls)
+			switch {
+			case n > 0 && len(r.Calls[n-1].Violations) > 0:
+				r.Verdict = r.Calls[n-1].Violations[0].Rule
+			case endless:
+				r.Verdict = damage.Endless
+			case a.status < 0:
+				r.Verdict = damage.NoAnswer
+			case n > 0:
+				r.Verdict = Alive
+			}
+			if a.status < 0 {
+				p.server.Close()
+				p.server = p.home.Serve()
+			}
+			return r
+		case <-tick.C:
+		}
+		endless = endless || len(p.API.Calls())-before+len(p.anthropic.Calls())-beforeAnthropic >= endlessRequests
+		if endless || p.server.isRetrying(id) {
+			p.server.abort(id)
+		}
+	}
+}
+
+// WriteProviderConfig writes the settings that [ServeProviders] uses, with the addresses of
+// the endpoints, and returns the directory that XDG_CONFIG_HOME names.
+func WriteProviderConfig(t testing.TB, url, anthropic string) (configHome string) {
+	t.Helper()
+	return newHome(t, "", providerConfig(url, anthropic)).path(".config")
+}
+
+// providerConfig returns the content of opencode.json with one provider for each setting.
+func providerConfig(url, anthropic string) map[string]any {
+	type object = map[string]any
+	model := func(more object) object {
+		m := object{
+			"reasoning": true, "tool_call": true, "attachment": true,
+			"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
+			"limit":      object{"context": 2_000_000, "output": 8192},
+		}
+		maps.Copy(m, more)
+		return m
+	}
+	provider := func(npm, base string, models object) object {
+		return object{"npm": npm, "options": object{"baseURL": url + base, "apiKey": "x"}, "models": models}
+	}
+	openai := provider("@ai-sdk/openai", "/openai/v1", object{
+		"gpt-5-fake":  model(nil),
+		"gpt-5-store": model(object{"options": object{"store": true}}),
+	})
+	google := provider("@ai-sdk/google", "/gemini/v1beta", object{"gemini-3-pro-fake": model(nil), "gemini-2.5-pro-fake": model(nil)})
+	bedrock := provider("@ai-sdk/amazon-bedrock", "/bedrock", object{"anthropic.claude-fake": model(object{"options": object{"reasoningConfig": object{"type": "enabled", "budgetTokens": 1024}}})})
+	bedrock["options"].(object)["region"] = "us-east-1"
+	claude := provider("@ai-sdk/anthropic", "", object{"claude-fake": model(object{"options": object{"thinking": object{"type": "enabled", "budgetTokens": 1024}}})})
+	claude["options"].(object)["baseURL"] = anthropic + "/v1"
+	return object{
+		"model": "local/fake-model", "small_model": "local/fake-model",
+		"permission": object{"bash": "allow", "edit": "allow"},
+		"provider": object{
+			"anthropic":  claude,
+			"openai":     openai,
+			"local":      provider("@ai-sdk/openai-compatible", "/chat/v1", object{"fake-model": model(nil)}),
+			"moonshotai": provider("@ai-sdk/openai-compatible", "/kimi/v1", object{"kimi-k3-fake": model(object{"interleaved": object{"field": "reasoning_content"}})}),
+			"openrouter": provider("@openrouter/ai-sdk-provider", "/openrouter/v1", object{"fake/model": model(nil)}),
+			"my-copilot": provider("@ai-sdk/github-copilot", "/copilot/v1", object{"gpt-4-fake": model(nil)}),
+			"google":     google, "amazon-bedrock": bedrock,
+		},
+	}
+}

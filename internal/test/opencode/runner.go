@@ -1,0 +1,210 @@
+package opencode
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/test/damage"
+)
+
+// A StoreRunner is a running server whose store a test replaces again and again. A prompt
+// takes a tenth of a second; "opencode run" takes two to five.
+type StoreRunner struct {
+	home    *Home
+	server  *Server
+	session string // id of the fixture's session
+	tries   int
+	tried   string // id of the session of the last one
+}
+
+// ServeStores starts a server on the fixture in archive, which mend does not recognise as
+// OpenCode.
+func (h *Home) ServeStores(archive []byte) *StoreRunner {
+	h.t.Helper()
+	h.rename()
+	session := h.Unpack(archive)
+	s := &StoreRunner{home: h, server: h.Serve(), session: session}
+	if r := s.server.Prompt(session, "is it well?"); r.Verdict != Alive { // the first takes long
+		h.t.Fatalf("a prompt before any damage = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	return s
+}
+
+// rename gives the executable another name: to mend, a program called opencode uses every
+// tree of its user, and mend watches its servers.
+func (h *Home) rename() {
+	h.t.Helper()
+	exe := filepath.Join(filepath.Dir(h.exe), "bench")
+	if err := os.Link(h.exe, exe); err != nil && !errors.Is(err, fs.ErrExist) {
+		h.t.Fatalf("naming the executable: %v", err)
+	}
+	h.exe = exe
+}
+
+// NameModel makes prompts name the agent and the model, as those of the TUI do.
+func (s *StoreRunner) NameModel() { s.server.NameModel = true }
+
+// Try replaces the server's store by the fixture's session as it is in the data directory
+// dir, and sends one more prompt in it. The session gets a new id, since the server goes on
+// writing to the one before. Nothing in dir changes but what SQLite does to a database that
+// it opens.
+func (s *StoreRunner) Try(dir string) (Result, error) {
+	s.tries++
+	id := fmt.Sprintf("%s%04d", s.session[:len(s.session)-4], s.tries)
+	if err := s.exchange(dir, id); err != nil {
+		return Result{}, fmt.Errorf("exchanging the store: %w", err)
+	}
+	s.tried = id
+	return s.send(id, "one more", timeout), nil
+}
+
+// TryAgain sends one more prompt in the session of the last [StoreRunner.Try].
+func (s *StoreRunner) TryAgain() Result { return s.send(s.tried, "once more", timeout) }
+
+// send sends a prompt, and aborts it once the program waits to try again.
+func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
+	reply := make(chan Result, 1)
+	go func() { reply <- s.server.prompt(id, prompt, wait) }()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case r := <-reply:
+			return r
+		case <-tick.C:
+		}
+		if s.server.isRetrying(id) {
+			s.server.abort(id)
+		}
+	}
+}
+
+// TryListed is like Try, but requests the list of sessions and the session's page first:
+// the verdict is Unlisted if one of these fails and the prompt is answered.
+func (s *StoreRunner) TryListed(dir string) (Result, error) {
+	s.tries++
+	id := fmt.Sprintf("%s%04d", s.session[:len(s.session)-4], s.tries)
+	if err := s.exchange(dir, id); err != nil {
+		return Result{}, fmt.Errorf("exchanging the store: %w", err)
+	}
+	get := func(path string) (status int, reply string) {
+		return s.server.do(s.home.t.Context(), http.MethodGet, path, nil)
+	}
+	list, all := get("/session")
+	page, one := get("/session/" + id)
+	messages, _ := get("/session/" + id + "/message")
+	r := s.server.Prompt(id, "one more")
+	if list != http.StatusOK || !strings.Contains(all, id) || page != http.StatusOK || messages != http.StatusOK {
+		if r.Output += "\nlist: " + all + "\npage: " + one; r.Verdict == Alive {
+			r.Verdict = damage.Unlisted
+		}
+	}
+	return r, nil
+}
+
+// isRetrying reports whether the prompt failed and the program waits to try again,
+// as 1.18.33 does for a minute if an image is too large or cannot be read.
+func (s *Server) isRetrying(id string) bool {
+	ctx, cancel := context.WithTimeout(s.home.t.Context(), statusTimeout)
+	defer cancel()
+	_, reply := s.do(ctx, http.MethodGet, "/session/status", nil)
+	var status map[string]struct{ Type string }
+	return json.Unmarshal([]byte(reply), &status) == nil && status[id].Type == "retry"
+}
+
+// abort ends the prompt that the program works on.
+func (s *Server) abort(id string) {
+	ctx, cancel := context.WithTimeout(s.home.t.Context(), statusTimeout)
+	defer cancel()
+	s.do(ctx, http.MethodPost, "/session/"+id+"/abort", nil)
+}
+
+// statusTimeout is how long a request may take that the program answers at once, unless it is
+// busy.
+const statusTimeout = 10 * time.Second
+
+func (s *StoreRunner) exchange(dir, id string) error {
+	if db := filepath.Join(dir, "opencode.db"); exists(db) {
+		return s.exchangeRows(db, id)
+	}
+	from, to := filepath.Join(dir, "storage"), filepath.Join(s.home.DataDir(), "storage")
+	if err := removeAll(filepath.Join(to, "part")); err != nil {
+		return err
+	}
+	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name = filepath.Join(to, strings.ReplaceAll(strings.TrimPrefix(name, from), s.session, id))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(name, bytes.ReplaceAll(data, []byte(s.session), []byte(id)), 0o644)
+	})
+}
+
+// removeAll removes a folder to which the server may be writing.
+func removeAll(dir string) error {
+	var err error
+	for range 20 {
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// fixtureDir is the directory of the fixtures' sessions.
+const fixtureDir = "/home/user/project"
+
+// exchangeRows copies the rows in one transaction; the session's directory
+// becomes Project, as in [Home.Unpack].
+func (s *StoreRunner) exchangeRows(from, id string) error {
+	db, err := sqlite3.Open(filepath.Join(s.home.DataDir(), "opencode.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return errors.Join(db.BusyTimeout(timeout), db.Exec(exchangeScript(from, id, fixtureDir, s.home.Project())))
+}
+
+// exchangeScript returns the statements that replace the rows of a database by those of the
+// one in from, which has one session. The session gets an id and, instead of the directory
+// was, the directory dir.
+func exchangeScript(from, id, was, dir string) string {
+	script := []string{
+		"pragma foreign_keys = off", // one damage is a part whose message is gone
+		"attach " + sqlite3.Quote(from) + " as damaged",
+		"begin immediate",
+	}
+	for _, table := range []string{"session", "message", "part"} {
+		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from damaged.%[1]s", table))
+	}
+	return strings.Join(append(script,
+		"update main.session set id = "+sqlite3.Quote(id),
+		"update main.session set directory = "+sqlite3.Quote(dir)+" where directory = "+sqlite3.Quote(was),
+		"update main.message set session_id = "+sqlite3.Quote(id),
+		"update main.part set session_id = "+sqlite3.Quote(id),
+		"commit"), ";")
+}

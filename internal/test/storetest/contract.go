@@ -1,0 +1,264 @@
+package storetest
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/session"
+)
+
+// A Store is txn.Store, declared again so that no store has to import txn.
+type Store interface {
+	Prepare(ctx context.Context, p change.Plan) (change.Staged, error)
+	Commit(ctx context.Context, s change.Staged) (change.Outcome, error)
+	Settle(ctx context.Context, s change.Staged) (change.Outcome, error)
+	Discard(ctx context.Context, s change.Staged) error
+}
+
+// A Harness gives the tests access to a new store that holds one session, the same each time:
+// a message with three or more parts, one of them a text part that is not the last, and a
+// message without parts. Its functions end the test if they fail.
+type Harness struct {
+	// Open opens the store as a new process would. The store calls step before every
+	// call that changes the disk, and does not make that call if step returns an error.
+	// step may be nil.
+	Open func(step func(call string) error) Store
+	// Records reads the session's records and the files beside them: each message,
+	// followed by its parts.
+	Records func() iter.Seq[*session.Record]
+	// Read returns what a record holds now, nil if it does not exist.
+	Read func(ref session.Ref) *change.Image
+	// Snapshot returns all that is stored, by name: the bytes and modes of files and
+	// folders, or the columns of rows with their storage classes. It omits what is
+	// staged.
+	Snapshot func() map[string]string
+	// Leftovers lists what is staged.
+	Leftovers func() []string
+	// Write writes the image to a record, or removes it for nil, as another program
+	// would. It creates the folder it needs.
+	Write func(ref session.Ref, image *change.Image)
+}
+
+// Run tests one store. It calls open often: a store in memory makes it fast.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, c *contract)
+	}{
+		{"Commit", testCommit},
+		{"Inverse", testInverse},
+		{"PrepareInvalid", testPrepareInvalid},
+		{"PrepareConflict", testPrepareConflict},
+		{"CommitConflict", testCommitConflict},
+		{"Cancel", testCancel},
+		{"CrashAtEveryStep", testCrash},
+		{"FailAtEveryStep", testFail},
+		{"CrashInSettle", testCrashInSettle},
+		{"CrashInInverse", testCrashInInverse},
+		{"ForeignAfterCrash", testForeignAfterCrash},
+		{"SettleAfterDiscard", testSettleAfterDiscard},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, newContract(t, open)) })
+	}
+}
+
+// A contract has what all tests need: a function that makes stores, the ops of a plan, and what
+// a store holds before and after it.
+type contract struct {
+	open          func(t *testing.T) Harness
+	ops           []change.Op
+	before, after map[string]string
+}
+
+func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
+	h := open(t)
+	c := &contract{open: open, ops: planOps(t, h.Records()), before: h.Snapshot()}
+	st := h.Open(nil)
+	c.mustCommit(t, st, c.ops)
+	c.after = h.Snapshot()
+	for _, o := range c.ops {
+		if got := h.Read(o.Ref); !got.Equal(o.Post) {
+			t.Fatalf("after Commit %v %s holds %s, want %s", o.Ref.Kind, o.Ref, imageString(got), imageString(o.Post))
+		}
+	}
+	if maps.Equal(c.before, c.after) {
+		t.Fatal("Commit changed nothing")
+	}
+	return c
+}
+
+// planOps returns ops of every kind: a message and a part replaced, a part created beside others
+// and one in a message without parts, a part deleted, and every file beside the records moved
+// away.
+func planOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
+	t.Helper()
+	var messages []*session.Record
+	parts := map[string][]*session.Record{}
+	files := 0
+	for r := range records {
+		switch r.Ref.Kind {
+		case session.KindMessage:
+			messages = append(messages, r)
+		case session.KindPart:
+			parts[r.Ref.Message] = append(parts[r.Ref.Message], r)
+		case session.KindFile:
+			files++
+		case session.KindSession, session.KindFolder, session.KindProject, session.KindEvents:
+		}
+	}
+	full := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) >= 3 })
+	empty := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) == 0 })
+	if full < 0 || empty < 0 {
+		t.Fatal("the harness's session has no message with three parts, or none without parts")
+	}
+	own := parts[messages[full].Ref.Message]
+	first, last := own[0].Ref.Part, own[len(own)-1].Ref
+	text := slices.IndexFunc(own, isText)
+	if text < 0 || text == len(own)-1 {
+		t.Fatal("the harness's message has no text part before its last part")
+	}
+	ops := edit(t, records, func(r *session.Record) bool {
+		switch r.Ref {
+		case messages[full].Ref:
+			set(t, r, "note", "by the contract")
+		case own[text].Ref:
+			set(t, r, "text", "replaced")
+		}
+		return r.Ref != last && r.Ref.Kind != session.KindFile
+	}, newPart(t, own[text], messages[full].Ref, first+"0", "created beside others"), newPart(t, own[text], messages[empty].Ref, first+"1", "created alone"))
+	if want := 5 + files; len(ops) != want {
+		t.Fatalf("the plan has %d ops, want %d", len(ops), want)
+	}
+	return ops
+}
+
+// foreignImage returns what another program could write in place of either image of o.
+func foreignImage(t *testing.T, o change.Op) *change.Image {
+	t.Helper()
+	base := o.Pre
+	if base == nil {
+		base = o.Post
+	}
+	r := session.Record{Ref: o.Ref, Data: base.Data, Mode: base.Mode}
+	var err error
+	if base.Mode == 0 {
+		if r, err = change.RowOf(o.Ref, base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Data, err = jsonedit.Set(r.Data, jsonedit.Quote("another program"), "writer"); err != nil {
+		t.Fatal(err)
+	}
+	return change.ImageOf(&r)
+}
+
+// foreignWrites returns what another program could do to the record of o, by verb: the image that
+// it writes, or nil for a deletion.
+func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
+	writes := map[string]*change.Image{"writes": foreignImage(t, o)}
+	if o.Pre != nil {
+		writes["deletes"] = nil
+	}
+	return writes
+}
+
+func (c *contract) mustCommit(t *testing.T, st Store, ops []change.Op) change.Staged {
+	t.Helper()
+	staged, err := st.Prepare(t.Context(), change.Plan{Ops: ops})
+	if err != nil {
+		t.Fatalf("Prepare = %v", err)
+	}
+	out, err := st.Commit(t.Context(), staged)
+	if err != nil || out.State != change.Committed {
+		t.Fatalf("Commit = %+v, %v, want %s", out, err, change.Committed)
+	}
+	if err := st.Discard(t.Context(), staged); err != nil {
+		t.Fatalf("Discard = %v", err)
+	}
+	return staged
+}
+
+// settle calls Settle twice, checks that the outcome is the same, and returns it.
+func settle(t *testing.T, h Harness, st Store, staged change.Staged) change.Outcome {
+	t.Helper()
+	first, err := st.Settle(t.Context(), staged)
+	if err != nil {
+		t.Fatalf("Settle = %v", err)
+	}
+	snapshot := h.Snapshot()
+	second, err := st.Settle(context.Background(), staged)
+	if err != nil {
+		t.Fatalf("second Settle = %v", err)
+	}
+	if first.State != second.State || !sameRefs(first.Conflicts, second.Conflicts) || !reflect.DeepEqual(first.Kept, second.Kept) {
+		t.Fatalf("second Settle = %+v, the first was %+v", second, first)
+	}
+	wantSnapshot(t, "after the second Settle", h.Snapshot(), snapshot)
+	return first
+}
+
+func sameRefs(a, b []change.Conflict) bool {
+	return slices.EqualFunc(a, b, func(a, b change.Conflict) bool { return a.Ref == b.Ref })
+}
+
+// want checks that the whole store is as the state says.
+func (c *contract) want(t *testing.T, h Harness, state change.State) {
+	t.Helper()
+	switch state {
+	case change.Committed:
+		wantSnapshot(t, "committed", h.Snapshot(), c.after)
+	case change.Aborted:
+		wantSnapshot(t, "aborted", h.Snapshot(), c.before)
+	default:
+		t.Fatalf("the outcome is %q, want %s or %s", state, change.Committed, change.Aborted)
+	}
+}
+
+func wantSnapshot(t *testing.T, when string, got, want map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if have, ok := got[name]; !ok {
+			t.Errorf("%s: %s is missing", when, name)
+		} else if have != want[name] {
+			t.Errorf("%s: %s holds %.300q, want %.300q", when, name, have, want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: %s is there: %.300q", when, name, got[name])
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func wantNoLeftovers(t *testing.T, h Harness) {
+	t.Helper()
+	if l := h.Leftovers(); len(l) > 0 {
+		t.Fatalf("left over: %q", l)
+	}
+}
+
+func imageString(i *change.Image) string {
+	if i == nil {
+		return "nothing"
+	}
+	return i.Mode.String() + " " + string(i.Data)
+}
+
+// conflictOn returns the conflict on ref, or nil.
+func conflictOn(conflicts []change.Conflict, ref session.Ref) *change.Conflict {
+	for i := range conflicts {
+		if conflicts[i].Ref == ref {
+			return &conflicts[i]
+		}
+	}
+	return nil
+}

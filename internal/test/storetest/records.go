@@ -1,0 +1,59 @@
+package storetest
+
+import (
+	"iter"
+	"testing"
+
+	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/session"
+)
+
+// edit returns the ops that change records as keep does to a copy of each of them, delete those
+// of which keep returns false, and create others.
+func edit(t *testing.T, records iter.Seq[*session.Record], keep func(*session.Record) bool, created ...*session.Record) []change.Op {
+	t.Helper()
+	return change.Diff(records, func(yield func(*session.Record) bool) {
+		for r := range records {
+			if c := *r; keep(&c) && !yield(&c) {
+				return
+			}
+		}
+		for _, r := range created {
+			if !yield(r) {
+				return
+			}
+		}
+	})
+}
+
+// set sets a field of the record to a text.
+func set(t *testing.T, r *session.Record, field, text string) {
+	t.Helper()
+	data, err := jsonedit.Set(r.Data, jsonedit.Quote(text), field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Data = data
+}
+
+// newPart returns a part of the message with that id and text, otherwise like another part.
+func newPart(t *testing.T, like *session.Record, message session.Ref, id, text string) *session.Record {
+	t.Helper()
+	r := *like
+	r.Ref.Message, r.Ref.Part = message.Message, id
+	set(t, &r, "text", text)
+	if r.IsRow() {
+		r = r.WithCol(session.TextCol("id", id)).WithCol(session.TextCol("message_id", message.Message))
+		return &r
+	}
+	set(t, &r, "id", id)
+	set(t, &r, "messageID", message.Message)
+	return &r
+}
+
+// isText reports whether the record is a part with a text.
+func isText(r *session.Record) bool {
+	raw, _ := jsonedit.Get(r.Data, "type")
+	return jsonedit.Unquote(raw) == "text"
+}
