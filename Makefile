@@ -21,19 +21,19 @@ test-all: # every case
 	MEND_SWEEP=all go test ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
-	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$|ProvidersPage|ExamineAgain|FindsTheSame|DiffLong|LargeConflicts|ShortAgents|FileTooLarge' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$|ProvidersPage|ExamineAgain|FindsTheSame|DiffLong|LargeConflicts|ShortAgents|FileTooLarge' ./internal/mend ./internal/live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 
 lint:
 	go vet -tags e2e,man ./... ./testdata
 	go tool -modfile=tools.mod golangci-lint run ./...
-	go test -count=1 -run 'TestLayers|TestNames' .
+	go test -count=1 -run 'TestLayers|TestNames' ./internal/test/layout
 
 tidy:
 	go mod tidy -diff
 	go fix -diff ./...
 
 cross: # types alone: with an empty cache, to compile all takes minutes
-	go run ./internal/crosscheck $(PLATFORMS)
+	go run ./internal/test/crosscheck $(PLATFORMS)
 
 # A line for each fuzz target in the folders FUZZ: its folder and its name.
 FUZZ ?= .
@@ -52,19 +52,19 @@ fuzz-keep: # what this machine found last, which is the hardest to find again, g
 		for f in $$(find $$found -type f -size -5 2>/dev/null | xargs -r ls -t | sed -n 1,16p); do mkdir -p $$keep; cp $$f $$keep; done; done
 
 faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every fifteenth
-	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/faulttest
+	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest
 
 faults-table: # the same, and the table in docs/verified.md
-	FAULTTEST=full go test -count=1 -timeout 30m -parallel 4 ./internal/faulttest -update
+	FAULTTEST=full go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest -update
 
 torture: # every error, every loss of power, every pair of cuts, a crowd, damaged journals, fuzzing: for a night
-	FAULTTEST=torture go test -count=1 -timeout 0 ./internal/faulttest -crowd $(CROWD)
+	FAULTTEST=torture go test -count=1 -timeout 0 ./internal/test/faulttest -crowd $(CROWD)
 	MEND_TORTURE=1 go test -count=1 -timeout 0 -run Case ./cmd/mend
 	$(MAKE) fuzz FUZZTIME=5m
 
 e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all that TestDamages does
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
-		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/opencode ./cmd/mend ./agent/claude
+		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude
 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk,
 # subagents, a fork, a compaction, an upgrade and back; and GENERATED transcripts with random damage, from the number SEED on.
@@ -72,7 +72,7 @@ e2e-claude:
 	go test -tags e2e -count=1 -timeout 120m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.332) -generated $(or $(GENERATED),$(if $(filter 1.% 2.0.%,$(VERSION)),12,100)) -seed $(or $(SEED),0)
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
-	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/opencode
+	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/test/opencode
 	go test -tags e2e -count=1 -timeout 180m -v -run TestProviders ./cmd/mend -everything -update
 
 e2e-providers-old: # the damages of damage.ProviderTable with the real OpenCode 1.2.27; docs/providers.md has what differs
@@ -88,29 +88,29 @@ e2e-live: # live repair of the real OpenCode: plugin and watch, every version, a
 	go test -tags e2e -count=1 -timeout 300m -parallel 3 -v -run Live ./cmd/mend -everything -soak 1000 -sessions 50
 
 e2e-all: # the same with every damage on every version, more random ones, every bad hook and the soak
-	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./agent/opencode/database ./agent/opencode/render
+	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/test/opencode ./agent/opencode/database ./agent/opencode/render
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
 
 bench: # mend against small C programs that only read; writes docs/performance.md. Then what a running agent waits for
-	cd bench && go run .
-	go test -run '^$$' -bench Preflight .
+	cd tools/bench && go run .
+	go test -run '^$$' -bench Preflight ./internal/mend
 
 docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
-	go test -count=1 ./config -run TestDocs -update
+	go test -count=1 ./internal/config -run TestDocs -update
 	go test -tags e2e -count=1 ./cmd/mend -run TestRealReport -update
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast
 	node docs/cast.mjs bin/demo.cast
 	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 110 --height 40
 
 dist: # what a release holds, into bin/dist; docs/release.md
-	cd dist && go run .
+	cd tools/dist && go run .
 
 dist-test: # the packages of this machine's platform, built twice, installed and run
-	go -C dist vet .
-	cd dist && go test -count=1 -short -timeout 20m .
+	go -C tools/dist vet .
+	cd tools/dist && go test -count=1 -short -timeout 20m .
 
 dist-check: # the same for all platforms, the second time with an empty build cache; a quarter of an hour
-	cd dist && go test -count=1 -timeout 60m . -full
+	cd tools/dist && go test -count=1 -timeout 60m . -full
 
-rename-module: # the module path becomes MODULE of dist/project.env
-	cd dist && go run . -rename-module
+rename-module: # the module path becomes MODULE of tools/dist/project.env
+	cd tools/dist && go run . -rename-module

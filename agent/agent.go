@@ -8,7 +8,7 @@ import (
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
+
 	"mend/txn"
 )
 
@@ -61,49 +61,49 @@ type Store interface {
 	// ID returns the identity of the store.
 	ID() change.StoreID
 	// List returns the sessions without their messages.
-	List(ctx context.Context) ([]session.Head, error)
+	List(ctx context.Context) ([]change.Head, error)
 	// Records returns the records of a session of List as they are stored, in the order in
 	// which the agent reads them: each message, followed by its parts.
-	Records(ctx context.Context, head session.Head) ([]session.Record, error)
+	Records(ctx context.Context, head change.Head) ([]change.Record, error)
 	// Case reads a session of List for the request.
-	Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error)
+	Case(ctx context.Context, head change.Head, r repair.Request) (repair.Case, error)
 	// Read returns what the records hold now, nil for one that does not exist.
-	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
+	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 	// Writer returns the transactions of the store for changes that belong to the
 	// journal with that id.
 	Writer(journal string) (txn.Store, error)
 
 	// SessionAt returns the session whose file is at path, without a list of all. The error wraps
 	// [ErrNoSession] if there is none in this store.
-	SessionAt(ctx context.Context, path string) (session.Head, error)
+	SessionAt(ctx context.Context, path string) (change.Head, error)
 	// SessionByID returns the session of List with exactly that id, without a list of all. With an
 	// error, List may still find it.
-	SessionByID(ctx context.Context, id string) (session.Head, error)
+	SessionByID(ctx context.Context, id string) (change.Head, error)
 	// Orphans lists the records that belong to no session, and their folders. The error
-	// wraps [session.ErrHidden] if that cannot be known.
-	Orphans(ctx context.Context) ([]session.Ref, error)
+	// wraps [change.ErrHidden] if that cannot be known.
+	Orphans(ctx context.Context) ([]change.Ref, error)
 	// Former returns the path of the older store that the agent made this one from and no longer
 	// reads, "" if it is not there. If this store is the older one, Former returns its path.
 	Former() string
 
 	// Stamp returns the stamp that the records of a session of List have now, the zero stamp if it
 	// has none. It reads no record.
-	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
+	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
 	// State returns the stamp of the whole store, the zero stamp if that cannot be
 	// computed at once.
-	State(ctx context.Context) (session.Stamp, error)
+	State(ctx context.Context) (change.Stamp, error)
 	// Examine diagnoses a session of List. The error wraps [errors.ErrUnsupported] if Case is to be
 	// asked.
-	Examine(ctx context.Context, head session.Head, o repair.Options) (Examination, error)
+	Examine(ctx context.Context, head change.Head, o repair.Options) (Examination, error)
 	// Refresh makes the store read the settings of the agent again. It is called before a scan, and
 	// before a session is examined alone.
 	Refresh()
 	// Settings identifies what Examine of a session of List depends on besides the records, the
 	// options, the build of mend, and whether the session is busy.
-	Settings(head session.Head) string
+	Settings(head change.Head) string
 	// Busy reports whether the agent may be working now in a session of List whose records are
 	// those that Examine saw. unfinished is [Examination].Unfinished.
-	Busy(ctx context.Context, head session.Head, unfinished bool) bool
+	Busy(ctx context.Context, head change.Head, unfinished bool) bool
 
 	// Profile returns the known version of the agent whose requests are like those of
 	// the given one.
@@ -115,7 +115,7 @@ type Store interface {
 	Newer(version string) bool
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt. The error wraps [errors.ErrUnsupported] if that is not known.
-	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)
+	Forecast(ctx context.Context, head change.Head, o repair.Options) (Forecast, error)
 	// CheckFile checks the whole file of a store whose sessions are together in one, which takes
 	// as long as reading it. The error is a [*change.DamagedError] if it is damaged.
 	CheckFile(ctx context.Context) error
@@ -124,13 +124,13 @@ type Store interface {
 	CheckAccess(inUse bool) error
 	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced since it
 	// has several names.
-	CheckLinks(ctx context.Context, refs []session.Ref) error
+	CheckLinks(ctx context.Context, refs []change.Ref) error
 	// Abandoned lists, below the store, what changes of other journals that were cut have staged.
 	Abandoned(journal string) ([]string, error)
 	// DefaultRow returns what a row for a record of that kind holds in the columns for which
 	// nothing is given. A column that must be given has the class 0. For a store without rows
 	// the record has no columns.
-	DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error)
+	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
 }
 
 // An Examination is what was found in a session. It is valid until the session has another stamp,
@@ -141,9 +141,9 @@ type Examination struct {
 	Provider  string // the API that is asked next, as the agent names it
 	Diagnoses []repair.Diagnosis
 
-	Stamp      session.Stamp // of the records; the zero stamp if what was found depends on more than that
-	Unfinished bool          // the agent is or was working in it; see [Store].Busy
-	Until      time.Time     // when the next prompt gets another position among the messages; the zero time for never
+	Stamp      change.Stamp // of the records; the zero stamp if what was found depends on more than that
+	Unfinished bool         // the agent is or was working in it; see [Store].Busy
+	Until      time.Time    // when the next prompt gets another position among the messages; the zero time for never
 }
 
 // A Forecast is the next request of a session, and what the provider will refuse of it.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Base is embedded in a [Store]. It answers for what the store does not have: that there is none,
@@ -14,29 +14,29 @@ import (
 type Base struct{}
 
 // SessionAt returns [ErrNoSession].
-func (Base) SessionAt(context.Context, string) (session.Head, error) {
-	return session.Head{}, ErrNoSession
+func (Base) SessionAt(context.Context, string) (change.Head, error) {
+	return change.Head{}, ErrNoSession
 }
 
 // SessionByID implements [Store].
-func (Base) SessionByID(context.Context, string) (session.Head, error) {
-	return session.Head{}, errors.ErrUnsupported
+func (Base) SessionByID(context.Context, string) (change.Head, error) {
+	return change.Head{}, errors.ErrUnsupported
 }
 
 // Orphans implements [Store].
-func (Base) Orphans(context.Context) ([]session.Ref, error) { return nil, nil }
+func (Base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
 
 // Former implements [Store].
 func (Base) Former() string { return "" }
 
 // Stamp returns the zero stamp: every scan reads the session.
-func (Base) Stamp(context.Context, session.Head) (session.Stamp, error) { return session.Stamp{}, nil }
+func (Base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }
 
 // State returns the zero stamp: every scan lists the sessions.
-func (Base) State(context.Context) (session.Stamp, error) { return session.Stamp{}, nil }
+func (Base) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }
 
 // Examine leaves the diagnosis to the engine.
-func (Base) Examine(context.Context, session.Head, repair.Options) (Examination, error) {
+func (Base) Examine(context.Context, change.Head, repair.Options) (Examination, error) {
 	return Examination{}, errors.ErrUnsupported
 }
 
@@ -44,10 +44,10 @@ func (Base) Examine(context.Context, session.Head, repair.Options) (Examination,
 func (Base) Refresh() {}
 
 // Settings implements [Store].
-func (Base) Settings(session.Head) string { return "" }
+func (Base) Settings(change.Head) string { return "" }
 
 // Busy implements [Store].
-func (Base) Busy(context.Context, session.Head, bool) bool { return false }
+func (Base) Busy(context.Context, change.Head, bool) bool { return false }
 
 // Profile returns the version itself.
 func (Base) Profile(version string) string { return version }
@@ -59,7 +59,7 @@ func (Base) Verified(string) bool { return false }
 func (Base) Newer(string) bool { return false }
 
 // Forecast implements [Store].
-func (Base) Forecast(context.Context, session.Head, repair.Options) (Forecast, error) {
+func (Base) Forecast(context.Context, change.Head, repair.Options) (Forecast, error) {
 	return Forecast{}, errors.ErrUnsupported
 }
 
@@ -70,14 +70,14 @@ func (Base) CheckFile(context.Context) error { return nil }
 func (Base) CheckAccess(bool) error { return nil }
 
 // CheckLinks implements [Store].
-func (Base) CheckLinks(context.Context, []session.Ref) error { return nil }
+func (Base) CheckLinks(context.Context, []change.Ref) error { return nil }
 
 // Abandoned implements [Store].
 func (Base) Abandoned(string) ([]string, error) { return nil, nil }
 
 // DefaultRow implements [Store].
-func (Base) DefaultRow(context.Context, session.Kind) (session.Record, error) {
-	return session.Record{}, nil
+func (Base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
+	return change.Record{}, nil
 }
 
 // A BaseAgent is embedded in an [Agent]. It answers for what the agent does not have: that there is

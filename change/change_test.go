@@ -11,11 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/change"
-	"mend/session"
 )
 
-func partRef(part string) session.Ref {
-	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: part}
+func partRef(part string) change.Ref {
+	return change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: part}
 }
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
@@ -29,7 +28,7 @@ func drawImage(t *rapid.T, label string) *change.Image {
 }
 
 // A memStore is a store in memory: the image of each record that exists.
-type memStore map[session.Ref]*change.Image
+type memStore map[change.Ref]*change.Image
 
 func (m memStore) apply(t *rapid.T, ops []change.Op) {
 	for _, o := range ops {
@@ -104,8 +103,8 @@ func TestComposeGap(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	msg := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}
-	folder := session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}
+	msg := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
+	folder := change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"}
 	ops := []change.Op{
 		{Ref: folder, Pre: image("")},
 		{Ref: msg, Pre: image("")},
@@ -166,16 +165,16 @@ func TestImageEqual(t *testing.T) {
 
 func TestRowRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := session.Record{Ref: partRef("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data")}
-		var cols []session.Col
+		r := change.Record{Ref: partRef("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data")}
+		var cols []change.Col
 		for range rapid.IntRange(0, 5).Draw(t, "cols") {
-			cols = append(cols, session.Col{
+			cols = append(cols, change.Col{
 				Name:  rapid.String().Draw(t, "name"),
-				Class: session.Class(rapid.IntRange(1, 5).Draw(t, "class")),
+				Class: change.Class(rapid.IntRange(1, 5).Draw(t, "class")),
 				Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"),
 			})
 		}
-		r.Cols = session.NewCols(cols...)
+		r.Cols = change.NewCols(cols...)
 		got, err := change.RowOf(r.Ref, change.ImageOf(&r))
 		if err != nil {
 			t.Fatalf("RowOf: %v", err)
@@ -188,7 +187,7 @@ func TestRowRoundTrip(t *testing.T) {
 
 func FuzzRowOf(f *testing.F) {
 	f.Add([]byte{1, 0, 0})
-	f.Add(change.ImageOf(&session.Record{Data: []byte("{}"), Cols: session.NewCols(session.TextCol("id", "prt_1"), session.IntCol("t", 7))}).Data)
+	f.Add(change.ImageOf(&change.Record{Data: []byte("{}"), Cols: change.NewCols(change.TextCol("id", "prt_1"), change.IntCol("t", 7))}).Data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := change.RowOf(partRef("prt_1"), &change.Image{Data: data})
 		if err != nil {
@@ -202,8 +201,8 @@ func FuzzRowOf(f *testing.F) {
 }
 
 // records returns a sequence of records, as Diff takes it.
-func records(all ...session.Record) iter.Seq[*session.Record] {
-	return func(yield func(*session.Record) bool) {
+func records(all ...change.Record) iter.Seq[*change.Record] {
+	return func(yield func(*change.Record) bool) {
 		for i := range all {
 			if !yield(&all[i]) {
 				return
@@ -213,10 +212,10 @@ func records(all ...session.Record) iter.Seq[*session.Record] {
 }
 
 func TestDiff(t *testing.T) {
-	part := func(id, text string) session.Record {
-		return session.Record{Ref: partRef(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)}
+	part := func(id, text string) change.Record {
+		return change.Record{Ref: partRef(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)}
 	}
-	message := session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)}
+	message := change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)}
 	before := records(message, part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c"))
 	if ops := change.Diff(before, records(message, part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c"))); len(ops) != 0 {
 		t.Errorf("Diff of equal records = %v, want none", ops)
@@ -232,9 +231,9 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffTouchesRows(t *testing.T) {
-	row := func(text string, updated int64) iter.Seq[*session.Record] {
-		return records(session.Record{
-			Ref: partRef("prt_1"), Data: []byte(text), Cols: session.NewCols(session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)),
+	row := func(text string, updated int64) iter.Seq[*change.Record] {
+		return records(change.Record{
+			Ref: partRef("prt_1"), Data: []byte(text), Cols: change.NewCols(change.TextCol("id", "prt_1"), change.IntCol("time_updated", updated)),
 		})
 	}
 	for _, c := range []struct{ before, after, want int64 }{{5, 5, 6}, {5, 9, 9}, {6, 5, 5}} {

@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"mend/session"
 )
 
 // InfosOf returns the ops without the bytes of their images.
@@ -52,7 +50,7 @@ func (d *Digest) text() string {
 
 // Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART, the kind as in the
 // journal's format, and in each of the others every byte but A-Z a-z 0-9 - . _ ~ as %XX. Frozen.
-func Key(r session.Ref) string {
+func Key(r Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", r.Kind)
 	for _, id := range [...]string{r.Project, r.Session, r.Message, r.Part} {
@@ -69,7 +67,7 @@ func Key(r session.Ref) string {
 }
 
 // RefOfKey is the inverse of [Key].
-func RefOfKey(key string) (r session.Ref, err error) {
+func RefOfKey(key string) (r Ref, err error) {
 	kind, rest, _ := strings.Cut(key, "/")
 	ids := strings.Split(rest, "/")
 	if _, err := fmt.Sscanf(kind, "%d", &r.Kind); err != nil || len(ids) != 4 {

@@ -7,17 +7,15 @@ import (
 	"io/fs"
 	"slices"
 	"testing"
-
-	"mend/session"
 )
 
 // TestPlanDigest pins the digest, which is in journals on disks. If it fails, do not change it:
 // change the code back, or give the digest a new number.
 func TestPlanDigest(t *testing.T) {
 	ops := []Op{
-		{Ref: session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Pre: &Image{Data: []byte("a"), Mode: 0o644}, Post: &Image{Data: []byte("bc"), Mode: 0o644}},
-		{Ref: session.Ref{Kind: session.KindFile, Project: "p", Session: "ses_1", Part: "a b/\xff%"}, Pre: &Image{}},
-		{Ref: session.Ref{Kind: session.KindFolder, Session: "ses_1"}, Post: &Image{Mode: fs.ModeDir | 0o755}},
+		{Ref: Ref{Kind: KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Pre: &Image{Data: []byte("a"), Mode: 0o644}, Post: &Image{Data: []byte("bc"), Mode: 0o644}},
+		{Ref: Ref{Kind: KindFile, Project: "p", Session: "ses_1", Part: "a b/\xff%"}, Pre: &Image{}},
+		{Ref: Ref{Kind: KindFolder, Session: "ses_1"}, Post: &Image{Mode: fs.ModeDir | 0o755}},
 	}
 	a, bc, none := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("bc")), sha256.Sum256(nil)
 	want := sha256.Sum256(fmt.Appendf(nil, "mend plan 1\n"+

@@ -1,7 +1,9 @@
-// Package change has the values that describe a change of a store: an [Op] replaces
-// one record, a [Plan] is a list of ops with its cause, an [Outcome] is the result of
-// applying it, and an [Entry] is what the journal records of it.
+// Package change holds the neutral values of stored conversations and of their changes: the Head
+// that a store lists, the Record with the exact bytes that the store holds under a Ref; the Image
+// of a record, the Op that replaces one image by another, the Plan of a whole change and the Entry
+// by which the journal remembers it. What a record means is up to its agent.
 //
-// Every op has the record's bytes before and after. So a plan can be applied, reverted
-// ([Inverse]) and merged with others ([Compose]) without any other source.
+// The package does no I/O. A record that cannot be used is a value, too: a truncated file, a field
+// of the wrong type or a file without read permission is a record with a Defect, not an error that
+// ends a scan.
 package change

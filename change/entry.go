@@ -3,8 +3,6 @@ package change
 import (
 	"crypto/sha256"
 	"time"
-
-	"mend/session"
 )
 
 // An Entry is a change as the journal records it.
@@ -32,9 +30,9 @@ type Entry struct {
 
 // Files returns the refs of the files of the user's own that the entry moved, in the order of
 // its ops.
-func (e *Entry) Files() (refs []session.Ref) {
+func (e *Entry) Files() (refs []Ref) {
 	for _, o := range e.Ops {
-		if o.Ref.Kind == session.KindFile {
+		if o.Ref.Kind == KindFile {
 			refs = append(refs, o.Ref)
 		}
 	}
@@ -43,17 +41,17 @@ func (e *Entry) Files() (refs []session.Ref) {
 
 // Blocks reports whether a plan is about the session or a record of the entry.
 func (e *Entry) Blocks(p Plan) bool {
-	return e.Session == p.Session || e.has(len(p.Ops), func(i int) session.Ref { return p.Ops[i].Ref })
+	return e.Session == p.Session || e.has(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
 }
 
 // Shares reports whether both entries are about the same session or record.
 func (e *Entry) Shares(o Entry) bool {
-	return e.Session == o.Session || e.has(len(o.Ops), func(i int) session.Ref { return o.Ops[i].Ref })
+	return e.Session == o.Session || e.has(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
 }
 
 // has reports whether the entry changed one of n records.
-func (e *Entry) has(n int, ref func(int) session.Ref) bool {
-	own := make(map[session.Ref]bool, len(e.Ops))
+func (e *Entry) has(n int, ref func(int) Ref) bool {
+	own := make(map[Ref]bool, len(e.Ops))
 	for _, o := range e.Ops {
 		own[o.Ref] = true
 	}
@@ -81,7 +79,7 @@ func (s StoreID) Same(o StoreID) bool {
 
 // An OpInfo is an op without the bytes of its images.
 type OpInfo struct {
-	Ref       session.Ref
+	Ref       Ref
 	Pre, Post *Digest
 }
 
@@ -110,6 +108,6 @@ func (d *Digest) Equal(o *Digest) bool {
 
 // A ConflictInfo is a conflict without its images.
 type ConflictInfo struct {
-	Ref session.Ref `json:"ref"`
-	Why string      `json:"why"`
+	Ref Ref    `json:"ref"`
+	Why string `json:"why"`
 }

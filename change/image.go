@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
-
-	"mend/session"
 )
 
 // An Image is what a record holds: its exact bytes and, for a file or a folder, its mode. A
@@ -43,7 +41,7 @@ func (i *Image) Equal(o *Image) bool {
 //	           uvarint length of its name, name
 //	           byte    storage class
 //	           uvarint length of its bytes, bytes
-func ImageOf(r *session.Record) *Image {
+func ImageOf(r *Record) *Image {
 	if !r.IsRow() {
 		return &Image{Data: r.Data, Mode: r.Mode}
 	}
@@ -51,7 +49,7 @@ func ImageOf(r *session.Record) *Image {
 	for c := range r.Cols.All {
 		size += sizeOf(len(c.Name)) + 1 + sizeOf(len(c.Bytes))
 	}
-	b := append(make([]byte, 0, size), rowVersion, byte(cmp.Or(r.Class, session.ClassText)))
+	b := append(make([]byte, 0, size), rowVersion, byte(cmp.Or(r.Class, ClassText)))
 	b = appendBytes(b, r.Data)
 	b = binary.AppendUvarint(b, uint64(len(r.Cols.Names())))
 	for c := range r.Cols.All {
@@ -65,14 +63,14 @@ func ImageOf(r *session.Record) *Image {
 const rowVersion = 1
 
 // SameImage reports whether the images of two records are equal, without making them.
-func SameImage(a, b *session.Record) bool {
+func SameImage(a, b *Record) bool {
 	if a.IsRow() != b.IsRow() || !bytes.Equal(a.Data, b.Data) {
 		return false
 	}
 	if !a.IsRow() {
 		return a.Mode == b.Mode
 	}
-	return cmp.Or(a.Class, session.ClassText) == cmp.Or(b.Class, session.ClassText) && a.Cols.Equal(b.Cols)
+	return cmp.Or(a.Class, ClassText) == cmp.Or(b.Class, ClassText) && a.Cols.Equal(b.Cols)
 }
 
 func appendBytes(b, s []byte) []byte {
@@ -89,13 +87,13 @@ var errRow = errors.New("image is no row")
 
 // RowOf decodes an image that [ImageOf] made of a row, and gives the row that ref. The row
 // shares the bytes of its data with the image.
-func RowOf(ref session.Ref, i *Image) (session.Record, error) {
+func RowOf(ref Ref, i *Image) (Record, error) {
 	d := rowDecoder{rest: i.Data}
 	if v := d.byte(); v != rowVersion {
-		return session.Record{}, fmt.Errorf("%s: %w: version %d, want %d", ref, errRow, v, rowVersion)
+		return Record{}, fmt.Errorf("%s: %w: version %d, want %d", ref, errRow, v, rowVersion)
 	}
-	r := session.Record{Ref: ref, Class: d.class(), Data: d.bytes()}
-	if r.Class == session.ClassText {
+	r := Record{Ref: ref, Class: d.class(), Data: d.bytes()}
+	if r.Class == ClassText {
 		r.Class = 0
 	}
 	n := d.uvarint()
@@ -105,11 +103,11 @@ func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	names, values := make([]string, 0, min(n, 64)), make([]byte, 0, len(d.rest))
 	for ; n > 0 && !d.failed; n-- {
 		names = append(names, columnName(d.bytes()))
-		values = session.AppendValue(values, d.class(), d.bytes())
+		values = AppendValue(values, d.class(), d.bytes())
 	}
-	r.Cols = session.EncodedCols(&names, values)
+	r.Cols = EncodedCols(&names, values)
 	if d.failed || len(d.rest) > 0 {
-		return session.Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
+		return Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
 	}
 	return r, nil
 }
@@ -140,9 +138,9 @@ func (d *rowDecoder) byte() byte {
 	return b
 }
 
-func (d *rowDecoder) class() session.Class {
-	c := session.Class(d.byte())
-	if c < session.ClassNull || c > session.ClassBlob {
+func (d *rowDecoder) class() Class {
+	c := Class(d.byte())
+	if c < ClassNull || c > ClassBlob {
 		d.failed = true
 	}
 	return c

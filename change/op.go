@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"mend/session"
 )
 
 // An Op replaces what one record holds: Pre must be there, and Post is written. A nil image
 // means that the record does not exist.
 type Op struct {
-	Ref       session.Ref
+	Ref       Ref
 	Pre, Post *Image
 }
 
@@ -43,7 +41,7 @@ func Inverse(ops []Op) []Op {
 func Compose(lists ...[]Op) ([]Op, error) {
 	var merged []Op
 	var gaps []Conflict
-	at := map[session.Ref]int{}
+	at := map[Ref]int{}
 	for _, ops := range lists {
 		for _, o := range ops {
 			i, ok := at[o.Ref]
@@ -52,7 +50,7 @@ func Compose(lists ...[]Op) ([]Op, error) {
 				merged = append(merged, o)
 				continue
 			}
-			if o.Ref.Kind != session.KindFolder && !merged[i].Post.Equal(o.Pre) {
+			if o.Ref.Kind != KindFolder && !merged[i].Post.Equal(o.Pre) {
 				gaps = append(gaps, Conflict{Ref: o.Ref, Pre: merged[i].Pre, Post: merged[i].Post, Now: o.Pre, Why: "changed between two repairs"})
 			}
 			merged[i].Post = o.Post
@@ -76,7 +74,7 @@ func Sort(ops []Op) {
 // rank returns the position of an op in the order of Sort.
 func rank(o Op) int {
 	level := int(o.Ref.Kind)
-	if o.Ref.Kind == session.KindFolder {
+	if o.Ref.Kind == KindFolder {
 		level = 0
 	}
 	if o.Post == nil {
@@ -94,7 +92,7 @@ func Validate(ops []Op) error {
 	if len(ops) == 0 {
 		return fmt.Errorf("%w: it has no ops", ErrInvalid)
 	}
-	seen := make(map[session.Ref]bool, len(ops))
+	seen := make(map[Ref]bool, len(ops))
 	for _, o := range ops {
 		if err := o.Ref.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"mend/session"
 )
 
 // Staged is what a store's Prepare returns: all that Commit, Settle and Discard need, also
@@ -41,7 +39,7 @@ type Outcome struct {
 
 // A Conflict is a record that does not hold what the change expects.
 type Conflict struct {
-	Ref   session.Ref
+	Ref   Ref
 	Pre   *Image // before the change
 	Post  *Image // what the change wrote, or would have written
 	Now   *Image // what the record holds now
@@ -71,7 +69,7 @@ func (e *ConflictError) Error() string {
 // A LinkedError says that the file of a record must not be replaced, because it has several
 // names, or cannot be, because this user lacks the rights. Nothing was changed.
 type LinkedError struct {
-	Ref session.Ref
+	Ref Ref
 	Why string // with what the user can do
 }
 

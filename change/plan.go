@@ -3,8 +3,6 @@ package change
 import (
 	"iter"
 	"slices"
-
-	"mend/session"
 )
 
 // A Plan is a change of one session that is to be made. It has no id, no time and nothing
@@ -89,7 +87,7 @@ const (
 //
 // A row that changes gets its old time_updated + 1, unless after has another one already, so
 // that the agent notices the change. No clock is read.
-func Diff(before, after iter.Seq[*session.Record]) []Op {
+func Diff(before, after iter.Seq[*Record]) []Op {
 	old := formerRecords{all: slices.Collect(before)}
 	var ops []Op
 	for r := range after {
@@ -103,7 +101,7 @@ func Diff(before, after iter.Seq[*session.Record]) []Op {
 		}
 	}
 	for r := range old.rest {
-		if r.Ref.Kind == session.KindFile || !r.Unreadable() {
+		if r.Ref.Kind == KindFile || !r.Unreadable() {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(r)})
 		}
 	}
@@ -113,14 +111,14 @@ func Diff(before, after iter.Seq[*session.Record]) []Op {
 
 // formerRecords are records of which each is taken once, mostly in their order.
 type formerRecords struct {
-	all    []*session.Record
+	all    []*Record
 	next   int    // what comes before it was taken in order
 	sorted []int  // the places of the others by their refs; nil until they are needed
 	taken  []bool // by the same places
 }
 
 // take returns the record with that ref, nil if there is none.
-func (f *formerRecords) take(ref session.Ref) *session.Record {
+func (f *formerRecords) take(ref Ref) *Record {
 	if f.sorted == nil && f.next < len(f.all) && f.all[f.next].Ref == ref {
 		f.next++
 		return f.all[f.next-1]
@@ -135,7 +133,7 @@ func (f *formerRecords) take(ref session.Ref) *session.Record {
 		}
 		slices.SortFunc(f.sorted, func(a, b int) int { return f.all[a].Ref.Compare(f.all[b].Ref) })
 	}
-	at, ok := slices.BinarySearchFunc(f.sorted, ref, func(i int, ref session.Ref) int { return f.all[i].Ref.Compare(ref) })
+	at, ok := slices.BinarySearchFunc(f.sorted, ref, func(i int, ref Ref) int { return f.all[i].Ref.Compare(ref) })
 	if !ok || f.taken[f.sorted[at]] {
 		return nil
 	}
@@ -144,7 +142,7 @@ func (f *formerRecords) take(ref session.Ref) *session.Record {
 }
 
 // rest calls yield for the records that were not taken.
-func (f *formerRecords) rest(yield func(*session.Record) bool) {
+func (f *formerRecords) rest(yield func(*Record) bool) {
 	for i := f.next; i < len(f.all); i++ {
 		if (f.taken == nil || !f.taken[i]) && !yield(f.all[i]) {
 			return

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // keepStaged moves a staged file with another program's content to the kept files, and
@@ -73,8 +73,8 @@ func latePrefix(dir, staged string) string {
 // of the record, for people, and a hash of the staged file, for keptPaths.
 func (tx *transaction) keptPrefix(op fileOp) string {
 	name := op.Ref.ID()
-	if op.Ref.Kind == session.KindFile { // its path may be too long, or contain a slash
-		name = session.KindFile.String()
+	if op.Ref.Kind == change.KindFile { // its path may be too long, or contain a slash
+		name = change.KindFile.String()
 	}
 	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(tx.stagePath+"/"+op.staged)))
 }

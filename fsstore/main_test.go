@@ -7,7 +7,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/session"
 )
 
 func mustOpen(t *testing.T, path, layout string, o tree.Options) *tree.Store {
@@ -21,7 +20,7 @@ func mustOpen(t *testing.T, path, layout string, o tree.Options) *tree.Store {
 
 func mustLoad(t *testing.T, s *tree.Store) *record.Session {
 	t.Helper()
-	loaded, _, err := s.Load(t.Context(), session.Head{ID: "ses_1"})
+	loaded, _, err := s.Load(t.Context(), change.Head{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // manyOps writes parts to a tree, and returns a plan that replaces, deletes and
@@ -23,7 +22,7 @@ func manyOps(t *testing.T, root string, n int) []change.Op {
 	t.Helper()
 	var ops []change.Op
 	for i := range n {
-		o := change.Op{Ref: session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_4", Part: fmt.Sprintf("prt_4%04d", i)}}
+		o := change.Op{Ref: change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_4", Part: fmt.Sprintf("prt_4%04d", i)}}
 		before := storetest.TextJSON("msg_4", o.Ref.Part, strings.Repeat("before ", i))
 		if i%3 > 0 {
 			storetest.Put(t, root, "part/msg_4/"+o.Ref.Part+".json", before)
@@ -58,7 +57,7 @@ func TestManyRecords(t *testing.T) {
 		t.Fatalf("after undo the tree holds %v, want %v", got, before)
 	}
 
-	var others []session.Ref
+	var others []change.Ref
 	for i, o := range ops {
 		if i%29 == 0 {
 			others = append(others, o.Ref)
@@ -71,7 +70,7 @@ func TestManyRecords(t *testing.T) {
 	if !errors.As(err, &conflict) {
 		t.Fatalf("Prepare = %v, want a conflict", err)
 	}
-	var found []session.Ref
+	var found []change.Ref
 	for _, c := range conflict.Conflicts {
 		found = append(found, c.Ref)
 		if want := "written by another program into " + c.Ref.Part; c.Now == nil || string(c.Now.Data) != want {

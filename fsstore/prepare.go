@@ -13,7 +13,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Prepare checks that every record holds its op's Pre, content and permissions, and writes
@@ -39,7 +38,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 }
 
 func (s *Store) prepare(ctx context.Context, ops []change.Op, undecided []string) (change.Staged, error) {
-	if err := session.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
+	if err := change.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
 		return change.Staged{}, fmt.Errorf("the owner %q names no folder", s.opt.Owner)
 	}
 	if err := change.Validate(ops); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Read returns what the records hold, in the order of refs: nil for one that does not
@@ -18,7 +17,7 @@ import (
 // that is not a regular file or too large.
 //
 // The error is about the first record that cannot be read.
-func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
+func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	tx := transaction{Store: s}
 	var err error
 	if tx.root, err = s.OpenRoot(); err != nil {
@@ -44,7 +43,7 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 }
 
 // CheckLinks returns a [*change.LinkedError] about the first record whose file has several names.
-func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.OpenRoot()
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // TestTooLarge: fault case 3.
@@ -28,7 +27,7 @@ func TestTooLarge(t *testing.T) {
 	if p == nil || !p.Unreadable() || !strings.Contains(p.Defect.Why, "too large") || p.Data != nil {
 		t.Errorf("a file of 10 GB is loaded as %+v", p)
 	}
-	images, err := s.Read(t.Context(), []session.Ref{p.Ref})
+	images, err := s.Read(t.Context(), []change.Ref{p.Ref})
 	if err != nil || images[0] == nil || images[0].Mode&fs.ModeIrregular == 0 {
 		t.Errorf("Read = %+v, %v", images, err)
 	}
@@ -43,12 +42,12 @@ func TestTooLarge(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), "", tree.Options{})
-	refs := []session.Ref{
-		{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"},
-		{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_none"},
-		{Kind: session.KindPart, Session: "ses_1", Message: "msg_none", Part: "prt_1"},
-		{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"},
-		{Kind: session.KindSession, Session: "ses_1", Project: "global"},
+	refs := []change.Ref{
+		{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"},
+		{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_none"},
+		{Kind: change.KindPart, Session: "ses_1", Message: "msg_none", Part: "prt_1"},
+		{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"},
+		{Kind: change.KindSession, Session: "ses_1", Project: "global"},
 	}
 	got, err := s.Read(t.Context(), refs)
 	if err != nil {
@@ -63,7 +62,7 @@ func TestRead(t *testing.T) {
 	if got[3] == nil || got[3].Mode != fs.ModeDir|0o755 || got[4] == nil {
 		t.Errorf("Read(%s) = %+v, Read(%s) = %+v", refs[3], got[3], refs[4], got[4])
 	}
-	if _, err := s.Read(t.Context(), []session.Ref{{Kind: session.KindPart, Session: "s", Message: "../..", Part: "x"}}); !errors.Is(err, session.ErrBadID) {
-		t.Errorf("Read of what is no id = %v, want %v", err, session.ErrBadID)
+	if _, err := s.Read(t.Context(), []change.Ref{{Kind: change.KindPart, Session: "s", Message: "../..", Part: "x"}}); !errors.Is(err, change.ErrBadID) {
+		t.Errorf("Read of what is no id = %v, want %v", err, change.ErrBadID)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // The names of our own files below the root; see the package's doc.
@@ -29,7 +28,7 @@ const (
 // hashes of all that the file may hold. So a file that is left over is recognised by its
 // content alone.
 func stagedName(i int, o change.Op) string {
-	if o.Ref.Kind == session.KindFolder {
+	if o.Ref.Kind == change.KindFolder {
 		return fmt.Sprintf("%d-folder", i)
 	}
 	return fmt.Sprintf("%d-%s-%s", i, hashOrNone(o.Post), hashOrNone(o.Pre))

@@ -3,7 +3,6 @@ package fsstore
 import (
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A Layout maps the refs of records, folders and other files to paths below the root
@@ -12,11 +11,11 @@ import (
 type Layout interface {
 	// Path returns the path of ref, and ref without the ids that its path does not
 	// contain. The error says that the tree has no place for ref.
-	Path(ref session.Ref) (string, session.Ref, error)
+	Path(ref change.Ref) (string, change.Ref, error)
 	// Folder returns the ref of the folder at the first n names of the path of ref.
 	// ok is false if that folder must not be made for ref: it held something else
 	// than ref before, too.
-	Folder(ref session.Ref, n int) (folder session.Ref, ok bool)
+	Folder(ref change.Ref, n int) (folder change.Ref, ok bool)
 }
 
 // A Store changes the files of one tree. It holds nothing open between calls and is
@@ -33,7 +32,7 @@ type Options struct {
 	// the folder in which they are staged. [Store.Prepare] requires it.
 	Owner string
 	// MaxRecord is the size in bytes of the largest record that is read; 0 for
-	// [session.MaxText].
+	// [change.MaxText].
 	MaxRecord int64
 	// Note, if not nil, receives messages for the user: from Prepare if the file system
 	// cannot support the full promise of this package, and from Discard if it keeps
@@ -49,7 +48,7 @@ type Options struct {
 // New returns the store of the tree at root. It writes nothing.
 func New(root string, layout Layout, o Options) (*Store, error) {
 	if o.MaxRecord <= 0 {
-		o.MaxRecord = session.MaxText
+		o.MaxRecord = change.MaxText
 	}
 	canonical, e, err := safedir.Identify(root)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"mend/change"
 	"mend/internal/atomicfile"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A fileOp is an op with the paths of its target, the file that the agent reads, and of
@@ -25,7 +24,7 @@ type fileOp struct {
 	owned bool          // the target existed when it was compared
 }
 
-func (op fileOp) isFolder() bool { return op.Ref.Kind == session.KindFolder }
+func (op fileOp) isFolder() bool { return op.Ref.Kind == change.KindFolder }
 
 // limit returns the size in bytes of the larger of Pre and Post.
 func (op fileOp) limit() int64 {
@@ -118,7 +117,7 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 		return nil, fmt.Errorf("the change is one of the store %s", st.Store.Root)
 	}
 	names := strings.Split(st.Dir, "/")
-	if len(names) != 3 || names[0] != mendDir || session.ValidateID(names[1]) != nil || session.ValidateID(names[2]) != nil {
+	if len(names) != 3 || names[0] != mendDir || change.ValidateID(names[1]) != nil || change.ValidateID(names[2]) != nil {
 		return nil, fmt.Errorf("%q is no staging folder", st.Dir)
 	}
 	tx, err := s.begin(st.Ops)

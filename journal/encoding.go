@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"mend/change"
-	"mend/session"
 )
 
 // The encoding of a list of ops. Frozen.
@@ -29,7 +28,7 @@ func encodeOps(ops []change.OpInfo) []byte {
 	return b
 }
 
-func appendRef(b []byte, r session.Ref) []byte {
+func appendRef(b []byte, r change.Ref) []byte {
 	b = append(b, byte(r.Kind))
 	for _, s := range [...]string{r.Project, r.Session, r.Message, r.Part} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -74,7 +73,7 @@ func decodeOps(b []byte) ([]change.OpInfo, error) {
 type decoder struct {
 	rest   []byte
 	failed bool
-	last   session.Ref // that was read, whose ids the next one shares
+	last   change.Ref // that was read, whose ids the next one shares
 }
 
 func (d *decoder) bytes(n uint64) []byte {
@@ -104,8 +103,8 @@ func (d *decoder) uvarint() uint64 {
 	return v
 }
 
-func (d *decoder) ref() session.Ref {
-	r := session.Ref{Kind: session.Kind(d.byte())}
+func (d *decoder) ref() change.Ref {
+	r := change.Ref{Kind: change.Kind(d.byte())}
 	was := [...]string{d.last.Project, d.last.Session, d.last.Message, d.last.Part}
 	for i, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
 		if b := d.bytes(d.uvarint()); string(b) == was[i] {

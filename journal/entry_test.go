@@ -12,7 +12,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 func undoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
@@ -176,7 +175,7 @@ func TestQueries(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		ref   session.Ref
+		ref   change.Ref
 		after uint64
 		want  string
 	}{

@@ -9,7 +9,6 @@ import (
 
 	"mend/change"
 	"mend/journal/boltread"
-	"mend/session"
 )
 
 func FuzzEvent(f *testing.F) {
@@ -58,7 +57,7 @@ func FuzzOps(f *testing.F) {
 	f.Add(encodeOps(nil))
 	f.Add(encodeOps([]change.OpInfo{
 		{Ref: partRef(1), Pre: &change.Digest{Size: 1 << 40, Mode: 0o600}},
-		{Ref: session.Ref{Kind: 200, Project: "\xff"}, Post: &change.Digest{SHA256: hash{1}}},
+		{Ref: change.Ref{Kind: 200, Project: "\xff"}, Post: &change.Digest{SHA256: hash{1}}},
 	}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ops, err := decodeOps(b)

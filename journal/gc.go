@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/session"
 )
 
 // Freed says what GC or Forget removed.
@@ -99,7 +98,7 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == session.KindFile }) {
+		if !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == change.KindFile }) {
 			left = append(left, st)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 var testStore = change.StoreID{Kind: "json", Root: "/home/u/\xff\xfe/opencode", Dev: 7, Ino: 1 << 60}
@@ -41,8 +40,8 @@ func mustOpen(t testing.TB, dir string, o Options) *Journal {
 	return j
 }
 
-func partRef(n int) session.Ref {
-	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: fmt.Sprintf("prt_%06d", n)}
+func partRef(n int) change.Ref {
+	return change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: fmt.Sprintf("prt_%06d", n)}
 }
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o600} }
@@ -111,9 +110,9 @@ func mustVerify(t testing.TB, j *Journal) Report {
 // that are not UTF-8, and several modes.
 func sampleOps() []change.Op {
 	return []change.Op{
-		{Ref: session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}, Post: &change.Image{Mode: os.ModeDir | 0o755}},
-		{Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: "ses_1"}, Pre: image("{ \"a\": 1 }\n"), Post: image("{\"a\":2}")},
-		{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Pre: &change.Image{Data: []byte{}, Mode: 0o644}, Post: image("\x00\xff\xfe\x80")},
+		{Ref: change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"}, Post: &change.Image{Mode: os.ModeDir | 0o755}},
+		{Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: "ses_1"}, Pre: image("{ \"a\": 1 }\n"), Post: image("{\"a\":2}")},
+		{Ref: change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}, Pre: &change.Image{Data: []byte{}, Mode: 0o644}, Post: image("\x00\xff\xfe\x80")},
 		{Ref: partRef(1), Post: &change.Image{Data: []byte{}, Mode: 0o400}},
 		{Ref: partRef(2), Pre: &change.Image{Data: randomBytes(1, 5000), Mode: 0o640}},
 		{Ref: partRef(3), Pre: &change.Image{Data: bytes.Repeat([]byte("text "), 1000)}, Post: &change.Image{Data: bytes.Repeat([]byte("text "), 1000), Mode: 0o600}},

@@ -13,7 +13,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // A model is what a journal should return, kept in the simplest way.
@@ -60,7 +59,7 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 		}
 	}
 	if len(ops) == 0 {
-		ops = []change.Op{{Ref: session.Ref{Kind: session.KindFolder, Session: "s"}, Post: &change.Image{}}}
+		ops = []change.Op{{Ref: change.Ref{Kind: change.KindFolder, Session: "s"}, Post: &change.Image{}}}
 	}
 	cause := change.Cause{Kind: change.CauseScan, Text: anyText.Draw(t, "text"), Diagnoses: rapid.SliceOfN(anyText, 0, 2).Draw(t, "diagnoses")}
 	if n := uint64(len(m.entries)); n > 0 && rapid.Bool().Draw(t, "undo") {

@@ -12,7 +12,6 @@ import (
 
 	"mend/change"
 	"mend/journal/boltread"
-	"mend/session"
 )
 
 // A Query selects entries. The zero Query selects all. What an entry does not say, as those of
@@ -271,7 +270,7 @@ func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 // ListByRecord returns the committed entries after entry number after that changed the
 // record, newest first. If there is an entry with that number, it returns only entries of
 // the same store.
-func (j *Journal) ListByRecord(ref session.Ref, after uint64) ([]change.Entry, error) {
+func (j *Journal) ListByRecord(ref change.Ref, after uint64) ([]change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	all, err := j.listByRecord(ref, after)
@@ -281,7 +280,7 @@ func (j *Journal) ListByRecord(ref session.Ref, after uint64) ([]change.Entry, e
 	return all, nil
 }
 
-func (j *Journal) listByRecord(ref session.Ref, after uint64) ([]change.Entry, error) {
+func (j *Journal) listByRecord(ref change.Ref, after uint64) ([]change.Entry, error) {
 	q := Query{State: change.Committed}
 	if err := j.checkReadable(); err != nil {
 		return nil, err

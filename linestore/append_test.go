@@ -13,13 +13,12 @@ import (
 	"mend/change"
 	"mend/internal/test/storetest"
 	"mend/linestore"
-	"mend/session"
 )
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: linestore.Mode} }
 
-func lineRef(id string) session.Ref {
-	return session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id}
+func lineRef(id string) change.Ref {
+	return change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id}
 }
 
 // appendOps returns a plan that can be made by appending: a line replaced and one added.
@@ -268,7 +267,7 @@ func wantOps(t *testing.T, root string, ops []change.Op, post bool) {
 		if post {
 			want = o.Post
 		}
-		if o.Ref.Kind == session.KindPart {
+		if o.Ref.Kind == change.KindPart {
 			continue
 		}
 		if now := read(t, root, o.Ref); !now.Equal(want) {
@@ -349,7 +348,7 @@ func TestWholeTranscript(t *testing.T) {
 	storetest.NeedWrites(t)
 	root, before := rootEnding(t, endings["whole"])
 	s := mustOpen(t, root, linestore.Options{})
-	ref := session.Ref{Kind: session.KindSession, Session: "ses_1"}
+	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	after := strings.ReplaceAll(before, "a text", "another text")
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
 	if err != nil {
@@ -379,8 +378,8 @@ func TestRefusedPlans(t *testing.T) {
 	for name, ops := range map[string][]change.Op{
 		"other key":    {{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"other"}`)}},
 		"two lines":    {{Ref: lineRef("new"), Post: image("{\"id\":\"new\"}\n{}")}},
-		"whole, lines": {{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
-		"no such file": {{Ref: session.Ref{Kind: session.KindSession, Session: "ses_2"}, Pre: image("a"), Post: image("b")}},
+		"whole, lines": {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
+		"no such file": {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_2"}, Pre: image("a"), Post: image("b")}},
 	} {
 		if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
 			t.Errorf("%s: Prepare = %v, want %v", name, err, change.ErrInvalid)

@@ -10,7 +10,6 @@ import (
 	"mend/change"
 	"mend/internal/atomicfile"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // errForeign means that another program changed the transcript in another way than by
@@ -209,7 +208,7 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 		return err
 	}
 	c, _ := parseCopyName(name)
-	out, err := d.Read(nil, name, session.MaxText)
+	out, err := d.Read(nil, name, change.MaxText)
 	if err != nil {
 		return err
 	}
@@ -257,7 +256,7 @@ func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 	c, _ := parseCopyName(name)
 	carried := 0
 	for range maxRounds {
-		out, err := d.Read(nil, name, session.MaxText)
+		out, err := d.Read(nil, name, change.MaxText)
 		if err != nil {
 			return err
 		}

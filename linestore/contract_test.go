@@ -13,7 +13,6 @@ import (
 	"mend/change"
 	"mend/internal/test/storetest"
 	"mend/linestore"
-	"mend/session"
 )
 
 // transcript is the path of the transcript of the tests, below the root.
@@ -22,11 +21,11 @@ const transcript = "talks/ses_1.jsonl"
 // A testLayout has one transcript. The key of a line is its id.
 type testLayout struct{}
 
-func (testLayout) Locate(ref session.Ref) (path, key string, err error) {
+func (testLayout) Locate(ref change.Ref) (path, key string, err error) {
 	switch {
 	case ref.Session != "ses_1":
 		return "", "", fmt.Errorf("no session %s", ref.Session)
-	case ref.Kind == session.KindSession:
+	case ref.Kind == change.KindSession:
 		return transcript, "", nil
 	case strings.HasPrefix(ref.Message, "../"):
 		return "", "", fmt.Errorf("no message %s", ref.Message)
@@ -132,30 +131,30 @@ func TestContract(t *testing.T) {
 		root := newRoot(t)
 		return storetest.Harness{
 			Open:      func(step func(string) error) storetest.Store { return mustOpen(t, root, linestore.Options{Step: step}) },
-			Records:   func() iter.Seq[*session.Record] { return load(t, root) },
-			Read:      func(ref session.Ref) *change.Image { return read(t, root, ref) },
+			Records:   func() iter.Seq[*change.Record] { return load(t, root) },
+			Read:      func(ref change.Ref) *change.Image { return read(t, root, ref) },
 			Snapshot:  func() map[string]string { return lastLines(t, root) },
 			Leftovers: func() []string { return leftovers(root) },
-			Write:     func(ref session.Ref, image *change.Image) { write(t, root, ref, image) },
+			Write:     func(ref change.Ref, image *change.Image) { write(t, root, ref, image) },
 		}
 	})
 }
 
 // load reads the records of the session from the last lines.
-func load(t *testing.T, root string) iter.Seq[*session.Record] {
+func load(t *testing.T, root string) iter.Seq[*change.Record] {
 	all := lastLines(t, root)
-	return func(yield func(*session.Record) bool) {
+	return func(yield func(*change.Record) bool) {
 		for i := range 4 {
-			message := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i+1)}
-			refs := []session.Ref{message}
+			message := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i+1)}
+			refs := []change.Ref{message}
 			for n := range 3 {
 				part := message
-				part.Kind, part.Part = session.KindPart, fmt.Sprintf("prt_%d%d", i+1, n+1)
+				part.Kind, part.Part = change.KindPart, fmt.Sprintf("prt_%d%d", i+1, n+1)
 				refs = append(refs, part)
 			}
 			for _, ref := range refs {
 				line, ok := all[ref.ID()]
-				if ok && !yield(&session.Record{Ref: ref, Data: []byte(line), Mode: linestore.Mode}) {
+				if ok && !yield(&change.Record{Ref: ref, Data: []byte(line), Mode: linestore.Mode}) {
 					return
 				}
 			}
@@ -163,7 +162,7 @@ func load(t *testing.T, root string) iter.Seq[*session.Record] {
 	}
 }
 
-func read(t *testing.T, root string, refs ...session.Ref) *change.Image {
+func read(t *testing.T, root string, refs ...change.Ref) *change.Image {
 	t.Helper()
 	images, err := mustOpen(t, root, linestore.Options{}).Read(t.Context(), refs)
 	if err != nil {
@@ -173,7 +172,7 @@ func read(t *testing.T, root string, refs ...session.Ref) *change.Image {
 }
 
 // write is another program: it appends a line, or writes the transcript without one.
-func write(t *testing.T, root string, ref session.Ref, image *change.Image) {
+func write(t *testing.T, root string, ref change.Ref, image *change.Image) {
 	t.Helper()
 	if image != nil {
 		agentAppends(t, root, compact(t, string(image.Data)))

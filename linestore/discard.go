@@ -12,7 +12,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Discard removes what Prepare and Settle staged for st. With the zero Staged it removes what
@@ -61,7 +60,7 @@ func (s *Store) checkStage(st change.Staged) error {
 		return fmt.Errorf("the change is one of the store %s", st.Store.Root)
 	}
 	names := strings.Split(st.Dir, "/")
-	if len(names) != 3 || names[0] != mendDir || session.ValidateID(names[1]) != nil || !isStage(names[2]) {
+	if len(names) != 3 || names[0] != mendDir || change.ValidateID(names[1]) != nil || !isStage(names[2]) {
 		return fmt.Errorf("%q is no staging folder", st.Dir)
 	}
 	return nil
@@ -130,7 +129,7 @@ func (tx *transaction) removeStaged(d *safedir.Dir, name string) error {
 	if !ok {
 		return nil
 	}
-	e, err := d.Read(nil, name, session.MaxText)
+	e, err := d.Read(nil, name, change.MaxText)
 	if err != nil {
 		return err
 	}

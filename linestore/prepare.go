@@ -11,7 +11,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Prepare checks that every record holds its op's Pre. For a replacement it stages the new
@@ -65,7 +64,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return change.Staged{}, err
 	} else if why != "" {
 		ref := tx.ops[0].Ref
-		ref.Kind = session.KindSession
+		ref.Kind = change.KindSession
 		return change.Staged{}, &change.LinkedError{Ref: ref, Why: why}
 	}
 	use := ""
@@ -97,7 +96,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 }
 
 func (s *Store) checkOwner() error {
-	if err := session.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
+	if err := change.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
 		return fmt.Errorf("the owner %q names no folder", s.opt.Owner)
 	}
 	return nil
@@ -119,7 +118,7 @@ func (tx *transaction) addNewline(e edit) {
 			continue
 		}
 		ref := op.Ref
-		ref.Kind, ref.Part = session.KindPart, newlinePart+lineHash(op.Post.Data)
+		ref.Kind, ref.Part = change.KindPart, newlinePart+lineHash(op.Post.Data)
 		o := change.Op{Ref: ref, Post: &change.Image{Data: []byte("\n"), Mode: Mode}}
 		tx.ops = append(tx.ops, lineOp{Op: o, key: op.key, newline: lineHash(op.Post.Data)})
 		return

@@ -7,12 +7,11 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Read returns what the records hold, in the order of refs: nil for one that does not exist.
 // The error is about the first one that cannot be read.
-func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
+func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	images := make([]*change.Image, len(refs))
 	byPath := map[string][]int{}
 	for i, ref := range refs {
@@ -39,7 +38,7 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 
 // CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be
 // changed and the change undone.
-func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.OpenRoot()
 	if err != nil {
 		return err
@@ -63,7 +62,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []session.Ref) error {
 			return fmt.Errorf("looking at %s: %w", p, err)
 		}
 		if why != "" {
-			ref.Kind = session.KindSession
+			ref.Kind = change.KindSession
 			return &change.LinkedError{Ref: ref, Why: why}
 		}
 	}
@@ -134,7 +133,7 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 	if tx.dir == nil {
 		return safedir.Entry{}, nil
 	}
-	return tx.dir.Read(nil, tx.name, session.MaxText)
+	return tx.dir.Read(nil, tx.name, change.MaxText)
 }
 
 // conflicts returns the ops whose records do not hold their Pre.

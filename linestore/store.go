@@ -8,7 +8,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A Layout maps refs to transcripts and to the keys of their lines.
@@ -16,7 +15,7 @@ type Layout interface {
 	// Locate returns the path of the transcript below the root, with slashes, and the key
 	// of the line that the record is; the key is "" for the transcript as a whole. The error
 	// says that the store has no place for the ref.
-	Locate(ref session.Ref) (path, key string, err error)
+	Locate(ref change.Ref) (path, key string, err error)
 	// Key returns the key of a line, "" for a line without one.
 	Key(line []byte) string
 }
@@ -138,10 +137,10 @@ const newlinePart = "newline-"
 func (s *Store) locate(o change.Op) (string, lineOp, error) {
 	op := lineOp{Op: o}
 	ref := o.Ref
-	if ref.Kind == session.KindPart {
+	if ref.Kind == change.KindPart {
 		if hash, ok := strings.CutPrefix(ref.Part, newlinePart); ok {
 			op.newline = hash
-			ref.Kind, ref.Part = session.KindMessage, ""
+			ref.Kind, ref.Part = change.KindMessage, ""
 		}
 	}
 	p, key, err := s.layout.Locate(ref)

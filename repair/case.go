@@ -1,8 +1,8 @@
 package repair
 
 import (
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A Case is one state of a session, as the agent understands it. It does not change.
@@ -22,9 +22,9 @@ type Case interface {
 	Draft() Draft
 	// Records calls yield for every record that a fix may change, in the order of the
 	// session: each message is followed by its parts.
-	Records(yield func(*session.Record) bool)
+	Records(yield func(*change.Record) bool)
 	// Has reports whether the session has a record with that ref.
-	Has(ref session.Ref) bool
+	Has(ref change.Ref) bool
 	// Busy says which process uses the session, and what the user can do; "" if the agent is not
 	// working in it.
 	Busy() string
@@ -54,10 +54,10 @@ type Case interface {
 	Reset() Case
 	// Renamed returns the refs of records that had other refs in the earlier state of the session, by
 	// their earlier refs.
-	Renamed(earlier Case) map[session.Ref]session.Ref
+	Renamed(earlier Case) map[change.Ref]change.Ref
 	// ForkBefore says how the user can continue in a new session without a prompt and what follows it,
 	// as a sentence; "" if the provider refuses what is before it, too.
-	ForkBefore(prompt session.Ref) string
+	ForkBefore(prompt change.Ref) string
 }
 
 // A Setting is one way in which a session may be sent.
@@ -73,13 +73,13 @@ type BaseCase struct{}
 func (BaseCase) Next() (q request.Request, refused []request.Violation) { return q, nil }
 
 // Stored implements [Session].
-func (BaseCase) Stored(session.Ref) Stored { return Stored{} }
+func (BaseCase) Stored(change.Ref) Stored { return Stored{} }
 
 // Messages implements [Session].
-func (BaseCase) Messages() []session.Ref { return nil }
+func (BaseCase) Messages() []change.Ref { return nil }
 
 // Prompts implements [Session].
-func (BaseCase) Prompts() []session.Ref { return nil }
+func (BaseCase) Prompts() []change.Ref { return nil }
 
 // Texts implements [Session].
 func (BaseCase) Texts() Texts { return TextsOf(Request{}) }
@@ -112,10 +112,10 @@ func (BaseCase) Asking(APIError) Case { return nil }
 func (BaseCase) Reset() Case { return nil }
 
 // Renamed implements [Case].
-func (BaseCase) Renamed(Case) map[session.Ref]session.Ref { return nil }
+func (BaseCase) Renamed(Case) map[change.Ref]change.Ref { return nil }
 
 // ForkBefore implements [Case].
-func (BaseCase) ForkBefore(session.Ref) string { return "" }
+func (BaseCase) ForkBefore(change.Ref) string { return "" }
 
 // A Draft is a copy of a session that fixes edit.
 type Draft interface {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // LosesTimes is what a fix loses that changes the times of messages alone.
@@ -18,8 +18,8 @@ type Diagnosis struct {
 	Rule     string // the code of the agent's or the provider's rule
 	Class    Class
 	Severity Severity
-	Ref      session.Ref // the record at fault: a part, or a message for a fault of the whole message
-	Message  string      // the id of the message that it is about, "" for none
+	Ref      change.Ref // the record at fault: a part, or a message for a fault of the whole message
+	Message  string     // the id of the message that it is about, "" for none
 	Why      string
 	Text     string // what the provider says of it, or what was found
 	Fix      string // what a repair does about it; "" where it does nothing
@@ -109,7 +109,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 	type fault struct {
 		class Class
 		which string
-		ref   session.Ref
+		ref   change.Ref
 	}
 	seen := map[fault]bool{}
 	return slices.DeleteFunc(ds, func(d Diagnosis) bool {
@@ -125,7 +125,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 func sortDiagnoses(c Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {
-		if r.Ref.Kind == session.KindMessage {
+		if r.Ref.Kind == change.KindMessage {
 			n++
 			order[r.Ref.Message] = n
 		}

@@ -3,8 +3,8 @@ package repair
 import (
 	"errors"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // An Editor is a copy of a session that fixes edit: the same operations on blocks for every
@@ -35,13 +35,13 @@ type Editor interface {
 	// InsertText adds a text behind a block, in its step.
 	InsertText(after *request.Block, text string) error
 	// FillMessage adds a text to a message that has no content.
-	FillMessage(message session.Ref, text string) error
+	FillMessage(message change.Ref, text string) error
 	// AddStep adds a step with a text at the end of a message.
-	AddStep(message session.Ref, text string) error
+	AddStep(message change.Ref, text string) error
 	// InsertThinking adds unsigned thinking before a call.
 	InsertThinking(call *request.Block, text string) error
 	// InsertPrompt adds a prompt with a text before the message of a record.
-	InsertPrompt(before session.Ref, text string) error
+	InsertPrompt(before change.Ref, text string) error
 
 	// SetCallID gives a call and its results another id.
 	SetCallID(call *request.Block, id string) error
@@ -55,7 +55,7 @@ type Editor interface {
 	FailCall(call *request.Block, text string) error
 
 	// DropItemIDs removes the provider's ids of all items of a message.
-	DropItemIDs(message session.Ref) error
+	DropItemIDs(message change.Ref) error
 	// DropHidden removes what only the provider can read of a block.
 	DropHidden(b *request.Block) error
 
@@ -80,23 +80,23 @@ func (noEdits) CorrectType(*request.Block) error                            { re
 func (noEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
 func (noEdits) SplitBefore(*request.Block) error                            { return ErrNoEdit }
 func (noEdits) InsertText(*request.Block, string) error                     { return ErrNoEdit }
-func (noEdits) FillMessage(session.Ref, string) error                       { return ErrNoEdit }
-func (noEdits) AddStep(session.Ref, string) error                           { return ErrNoEdit }
+func (noEdits) FillMessage(change.Ref, string) error                        { return ErrNoEdit }
+func (noEdits) AddStep(change.Ref, string) error                            { return ErrNoEdit }
 func (noEdits) InsertThinking(*request.Block, string) error                 { return ErrNoEdit }
-func (noEdits) InsertPrompt(session.Ref, string) error                      { return ErrNoEdit }
+func (noEdits) InsertPrompt(change.Ref, string) error                       { return ErrNoEdit }
 func (noEdits) SetCallID(*request.Block, string) error                      { return ErrNoEdit }
 func (noEdits) SetToolName(*request.Block, string) error                    { return ErrNoEdit }
 func (noEdits) SetInput(*request.Block, []byte) error                       { return ErrNoEdit }
 func (noEdits) SetResult(*request.Block, string) error                      { return ErrNoEdit }
 func (noEdits) ClearResult(*request.Block) error                            { return ErrNoEdit }
 func (noEdits) FailCall(*request.Block, string) error                       { return ErrNoEdit }
-func (noEdits) DropItemIDs(session.Ref) error                               { return ErrNoEdit }
+func (noEdits) DropItemIDs(change.Ref) error                                { return ErrNoEdit }
 func (noEdits) DropHidden(*request.Block) error                             { return ErrNoEdit }
 func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 
 // A Stored is what is stored of a message: of a prompt or an answer with all its steps.
 type Stored struct {
-	Ref   session.Ref
+	Ref   change.Ref
 	Role  string
 	Steps [][]*request.Block // in order, also what is not sent, such as an empty text
 
@@ -107,7 +107,7 @@ type Stored struct {
 
 // A blockAt names a block.
 type blockAt struct {
-	ref   session.Ref
+	ref   change.Ref
 	index int
 }
 
@@ -131,7 +131,7 @@ func (m Stored) Blocks() (all []*request.Block) {
 }
 
 // Step returns the step that holds the block at a record and an index, and that block; nil if there is none.
-func (m Stored) Step(ref session.Ref, index int) ([]*request.Block, *request.Block) {
+func (m Stored) Step(ref change.Ref, index int) ([]*request.Block, *request.Block) {
 	if m.at != nil {
 		if at, ok := m.at[blockAt{ref, index}]; ok {
 			return m.Steps[at[0]], m.Steps[at[0]][at[1]]
@@ -171,10 +171,10 @@ type Session interface {
 	// Next returns the request in the setting in use, and what is refused of it.
 	Next() (request.Request, []request.Violation)
 	// Stored returns what is stored of the message of a record; with no steps if there is none.
-	Stored(ref session.Ref) Stored
+	Stored(ref change.Ref) Stored
 	// Messages returns the refs of the messages in their order.
-	Messages() []session.Ref
+	Messages() []change.Ref
 	// Prompts returns the refs of those that the user typed.
-	Prompts() []session.Ref
+	Prompts() []change.Ref
 	Texts() Texts
 }

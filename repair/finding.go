@@ -1,14 +1,14 @@
 package repair
 
-import "mend/session"
+import "mend/change"
 
 // A Finding is one fault of a session.
 type Finding struct {
-	Code   string      // of the provider's or the agent's rule that found it
-	Ref    session.Ref // the record at fault; the zero Ref if there is none
-	Block  int         // the index of the block at fault in the record
-	Text   string      // the message of the provider, or a description of the fault
-	Detail string      // distinguishes findings with the same code at one record
+	Code   string     // of the provider's or the agent's rule that found it
+	Ref    change.Ref // the record at fault; the zero Ref if there is none
+	Block  int        // the index of the block at fault in the record
+	Text   string     // the message of the provider, or a description of the fault
+	Detail string     // distinguishes findings with the same code at one record
 
 	Class    Class
 	Severity Severity
@@ -17,13 +17,13 @@ type Finding struct {
 // A key identifies a finding among those of a session.
 type key struct {
 	code, which string
-	ref         session.Ref
+	ref         change.Ref
 }
 
 func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 
 // at returns the key of the same finding at another record.
-func (f Finding) at(ref session.Ref) key { return key{f.Code, f.Detail, ref} }
+func (f Finding) at(ref change.Ref) key { return key{f.Code, f.Detail, ref} }
 
 // A place is where findings are counted to see whether a fix caused new ones: those with a
 // code in a message, under a setting.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // This file fixes calls with an id, an input or a name that the provider rejects, and calls without
@@ -362,7 +362,7 @@ func fixRepeatedItem(x *fault) []Fix {
 }
 
 // message returns the ref of a message.
-func messageRef(ref session.Ref) session.Ref {
-	ref.Kind, ref.Part = session.KindMessage, ""
+func messageRef(ref change.Ref) change.Ref {
+	ref.Kind, ref.Part = change.KindMessage, ""
 	return ref
 }

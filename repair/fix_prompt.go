@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mend/session"
+	"mend/change"
 )
 
 // This file fixes conversations whose prompt is missing (docs/providers.md, R16, G4, B1).
@@ -14,7 +14,7 @@ import (
 // prompt before it.
 func fixFirstPrompt(x *fault) (fixes []Fix) {
 	for _, ref := range slices.Backward(x.before()) {
-		if x.Stored(ref).Role == session.RoleUser {
+		if x.Stored(ref).Role == change.RoleUser {
 			fixes = append(fixes, x.fillPrompt(ref, "The empty first prompt %s gets placeholder text, marked synthetic."))
 			break
 		}
@@ -31,7 +31,7 @@ func fixLostPrompt(x *fault) (fixes []Fix) {
 		}
 	}
 	if before := x.before(); len(before) > 0 {
-		if ref := before[len(before)-1]; x.Stored(ref).Role == session.RoleUser {
+		if ref := before[len(before)-1]; x.Stored(ref).Role == change.RoleUser {
 			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder, marked as synthetic."))
 		}
 	}
@@ -39,14 +39,14 @@ func fixLostPrompt(x *fault) (fixes []Fix) {
 }
 
 // before returns the messages before the one of the fault.
-func (x *fault) before() []session.Ref {
+func (x *fault) before() []change.Ref {
 	all := x.Messages()
-	i := slices.IndexFunc(all, func(r session.Ref) bool { return r.Message == x.Ref.Message })
+	i := slices.IndexFunc(all, func(r change.Ref) bool { return r.Message == x.Ref.Message })
 	return all[:max(i, 0)]
 }
 
 // fillPrompt puts the placeholder into a prompt that says nothing.
-func (x *fault) fillPrompt(ref session.Ref, text string) Fix {
+func (x *fault) fillPrompt(ref change.Ref, text string) Fix {
 	placeholder := x.Texts().Placeholder
 	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Draft) error {
 		blocks := x.Stored(ref).Blocks()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // This file fixes thinking in the wrong place, and removes what the provider does not take
@@ -86,7 +86,7 @@ func (x *fault) inLoop() bool {
 	if n < 1 || lastOf(q.Turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) == nil {
 		return false
 	}
-	return slices.ContainsFunc(q.Turns[n-1].Messages, func(r session.Ref) bool { return r.Message == x.Ref.Message })
+	return slices.ContainsFunc(q.Turns[n-1].Messages, func(r change.Ref) bool { return r.Message == x.Ref.Message })
 }
 
 // fixLoopStart moves the thinking of the step to its front, or closes the loop.

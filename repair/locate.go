@@ -3,8 +3,8 @@ package repair
 import (
 	"slices"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // Asked returns what an error is about that only the provider can see: each block of its kind that
@@ -60,7 +60,7 @@ func isAboutThinking(e APIError) bool {
 // message near that number in the store, because the store may have changed since the error. An error
 // about thinking that names no number is about the newest message that has a finding. So is every error
 // that says that thinking was changed: the provider compares only the newest.
-func locate(s Session, e APIError, found []Finding) (in func(session.Ref) bool, only bool) {
+func locate(s Session, e APIError, found []Finding) (in func(change.Ref) bool, only bool) {
 	l := locator{s: s, e: e, found: found, messages: s.Messages(), faulty: map[string]bool{}}
 	for _, f := range found {
 		l.faulty[f.Ref.Message] = true
@@ -72,22 +72,22 @@ type locator struct {
 	s        Session
 	e        APIError
 	found    []Finding
-	messages []session.Ref
+	messages []change.Ref
 	faulty   map[string]bool // messages with findings
 }
 
-func (l *locator) locate() func(session.Ref) bool {
+func (l *locator) locate() func(change.Ref) bool {
 	if l.e.Rule == "R8" {
 		return l.among(l.inMessage(l.newest()))
 	}
 	called, beside, items := l.named()
 	block, turn := BlockAndTurn(l.s, l.e)
-	for _, in := range [...]func(session.Ref) bool{
-		func(r session.Ref) bool { return items[r.Message] },
-		func(r session.Ref) bool { return called[r] },
-		func(r session.Ref) bool { return beside[r] },
-		func(r session.Ref) bool { return r == block && block.Kind != 0 },
-		func(r session.Ref) bool { return turn[r.Message] },
+	for _, in := range [...]func(change.Ref) bool{
+		func(r change.Ref) bool { return items[r.Message] },
+		func(r change.Ref) bool { return called[r] },
+		func(r change.Ref) bool { return beside[r] },
+		func(r change.Ref) bool { return r == block && block.Kind != 0 },
+		func(r change.Ref) bool { return turn[r.Message] },
 		l.inMessage(l.nearest()),
 	} {
 		if at := l.among(in); at != nil {
@@ -101,7 +101,7 @@ func (l *locator) locate() func(session.Ref) bool {
 }
 
 // among returns in, nil if no finding is there.
-func (l *locator) among(in func(session.Ref) bool) func(session.Ref) bool {
+func (l *locator) among(in func(change.Ref) bool) func(change.Ref) bool {
 	if slices.ContainsFunc(l.found, func(f Finding) bool { return in(f.Ref) }) {
 		return in
 	}
@@ -111,8 +111,8 @@ func (l *locator) among(in func(session.Ref) bool) func(session.Ref) bool {
 // named returns the records of calls that the error names by their ids, those in the same steps, one
 // of which may separate a call from its result, and the messages with items that it names. An item
 // that the provider does not have is not alone: then none of those of its account is there.
-func (l *locator) named() (called, beside map[session.Ref]bool, items map[string]bool) {
-	called, beside, items = map[session.Ref]bool{}, map[session.Ref]bool{}, map[string]bool{}
+func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]bool) {
+	called, beside, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
 	if len(l.e.Calls)+len(l.e.Items) == 0 {
 		return called, beside, items
 	}
@@ -137,7 +137,7 @@ func (l *locator) named() (called, beside map[session.Ref]bool, items map[string
 
 // BlockAndTurn returns the record of the block of the next request that the error names, and the ids
 // of the messages of its turn.
-func BlockAndTurn(s Session, e APIError) (block session.Ref, turn map[string]bool) {
+func BlockAndTurn(s Session, e APIError) (block change.Ref, turn map[string]bool) {
 	q, _ := s.Next()
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(q.Turns) {
@@ -175,6 +175,6 @@ func (l *locator) newest() int {
 }
 
 // inMessage selects the records of message number i, none for -1.
-func (l *locator) inMessage(i int) func(session.Ref) bool {
-	return func(r session.Ref) bool { return i >= 0 && r.Message == l.messages[i].Message }
+func (l *locator) inMessage(i int) func(change.Ref) bool {
+	return func(r change.Ref) bool { return i >= 0 && r.Message == l.messages[i].Message }
 }

@@ -3,7 +3,7 @@ package repair
 import (
 	"slices"
 
-	"mend/session"
+	"mend/change"
 )
 
 // judge returns the trials of which it is to be said that they do not hold: their finding stays in the
@@ -53,7 +53,7 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	if is, ok := o.to[f.Ref]; ok {
 		return !left.has(f.at(is))
 	}
-	return f.Ref.Kind != session.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.c.Has(f.Ref)
+	return f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.c.Has(f.Ref)
 }
 
 // moved returns where findings are new in parts that the session did not have before: a part may
@@ -61,7 +61,7 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 func (s *search) moved(o outcome) map[place]bool {
 	in := map[place]bool{}
 	for _, f := range o.c.Findings().list {
-		if !s.findings.has(f.key()) && (f.Ref.Kind != session.KindPart || !s.c.Has(f.Ref)) {
+		if !s.findings.has(f.key()) && (f.Ref.Kind != change.KindPart || !s.c.Has(f.Ref)) {
 			in[place{f.Code, f.Ref.Message, InUse}] = true
 		}
 	}
@@ -90,7 +90,7 @@ func (s *search) news(o outcome, whole, together bool) (all []place) {
 
 // byFirstMessage returns the counts by the ids that the messages had before, or with whole summed
 // over all messages.
-func byFirstMessage(counts map[place]int, to map[session.Ref]session.Ref, whole bool) map[place]int {
+func byFirstMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bool) map[place]int {
 	first := map[string]string{}
 	for was, is := range to {
 		first[is.Message] = was.Message

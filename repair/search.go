@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A search looks for fixes of a session's findings on a copy. It applies the next fix of all findings
@@ -34,10 +34,10 @@ type search struct {
 type wanted func(Case, Finding) bool
 
 // An origin maps the refs of records with new ids to their original refs.
-type origin map[session.Ref]session.Ref
+type origin map[change.Ref]change.Ref
 
 // first returns the original ref of a record.
-func (o origin) first(ref session.Ref) session.Ref {
+func (o origin) first(ref change.Ref) change.Ref {
 	if was, ok := o[ref]; ok {
 		return was
 	}
@@ -134,8 +134,8 @@ func attempts(fixes []Fix) (all []attempt) {
 // An outcome is what trials lead to.
 type outcome struct {
 	c    Case
-	to   map[session.Ref]session.Ref // the refs of records that had others before, by these
-	also []Diagnosis                 // what was fixed with them, because they caused it
+	to   map[change.Ref]change.Ref // the refs of records that had others before, by these
+	also []Diagnosis               // what was fixed with them, because they caused it
 }
 
 // try makes attempt number n for the findings and keeps what holds.
@@ -182,7 +182,7 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
 	sub := runSearch(o.c, since, caused, true, lossless)
-	o = outcome{c: sub.c, to: map[session.Ref]session.Ref{}, also: sub.fixed}
+	o = outcome{c: sub.c, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for is, was := range since {
 		if o.c.Has(is) {
 			o.to[was] = is
@@ -203,7 +203,7 @@ func findingsOf(trials []*trial) (fs []Finding) {
 // with others that move or remove messages.
 func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	d := s.c.Draft()
-	alike, busy := map[string]bool{}, map[session.Ref]bool{} // by messages and records with a trial
+	alike, busy := map[string]bool{}, map[change.Ref]bool{} // by messages and records with a trial
 	for _, f := range group {
 		goesOn, begun := alike[f.Ref.Message]
 		if begun && (!goesOn || busy[f.Ref]) || !s.findings.has(f.key()) || !s.wanted(s.c, f) {
@@ -356,7 +356,7 @@ func (s *search) forkAdvice() string {
 		}
 	}
 	all := s.c.Messages()
-	at := slices.IndexFunc(all, func(r session.Ref) bool { return broken[r.Message] })
+	at := slices.IndexFunc(all, func(r change.Ref) bool { return broken[r.Message] })
 	prompts := s.c.Prompts()
 	for at > 0 && !slices.Contains(prompts, all[at]) {
 		at--

@@ -9,7 +9,6 @@ import (
 
 	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A TrimRequest says how small the next request of a session shall be. Sizes are in
@@ -39,7 +38,7 @@ type Trimmed struct {
 
 // A TrimmedOutput is an output of a tool that the agent will no longer send.
 type TrimmedOutput struct {
-	Ref    session.Ref
+	Ref    change.Ref
 	Tool   string
 	Tokens int
 	Copy   bool // a later call had the same tool and the same input
@@ -48,7 +47,7 @@ type TrimmedOutput struct {
 // A RemovedContent is a file, or the middle of a text, that a line of text replaces in the
 // store. Its bytes stay in the journal.
 type RemovedContent struct {
-	Ref    session.Ref
+	Ref    change.Ref
 	File   bool   // else a text
 	Name   string // of the file, or the beginning of the text
 	Tokens int    // that the request gets smaller
@@ -184,7 +183,7 @@ type trimming struct {
 
 // A blockID identifies a stored block.
 type blockID struct {
-	ref   session.Ref
+	ref   change.Ref
 	index int
 }
 
@@ -211,7 +210,7 @@ func keptMessages(c Case, turns int) map[string]bool {
 		return kept
 	}
 	prompts := c.Prompts()
-	var first session.Ref
+	var first change.Ref
 	if turns <= len(prompts) {
 		first = prompts[len(prompts)-turns]
 	}

@@ -7,7 +7,6 @@ import (
 
 	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // An UncompactRequest says how a compaction is removed.
@@ -101,7 +100,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 
 // countNew returns how many stored messages are in the next request that were not in the one before.
 func countNew(before request.Request, after Case) (n int) {
-	was := map[session.Ref]bool{}
+	was := map[change.Ref]bool{}
 	for _, t := range before.Turns {
 		for _, ref := range t.Messages {
 			was[ref] = true

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mend/change"
-	"mend/session"
 )
 
 // rowChanges are the ops of a change by row.
@@ -20,26 +19,26 @@ type rowChanges struct {
 
 // A key identifies a row.
 type key struct {
-	kind session.Kind
+	kind change.Kind
 	id   string
 }
 
 // A rowChange is the change of one row: its Pre and Post, nil for no row.
 type rowChange struct {
 	key
-	ref                 session.Ref
+	ref                 change.Ref
 	preImage, postImage *change.Image
 }
 
 // pre returns the row before the change, nil for none.
-func (r *rowChange) pre() *session.Record { return r.decoded(r.preImage) }
+func (r *rowChange) pre() *change.Record { return r.decoded(r.preImage) }
 
 // post returns the row after the change, nil for none.
-func (r *rowChange) post() *session.Record { return r.decoded(r.postImage) }
+func (r *rowChange) post() *change.Record { return r.decoded(r.postImage) }
 
 // decoded decodes an image that [newRowChange] has checked. The rows are not kept: they take
 // several times the memory of the images.
-func (r *rowChange) decoded(i *change.Image) *session.Record {
+func (r *rowChange) decoded(i *change.Image) *change.Record {
 	row, _ := decodeImage(r.ref, i)
 	return row
 }
@@ -71,7 +70,7 @@ func newRowChanges(specs []TableSpec, ops []change.Op) (*rowChanges, error) {
 
 func newRowChange(specs []TableSpec, o change.Op) (rowChange, error) {
 	r := rowChange{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, preImage: o.Pre, postImage: o.Post}
-	if o.Ref.Kind == session.KindFolder || o.Ref.Kind == session.KindFile {
+	if o.Ref.Kind == change.KindFolder || o.Ref.Kind == change.KindFile {
 		return r, fmt.Errorf("%s: a database has no %vs", o.Ref, o.Ref.Kind)
 	}
 	if _, err := decodeImage(o.Ref, o.Pre); err != nil {
@@ -84,7 +83,7 @@ func newRowChange(specs []TableSpec, o change.Op) (rowChange, error) {
 	return r, checkIDColumns(specs, o.Ref, post)
 }
 
-func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
+func decodeImage(ref change.Ref, i *change.Image) (*change.Record, error) {
 	if i == nil {
 		return nil, nil
 	}
@@ -93,7 +92,7 @@ func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
 }
 
 // checkIDColumns reports a row that would not be found again under its ref.
-func checkIDColumns(specs []TableSpec, ref session.Ref, r *session.Record) error {
+func checkIDColumns(specs []TableSpec, ref change.Ref, r *change.Record) error {
 	ids := map[string]string{}
 	for _, spec := range specs {
 		if spec.Kind != ref.Kind {
@@ -106,7 +105,7 @@ func checkIDColumns(specs []TableSpec, ref session.Ref, r *session.Record) error
 	}
 	for name, id := range ids {
 		c, _ := r.Col(name)
-		if c.Class != session.ClassText || string(c.Bytes) != id {
+		if c.Class != change.ClassText || string(c.Bytes) != id {
 			return fmt.Errorf("%s: its column %s holds %q, want %q", ref, name, c.Bytes, id)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -117,7 +117,7 @@ func TestInvalid(t *testing.T) {
 	image := change.ImageOf(&part.Record)
 	other := part.Ref
 	other.Part += "0"
-	folder := session.Ref{Kind: session.KindFolder, Session: id}
+	folder := change.Ref{Kind: change.KindFolder, Session: id}
 	cases := map[string][]change.Op{
 		"no ops":         nil,
 		"folder":         {{Ref: folder, Post: &change.Image{Mode: 0o755}}},
@@ -148,12 +148,12 @@ func TestInvalid(t *testing.T) {
 	if out, _ := s.Commit(t.Context(), st); out.State != change.Aborted {
 		t.Error("a change of another store was applied")
 	}
-	if _, err := s.Read(t.Context(), []session.Ref{folder}); !errors.Is(err, change.ErrInvalid) {
+	if _, err := s.Read(t.Context(), []change.Ref{folder}); !errors.Is(err, change.ErrInvalid) {
 		t.Errorf("Read of a folder: %v", err)
 	}
 }
 
-func otherMessage(ref session.Ref, s *record.Session) session.Ref {
+func otherMessage(ref change.Ref, s *record.Session) change.Ref {
 	ref.Message = s.Messages[0].ID
 	return ref
 }
@@ -166,7 +166,7 @@ func TestOtherMessage(t *testing.T) {
 	before := load(t, s, id)
 	after := before.Clone()
 	from, to := &after.Messages[1], &after.Messages[2]
-	moved, err := record.Move(&from.Parts[1].Record, session.Ref{Kind: session.KindPart, Session: id, Message: to.ID, Part: from.Parts[1].ID})
+	moved, err := record.Move(&from.Parts[1].Record, change.Ref{Kind: change.KindPart, Session: id, Message: to.ID, Part: from.Parts[1].ID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"mend/change"
-	"mend/session"
 )
 
 // A Conn is a connection with its compiled statements.
@@ -237,7 +236,7 @@ func recoverPanic(err *error) {
 func (c *Conn) Rebuilt() bool { return c.rebuilt }
 
 // Table returns the table of records of that kind; nil if the database has none.
-func (c *Conn) Table(kind session.Kind) *Table { return c.schema.tables[kind] }
+func (c *Conn) Table(kind change.Kind) *Table { return c.schema.tables[kind] }
 
 // HasTable reports whether the table of a spec exists.
 func (c *Conn) HasTable(name string) bool { return c.schema.exist[name] }

@@ -13,7 +13,7 @@ import (
 	"mend/change"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -50,9 +50,9 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 	s := open(t, path, sqlstore.Options{})
 	return storetest.Harness{
 		Open:    func(step func(string) error) storetest.Store { return open(t, path, sqlstore.Options{Step: step}) },
-		Records: func() iter.Seq[*session.Record] { return load(t, s, id).AllRecords },
-		Read: func(ref session.Ref) *change.Image {
-			images, err := s.Read(t.Context(), []session.Ref{ref})
+		Records: func() iter.Seq[*change.Record] { return load(t, s, id).AllRecords },
+		Read: func(ref change.Ref) *change.Image {
+			images, err := s.Read(t.Context(), []change.Ref{ref})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,12 +67,12 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 			return rows
 		},
 		Leftovers: func() []string { return nil },
-		Write:     func(ref session.Ref, image *change.Image) { overwriteRow(t, path, ref, image) },
+		Write:     func(ref change.Ref, image *change.Image) { overwriteRow(t, path, ref, image) },
 	}
 }
 
 // overwriteRow writes a row by other SQL than ours.
-func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Image) {
+func overwriteRow(t *testing.T, path string, ref change.Ref, image *change.Image) {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	dbtest.Must(t, err)
@@ -95,7 +95,7 @@ func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Imag
 	}
 	r, err := change.RowOf(ref, image)
 	dbtest.Must(t, err)
-	cols := map[string]sqlstore.Value{"data": {Class: session.ClassText, Bytes: r.Data}}
+	cols := map[string]sqlstore.Value{"data": {Class: change.ClassText, Bytes: r.Data}}
 	for col := range r.Cols.All {
 		cols[col.Name] = sqlstore.ColValue(col)
 	}

@@ -11,7 +11,7 @@ import (
 	"mend/change"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -19,13 +19,13 @@ func noContext() context.Context { return context.Background() }
 
 // titleOp changes the title of a session.
 func titleOp(s *sqlstore.Store, id string) change.Op {
-	ref := session.Ref{Kind: session.KindSession, Session: id}
-	pre, err := s.Read(noContext(), []session.Ref{ref})
+	ref := change.Ref{Kind: change.KindSession, Session: id}
+	pre, err := s.Read(noContext(), []change.Ref{ref})
 	if err != nil || pre[0] == nil {
 		return change.Op{Ref: ref}
 	}
 	r, _ := change.RowOf(ref, pre[0])
-	r = r.WithCol(session.TextCol("title", "another"))
+	r = r.WithCol(change.TextCol("title", "another"))
 	return change.Op{Ref: ref, Pre: pre[0], Post: change.ImageOf(&r)}
 }
 

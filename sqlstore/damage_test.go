@@ -13,7 +13,7 @@ import (
 	"mend/change"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -30,7 +30,7 @@ func try(t testing.TB, path string) error {
 		return err
 	}
 	for _, id := range ids {
-		if session.ValidateID(id) != nil {
+		if change.ValidateID(id) != nil {
 			continue
 		}
 		if _, err := read(t.Context(), s, id); err != nil {

@@ -8,15 +8,15 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/session"
+	"mend/change"
 )
 
 // DefaultRow returns what a row of the table of that kind holds in the columns, without the
 // data, for which an INSERT gives nothing. A column that must be given has the class 0: it may
 // not be NULL and has no default, or its default is not the same for each row. The error wraps
 // [ErrUnusable] or [ErrBusy], or is the system's.
-func (s *Store) DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error) {
-	var cols []session.Col
+func (s *Store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
+	var cols []change.Col
 	err := s.View(ctx, func(c *Conn) error {
 		t := c.Table(kind)
 		if t == nil {
@@ -27,13 +27,13 @@ func (s *Store) DefaultRow(ctx context.Context, kind session.Kind) (session.Reco
 		return err
 	})
 	if err != nil {
-		return session.Record{}, fmt.Errorf("reading the columns of %s: %w", s.id.Root, err)
+		return change.Record{}, fmt.Errorf("reading the columns of %s: %w", s.id.Root, err)
 	}
-	return session.Record{Cols: session.NewCols(cols...)}, nil
+	return change.Record{Cols: change.NewCols(cols...)}, nil
 }
 
 // defaults returns the other columns of a table with their defaults.
-func (c *Conn) defaults(t *Table) (cols []session.Col, err error) {
+func (c *Conn) defaults(t *Table) (cols []change.Col, err error) {
 	memory, err := sqlite3.Open(":memory:")
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (c *Conn) defaults(t *Table) (cols []session.Col, err error) {
 			return nil
 		}
 		v, err := defaultOf(memory, st.ColumnText(1), st.ColumnBool(2), st.ColumnText(3))
-		cols = append(cols, session.Col{Name: name, Class: v.Class, Bytes: v.Bytes})
+		cols = append(cols, change.Col{Name: name, Class: v.Class, Bytes: v.Bytes})
 		return err
 	})
 	return cols, err

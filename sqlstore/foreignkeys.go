@@ -6,7 +6,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A foreignKey refers from columns of a child table to columns of its parent table.
@@ -73,7 +73,7 @@ func whereEqual(columns []string) string {
 // none. A row that the plan creates or keeps counts as existing, one that it removes does
 // not; p is nil after the plan. An update may refer to a missing row of an optional table,
 // such as a project: a repair may leave that as it was, and an undo restores it.
-func (c *Conn) missingParent(t *Table, r *session.Record, changes *rowChanges, update bool) (string, error) {
+func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.valuesOf(r, l.columns)
 		if null || update && c.schema.isOptional(l.parent) {
@@ -104,7 +104,7 @@ func (sc *schema) isOptional(name string) bool {
 // remainingChild returns which row refers to the record, "" if there is none. A row that
 // the plan removes or creates does not count; missingParent checks those that it creates. A
 // row of an optional table may be removed: an undo restores that it was missing.
-func (c *Conn) remainingChild(t *Table, r *session.Record, changes *rowChanges) (string, error) {
+func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (string, error) {
 	if t.Optional {
 		return "", nil
 	}
@@ -138,10 +138,10 @@ func (c *Conn) remainingChild(t *Table, r *session.Record, changes *rowChanges) 
 }
 
 // valuesOf returns what the record holds in the columns; null is true if one of them is NULL.
-func (t *Table) valuesOf(r *session.Record, cols []string) (key []Value, null bool) {
+func (t *Table) valuesOf(r *change.Record, cols []string) (key []Value, null bool) {
 	for _, col := range cols {
 		v := t.valueOf(r, col)
-		if v.Class == session.ClassNull {
+		if v.Class == change.ClassNull {
 			return nil, true
 		}
 		key = append(key, v)

@@ -7,13 +7,13 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
 // deleteAll returns the ops that remove a session, but not its project.
 func deleteAll(s *record.Session) []change.Op {
-	return change.Diff(s.Records, (&record.Session{Head: session.Head{ID: s.ID}}).Records)
+	return change.Diff(s.Records, (&record.Session{Head: change.Head{ID: s.ID}}).Records)
 }
 
 // TestDeleteSession takes a session away with all that is its own, and refuses

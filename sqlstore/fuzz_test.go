@@ -8,7 +8,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/session"
 )
 
 // FuzzRow gives a row's values to SQLite and takes them back, through the
@@ -25,16 +24,16 @@ func FuzzRow(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = st.Close() })
-	f.Add("prt_1", byte(session.ClassText), []byte(`{"type":"text"}`))
-	f.Add("\xff\x00", byte(session.ClassBlob), []byte{0, 1, 0xff})
-	f.Add("", byte(session.ClassNull), []byte{})
-	f.Add("7", byte(session.ClassInteger), []byte{0x80, 0, 0, 0, 0, 0, 0, 0})
-	f.Add("pi", byte(session.ClassReal), binary.BigEndian.AppendUint64(nil, math.Float64bits(math.Pi)))
-	f.Add("short", byte(session.ClassInteger), []byte{1})
+	f.Add("prt_1", byte(change.ClassText), []byte(`{"type":"text"}`))
+	f.Add("\xff\x00", byte(change.ClassBlob), []byte{0, 1, 0xff})
+	f.Add("", byte(change.ClassNull), []byte{})
+	f.Add("7", byte(change.ClassInteger), []byte{0x80, 0, 0, 0, 0, 0, 0, 0})
+	f.Add("pi", byte(change.ClassReal), binary.BigEndian.AppendUint64(nil, math.Float64bits(math.Pi)))
+	f.Add("short", byte(change.ClassInteger), []byte{1})
 	tab := &Table{TableSpec: TableSpec{Name: "part", Data: "data"}, Cols: []string{"id", "extra", "data"}, others: []string{"id", "extra"}, DataIndex: 2}
-	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
+	ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
 	f.Fuzz(func(t *testing.T, id string, class byte, data []byte) {
-		in := []Value{Text(id), {session.Class(class), data}, {session.ClassText, data}}
+		in := []Value{Text(id), {change.Class(class), data}, {change.ClassText, data}}
 		if !storable(in[1]) {
 			return
 		}
@@ -67,13 +66,13 @@ func FuzzRow(f *testing.F) {
 // number in eight bytes, no NaN, which SQLite takes for NULL.
 func storable(v Value) bool {
 	switch v.Class {
-	case session.ClassText, session.ClassBlob:
+	case change.ClassText, change.ClassBlob:
 		return true
-	case session.ClassNull:
+	case change.ClassNull:
 		return len(v.Bytes) == 0
-	case session.ClassInteger:
+	case change.ClassInteger:
 		return len(v.Bytes) == 8
-	case session.ClassReal:
+	case change.ClassReal:
 		return len(v.Bytes) == 8 && !math.IsNaN(math.Float64frombits(binary.BigEndian.Uint64(v.Bytes)))
 	}
 	return false

@@ -19,7 +19,7 @@ import (
 	"mend/change"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -27,9 +27,9 @@ import (
 // them.
 func specs() []sqlstore.TableSpec {
 	return []sqlstore.TableSpec{
-		{Kind: session.KindSession, Name: "session", Columns: []string{"id", "title"}, SessionRows: `"id" = ?1`},
-		{Kind: session.KindMessage, Name: "message", Data: "data", Parent: "session_id", Columns: []string{"id", "session_id", "data"}, SessionRows: `"session_id" = ?1`},
-		{Kind: session.KindPart, Name: "part", Data: "data", Parent: "message_id", Columns: []string{"id", "message_id", "session_id", "data"}, SessionRows: `"session_id" = ?1`},
+		{Kind: change.KindSession, Name: "session", Columns: []string{"id", "title"}, SessionRows: `"id" = ?1`},
+		{Kind: change.KindMessage, Name: "message", Data: "data", Parent: "session_id", Columns: []string{"id", "session_id", "data"}, SessionRows: `"session_id" = ?1`},
+		{Kind: change.KindPart, Name: "part", Data: "data", Parent: "message_id", Columns: []string{"id", "message_id", "session_id", "data"}, SessionRows: `"session_id" = ?1`},
 		{Name: "workspace", Columns: []string{"id"}, Optional: true},
 	}
 }
@@ -55,32 +55,32 @@ func load(t testing.TB, s *sqlstore.Store, id string) *record.Session {
 
 func read(ctx context.Context, s *sqlstore.Store, id string) (loaded *record.Session, err error) {
 	err = s.View(ctx, func(c *sqlstore.Conn) error {
-		loaded = &record.Session{Head: session.Head{ID: id}}
-		rows := func(kind session.Kind, where string, add func(r session.Record, id string)) error {
+		loaded = &record.Session{Head: change.Head{ID: id}}
+		rows := func(kind change.Kind, where string, add func(r change.Record, id string)) error {
 			t := c.Table(kind)
 			return c.Query(t.SelectAll+" WHERE "+where, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
 				r := t.CopyRow(st)
 				own, _ := r.Col("id")
-				r.Ref = session.Ref{Kind: kind, Session: id}
+				r.Ref = change.Ref{Kind: kind, Session: id}
 				add(r, string(own.Bytes))
 				return nil
 			})
 		}
-		err := rows(session.KindSession, "id = ?1", func(r session.Record, _ string) {
+		err := rows(change.KindSession, "id = ?1", func(r change.Record, _ string) {
 			title, _ := r.Col("title")
 			loaded.Info, loaded.Title = r, string(title.Bytes)
 		})
 		if err != nil {
 			return err
 		}
-		err = rows(session.KindMessage, "session_id = ?1 ORDER BY time_created, id", func(r session.Record, id string) {
+		err = rows(change.KindMessage, "session_id = ?1 ORDER BY time_created, id", func(r change.Record, id string) {
 			r.Ref.Message = id
 			loaded.Messages = append(loaded.Messages, record.NewMessage(r))
 		})
 		if err != nil {
 			return err
 		}
-		return rows(session.KindPart, "session_id = ?1 ORDER BY id", func(r session.Record, id string) {
+		return rows(change.KindPart, "session_id = ?1 ORDER BY id", func(r change.Record, id string) {
 			message, _ := r.Col("message_id")
 			r.Ref.Message, r.Ref.Part = string(message.Bytes), id
 			if m := loaded.Message(r.Ref.Message); m != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/session"
 )
 
 // readTries is how often a read is repeated if the files change during it although no
@@ -126,7 +125,7 @@ func (s *Store) reader(ctx context.Context, files fileState, live bool) (*Conn, 
 // A row is found by its id alone: one that was moved to another message is returned. The
 // error wraps [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or
 // [ErrBusy], or is the system's.
-func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
+func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	var images []*change.Image
 	err := s.View(ctx, func(c *Conn) error {
 		images = make([]*change.Image, len(refs))

@@ -16,7 +16,7 @@ import (
 	"mend/change"
 	"mend/internal/test/bigstore"
 	"mend/internal/test/dbtest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -68,7 +68,7 @@ func everyRow(t testing.TB, s *sqlstore.Store) (rows map[string]int, err error) 
 			return err
 		}
 		for _, id := range ids {
-			for _, kind := range []session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+			for _, kind := range []change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
 				err := c.Query(c.Table(kind).SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(*sqlite3.Stmt) error {
 					rows[id]++
 					return nil
@@ -202,7 +202,7 @@ func TestDamagedIndexBesides(t *testing.T) {
 			rows := 0
 			err := s.View(t.Context(), func(c *sqlstore.Conn) error {
 				rows = 0
-				for _, kind := range []session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+				for _, kind := range []change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
 					if err := c.Query(c.Table(kind).SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(*sqlite3.Stmt) error { rows++; return nil }); err != nil {
 						return err
 					}

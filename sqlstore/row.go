@@ -13,21 +13,20 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/session"
 )
 
 // A Value is the storage class and the bytes of one column of a row, as in a
-// [session.Col].
+// [change.Col].
 type Value struct {
-	Class session.Class
+	Class change.Class
 	Bytes []byte
 }
 
 // ColValue returns the value of a column of a record.
-func ColValue(c session.Col) Value { return Value{c.Class, c.Bytes} }
+func ColValue(c change.Col) Value { return Value{c.Class, c.Bytes} }
 
 // Text returns a value of class text.
-func Text(s string) Value { return Value{session.ClassText, []byte(s)} }
+func Text(s string) Value { return Value{change.ClassText, []byte(s)} }
 
 // A RowBuffer is memory for one row. Its content is valid until the statement is stepped
 // or the buffer is used again.
@@ -40,15 +39,15 @@ type RowBuffer struct {
 func (b *RowBuffer) value(st *sqlite3.Stmt, i int) Value {
 	switch st.ColumnType(i) {
 	case sqlite3.INTEGER:
-		return Value{session.ClassInteger, b.encode(uint64(st.ColumnInt64(i)))}
+		return Value{change.ClassInteger, b.encode(uint64(st.ColumnInt64(i)))}
 	case sqlite3.FLOAT:
-		return Value{session.ClassReal, b.encode(math.Float64bits(st.ColumnFloat(i)))}
+		return Value{change.ClassReal, b.encode(math.Float64bits(st.ColumnFloat(i)))}
 	case sqlite3.TEXT:
-		return Value{session.ClassText, columnBytes(st, i)}
+		return Value{change.ClassText, columnBytes(st, i)}
 	case sqlite3.BLOB:
-		return Value{session.ClassBlob, columnBytes(st, i)}
+		return Value{change.ClassBlob, columnBytes(st, i)}
 	default:
-		return Value{Class: session.ClassNull}
+		return Value{Class: change.ClassNull}
 	}
 }
 
@@ -68,7 +67,7 @@ func (b *RowBuffer) encode(bits uint64) []byte {
 // CopyValue copies the value of a result column.
 func CopyValue(st *sqlite3.Stmt, i int) Value {
 	v := new(RowBuffer).value(st, i)
-	if v.Class != session.ClassNull {
+	if v.Class != change.ClassNull {
 		v.Bytes = append([]byte{}, v.Bytes...)
 	}
 	return v
@@ -77,11 +76,11 @@ func CopyValue(st *sqlite3.Stmt, i int) Value {
 // Bind binds the value to a parameter of the statement.
 func (v Value) Bind(st *sqlite3.Stmt, i int) error {
 	switch v.Class {
-	case session.ClassNull:
+	case change.ClassNull:
 		return st.BindNull(i)
-	case session.ClassText:
+	case change.ClassText:
 		return st.BindText(i, unsafe.String(unsafe.SliceData(v.Bytes), len(v.Bytes))) // a string(v.Bytes) would be a copy
-	case session.ClassBlob:
+	case change.ClassBlob:
 		return st.BindBlob(i, v.Bytes)
 	default:
 		return v.bindNumber(st, i)
@@ -93,18 +92,18 @@ func (v Value) bindNumber(st *sqlite3.Stmt, i int) error {
 		return fmt.Errorf("a number of %d bytes", len(v.Bytes))
 	}
 	bits := binary.BigEndian.Uint64(v.Bytes)
-	if v.Class == session.ClassReal {
+	if v.Class == change.ClassReal {
 		return st.BindFloat(i, math.Float64frombits(bits))
 	}
 	return st.BindInt64(i, int64(bits))
 }
 
 // valueOf returns what the record holds in a column of the table.
-func (t *Table) valueOf(r *session.Record, col string) Value {
+func (t *Table) valueOf(r *change.Record, col string) Value {
 	if col == t.Data {
 		class := r.Class
 		if class == 0 {
-			class = session.ClassText
+			class = change.ClassText
 		}
 		return Value{class, r.Data}
 	}
@@ -113,32 +112,32 @@ func (t *Table) valueOf(r *session.Record, col string) Value {
 }
 
 // Row returns the row of a result with the table's columns. It is valid as long as b.
-func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) session.Record {
-	var r session.Record
+func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) change.Record {
+	var r change.Record
 	b.values = b.values[:0]
 	for i := range t.Cols {
 		v := b.value(st, i)
 		if i != t.DataIndex {
-			b.values = session.AppendValue(b.values, v.Class, v.Bytes)
+			b.values = change.AppendValue(b.values, v.Class, v.Bytes)
 			continue
 		}
 		r.Data = v.Bytes
-		if v.Class != session.ClassText {
+		if v.Class != change.ClassText {
 			r.Class = v.Class
 		}
 	}
-	r.Cols = session.EncodedCols(&t.others, b.values)
+	r.Cols = change.EncodedCols(&t.others, b.values)
 	return r
 }
 
 // CopyRow copies the row of a result with the table's columns.
-func (t *Table) CopyRow(st *sqlite3.Stmt) session.Record {
+func (t *Table) CopyRow(st *sqlite3.Stmt) change.Record {
 	var b RowBuffer
 	return CopyRecord(t.Row(st, &b))
 }
 
 // CopyRecord returns a copy of a record that uses a RowBuffer.
-func CopyRecord(r session.Record) session.Record {
+func CopyRecord(r change.Record) change.Record {
 	r.Cols, r.Data = r.Cols.Clone(), bytes.Clone(r.Data)
 	return r
 }
@@ -155,7 +154,7 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 }
 
 // holds reports whether the row with that id is equal to r; nil means that there is none.
-func (c *Conn) holds(t *Table, id string, r *session.Record) (same bool, err error) {
+func (c *Conn) holds(t *Table, id string, r *change.Record) (same bool, err error) {
 	if r != nil && len(r.Data) > largeData {
 		if _, err := c.Prepare(t.selectLarge); err == nil { // a table may have no rowid
 			return c.holdsLarge(t, id, r)
@@ -176,15 +175,15 @@ func (c *Conn) holds(t *Table, id string, r *session.Record) (same bool, err err
 const largeData = 1 << 20
 
 // holdsLarge is holds for a row with large data, which is compared piece by piece.
-func (c *Conn) holdsLarge(t *Table, id string, r *session.Record) (same bool, err error) {
+func (c *Conn) holdsLarge(t *Table, id string, r *change.Record) (same bool, err error) {
 	var b RowBuffer
 	err = c.Query(t.selectLarge, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
 		now := t.Row(st, &b)
-		class := session.ClassText
+		class := change.ClassText
 		switch string(now.Data) {
 		case "text":
 		case "blob":
-			class = session.ClassBlob
+			class = change.ClassBlob
 		default:
 			return nil
 		}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A schema is what the database says of the tables of a store.
 type schema struct {
 	source string // SQL of all tables, indexes, triggers and views, from which the rest follows
-	tables map[session.Kind]*Table
+	tables map[change.Kind]*Table
 	exist  map[string]bool // names of the specs whose table exists
 }
 
@@ -64,7 +64,7 @@ func (s *Store) schemaOf(c *Conn) (*schema, error) {
 }
 
 func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schema, error) {
-	sc := &schema{source: source, tables: map[session.Kind]*Table{}, exist: map[string]bool{}}
+	sc := &schema{source: source, tables: map[change.Kind]*Table{}, exist: map[string]bool{}}
 	for _, spec := range specs {
 		if spec.Optional {
 			ok, err := c.fits(spec)

@@ -11,7 +11,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -82,7 +82,7 @@ func TestLaterSchema(t *testing.T) {
 func partOps(ops []change.Op, message string) []change.Op {
 	var own []change.Op
 	for _, o := range ops {
-		if o.Ref.Kind == session.KindPart && o.Ref.Message == message {
+		if o.Ref.Kind == change.KindPart && o.Ref.Message == message {
 			own = append(own, o)
 		}
 	}
@@ -167,7 +167,7 @@ func tryPart(t *testing.T, s *sqlstore.Store, before *record.Session) change.Out
 		t.Fatal(err)
 	}
 	ops := change.Diff(before.AllRecords, after.AllRecords)
-	now, err := s.Read(t.Context(), []session.Ref{p.Ref})
+	now, err := s.Read(t.Context(), []change.Ref{p.Ref})
 	if err != nil {
 		return change.Outcome{State: change.Aborted, Cause: err}
 	}
@@ -197,7 +197,7 @@ func TestDefaultRow(t *testing.T) {
 		"INSERT INTO part (id, message_id, session_id, time_created, time_updated, data, p) VALUES ('prt_1', '', '', 0, 0, '', '')")
 	s := open(t, path, sqlstore.Options{})
 	err := s.View(t.Context(), func(c *sqlstore.Conn) error {
-		table := c.Table(session.KindPart)
+		table := c.Table(change.KindPart)
 		return c.Query(table.SelectAll, nil, func(st *sqlite3.Stmt) error {
 			r := table.CopyRow(st)
 			for c := range r.Cols.All {
@@ -206,7 +206,7 @@ func TestDefaultRow(t *testing.T) {
 			return nil
 		})
 	})
-	row, err2 := s.DefaultRow(t.Context(), session.KindPart)
+	row, err2 := s.DefaultRow(t.Context(), change.KindPart)
 	if err := errors.Join(err, err2); err != nil || len(row.Cols.Names()) != len(want) {
 		t.Fatalf("%v, %v; want %v", row.Cols.Names(), err, want)
 	}
@@ -216,7 +216,7 @@ func TestDefaultRow(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.Name, got, want[c.Name])
 		}
 	}
-	if row, err := s.DefaultRow(t.Context(), session.KindFile); err != nil || len(row.Cols.Names()) > 0 {
+	if row, err := s.DefaultRow(t.Context(), change.KindFile); err != nil || len(row.Cols.Names()) > 0 {
 		t.Errorf("the row of a file has %v, %v", row.Cols.Names(), err)
 	}
 }

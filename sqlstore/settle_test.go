@@ -5,7 +5,7 @@ import (
 
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
+
 	"mend/sqlstore"
 )
 
@@ -114,7 +114,7 @@ func restore(t *testing.T, s *sqlstore.Store, ops []change.Op) {
 	t.Helper()
 	var force []change.Op
 	for _, o := range ops {
-		now, err := s.Read(t.Context(), []session.Ref{o.Ref})
+		now, err := s.Read(t.Context(), []change.Ref{o.Ref})
 		dbtest.Must(t, err)
 		if !now[0].Equal(o.Pre) {
 			force = append(force, change.Op{Ref: o.Ref, Pre: now[0], Post: o.Pre})

@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"mend/session"
+	"mend/change"
 )
 
 // State returns a stamp of the whole database, computed without SQLite: from size, time
@@ -16,18 +16,18 @@ import (
 // is restarted, and the header of the -shm, which says how much of the -wal is valid. It
 // is the zero stamp where the system has no inodes. The error says that the files cannot
 // be read, or wraps [ErrUnusable].
-func (s *Store) State(context.Context) (session.Stamp, error) {
+func (s *Store) State(context.Context) (change.Stamp, error) {
 	stamp, err := s.state()
 	if err != nil {
-		return session.Stamp{}, fmt.Errorf("looking at %s: %w", s.id.Root, err)
+		return change.Stamp{}, fmt.Errorf("looking at %s: %w", s.id.Root, err)
 	}
 	return stamp, nil
 }
 
-func (s *Store) state() (session.Stamp, error) {
+func (s *Store) state() (change.Stamp, error) {
 	files, err := inspectFiles(s.id.Root)
 	if err != nil || files.db.ino == 0 {
-		return session.Stamp{}, err
+		return change.Stamp{}, err
 	}
 	newest := files.db.mtime
 	if files.wal.mtime.After(newest) {
@@ -43,11 +43,11 @@ func (s *Store) state() (session.Stamp, error) {
 	}{{"-wal", walHeader}, {"-shm", shmHeader}} {
 		head, err := headOf(s.id.Root+side.name, side.size)
 		if err != nil {
-			return session.Stamp{}, err
+			return change.Stamp{}, err
 		}
 		fmt.Fprintf(sum, "%x\n", head)
 	}
-	return session.Stamp{Sum: [32]byte(sum.Sum(nil)), Newest: newest}, nil
+	return change.Stamp{Sum: [32]byte(sum.Sum(nil)), Newest: newest}, nil
 }
 
 // The sizes of the headers of a -wal, which contains its salt, and of a -shm

@@ -5,13 +5,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A TableSpec describes a table whose rows are records: what this package must know of
 // it to change rows. The specs are all that it knows of the agent's schema.
 type TableSpec struct {
-	Kind    session.Kind // of the records; 0 for a table whose rows are no records
+	Kind    change.Kind // of the records; 0 for a table whose rows are no records
 	Name    string
 	Columns []string // columns that must exist, among them the primary key
 	Key     string   // column that is the primary key; "" for "id"
@@ -34,11 +34,11 @@ func (spec *TableSpec) whereKey() string {
 }
 
 // parentID returns the id in the parent column of the row of ref; "" if ref has no parent.
-func parentID(ref session.Ref) string {
+func parentID(ref change.Ref) string {
 	switch ref.Kind {
-	case session.KindMessage:
+	case change.KindMessage:
 		return ref.Session
-	case session.KindPart:
+	case change.KindPart:
 		return ref.Message
 	default:
 		return ""

@@ -14,7 +14,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/journal"
-	"mend/session"
+
 	"mend/txn"
 )
 
@@ -74,7 +74,7 @@ func rewriteOps(b *testing.B, root string) []change.Op {
 			b.Fatal(err)
 		}
 		ops = append(ops, change.Op{
-			Ref:  session.Ref{Kind: session.KindPart, Session: "ses_1", Message: msg, Part: prt},
+			Ref:  change.Ref{Kind: change.KindPart, Session: "ses_1", Message: msg, Part: prt},
 			Pre:  &change.Image{Data: data, Mode: 0o644},
 			Post: &change.Image{Data: append(data[:len(data)-2:len(data)-2], ",\n  \"synthetic\": true\n}"...), Mode: 0o644},
 		})

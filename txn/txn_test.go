@@ -15,7 +15,7 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/journal"
-	"mend/session"
+
 	"mend/testdata"
 	"mend/txn"
 )
@@ -74,7 +74,7 @@ func (f fixture) plan() change.Plan {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	before, _, err := st.Load(f.t.Context(), session.Head{ID: f.id})
+	before, _, err := st.Load(f.t.Context(), change.Head{ID: f.id})
 	if err != nil {
 		f.t.Fatal(err)
 	}

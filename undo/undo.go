@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"mend/change"
-	"mend/session"
 )
 
 // Revert returns the ops that undo the lists of ops, which were applied in the given order.
@@ -24,7 +23,7 @@ func Revert(lists ...[]change.Op) ([]change.Op, error) {
 var ErrNoSuchRecord = errors.New("this repair has no such record")
 
 // Select returns the ops on the named records, and on the folders that these need. A name is
-// a ref as [session.Ref.String] prints it, or the record's own id. The error wraps
+// a ref as [change.Ref.String] prints it, or the record's own id. The error wraps
 // [ErrNoSuchRecord] and has the first name that matches no op.
 func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	var kept []change.Op
@@ -34,7 +33,7 @@ func Select(ops []change.Op, names []string) ([]change.Op, error) {
 			return nil, fmt.Errorf("%w: %q", ErrNoSuchRecord, name)
 		}
 		for _, o := range ops {
-			if matches(o.Ref, name) || o.Ref.Kind == session.KindFolder && o.Ref.Message == ops[i].Ref.Message {
+			if matches(o.Ref, name) || o.Ref.Kind == change.KindFolder && o.Ref.Message == ops[i].Ref.Message {
 				kept = append(kept, o)
 			}
 		}
@@ -49,8 +48,8 @@ func sameRef(a change.Op) func(change.Op) bool {
 	return func(b change.Op) bool { return a.Ref == b.Ref }
 }
 
-func matches(r session.Ref, name string) bool {
-	return r.Kind != session.KindFolder && (r.String() == name || r.ID() == name)
+func matches(r change.Ref, name string) bool {
+	return r.Kind != change.KindFolder && (r.String() == name || r.ID() == name)
 }
 
 // Conflicts returns the records that keep ops from being applied: those that hold neither
@@ -60,11 +59,11 @@ func matches(r session.Ref, name string) bool {
 // now[i] is what the record of ops[i] holds. current has the refs of all records of the
 // stored session; it is nil if the session no longer exists. It may also be nil if
 // [NeedsSession] reports false.
-func Conflicts(ops []change.Op, now []*change.Image, current []session.Ref) []change.Conflict {
+func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []change.Conflict {
 	stored := newRelations(current)
 	var cs []change.Conflict
 	for i, o := range ops {
-		if o.Ref.Kind == session.KindFolder {
+		if o.Ref.Kind == change.KindFolder {
 			continue // created when needed, removed when empty
 		}
 		why := contentConflict(o, now[i])
@@ -102,16 +101,16 @@ func contentConflict(o change.Op, now *change.Image) string {
 type relations struct {
 	gone     bool // there is no session
 	messages map[string]bool
-	parts    map[string][]session.Ref // by message
+	parts    map[string][]change.Ref // by message
 }
 
-func newRelations(current []session.Ref) relations {
-	r := relations{gone: current == nil, messages: map[string]bool{}, parts: map[string][]session.Ref{}}
+func newRelations(current []change.Ref) relations {
+	r := relations{gone: current == nil, messages: map[string]bool{}, parts: map[string][]change.Ref{}}
 	for _, ref := range current {
 		switch ref.Kind {
-		case session.KindMessage:
+		case change.KindMessage:
 			r.messages[ref.Message] = true
-		case session.KindPart:
+		case change.KindPart:
 			r.parts[ref.Message] = append(r.parts[ref.Message], ref)
 		default:
 		}
@@ -122,17 +121,17 @@ func newRelations(current []session.Ref) relations {
 // conflict returns why the op does not fit the record's parent or children, or "".
 func (r relations) conflict(o change.Op, ops []change.Op) string {
 	switch {
-	case o.Pre == nil && r.gone && o.Ref.Kind != session.KindSession && !creates(ops, session.KindSession, ""):
+	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindSession && !creates(ops, change.KindSession, ""):
 		return "its session was deleted"
-	case o.Pre == nil && o.Ref.Kind == session.KindPart && !r.messages[o.Ref.Message] && !creates(ops, session.KindMessage, o.Ref.Message):
+	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message] && !creates(ops, change.KindMessage, o.Ref.Message):
 		return "its message was deleted"
-	case o.Post == nil && o.Ref.Kind == session.KindMessage && r.hasOtherParts(o.Ref.Message, ops):
+	case o.Post == nil && o.Ref.Kind == change.KindMessage && r.hasOtherParts(o.Ref.Message, ops):
 		return "it got parts after the repair"
 	}
 	return ""
 }
 
-func creates(ops []change.Op, k session.Kind, message string) bool {
+func creates(ops []change.Op, k change.Kind, message string) bool {
 	return slices.ContainsFunc(ops, func(o change.Op) bool {
 		return o.Ref.Kind == k && o.Ref.Message == message && o.Post != nil
 	})
@@ -140,7 +139,7 @@ func creates(ops []change.Op, k session.Kind, message string) bool {
 
 // hasOtherParts reports whether the message has a part that ops do not delete.
 func (r relations) hasOtherParts(message string, ops []change.Op) bool {
-	return slices.ContainsFunc(r.parts[message], func(ref session.Ref) bool {
+	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool {
 		return !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref == ref && o.Post == nil })
 	})
 }
@@ -149,7 +148,7 @@ func (r relations) hasOtherParts(message string, ops []change.Op) bool {
 // agent added to its table since is no part of the change, and keeps its value. now[i] belongs
 // to ops[i]. A row that is created has what is in defaults, by kind: rows in which a column that
 // must be given has the class 0.
-func AddColumns(ops []change.Op, now []*change.Image, defaults map[session.Kind]session.Record) []change.Op {
+func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]change.Record) []change.Op {
 	ops = slices.Clone(ops)
 	for i := range ops {
 		o := &ops[i]
@@ -167,7 +166,7 @@ func AddColumns(ops []change.Op, now []*change.Image, defaults map[session.Kind]
 
 // addColumns returns an image with the columns of a row, or as it is if the row lacks one of its
 // columns, or it is no row.
-func addColumns(i *change.Image, now session.Record) *change.Image {
+func addColumns(i *change.Image, now change.Record) *change.Image {
 	if i == nil {
 		return nil
 	}
@@ -181,7 +180,7 @@ func addColumns(i *change.Image, now session.Record) *change.Image {
 			return i
 		}
 	}
-	cols := make([]session.Col, 0, len(names))
+	cols := make([]change.Col, 0, len(names))
 	for c := range now.Cols.All {
 		if own, ok := r.Col(c.Name); ok {
 			c = own
@@ -190,7 +189,7 @@ func addColumns(i *change.Image, now session.Record) *change.Image {
 			cols = append(cols, c)
 		}
 	}
-	r.Cols = session.NewCols(cols...)
+	r.Cols = change.NewCols(cols...)
 	return change.ImageOf(&r)
 }
 
@@ -200,7 +199,7 @@ func addColumns(i *change.Image, now session.Record) *change.Image {
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))
 	for i, o := range ops {
-		if o.Ref.Kind != session.KindFolder {
+		if o.Ref.Kind != change.KindFolder {
 			o.Pre = now[i]
 		}
 		if !o.Pre.Equal(o.Post) {

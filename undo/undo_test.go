@@ -7,24 +7,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/change"
-	"mend/session"
+
 	"mend/undo"
 )
 
-func partRef(id string) session.Ref {
-	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: id}
+func partRef(id string) change.Ref {
+	return change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: id}
 }
 
 var (
-	message = session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}
-	folder  = session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}
+	message = change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
+	folder  = change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_1"}
 )
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
 
 // stored returns a session of one message with the given parts.
-func stored(ids ...string) []session.Ref {
-	refs := []session.Ref{{Kind: session.KindSession, Session: "ses_1"}, message}
+func stored(ids ...string) []change.Ref {
+	refs := []change.Ref{{Kind: change.KindSession, Session: "ses_1"}, message}
 	for _, id := range ids {
 		refs = append(refs, partRef(id))
 	}
@@ -61,7 +61,7 @@ func TestConflicts(t *testing.T) {
 		name    string
 		op      change.Op
 		now     *change.Image
-		current []session.Ref
+		current []change.Ref
 		want    string
 	}{
 		{"as the repair left it", changed, image("new"), stored("prt_1"), ""},
@@ -71,7 +71,7 @@ func TestConflicts(t *testing.T) {
 		{"gone", changed, nil, stored(), "deleted since"},
 		{"deleted part is still deleted", restored, nil, stored(), ""},
 		{"deleted part came back", restored, image("x"), stored("prt_1"), "created again after the repair"},
-		{"its message was deleted", restored, nil, []session.Ref{{Kind: session.KindSession, Session: "ses_1"}}, "its message was deleted"},
+		{"its message was deleted", restored, nil, []change.Ref{{Kind: change.KindSession, Session: "ses_1"}}, "its message was deleted"},
 		{"its session was deleted", restored, nil, nil, "its session was deleted"},
 		{"created part is there", removed, image("new"), stored("prt_1"), ""},
 		{"created part is gone already", removed, nil, stored(), ""},
@@ -115,12 +115,12 @@ func TestOnly(t *testing.T) {
 
 func TestAddColumns(t *testing.T) {
 	row := func(cols ...string) *change.Image {
-		r := session.Record{Ref: partRef("prt_1"), Data: []byte(cols[0])}
-		all := []session.Col{}
+		r := change.Record{Ref: partRef("prt_1"), Data: []byte(cols[0])}
+		all := []change.Col{}
 		for i := 1; i < len(cols); i += 2 {
-			all = append(all, session.Col{Name: cols[i], Class: session.ClassText, Bytes: []byte(cols[i+1])})
+			all = append(all, change.Col{Name: cols[i], Class: change.ClassText, Bytes: []byte(cols[i+1])})
 		}
-		r.Cols = session.NewCols(all...)
+		r.Cols = change.NewCols(all...)
 		return change.ImageOf(&r)
 	}
 	for _, c := range []struct {
@@ -137,8 +137,8 @@ func TestAddColumns(t *testing.T) {
 		{"a file", image("new"), image("x"), image("new"), row("old", "id", "1")},
 	} {
 		op := change.Op{Ref: partRef("prt_1"), Pre: c.pre, Post: row("old", "id", "1")}
-		defaults := map[session.Kind]session.Record{session.KindPart: {Cols: session.NewCols(
-			session.Col{Name: "id"}, session.Col{Name: "b", Class: session.ClassText, Bytes: []byte("5")}, session.Col{Name: "must be given"})}}
+		defaults := map[change.Kind]change.Record{change.KindPart: {Cols: change.NewCols(
+			change.Col{Name: "id"}, change.Col{Name: "b", Class: change.ClassText, Bytes: []byte("5")}, change.Col{Name: "must be given"})}}
 		got := undo.AddColumns([]change.Op{op}, []*change.Image{c.now}, defaults)[0]
 		if !got.Pre.Equal(c.want) || !got.Post.Equal(c.wantPost) {
 			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.Pre, got.Post, c.want, c.wantPost)

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/repair"
-	"mend/session"
 )
 
 // Changes of a transcript that another program may make at any time.
@@ -169,7 +168,7 @@ func (s testStore) unchanged(t *testing.T, c *mend.Client, p change.Plan, repair
 	now, err := os.ReadFile(s.file)
 	check(t, err)
 	switch old := []byte(was[s.file]); {
-	case repaired == nil && p.Ops[0].Ref.Kind == session.KindSession: // it writes the transcript again
+	case repaired == nil && p.Ops[0].Ref.Kind == change.KindSession: // it writes the transcript again
 		if want := append(bytes.Clone(p.Ops[0].Post.Data), bytes.TrimPrefix(old, s.data)...); !bytes.Equal(now, want) {
 			t.Errorf("the repair is committed: %d bytes, want those of the plan and what was added", len(now))
 		}

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/claude/diagnose"
+	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
 	"mend/repair"

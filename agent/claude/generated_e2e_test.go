@@ -13,10 +13,10 @@ import (
 
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/internal/request"
 	fixture "mend/internal/test/claude"
 	"mend/repair"
-	"mend/session"
 )
 
 var (
@@ -129,6 +129,6 @@ func lostTexts(c *diagnose.Case, healthy, sent []string) (lost []string) {
 }
 
 func expectedCase(data []byte) *diagnose.Case {
-	ref := session.Ref{Kind: session.KindSession, Project: "-home-user", Session: fixture.Session}
+	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
 	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: *version})
 }

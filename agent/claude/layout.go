@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // A layout says where the transcript of a session is. The project of a ref is the folder
@@ -27,8 +27,8 @@ type layout struct {
 }
 
 // Locate implements [linestore.Layout].
-func (l *layout) Locate(ref session.Ref) (file, key string, err error) {
-	if ref.Project == "" || ref.Kind != session.KindSession && ref.Kind != session.KindMessage {
+func (l *layout) Locate(ref change.Ref) (file, key string, err error) {
+	if ref.Project == "" || ref.Kind != change.KindSession && ref.Kind != change.KindMessage {
 		return "", "", fmt.Errorf("%v %s: no record of a transcript", ref.Kind, ref)
 	}
 	if err := ref.Validate(); err != nil {
@@ -38,7 +38,7 @@ func (l *layout) Locate(ref session.Ref) (file, key string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if ref.Kind == session.KindMessage {
+	if ref.Kind == change.KindMessage {
 		key = ref.Message
 	}
 	name := ref.Session
@@ -68,7 +68,7 @@ func subagent(id string) (owner, agent string, ok bool) {
 }
 
 // agentOf returns the id of the subagent whose transcript it is, "" for a session's.
-func agentOf(head session.Head) string {
+func agentOf(head change.Head) string {
 	_, agent, _ := subagent(head.ID)
 	return agent
 }
@@ -96,7 +96,7 @@ func (*layout) Key(line []byte) string {
 // projectID returns the id of a folder of projects: its name, or if that is too long for an
 // id, its beginning and a hash.
 func projectID(folder string) string {
-	if session.ValidateID(folder) == nil {
+	if change.ValidateID(folder) == nil {
 		return folder
 	}
 	sum := sha256.Sum256([]byte(folder))

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"mend/agent"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // TestCheckLines checks that a transcript of blank lines is refused, since each takes memory, and
@@ -25,7 +25,7 @@ func TestCheckLines(t *testing.T) {
 		{"a few blank lines", strings.Repeat("\n", 200_000), false},
 		{"short records", strings.Repeat(record, 500_000), false},
 	} {
-		if err := checkLines(session.Head{ID: "x"}, []byte(c.data)); (err != nil) != c.refused {
+		if err := checkLines(change.Head{ID: "x"}, []byte(c.data)); (err != nil) != c.refused {
 			t.Errorf("%s: %v, want it refused: %t", c.name, err, c.refused)
 		}
 	}
@@ -62,7 +62,7 @@ func TestTranscriptTooLarge(t *testing.T) {
 		return err
 	}
 	s.most = 10
-	var large *session.SizeError
+	var large *change.SizeError
 	if err := examine(); !errors.As(err, &large) {
 		t.Errorf("Examine returns %v, want a SizeError", err)
 	}

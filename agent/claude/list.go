@@ -19,9 +19,9 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // isSessionID reports whether a name is a UUID, which that of a session's transcript is without
@@ -149,7 +149,7 @@ func (s *store) note(format, path string, args ...any) {
 func (s *store) eachIn(d *safedir.Dir, b *safedir.Buffer, folder string, names []string, yield func(d *safedir.Dir, f file) error) error {
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, suffix)
-		if _, _, agent := subagent(id); !ok || !isSessionID(id) && (!agent || session.ValidateID(id) != nil) {
+		if _, _, agent := subagent(id); !ok || !isSessionID(id) && (!agent || change.ValidateID(id) != nil) {
 			continue
 		}
 		if err := yieldFile(d, file{id: id, folder: folder, name: name}, yield); err != nil {
@@ -177,7 +177,7 @@ func (s *store) eachSubagent(all *safedir.Dir, b *safedir.Buffer, folder, owner 
 	defer d.Close()
 	for _, name := range names {
 		agent := strings.TrimPrefix(strings.TrimSuffix(name, suffix), agentPrefix)
-		if name != agentPrefix+agent+suffix || session.ValidateID(subagentID(owner, agent)) != nil {
+		if name != agentPrefix+agent+suffix || change.ValidateID(subagentID(owner, agent)) != nil {
 			continue
 		}
 		if err := yieldFile(d, file{id: subagentID(owner, agent), folder: folder, name: name}, yield); err != nil {
@@ -198,7 +198,7 @@ func yieldFile(d *safedir.Dir, f file, yield func(d *safedir.Dir, f file) error)
 }
 
 // List implements [agent.Store].
-func (s *store) List(ctx context.Context) (heads []session.Head, err error) {
+func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	var b safedir.Buffer
 	err = s.eachFile(ctx, &b, func(d *safedir.Dir, f file) error {
 		h, err := readHead(d, &b, f)
@@ -214,25 +214,25 @@ func (s *store) List(ctx context.Context) (heads []session.Head, err error) {
 }
 
 // SessionAt implements [agent.Store].
-func (s *store) SessionAt(_ context.Context, path string) (session.Head, error) {
+func (s *store) SessionAt(_ context.Context, path string) (change.Head, error) {
 	folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
 	none := fmt.Errorf("%w: %s", agent.ErrNoSession, path)
 	if !isSessionID(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
-		return session.Head{}, none
+		return change.Head{}, none
 	}
 	// The path may lead to the root over a link, as the user's home can.
 	above, err := os.Stat(filepath.Join(path, "..", "..", ".."))
 	if own, rerr := os.Stat(s.ID().Root); err != nil || rerr != nil || !os.SameFile(above, own) || !filepath.IsLocal(folder) {
-		return session.Head{}, none
+		return change.Head{}, none
 	}
 	root, err := s.lines.OpenRoot()
 	if err != nil {
-		return session.Head{}, err
+		return change.Head{}, err
 	}
 	defer root.Close()
 	d, err := root.Sub(projects + "/" + folder)
 	if err != nil {
-		return session.Head{}, err
+		return change.Head{}, err
 	}
 	defer d.Close()
 	e, err := d.Stat(name)
@@ -240,7 +240,7 @@ func (s *store) SessionAt(_ context.Context, path string) (session.Head, error) 
 		err = none
 	}
 	if err != nil {
-		return session.Head{}, err
+		return change.Head{}, err
 	}
 	return readHead(d, nil, file{id: strings.TrimSuffix(name, suffix), folder: folder, name: name, entry: e})
 }
@@ -253,14 +253,14 @@ const (
 
 // readHead reads what a list shows of a session: from the beginning and the end of its
 // transcript.
-func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (session.Head, error) {
+func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (change.Head, error) {
 	project := projectID(f.folder)
-	h := session.Head{
-		ID: f.id, Project: project, Ref: session.Ref{Kind: session.KindSession, Project: project, Session: f.id},
+	h := change.Head{
+		ID: f.id, Project: project, Ref: change.Ref{Kind: change.KindSession, Project: project, Session: f.id},
 		Updated: time.Unix(0, f.entry.Mtime).UnixMilli(),
 	}
-	stray := func(why string) (session.Head, error) {
-		h.Stray = append(h.Stray, session.Stray{Path: f.path(), Why: why, Kind: session.StrayHidden})
+	stray := func(why string) (change.Head, error) {
+		h.Stray = append(h.Stray, change.Stray{Path: f.path(), Why: why, Kind: change.StrayHidden})
 		return h, nil
 	}
 	if f.unreadable != "" {
@@ -366,16 +366,16 @@ func (t *titles) title() string {
 }
 
 // Stamp implements [agent.Store].
-func (s *store) Stamp(_ context.Context, head session.Head) (session.Stamp, error) {
+func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
 	e, err := s.stat(head)
 	return stampOf(e), err
 }
 
 // stampOf returns the stamp of a transcript. A repair restores the time of the last change of
 // the content, so the stamp has that of the inode too.
-func stampOf(e safedir.Entry) session.Stamp {
+func stampOf(e safedir.Entry) change.Stamp {
 	b := appendEntry(nil, e)
-	return session.Stamp{Sum: sha256.Sum256(b), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
+	return change.Stamp{Sum: sha256.Sum256(b), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
 }
 
 func appendEntry(b []byte, e safedir.Entry) []byte {
@@ -386,7 +386,7 @@ func appendEntry(b []byte, e safedir.Entry) []byte {
 }
 
 // State implements [agent.Store].
-func (s *store) State(ctx context.Context) (session.Stamp, error) {
+func (s *store) State(ctx context.Context) (change.Stamp, error) {
 	sum, newest := sha256.New(), int64(0)
 	var b safedir.Buffer
 	var line []byte
@@ -397,7 +397,7 @@ func (s *store) State(ctx context.Context) (session.Stamp, error) {
 		newest = max(newest, f.entry.Mtime, f.entry.Ctime)
 		return nil
 	})
-	st := session.Stamp{Newest: time.Unix(0, newest)}
+	st := change.Stamp{Newest: time.Unix(0, newest)}
 	sum.Sum(st.Sum[:0])
 	return st, err
 }

@@ -12,9 +12,9 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/change"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 const otherSession = "11111111-2222-4333-8444-555555555555"
@@ -64,7 +64,7 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
-func ids(heads []session.Head) (all []string) {
+func ids(heads []change.Head) (all []string) {
 	for _, h := range heads {
 		all = append(all, h.ID)
 	}
@@ -111,7 +111,7 @@ func TestLongFolders(t *testing.T) {
 	}
 	for _, h := range heads {
 		allocated := testing.AllocsPerRun(1, func() { // it also runs once before it counts
-			if stamp, err := opened.Stamp(t.Context(), h); err != nil || stamp == (session.Stamp{}) {
+			if stamp, err := opened.Stamp(t.Context(), h); err != nil || stamp == (change.Stamp{}) {
 				t.Errorf("Stamp(%s) = %v, %v", h.Project, stamp, err)
 			}
 		})

@@ -14,10 +14,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/claude/diagnose"
+	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
 	"mend/repair"

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // sessionsDir is the folder in which each process of 2.1 has a file that names its session.
@@ -65,7 +65,7 @@ func (s *store) processes(maxAge time.Duration) snapshot {
 }
 
 // whyBusy returns which process uses a session, "" if there is none.
-func (s *store) whyBusy(head session.Head, maxAge time.Duration) string {
+func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 	if owner, _, ok := subagent(head.ID); ok && owner != "" {
 		head.ID, head.Ref.Session = owner, owner
 	}
@@ -85,7 +85,7 @@ func (s *store) whyBusy(head session.Head, maxAge time.Duration) string {
 
 // mayUse reports whether an unregistered process may use a session: the session is of its directory, or
 // the process names it. Any process of 2.1 is so in its first moment.
-func (p unregisteredProcess) mayUse(head session.Head) bool {
+func (p unregisteredProcess) mayUse(head change.Head) bool {
 	return sameFolder(p.folder, head.Project) || slices.Contains(p.args, head.ID)
 }
 

@@ -21,7 +21,7 @@ import (
 	"mend/internal/safedir"
 	"mend/linestore"
 	"mend/repair"
-	"mend/session"
+
 	"mend/txn"
 )
 
@@ -45,12 +45,12 @@ var _ agent.Store = (*store)(nil)
 func (s *store) ID() change.StoreID { return s.lines.ID() }
 
 // Read implements [agent.Store].
-func (s *store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
+func (s *store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	return s.lines.Read(ctx, refs)
 }
 
 // CheckLinks implements [agent.Store].
-func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return s.lines.CheckLinks(ctx, refs)
 }
 
@@ -62,12 +62,12 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 // inUse returns why the transcript at a path must not be replaced now.
 func (s *store) inUse(p string) string {
 	id, project := locate(p)
-	ref := session.Ref{Kind: session.KindSession, Project: project, Session: id}
-	return s.whyBusy(session.Head{ID: id, Project: project, Ref: ref}, 0)
+	ref := change.Ref{Kind: change.KindSession, Project: project, Session: id}
+	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, 0)
 }
 
 // open opens the folder of a session's transcript.
-func (s *store) open(head session.Head) (*safedir.Dir, string, error) {
+func (s *store) open(head change.Head) (*safedir.Dir, string, error) {
 	p, _, err := s.layout.Locate(head.Ref)
 	if err != nil {
 		return nil, "", err
@@ -81,7 +81,7 @@ func (s *store) open(head session.Head) (*safedir.Dir, string, error) {
 	return d, path.Base(p), err
 }
 
-func (s *store) stat(head session.Head) (safedir.Entry, error) {
+func (s *store) stat(head change.Head) (safedir.Entry, error) {
 	d, name, err := s.open(head)
 	if err != nil {
 		return safedir.Entry{}, err
@@ -91,17 +91,17 @@ func (s *store) stat(head session.Head) (safedir.Entry, error) {
 }
 
 // load reads a transcript.
-func (s *store) load(head session.Head) (safedir.Entry, error) {
+func (s *store) load(head change.Head) (safedir.Entry, error) {
 	d, name, err := s.open(head)
 	if err != nil {
 		return safedir.Entry{}, err
 	}
 	defer d.Close()
-	e, err := d.Read(nil, name, min(s.most, session.MaxText))
+	e, err := d.Read(nil, name, min(s.most, change.MaxText))
 	switch why := e.ReadProblem(); {
 	case err != nil:
-	case e.TooLarge && e.Size <= session.MaxText:
-		err = fmt.Errorf("reading transcript %s: %w", head.ID, &session.SizeError{Most: s.most})
+	case e.TooLarge && e.Size <= change.MaxText:
+		err = fmt.Errorf("reading transcript %s: %w", head.ID, &change.SizeError{Most: s.most})
 	case !e.Exists:
 		err = fmt.Errorf("reading transcript %s: it is gone", head.ID)
 	case why != "":
@@ -113,7 +113,7 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 }
 
 // whyLocked is [linestore.Store.WhyLocked] of a transcript. An error shows when it is read.
-func (s *store) whyLocked(head session.Head) string {
+func (s *store) whyLocked(head change.Head) string {
 	p, _, err := s.layout.Locate(head.Ref)
 	if err != nil {
 		return ""
@@ -122,7 +122,7 @@ func (s *store) whyLocked(head session.Head) string {
 	return why
 }
 
-func (s *store) newCase(head session.Head, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
+func (s *store) newCase(head change.Head, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
 	e, err := s.load(head)
 	if err != nil {
 		return nil, e, err
@@ -141,7 +141,7 @@ const (
 
 // checkLines returns an error if a transcript has so many short lines that it would take far more
 // memory than its size.
-func checkLines(head session.Head, data []byte) error {
+func checkLines(head change.Head, data []byte) error {
 	if n := bytes.Count(data, []byte("\n")); n > freeLines+len(data)/minLine {
 		return fmt.Errorf("reading transcript %s: %d lines in %d bytes: nearly all are blank or torn", head.ID, n, len(data))
 	}
@@ -149,7 +149,7 @@ func checkLines(head session.Head, data []byte) error {
 }
 
 // Case implements [agent.Store].
-func (s *store) Case(_ context.Context, head session.Head, r repair.Request) (repair.Case, error) {
+func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
 	c, _, err := s.newCase(head, r.Options, repair.TextsOf(r), 0)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (s *store) Case(_ context.Context, head session.Head, r repair.Request) (re
 }
 
 // Records implements [agent.Store].
-func (s *store) Records(_ context.Context, head session.Head) (all []session.Record, err error) {
+func (s *store) Records(_ context.Context, head change.Head) (all []change.Record, err error) {
 	e, err := s.load(head)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (s *store) Records(_ context.Context, head session.Head) (all []session.Rec
 }
 
 // Examine implements [agent.Store].
-func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
+func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
 	c, e, err := s.newCase(head, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return s.examineLink(head, err)
@@ -179,14 +179,14 @@ func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options
 		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Diagnoses: repair.Diagnose(c),
 	}
 	if len(x.Diagnoses) > 0 && s.whyLocked(head) != "" { // the rights of folders are not in the stamp
-		x.Stamp = session.Stamp{}
+		x.Stamp = change.Stamp{}
 	}
 	return x, nil
 }
 
 // examineLink examines a transcript that cannot be read because it is a link: the program follows one
 // that leads to a file. For others it returns the error.
-func (s *store) examineLink(head session.Head, err error) (agent.Examination, error) {
+func (s *store) examineLink(head change.Head, err error) (agent.Examination, error) {
 	p, _, lerr := s.layout.Locate(head.Ref)
 	if lerr != nil {
 		return agent.Examination{}, err
@@ -205,7 +205,7 @@ func (s *store) examineLink(head session.Head, err error) (agent.Examination, er
 }
 
 // Busy implements [agent.Store].
-func (s *store) Busy(_ context.Context, head session.Head, _ bool) bool {
+func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head, freshFor) != ""
 }
 
@@ -219,7 +219,7 @@ func (s *store) Verified(version string) bool { return transcript.Verified(versi
 func (s *store) Newer(version string) bool { return transcript.Newer(version) }
 
 // Forecast implements [agent.Store]. It reads only.
-func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
+func (s *store) Forecast(_ context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
 	c, _, err := s.newCase(head, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return agent.Forecast{}, err
@@ -229,7 +229,7 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 	q, refused := c.Next()
 	for _, v := range c.Findings().All() {
 		if v.Severity == repair.Broken {
-			w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []session.Ref{v.Ref}, N: -1, M: -1}
+			w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []change.Ref{v.Ref}, N: -1, M: -1}
 			for _, r := range refused {
 				if len(q.Turns) == len(f.Request.Turns) && r.Rule == v.Code && len(r.Refs) > 0 && r.Refs[0] == v.Ref && (r.Block == nil || r.Block.Index == v.Block) {
 					w.N, w.M = r.N, r.M

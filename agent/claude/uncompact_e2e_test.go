@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/claude/diagnose"
+	"mend/change"
 	fixture "mend/internal/test/claude"
 	"mend/repair"
-	"mend/session"
 )
 
 // TestRealUncompact takes back a compaction, with messages that it preserves and without: the real
@@ -51,7 +51,7 @@ func testUncompact(t *testing.T, version string, h *fixture.Home, data []byte) {
 		t.Errorf("more than a line and the leaf are appended: %d bytes before, %d after", len(data), len(stored))
 	}
 	after := h.Prompt(fixture.Session, prompt, true)
-	ref := session.Ref{Kind: session.KindSession, Project: "-home-user", Session: fixture.Session}
+	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
 	want := fixture.Expected(diagnose.New(diagnose.Source{Ref: ref, Data: stored, Version: version}))
 	if diff := cmp.Diff(want, after.Blocks); diff != "" || !after.Answered {
 		t.Errorf("answered %t, the request is another one (-expected +real):\n%s", after.Answered, diff)

@@ -9,13 +9,13 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // Examine implements [agent.Store]. The examination has no stamp if it depends on more than the
 // records, such as on the time of day, on a file elsewhere or on the folder of a workspace.
-func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
+func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
 	loaded, stamp, err := s.load(ctx, head)
 	if err != nil {
 		return agent.Examination{}, err
@@ -34,7 +34,7 @@ func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options
 		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
 		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
 	}
-	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && session.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
+	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
 		e.Stamp = stamp
 	}
 	return e, nil
@@ -48,7 +48,7 @@ func (s *store) Refresh() {
 }
 
 // Busy implements [agent.Store].
-func (s *store) Busy(ctx context.Context, _ session.Head, unfinished bool) bool {
+func (s *store) Busy(ctx context.Context, _ change.Head, unfinished bool) bool {
 	return unfinished && s.isHeld(ctx)
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"mend/agent"
+	"mend/change"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -61,7 +61,7 @@ func TestExaminationOfUnfinishedSession(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		s.records = heldStore{tree, held}
 		e, err := s.Examine(t.Context(), heads[0], repair.Options{Now: time.Now()})
-		if err != nil || e.Busy != held || (e.Stamp == session.Stamp{}) != held || !e.Unfinished {
+		if err != nil || e.Busy != held || (e.Stamp == change.Stamp{}) != held || !e.Unfinished {
 			t.Errorf("Examine of a store that is held (%v) = busy %v, stamp %v, unfinished %v, %v", held, e.Busy, e.Stamp, e.Unfinished, err)
 		}
 	}

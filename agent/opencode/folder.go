@@ -14,9 +14,9 @@ import (
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
-	"mend/session"
 )
 
 // folder returns why the agent cannot use the session's folder at that path. It is "" if the
@@ -69,8 +69,8 @@ func idIn(path string) string {
 		return ""
 	}
 	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, 2*session.MaxID)
-	if id := strings.TrimSpace(string(data)); err == nil && session.ValidateID(id) == nil {
+	data, err := ownfile.ReadAtMost(f, 2*change.MaxID)
+	if id := strings.TrimSpace(string(data)); err == nil && change.ValidateID(id) == nil {
 		return id
 	}
 	return ""

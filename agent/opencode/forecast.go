@@ -6,8 +6,8 @@ import (
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // Profile implements [agent.Store].
@@ -20,7 +20,7 @@ func (s *store) Verified(version string) bool { return render.Verified(version) 
 func (s *store) Newer(version string) bool { return render.Newer(version) }
 
 // Forecast implements [agent.Store]. It reads only.
-func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
+func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, _, err := s.load(ctx, head)
 	if err != nil {
 		return agent.Forecast{}, err

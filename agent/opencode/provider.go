@@ -6,10 +6,10 @@ import (
 	"mend/agent"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/provider/chat"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // The names by which a user chooses a provider: those of the APIs, and those of the vendors
@@ -42,7 +42,7 @@ func (Agent) Providers() (names []string) {
 // newest prompt.
 func nextAgent(s *record.Session) string {
 	for i := range slices.Backward(s.Messages) {
-		if m := &s.Messages[i]; m.Role == session.RoleUser {
+		if m := &s.Messages[i]; m.Role == change.RoleUser {
 			if name, ok := jsonedit.Text(jsonedit.Parse(m.Data).Get("agent").Raw()); ok && name != "" {
 				return name
 			}

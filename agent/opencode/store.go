@@ -18,7 +18,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/repair"
-	"mend/session"
+
 	"mend/txn"
 )
 
@@ -26,13 +26,13 @@ import (
 type records interface {
 	txn.Store
 	ID() change.StoreID
-	List(ctx context.Context) ([]session.Head, error)
+	List(ctx context.Context) ([]change.Head, error)
 	// Load returns a session of List, with the stamp that the records had when they were read.
-	Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
-	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
-	State(ctx context.Context) (session.Stamp, error)
-	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
-	Orphans(ctx context.Context) ([]session.Ref, error)
+	Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
+	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
+	State(ctx context.Context) (change.Stamp, error)
+	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
+	Orphans(ctx context.Context) ([]change.Ref, error)
 	Held(ctx context.Context) (time.Time, error)
 	// FindsHolders reports whether Held finds every process that uses the store.
 	FindsHolders() bool
@@ -61,12 +61,12 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 }
 
 // Records implements [agent.Store].
-func (s *store) Records(ctx context.Context, head session.Head) ([]session.Record, error) {
+func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record, error) {
 	loaded, _, err := s.load(ctx, head)
 	if err != nil {
 		return nil, err
 	}
-	var all []session.Record
+	var all []change.Record
 	for r := range loaded.Records {
 		all = append(all, *r)
 	}
@@ -74,22 +74,22 @@ func (s *store) Records(ctx context.Context, head session.Head) ([]session.Recor
 }
 
 // SessionAt implements [agent.Store]: no session is a file of its own.
-func (s *store) SessionAt(context.Context, string) (session.Head, error) {
-	return session.Head{}, agent.ErrNoSession
+func (s *store) SessionAt(context.Context, string) (change.Head, error) {
+	return change.Head{}, agent.ErrNoSession
 }
 
 // SessionByID implements [agent.Store]. A tree has to be listed: several projects can have
 // the id.
-func (s *store) SessionByID(ctx context.Context, id string) (session.Head, error) {
+func (s *store) SessionByID(ctx context.Context, id string) (change.Head, error) {
 	db, ok := s.records.(*database.Store)
 	if !ok {
-		return session.Head{}, errors.ErrUnsupported
+		return change.Head{}, errors.ErrUnsupported
 	}
 	return db.SessionByID(ctx, id)
 }
 
 // CheckLinks implements [agent.Store].
-func (s *store) CheckLinks(ctx context.Context, refs []session.Ref) error {
+func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	if s.tree == nil {
 		return nil
 	}
@@ -118,26 +118,26 @@ func (s *store) CheckAccess(inUse bool) error {
 }
 
 // DefaultRow implements [agent.Store].
-func (s *store) DefaultRow(ctx context.Context, kind session.Kind) (session.Record, error) {
+func (s *store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
 	db, ok := s.records.(*database.Store)
 	if !ok {
-		return session.Record{}, nil
+		return change.Record{}, nil
 	}
 	return db.DefaultRow(ctx, kind)
 }
 
 // load returns a session with its messages, and the stamp of its records. The error is that of the
 // store, or a [*record.DepthError] if a record is nested too deep to be parsed.
-func (s *store) load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
+func (s *store) load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 { // what List found that is of no session
-		return &record.Session{Head: head}, session.Stamp{}, nil
+		return &record.Session{Head: head}, change.Stamp{}, nil
 	}
 	loaded, stamp, err := s.Load(ctx, head)
 	if err == nil {
 		err = loaded.CheckDepth()
 	}
 	if err != nil {
-		return nil, session.Stamp{}, err
+		return nil, change.Stamp{}, err
 	}
 	return loaded, stamp, nil
 }
@@ -155,7 +155,7 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 
 // prepare reads a session and what else a diagnosis of it needs. provider is that of
 // [repair.Options].
-func (s *store) prepare(ctx context.Context, head session.Head, provider string) (*record.Session, diagnose.Environment, error) {
+func (s *store) prepare(ctx context.Context, head change.Head, provider string) (*record.Session, diagnose.Environment, error) {
 	s.models.reset() // the settings may have changed since the last one
 	loaded, _, err := s.load(ctx, head)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *store) prepare(ctx context.Context, head session.Head, provider string)
 }
 
 // Case implements [agent.Store].
-func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error) {
+func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (repair.Case, error) {
 	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (
 // Settings implements [agent.Store]: it identifies the user's settings and those of the project, and
 // whether its folder exists. In a tree it identifies the project of the folder, and all records
 // of the session.
-func (s *store) Settings(head session.Head) string {
+func (s *store) Settings(head change.Head) string {
 	settings := s.models.stateIn(head.Directory) + s.folder(head.Directory)
 	if project := s.projectOf(head.Directory); project != "" && project != head.Ref.Project || len(head.Others) > 0 {
 		unused := missing(filepath.Join(s.ID().Root, "project", project+".json"))

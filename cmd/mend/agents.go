@@ -12,12 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/change"
-	"mend/session"
+	"mend/internal/mend"
 )
 
 // agentNames returns the names of all agents, for the help.
@@ -117,11 +116,11 @@ func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Cl
 
 // sessionsOf returns the sessions of all stores that can be read, newest first, for each the
 // index of its store, and the worst error of the others.
-func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.Head, owner map[string]int, unread error) {
+func sessionsOf(ctx context.Context, options []mend.Options) (heads []change.Head, owner map[string]int, unread error) {
 	owner = map[string]int{}
 	for i, o := range options {
 		c, err := mend.Open(o)
-		var own []session.Head
+		var own []change.Head
 		if err == nil {
 			own, err = c.Sessions(ctx)
 		}
@@ -134,7 +133,7 @@ func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.He
 		}
 		heads = append(heads, own...)
 	}
-	slices.SortStableFunc(heads, func(x, y session.Head) int {
+	slices.SortStableFunc(heads, func(x, y change.Head) int {
 		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	})
 	return heads, owner, unread

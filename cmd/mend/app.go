@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/semver"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/termjson"
 	"mend/txn"
 )

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"mend/change"
-	"mend/session"
 )
 
 // An answer is one that a question accepts. Its key is the first letter of its word.
@@ -91,7 +90,7 @@ func (a *app) confirmChange(ctx context.Context, f writeFlags, question string, 
 	return err
 }
 
-func (a *app) printFiles(files []session.Ref) {
+func (a *app) printFiles(files []change.Ref) {
 	for _, r := range files {
 		fmt.Fprintf(a.err, "  %s\n", r)
 	}

@@ -11,15 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/change"
 	"mend/internal/live"
+	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/journal"
 	"mend/repair"
-	"mend/session"
 )
 
 // A claudeEvent is what Claude Code says to a hook.
@@ -160,7 +159,7 @@ func whyBroken(r repair.Result) string {
 
 // brokenText returns the message about a broken session. Claude Code shows it to the user, not
 // to the model.
-func brokenText(head session.Head, why string, fixable bool) string {
+func brokenText(head change.Head, why string, fixable bool) string {
 	text := "mend: this session is damaged. " + why
 	if !fixable {
 		return text + " mend scan " + head.ID + " says more."
@@ -173,7 +172,7 @@ var errHookLeaves = errors.New("the repair loses something, or leaves something 
 
 // repairForHook repairs a session if no other process uses it, the repair loses nothing and
 // leaves nothing broken, and the user has not undone the last one.
-func (a *app) repairForHook(ctx context.Context, client *mend.Client, head session.Head, writing *atomic.Bool) (string, error) {
+func (a *app) repairForHook(ctx context.Context, client *mend.Client, head change.Head, writing *atomic.Bool) (string, error) {
 	r, err := client.ProposeRepair(ctx, head, repair.Request{Unattended: true})
 	if err != nil {
 		return "", err
@@ -203,7 +202,7 @@ func (a *app) repairForHook(ctx context.Context, client *mend.Client, head sessi
 // checkClaudeVersion returns an error if mend does not know the version of Claude Code that wrote
 // the session. A newer one than those that mend was verified with counts as the newest of them,
 // until a session that the hook repaired with it has the same fault again.
-func (a *app) checkClaudeVersion(client *mend.Client, head session.Head, found []repair.Diagnosis) error {
+func (a *app) checkClaudeVersion(client *mend.Client, head change.Head, found []repair.Diagnosis) error {
 	version, verified, newer := client.KnowsVersion(head.Version)
 	if verified || version == "" { // without a version in it, it is judged by its records alone
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/journal"
 	"mend/repair"
 )

@@ -6,13 +6,12 @@ import (
 
 	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // What a repair changes is counted once, however many findings it fixes.
 func TestCounts(t *testing.T) {
-	at := func(part string) session.Ref {
-		return session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: part}
+	at := func(part string) change.Ref {
+		return change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: part}
 	}
 	var r repair.Result
 	for _, d := range []struct{ part, class, fix, loses string }{

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"mend"
 	"mend/agent/claude"
+	"mend/change"
+	"mend/internal/mend"
 	"mend/repair"
-	"mend/session"
 )
 
 // A culpritError is returned if several sessions, or none for certain, may have caused an API
@@ -70,7 +70,7 @@ func (e *noCulpritError) hint() string {
 // opened.
 func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Client, err error) {
 	var found []mend.Culprit
-	var heads []session.Head
+	var heads []change.Head
 	var looked []string
 	stores := map[string]*mend.Client{} // by session
 	for _, c := range clients {
@@ -164,13 +164,13 @@ var sessionID = regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]
 
 // missingSession returns the id of a session that an error names because the agent does not find
 // it, if none of the sessions has it.
-func missingSession(readings []repair.APIError, heads []session.Head) string {
+func missingSession(readings []repair.APIError, heads []change.Head) string {
 	for _, e := range readings {
 		id := sessionID.FindString(e.Text)
 		if id == "" || !strings.Contains(strings.ToLower(e.Text), "found") {
 			continue
 		}
-		if !slices.ContainsFunc(heads, func(h session.Head) bool { return h.ID == id }) {
+		if !slices.ContainsFunc(heads, func(h change.Head) bool { return h.ID == id }) {
 			return id
 		}
 	}
@@ -210,7 +210,7 @@ func isHealthyByName(x mend.Culprit) bool {
 }
 
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
-func (a *app) printHealthy(c *mend.Client, h session.Head) {
+func (a *app) printHealthy(c *mend.Client, h change.Head) {
 	command := continueCommand(agentName(c.Store()), h)
 	a.setAnswer("continue", command)
 	a.say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.Store()), escape(cmp.Or(shortenHome(h.Directory), "no folder")))
@@ -218,7 +218,7 @@ func (a *app) printHealthy(c *mend.Client, h session.Head) {
 }
 
 // continueCommand returns the command with which a user continues a session, in its folder.
-func continueCommand(agent string, h session.Head) string {
+func continueCommand(agent string, h change.Head) string {
 	command := "opencode -s " + shellWord(h.ID)
 	if agent == (claude.Agent{}).Name() {
 		command = "claude --resume " + shellWord(h.ID)

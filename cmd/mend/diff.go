@@ -7,7 +7,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
-	"mend/session"
 )
 
 // maxLine is the number of characters of a line that a diff shows. A stored message is one
@@ -18,8 +17,8 @@ const maxLine = 160
 const indent = "  "
 
 // hasDiff reports whether changes of the record are shown as a diff.
-func hasDiff(r session.Ref) bool {
-	return r.Kind != session.KindFolder && r.Kind != session.KindFile
+func hasDiff(r change.Ref) bool {
+	return r.Kind != change.KindFolder && r.Kind != change.KindFile
 }
 
 func opMark(o change.Op) string {
@@ -120,14 +119,14 @@ func tooDeep(data []byte) bool {
 	return open > maxLine/len(indent)
 }
 
-func formatCol(c session.Col) string {
+func formatCol(c change.Col) string {
 	if n, ok := c.Int(); ok {
 		return fmt.Sprint(n)
 	}
 	switch c.Class {
-	case session.ClassNull:
+	case change.ClassNull:
 		return "NULL"
-	case session.ClassText:
+	case change.ClassText:
 		return string(c.Bytes)
 	default:
 		return fmt.Sprintf("x'%x'", c.Bytes)

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/change"
-	"mend/session"
 )
 
 // lines returns the text of an image.
@@ -53,7 +52,7 @@ func TestDiffSame(t *testing.T) {
 		shape := rapid.SampledFrom([]string{`{"a":[%s],"b":[{}]}`, "[%s]", "[%s] \n", "[\n%s"}).Draw(t, "shape")
 		i := &change.Image{Data: fmt.Appendf(nil, shape, strings.Join(all, rapid.SampledFrom([]string{",", ", ", ",\n"}).Draw(t, "between")))}
 		if rapid.Bool().Draw(t, "row") {
-			i = change.ImageOf(&session.Record{Data: i.Data, Cols: session.NewCols(session.IntCol("time_updated", int64(from)))})
+			i = change.ImageOf(&change.Record{Data: i.Data, Cols: change.NewCols(change.IntCol("time_updated", int64(from)))})
 		}
 		return i
 	}

@@ -11,10 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/journal"
-	"mend/session"
 )
 
 // openEntry opens the store of the repair with the id, which the journal knows. A store that the
@@ -133,8 +132,8 @@ func undoInForce(e change.Entry) bool {
 
 // knownSessions returns the sessions of the stores, if there are any, newest first, and then those of
 // the journal that no store has.
-func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
-	var heads []session.Head
+func (a *app) knownSessions(ctx context.Context) ([]change.Head, error) {
+	var heads []change.Head
 	options := a.agentOptions()
 	if len(options) > 1 {
 		var unread error
@@ -161,7 +160,7 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 	for _, e := range es {
 		if e.Session != "" && !has[e.Session] {
 			has[e.Session] = true
-			heads = append(heads, session.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
+			heads = append(heads, change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
 		}
 	}
 	return heads, nil

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"syscall"
 
-	"mend"
 	"mend/change"
 	"mend/internal/live"
+	"mend/internal/mend"
 	"mend/journal"
 	"mend/repair"
-	"mend/session"
+
 	"mend/txn"
 	"mend/undo"
 )
@@ -169,7 +169,7 @@ func hint(err error) string {
 		none      *noCulpritError
 		large     *repair.TooLargeError
 		linked    *change.LinkedError
-		size      *session.SizeError
+		size      *change.SizeError
 		stale     *mend.StaleError
 		damaged   *change.DamagedError
 	)

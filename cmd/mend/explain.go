@@ -11,10 +11,10 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
-	"mend"
+	"mend/change"
 	"mend/internal/config"
+	"mend/internal/mend"
 	"mend/repair"
-	"mend/session"
 )
 
 // A topicJSON is one explanation.
@@ -190,7 +190,7 @@ func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error
 }
 
 // isSession reports whether a session has that name, or several have it.
-func isSession(heads []session.Head, name string) bool {
+func isSession(heads []change.Head, name string) bool {
 	_, err := mend.Named(heads, name, workingFolder())
 	var several *mend.AmbiguousNameError
 	return err == nil || errors.As(err, &several)
@@ -297,7 +297,7 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 }
 
 // headsFor returns the session of that name, or for a record all sessions.
-func (a *app) headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Head, error) {
+func (a *app) headsFor(ctx context.Context, c *mend.Client, name string) ([]change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if isRecord(name) || err != nil {
 		return all, err

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/journal"
 )

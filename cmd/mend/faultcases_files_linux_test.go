@@ -13,10 +13,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // writePart writes a file beside the parts of the second answer and returns its path.
@@ -98,7 +98,7 @@ func TestCase03HugeFiles(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	path := sb.writePart("prt_zz.json", nil) // once: it reads the store, and a child counts the memory of its parent as its own
 	forgetPeak(t)
-	for _, size := range []int64{session.MaxText + 1, 10 << 30} {
+	for _, size := range []int64{change.MaxText + 1, 10 << 30} {
 		if err := os.Truncate(path, size); err != nil { // sparse
 			t.Skip(err)
 		}

@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/repair"
-	"mend/session"
 )
 
 // A damage is a kind of damage to a journal file.
@@ -183,7 +182,7 @@ func TestCase22Clock(t *testing.T) {
 		}
 		var p change.Plan
 		if i%2 == 0 {
-			r, rerr := c.ProposeRepair(t.Context(), session.Head{ID: sb.session}, repair.Request{Force: true})
+			r, rerr := c.ProposeRepair(t.Context(), change.Head{ID: sb.session}, repair.Request{Force: true})
 			p, err = r.Plan, rerr
 		} else {
 			p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{ID: ids[i-1]})

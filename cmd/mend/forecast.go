@@ -7,21 +7,21 @@ import (
 	"fmt"
 	"strings"
 
-	"mend"
+	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // printForecast prints the request that the agent will send for the session, and marks the
 // blocks that the provider will refuse. Its exit code is that of a scan of the session.
-func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.Head) error {
+func (a *app) printForecast(ctx context.Context, c *mend.Client, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
 	}
 	var found mend.Finding
-	for found = range c.Scan(ctx, []session.Head{head}) {
+	for found = range c.Scan(ctx, []change.Head{head}) {
 	}
 	if err := cmp.Or(ctx.Err(), found.Err); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 	"github.com/fatih/color"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // Colours are used if standard output is a terminal and NO_COLOR is not set.
@@ -97,7 +97,7 @@ func severityWord(s repair.Severity) string {
 }
 
 // sessionLine returns the id, title, folder and age of a session.
-func (a *app) sessionLine(h session.Head) string {
+func (a *app) sessionLine(h change.Head) string {
 	parts := []string{bold(h.ID)}
 	if h.ID == "" {
 		parts[0] = faint("(of no session)")

@@ -10,10 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/journal"
-	"mend/session"
 )
 
 func (a *app) gcVerb() *cobra.Command {
@@ -65,10 +64,10 @@ func droppable(es []change.Entry, t time.Time) []change.Entry {
 
 // movedUserFiles returns the user files that the entries moved away and that were not moved
 // back.
-func movedUserFiles(es []change.Entry) (refs []session.Ref) {
+func movedUserFiles(es []change.Entry) (refs []change.Ref) {
 	for _, e := range es {
 		for _, o := range e.Ops {
-			if o.Ref.Kind == session.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
+			if o.Ref.Kind == change.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
 				refs = append(refs, o.Ref)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/journal"
 )
 

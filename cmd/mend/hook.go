@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/agent"
 	"mend/internal/config"
 	"mend/internal/live"
+	"mend/internal/mend"
 	"mend/internal/ownfile"
 )
 

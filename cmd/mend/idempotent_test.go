@@ -16,13 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/internal/mend"
 	claudetest "mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"

@@ -13,7 +13,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
-	"mend/session"
 )
 
 // An imageText is the text form of an image. JSON is indented. The columns of a row follow the
@@ -22,12 +21,12 @@ import (
 type imageText struct {
 	data []byte
 	raw  bool // do not indent data
-	cols session.Cols
+	cols change.Cols
 }
 
 func newImageText(i *change.Image) imageText {
 	s := imageText{data: i.Data}
-	if row, err := change.RowOf(session.Ref{}, i); err == nil {
+	if row, err := change.RowOf(change.Ref{}, i); err == nil {
 		s.data, s.cols = row.Data, row.Cols
 	}
 	if s.raw = tooDeep(s.data) || !json.Valid(s.data); s.raw && (!utf8.Valid(s.data) || bytes.IndexByte(s.data, 0) >= 0) {

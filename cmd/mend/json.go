@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/repair"
 )
 

@@ -11,15 +11,14 @@ import (
 	"sync"
 	"testing"
 
-	"mend"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/live"
+	"mend/internal/mend"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/journal"
 	"mend/repair"
-	"mend/session"
 )
 
 // Error texts of the provider, for classes whose errors the agent itself avoids.
@@ -236,9 +235,9 @@ func (e *liveClient) messages(t *testing.T, id string) []record.Message {
 	var ms []record.Message
 	for _, r := range records {
 		switch r.Ref.Kind {
-		case session.KindMessage:
+		case change.KindMessage:
 			ms = append(ms, record.NewMessage(r))
-		case session.KindPart:
+		case change.KindPart:
 			m := &ms[len(ms)-1]
 			m.Parts = append(m.Parts, record.NewPart(r))
 		default:

@@ -14,13 +14,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend"
+	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/endpoints"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // refusedFirst are the damages whose repair removes something that can be read: it waits for
@@ -224,7 +224,7 @@ func storedRecords(t *testing.T, h *opencode.Home, id string) map[string]string 
 	}
 	all := map[string]string{}
 	for _, r := range records {
-		if r.Ref.Kind != session.KindSession {
+		if r.Ref.Kind != change.KindSession {
 			all[r.Ref.String()] = string(r.Data)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"mend"
 	"mend/change"
 	"mend/internal/live"
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/change"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 const lossGolden = "testdata/losses.golden"
@@ -110,7 +110,7 @@ func (ts *testStore) repairLosses() string {
 func removedFiles(before, now map[string]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
-		isRecord = isRecord && session.ValidateID(id) == nil
+		isRecord = isRecord && change.ValidateID(id) == nil
 		if _, left := now[name]; !left && !isRecord && strings.HasPrefix(before[name], "-") {
 			lines = append(lines, "move away "+path.Base(name))
 		}

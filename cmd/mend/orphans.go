@@ -9,10 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/repair"
-	"mend/session"
 )
 
 type orphanJSON struct {
@@ -55,7 +54,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 }
 
 // printOrphans lists orphans of one session.
-func (a *app) printOrphans(id string, refs []session.Ref, mark string) {
+func (a *app) printOrphans(id string, refs []change.Ref, mark string) {
 	a.printf("  %s\n", escape(id))
 	for _, r := range refs {
 		a.printf("    %s%s %s\n", mark, r.Kind, r)
@@ -124,7 +123,7 @@ func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) 
 			return nil, nil, err
 		}
 		a.printOrphans(o.Session, o.Records(), "- delete ")
-		todo = append(todo, proposal{head: session.Head{ID: o.Session}, result: repair.Result{Plan: p}})
+		todo = append(todo, proposal{head: change.Head{ID: o.Session}, result: repair.Result{Plan: p}})
 	}
 	return todo, left, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
-	"mend/session"
 )
 
 // A patchEntry is what a patch shows at once: an op, or two that move a record.
@@ -23,9 +22,9 @@ func (e patchEntry) verb() string {
 	switch {
 	case e.from != nil:
 		return "move"
-	case e.op.Ref.Kind == session.KindFile && e.op.Post == nil:
+	case e.op.Ref.Kind == change.KindFile && e.op.Post == nil:
 		return "move away"
-	case e.op.Ref.Kind == session.KindFile:
+	case e.op.Ref.Kind == change.KindFile:
 		return "put back"
 	}
 	return e.op.Verb()
@@ -66,14 +65,14 @@ func patchEntries(ops []change.Op) []patchEntry {
 
 // isMovable reports whether the op creates or deletes a message or a part.
 func isMovable(o change.Op) bool {
-	return (o.Pre == nil) != (o.Post == nil) && (o.Ref.Kind == session.KindPart || o.Ref.Kind == session.KindMessage)
+	return (o.Pre == nil) != (o.Post == nil) && (o.Ref.Kind == change.KindPart || o.Ref.Kind == change.KindMessage)
 }
 
 // contentKey returns a key that is equal for records of one session with the same data, apart from
 // their ids.
-func contentKey(r session.Ref, i *change.Image) (key [sha256.Size]byte) {
+func contentKey(r change.Ref, i *change.Image) (key [sha256.Size]byte) {
 	data := i.Data
-	if row, err := change.RowOf(session.Ref{}, i); err == nil {
+	if row, err := change.RowOf(change.Ref{}, i); err == nil {
 		data = row.Data
 	}
 	sum := sha256.New()
@@ -83,7 +82,7 @@ func contentKey(r session.Ref, i *change.Image) (key [sha256.Size]byte) {
 }
 
 // writeWithoutIDs writes data in which names stand for the ids of the record.
-func writeWithoutIDs(sum hash.Hash, r session.Ref, data []byte) {
+func writeWithoutIDs(sum hash.Hash, r change.Ref, data []byte) {
 	for _, id := range [...]struct{ id, name string }{{r.Part, "PART"}, {r.Message, "MESSAGE"}} {
 		if id.id != "" {
 			data = bytes.ReplaceAll(data, []byte(`"`+id.id+`"`), []byte(id.name))
@@ -99,7 +98,7 @@ func (a *app) printOps(ops []change.Op) {
 		switch {
 		case a.gitPatch:
 			a.printGitDiff(e)
-		case e.op.Ref.Kind == session.KindFile:
+		case e.op.Ref.Kind == change.KindFile:
 			a.printFile(e.op)
 		case e.from != nil:
 			a.printf("  %s %s %s → %s\n", bold("→ move"), e.op.Ref.Kind, e.from.Ref, e.op.Ref)

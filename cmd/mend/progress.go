@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 )
 
 // progressDelay is how long work takes before progress is shown.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 )
 
 func (a *app) recoverVerb() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 )
 
 // An effectJSON is what the records of an entry hold now, and what the same change would do now.

@@ -10,11 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // repairFlags are the flags of repair and fix.
@@ -101,7 +100,7 @@ func (a *app) classList() string {
 
 // A proposal is a session with its plan.
 type proposal struct {
-	head   session.Head
+	head   change.Head
 	result repair.Result
 	last   *change.Entry // the change in force, if there is nothing to do; nil for none
 }
@@ -170,12 +169,12 @@ func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Reques
 	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not say what to repair
 		req.Error = nil
 	}
-	_, err = a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
+	_, err = a.repairHeads(cmd.Context(), c, []change.Head{x.Session}, f, req, true)
 	return err
 }
 
 // repairHeads repairs sessions of one store. done says that it changed any.
-func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
+func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
 	a.printStore(c)
 	proposals, err := a.propose(ctx, c, heads, req, named)
 	if ctx.Err() != nil {
@@ -188,7 +187,7 @@ func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.H
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
 // returns their worst error with the other plans.
-func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head, req repair.Request, named bool) ([]proposal, error) {
+func (a *app) propose(ctx context.Context, c *mend.Client, heads []change.Head, req repair.Request, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
@@ -236,7 +235,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 
 // notHealthy returns the sessions that are broken or cannot be examined. To find them is faster
 // than to plan nothing for each of the others.
-func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []session.Head) (some []session.Head) {
+func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []change.Head) (some []change.Head) {
 	bar := a.progress(len(heads), "scanning")
 	defer bar.clear()
 	for f := range c.Scan(ctx, heads) {
@@ -249,7 +248,7 @@ func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []session.He
 }
 
 // needsRepair reports whether a busy session would be repaired if it were not.
-func needsRepair(ctx context.Context, c *mend.Client, h session.Head, req repair.Request) bool {
+func needsRepair(ctx context.Context, c *mend.Client, h change.Head, req repair.Request) bool {
 	req.Force = true
 	r, err := c.ProposeRepair(ctx, h, req)
 	return err != nil || len(r.Plan.Ops) > 0
@@ -455,7 +454,7 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 	}
 	r.done = append(r.done, e)
 	for _, o := range plan.Ops {
-		if o.Ref.Kind == session.KindProject {
+		if o.Ref.Kind == change.KindProject {
 			r.shared = append(r.shared, o)
 		}
 	}

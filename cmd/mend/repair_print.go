@@ -8,7 +8,6 @@ import (
 
 	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // printProposal prints a session and what a repair does to it: a line of what is wrong, of what
@@ -66,7 +65,7 @@ func plannedFixes(r repair.Result) []string {
 // oncePerRecord returns the diagnoses without those that lose the same of a record as an earlier one.
 func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 	type loss struct {
-		ref  session.Ref
+		ref  change.Ref
 		what string
 	}
 	seen := map[loss]bool{}

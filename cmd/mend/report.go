@@ -12,13 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
 	"mend/internal/atomicfile"
+	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/report"
 	"mend/repair"
-	"mend/session"
 )
 
 // reportFlags are the flags of report.
@@ -134,7 +133,7 @@ func (a *app) reportSource(cmd *cobra.Command, name string) (report.Source, erro
 }
 
 // sessionReport is about a session and the repair that mend plans for it.
-func (a *app) sessionReport(ctx context.Context, c *mend.Client, head session.Head) (report.Source, error) {
+func (a *app) sessionReport(ctx context.Context, c *mend.Client, head change.Head) (report.Source, error) {
 	s, err := a.examineForReport(ctx, c, head)
 	if err != nil {
 		return s, err
@@ -158,7 +157,7 @@ func (a *app) sessionReport(ctx context.Context, c *mend.Client, head session.He
 
 // repairReport is about a repair in the journal, and the session as it is now.
 func (a *app) repairReport(ctx context.Context, e change.Entry, ops []change.Op) (report.Source, error) {
-	s := report.Source{Program: a.programText(), Agent: "unknown", Layout: e.Store.Kind, Head: session.Head{ID: e.Session}}
+	s := report.Source{Program: a.programText(), Agent: "unknown", Layout: e.Store.Kind, Head: change.Head{ID: e.Session}}
 	proof := []string{"The store of the repair cannot be opened now."}
 	a.opt.Store = e.Store.Root
 	c, err := mend.Open(a.opt)
@@ -214,9 +213,9 @@ func agentText(c *mend.Client) string {
 }
 
 // examineForReport collects what is known about a session now.
-func (a *app) examineForReport(ctx context.Context, c *mend.Client, head session.Head) (report.Source, error) {
+func (a *app) examineForReport(ctx context.Context, c *mend.Client, head change.Head) (report.Source, error) {
 	s := report.Source{Program: a.programText(), Agent: agentText(c), Layout: c.Store().Kind, Head: head}
-	for f := range c.Scan(ctx, []session.Head{head}) {
+	for f := range c.Scan(ctx, []change.Head{head}) {
 		if f.Err != nil {
 			return s, f.Err
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 )
 
 func (a *app) resolveVerb() *cobra.Command {

@@ -10,10 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/repair"
-	"mend/session"
 )
 
 // scanFlags are the flags of scan.
@@ -73,7 +72,7 @@ func (a *app) scanRequest(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	var head session.Head
+	var head change.Head
 	if len(names) > 0 {
 		head, err = a.findSession(cmd.Context(), c, names[0])
 	} else {
@@ -239,7 +238,7 @@ func (r *scanReport) add(f mend.Finding) {
 
 // print prints the findings, those of this folder first, of both the worst first, the totals and
 // the next command. all are all sessions of the store.
-func (r *scanReport) print(all []session.Head) {
+func (r *scanReport) print(all []change.Head) {
 	defer r.bufferOutput()()
 	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
 		return cmp.Or(cmp.Compare(badness(a), badness(b)), cmp.Compare(b.Session.Updated, a.Session.Updated))
@@ -271,7 +270,7 @@ func badness(f mend.Finding) int {
 }
 
 // printTable prints one line for each session.
-func (r *scanReport) printTable(all []session.Head) {
+func (r *scanReport) printTable(all []change.Head) {
 	if len(r.shown) == 0 {
 		return
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"mend"
 	"mend/agent/opencode/tree"
+	"mend/internal/mend"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"

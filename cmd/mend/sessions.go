@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mend"
+	"mend/change"
+	"mend/internal/mend"
 	"mend/repair"
-	"mend/session"
 )
 
 // A sessionFilter says which sessions a verb is about if the user names none.
@@ -41,14 +41,14 @@ func (f *sessionFilter) after() (time.Time, error) {
 
 // apply returns the sessions that the filter leaves: those of this folder first. It may change the
 // order of heads.
-func (f *sessionFilter) apply(heads []session.Head) ([]session.Head, error) {
+func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 	after, err := f.after()
 	if err != nil {
 		return nil, err
 	}
 	here := mend.Here(heads, workingFolder())
 	if !f.all() {
-		heads = slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
+		heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool {
 			return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
 		})
 	}
@@ -58,20 +58,20 @@ func (f *sessionFilter) apply(heads []session.Head) ([]session.Head, error) {
 
 // selectSessions returns those of all sessions that the user names, or if there are no names those
 // that the filter leaves: those of this folder first, and the newest of both.
-func (a *app) selectSessions(all []session.Head, names []string, f sessionFilter) ([]session.Head, error) {
+func (a *app) selectSessions(all []change.Head, names []string, f sessionFilter) ([]change.Head, error) {
 	if len(names) == 0 {
 		return f.apply(all)
 	}
 	if !f.all() {
 		return nil, usagef("--here and --since go without a session")
 	}
-	var heads []session.Head
+	var heads []change.Head
 	for _, name := range names {
 		h, err := a.named(all, name)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(heads, func(o session.Head) bool { return o.ID == h.ID }) {
+		if !slices.ContainsFunc(heads, func(o change.Head) bool { return o.ID == h.ID }) {
 			heads = append(heads, h)
 		}
 	}
@@ -79,16 +79,16 @@ func (a *app) selectSessions(all []session.Head, names []string, f sessionFilter
 }
 
 // findSession returns the session that the user names.
-func (a *app) findSession(ctx context.Context, c *mend.Client, name string) (session.Head, error) {
+func (a *app) findSession(ctx context.Context, c *mend.Client, name string) (change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if err != nil {
-		return session.Head{}, err
+		return change.Head{}, err
 	}
 	return a.named(all, name)
 }
 
 // named returns the session with the name. If several have it, it lists them on stderr.
-func (a *app) named(all []session.Head, name string) (session.Head, error) {
+func (a *app) named(all []change.Head, name string) (change.Head, error) {
 	h, err := mend.Named(all, name, workingFolder())
 	var several *mend.AmbiguousNameError
 	if errors.As(err, &several) && !a.asJSON {
@@ -100,7 +100,7 @@ func (a *app) named(all []session.Head, name string) (session.Head, error) {
 // maxAmbiguous is how many sessions are listed that have one name.
 const maxAmbiguous = 10
 
-func (a *app) listAmbiguous(found, all []session.Head) {
+func (a *app) listAmbiguous(found, all []change.Head) {
 	found = slices.Clone(found)
 	hereFirst(found)
 	for _, line := range alignRows(a.sessionRows(found[:min(len(found), maxAmbiguous)], all), a.width) {
@@ -113,21 +113,21 @@ func (a *app) listAmbiguous(found, all []session.Head) {
 
 // pickSession lets the user pick a session of the store, those of this folder first. Without a
 // terminal the error says that verb needs a session.
-func (a *app) pickSession(ctx context.Context, c *mend.Client, verb string) (session.Head, error) {
+func (a *app) pickSession(ctx context.Context, c *mend.Client, verb string) (change.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
-		return session.Head{}, err
+		return change.Head{}, err
 	}
 	if !a.canAsk {
-		return session.Head{}, &usageError{fmt.Errorf("%s needs one session", verb), "name one by its id, its title, . for the newest of this folder, or @ for the newest of all"}
+		return change.Head{}, &usageError{fmt.Errorf("%s needs one session", verb), "name one by its id, its title, . for the newest of this folder, or @ for the newest of all"}
 	}
 	if len(heads) == 0 {
-		return session.Head{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
+		return change.Head{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
 	hereFirst(heads)
 	i, err := a.pick(ctx, "Which session?", a.sessionRows(heads, heads))
 	if err != nil {
-		return session.Head{}, err
+		return change.Head{}, err
 	}
 	return heads[i], nil
 }

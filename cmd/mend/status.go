@@ -14,11 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/agent/claude"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/journal"
-	"mend/session"
 )
 
 func (a *app) statusVerb() *cobra.Command {
@@ -365,9 +364,9 @@ func (a *app) sessionsText(s statusJSON) string {
 			lines = append(lines, line)
 		}
 	}
-	var heads []session.Head
+	var heads []change.Head
 	for _, w := range last.Worst {
-		heads = append(heads, session.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
+		heads = append(heads, change.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
 	}
 	short := a.shortIDs(heads)
 	var shown [][]string

@@ -9,8 +9,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"mend"
-	"mend/session"
+	"mend/change"
+	"mend/internal/mend"
 )
 
 // alignRows returns a line for each row: its cells in columns two blanks apart, cut to width, or
@@ -90,7 +90,7 @@ func (a *app) sayAt(column int, text string) {
 }
 
 // printHeader prints a session in one line, cut to the terminal.
-func (a *app) printHeader(h session.Head) { a.printf("%s\n", cutLine(a.sessionLine(h), a.width)) }
+func (a *app) printHeader(h change.Head) { a.printf("%s\n", cutLine(a.sessionLine(h), a.width)) }
 
 // workingFolder returns the folder in which mend was started, as the agent stores it, or "".
 func workingFolder() string {
@@ -103,7 +103,7 @@ func workingFolder() string {
 
 // shortIDs returns for each session the id that is shown: on a terminal as much of it as names
 // the session, else all of it.
-func (a *app) shortIDs(heads []session.Head) map[string]string {
+func (a *app) shortIDs(heads []change.Head) map[string]string {
 	short := make(map[string]string, len(heads))
 	ids := make([]string, 0, len(heads))
 	for _, h := range heads {
@@ -145,12 +145,12 @@ func commonPrefix(a, b string) int {
 const wideTerminal = 100
 
 // sessionCells returns the age, the folder if there is room, and the title of a session.
-func (a *app) sessionCells(h session.Head) []string {
+func (a *app) sessionCells(h change.Head) []string {
 	return []string{faint(a.ageCell(ageOf(h))), a.folderCell(h), titleOf(h)}
 }
 
 // folderCell returns the folder of the session if there is room for it.
-func (a *app) folderCell(h session.Head) string {
+func (a *app) folderCell(h change.Head) string {
 	switch dir := shortenHome(h.Directory); {
 	case a.width == 0:
 		return faint(escape(dir))
@@ -162,7 +162,7 @@ func (a *app) folderCell(h session.Head) string {
 }
 
 // titleOf returns the title of a session in quotes, or what is shown instead.
-func titleOf(h session.Head) string {
+func titleOf(h change.Head) string {
 	if strings.TrimSpace(h.Title) == "" {
 		return faint("(no title)")
 	}
@@ -170,7 +170,7 @@ func titleOf(h session.Head) string {
 }
 
 // ageOf returns how long ago the session was used, "" if that is not known.
-func ageOf(h session.Head) string {
+func ageOf(h change.Head) string {
 	if t := max(h.Updated, h.Created); t > 0 {
 		return age(time.Since(time.UnixMilli(t)))
 	}
@@ -198,7 +198,7 @@ func (a *app) ageCell(text string) string {
 }
 
 // sessionRows returns rows that name sessions, for lists from which a user chooses.
-func (a *app) sessionRows(heads []session.Head, all []session.Head) [][]string {
+func (a *app) sessionRows(heads []change.Head, all []change.Head) [][]string {
 	short := a.shortIDs(all)
 	rows := make([][]string, len(heads))
 	for i, h := range heads {
@@ -208,7 +208,7 @@ func (a *app) sessionRows(heads []session.Head, all []session.Head) [][]string {
 }
 
 // hereFirst sorts the sessions of the working folder before the others.
-func hereFirst(heads []session.Head) {
+func hereFirst(heads []change.Head) {
 	firstIf(heads, mend.Here(heads, workingFolder()))
 }
 

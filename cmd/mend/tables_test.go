@@ -15,11 +15,10 @@ import (
 	"github.com/fatih/color"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/scancache"
 	"mend/repair"
-	"mend/session"
 )
 
 const tablesGolden = "testdata/tables.golden"
@@ -30,9 +29,9 @@ var screenTitles = []string{
 	"", "a title\twith \x1b[31mescapes\x1b[0m", strings.Repeat("very ", 40) + "long",
 }
 
-func screenHead(i int) session.Head {
+func screenHead(i int) change.Head {
 	used := time.Now().Add(-time.Duration(i*i+1) * 3 * time.Hour).UnixMilli()
-	return session.Head{
+	return change.Head{
 		ID: fmt.Sprintf("ses_%08x4ffe%014d", 0xe0442e90-i, i), Title: screenTitles[i%len(screenTitles)],
 		Directory: []string{"/home/user/project", "/home/user/a folder/with/a/rather/long/path/to/it"}[i%2], Updated: used, Created: used,
 	}
@@ -44,7 +43,7 @@ func screenDiagnosis(i int, severity repair.Severity) repair.Diagnosis {
 		{Rule: "R1", Class: "tool_result_missing", Why: "The call toolu_01 has no result.", Fix: "The call is marked as failed.", Loses: "Nothing of the conversation."},
 		{Rule: "field", Class: "incomplete_record", Why: "OpenCode crashes on this part: `state.output` is missing.", WhyNot: "Its contents are unknown."},
 	}[i%3]
-	d.Severity, d.Ref = severity, session.Ref{Kind: session.KindPart, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i), Part: fmt.Sprintf("prt_%d", i)}
+	d.Severity, d.Ref = severity, change.Ref{Kind: change.KindPart, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i), Part: fmt.Sprintf("prt_%d", i)}
 	return d
 }
 
@@ -109,7 +108,7 @@ func screenProposals(n int) (all []proposal) {
 				p.result.Remaining = append(p.result.Remaining, d)
 			}
 		}
-		p.result.Plan.Ops = []change.Op{{Ref: session.Ref{Kind: session.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
+		p.result.Plan.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
 		p.result.Proof = []repair.Proof{
 			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}},
 			{Setting: repair.Setting{Version: "1.1.53"}},
@@ -169,7 +168,7 @@ var screens = []struct {
 	}},
 	{"repair --orphans", func(a *app, n int) {
 		for i := range n {
-			a.printOrphans(screenHead(i).ID, []session.Ref{{Kind: session.KindPart, Session: screenHead(i).ID, Message: "msg_1fbbd1c80001jodA3JZ7Q5FeJF", Part: "prt_1fbbd1d27001J9Z1jNbnfGXMI7"}}, "- delete ")
+			a.printOrphans(screenHead(i).ID, []change.Ref{{Kind: change.KindPart, Session: screenHead(i).ID, Message: "msg_1fbbd1c80001jodA3JZ7Q5FeJF", Part: "prt_1fbbd1d27001J9Z1jNbnfGXMI7"}}, "- delete ")
 		}
 	}},
 	{"trim", func(a *app, n int) {
@@ -182,14 +181,14 @@ var screens = []struct {
 		a.printSizes(n*10000, n*4000, 0)
 	}},
 	{"an ambiguous name", func(a *app, n int) {
-		var heads []session.Head
+		var heads []change.Head
 		for i := range n {
 			heads = append(heads, screenHead(i))
 		}
 		a.listAmbiguous(heads, heads)
 	}},
 	{"the picker", func(a *app, n int) {
-		var heads []session.Head
+		var heads []change.Head
 		for i := range n {
 			heads = append(heads, screenHead(i))
 		}
@@ -202,7 +201,7 @@ var screens = []struct {
 
 func printScan(a *app, n int, f scanFlags) {
 	r := scanReport{app: a, flags: f}
-	var heads []session.Head
+	var heads []change.Head
 	for _, f := range screenFindings(n) {
 		heads = append(heads, f.Session)
 		r.add(f)

@@ -16,12 +16,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/ui"
 	"mend/journal"
 	"mend/repair"
-	"mend/session"
 )
 
 func (a *app) uiVerb() *cobra.Command {
@@ -203,7 +202,7 @@ func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
 }
 
 // with runs f with the client of a session's store, and its head.
-func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client, session.Head) error) error {
+func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client, change.Head) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.clients[s.Store]
@@ -211,7 +210,7 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client,
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == s.ID })
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == s.ID })
 	if i < 0 {
 		return fmt.Errorf("%w: %q", mend.ErrNoSession, s.ID)
 	}
@@ -219,16 +218,16 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client,
 }
 
 // examine returns what is wrong with a session.
-func examine(ctx context.Context, c *mend.Client, h session.Head) (mend.Finding, error) {
+func examine(ctx context.Context, c *mend.Client, h change.Head) (mend.Finding, error) {
 	var found mend.Finding
-	for found = range c.Scan(ctx, []session.Head{h}) {
+	for found = range c.Scan(ctx, []change.Head{h}) {
 	}
 	return found, cmp.Or(ctx.Err(), found.Err)
 }
 
 // Examine implements [ui.Backend].
 func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if ctx.Err() == nil && f.Err != nil {
 			err = nil
@@ -256,7 +255,7 @@ func (b *uiBackend) printed(print func(a *app) error) ([]string, error) {
 
 // Detail implements [ui.Backend].
 func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if err != nil {
 			return err
@@ -322,7 +321,7 @@ func explainViolations(lines []string, ds []repair.Diagnosis) (all []string) {
 
 // Repair implements [ui.Backend].
 func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if err != nil {
 			return err
@@ -464,7 +463,7 @@ func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
 
 // Explain implements [ui.Backend].
 func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if err != nil {
 			return err

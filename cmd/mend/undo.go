@@ -9,10 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
+	"mend/internal/mend"
 	"mend/journal"
-	"mend/session"
 )
 
 // writeFlags are the flags of the verbs that change one thing.
@@ -251,7 +250,7 @@ func (e *forcedError) Unwrap() error { return e.error }
 func recordCounts(p change.Plan) string {
 	numbers := map[string]int{}
 	for _, e := range patchEntries(p.Ops) {
-		if e.op.Ref.Kind != session.KindFolder {
+		if e.op.Ref.Kind != change.KindFolder {
 			numbers[e.verb()]++
 		}
 	}

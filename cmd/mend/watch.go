@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/config"
 	"mend/internal/live"
+	"mend/internal/mend"
 	"mend/internal/termjson"
 	"mend/journal"
 )

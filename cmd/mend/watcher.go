@@ -14,11 +14,10 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/spf13/cobra"
 
-	"mend"
 	"mend/change"
 	"mend/internal/config"
 	"mend/internal/live"
-	"mend/session"
+	"mend/internal/mend"
 )
 
 // A watcher follows the servers of "mend watch".
@@ -326,7 +325,7 @@ func (f *follower) findStore(ctx context.Context) (o mend.Options, sure bool, er
 	var unread error
 	for i := range candidates {
 		c, err := mend.Open(candidates[i])
-		var heads []session.Head
+		var heads []change.Head
 		if err == nil {
 			heads, err = c.Sessions(ctx)
 		}

@@ -6,8 +6,8 @@ import (
 	"iter"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // An Agent is a running OpenCode. Every method fails if the agent has ended.
@@ -80,12 +80,12 @@ type PromptPart struct {
 // A Repairer repairs stored sessions; mend.Client implements it.
 type Repairer interface {
 	// Sessions lists the sessions without their messages, newest first.
-	Sessions(ctx context.Context) ([]session.Head, error)
+	Sessions(ctx context.Context) ([]change.Head, error)
 	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or
 	// plain text.
 	ParseAPIError(input []byte) repair.APIError
 	// Records reads the records of one session: each message, followed by its parts.
-	Records(ctx context.Context, id string) ([]session.Record, error)
+	Records(ctx context.Context, id string) ([]change.Record, error)
 	// LastChange returns the journal id of the newest repair or undo of the session
 	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
@@ -98,16 +98,16 @@ type Repairer interface {
 	// error, nothing is changed, and RepairIf returns the error. If another program
 	// interferes, accept is called again with a new plan.
 	// head is one of Sessions, or has an ID alone.
-	RepairIf(ctx context.Context, head session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
+	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
 	// ProposeEdits plans the repair of what is broken in a session as edits of its next
 	// request. Nothing is written. The error says if that cannot be done.
 	ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error)
 	// State returns a stamp of the whole store, the zero stamp if that cannot be computed at
 	// once.
-	State(ctx context.Context) (session.Stamp, error)
+	State(ctx context.Context) (change.Stamp, error)
 	// Broken yields those of the sessions that are broken, with what is broken. What has not
 	// changed since an earlier scan is not read again.
-	Broken(ctx context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis]
+	Broken(ctx context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis]
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)

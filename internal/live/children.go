@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // What is done about a session of a subagent in which nothing happens.
@@ -170,7 +170,7 @@ func (w *ChildWatch) ActivityInterval() time.Duration {
 // Accept takes an event of the agent.
 func (w *ChildWatch) Accept(e Event) {
 	c, ok := e.childEvent()
-	if !ok || session.ValidateID(c.session) != nil || c.parent != "" && session.ValidateID(c.parent) != nil {
+	if !ok || change.ValidateID(c.session) != nil || c.parent != "" && change.ValidateID(c.parent) != nil {
 		return
 	}
 	w.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // childSteps runs the policy over events, each "seconds what", with After = 120 s, and
@@ -164,7 +164,7 @@ func TestChildWatch(t *testing.T) {
 	}{
 		{"stuck", func(*fakeAgent) {}, "busy, abort, toast, busy, messages, prompt"},
 		{"the user aborts the turn", func(f *fakeAgent) {
-			f.messages = []Message{{Info: Info{ID: "msg_1", Role: session.RoleAssistant, Error: json.RawMessage(`{"name":"MessageAbortedError"}`)}}}
+			f.messages = []Message{{Info: Info{ID: "msg_1", Role: change.RoleAssistant, Error: json.RawMessage(`{"name":"MessageAbortedError"}`)}}}
 		}, "busy, abort, toast, busy, messages"},
 		{"idle", func(f *fakeAgent) { f.busy = false }, "busy"},
 		{"cannot be asked", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, "busy"},

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"mend/session"
+	"mend/change"
 )
 
 // An Event is an event of the agent.
@@ -70,7 +70,7 @@ func (e *Event) decode() (update, error) {
 	u := update{session: p.SessionID}
 	switch e.Type {
 	case eventError:
-		u.failure = &Info{ID: "", SessionID: p.SessionID, Role: session.RoleAssistant, Error: p.Error, Directory: e.Directory}
+		u.failure = &Info{ID: "", SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error, Directory: e.Directory}
 	case eventIdle:
 		u.idle = true
 	case eventStatus:
@@ -93,11 +93,11 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 	i.Directory = e.Directory
 	u := update{session: i.SessionID, message: &i}
 	switch {
-	case i.Role == session.RoleUser:
+	case i.Role == change.RoleUser:
 		u.prompted, u.prompt = true, i.ID
-	case i.Role == session.RoleAssistant && i.hasError():
+	case i.Role == change.RoleAssistant && i.hasError():
 		u.failure = &i
-	case i.Role == session.RoleAssistant:
+	case i.Role == change.RoleAssistant:
 		u.succeeded = i.finished() && i.Summary != true
 		u.answered = u.succeeded && i.Finish != nil
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"mend/agent/opencode"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A fakeAgent is an agent and a store with one session. It records its calls in order.
@@ -36,10 +36,10 @@ type fakeAgent struct {
 	result     repair.Result
 	undone     bool
 	trims      []repair.TrimRequest
-	records    []session.Record     // in place of stored
-	others     []session.Head       // of other sessions
+	records    []change.Record      // in place of stored
+	others     []change.Head        // of other sessions
 	edits      []repair.RequestEdit // what ProposeEdits returns
-	state      session.Stamp
+	state      change.Stamp
 	difference string // what CompareRequest returns
 	versions   versionMap
 	broken     map[string][]repair.Diagnosis // by session
@@ -105,27 +105,27 @@ func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
 	return f.record("prompt")
 }
 
-func (f *fakeAgent) Sessions(context.Context) ([]session.Head, error) {
-	return append([]session.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
+func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
+	return append([]change.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
 }
 
-func (f *fakeAgent) Records(context.Context, string) ([]session.Record, error) {
+func (f *fakeAgent) Records(context.Context, string) ([]change.Record, error) {
 	if err := f.record("read"); err != nil {
 		return nil, err
 	}
 	if f.records != nil {
 		return f.records, nil
 	}
-	var all []session.Record
-	add := func(ref session.Ref, content any) {
+	var all []change.Record
+	add := func(ref change.Ref, content any) {
 		data, _ := json.Marshal(content)
-		all = append(all, session.Record{Ref: ref, Data: data})
+		all = append(all, change.Record{Ref: ref, Data: data})
 	}
 	for _, m := range f.stored {
-		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: m.Info.ID}
+		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: m.Info.ID}
 		add(ref, m.Info)
 		for _, p := range m.Parts {
-			ref.Kind, ref.Part = session.KindPart, p.ID
+			ref.Kind, ref.Part = change.KindPart, p.ID
 			add(ref, p)
 		}
 	}
@@ -141,10 +141,10 @@ func (f *fakeAgent) LastChange(context.Context, string, time.Time) (string, erro
 }
 
 func (f *fakeAgent) Repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
-	return f.RepairIf(ctx, session.Head{ID: id}, r, nil)
+	return f.RepairIf(ctx, change.Head{ID: id}, r, nil)
 }
 
-func (f *fakeAgent) RepairIf(ctx context.Context, _ session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+func (f *fakeAgent) RepairIf(ctx context.Context, _ change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
 	err := f.record("repair")
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
@@ -176,15 +176,15 @@ func (f *fakeAgent) LastUndone(context.Context, string) (bool, error) {
 	return f.undone, f.record("lastUndone")
 }
 
-func (f *fakeAgent) State(context.Context) (session.Stamp, error) {
+func (f *fakeAgent) State(context.Context) (change.Stamp, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.state, nil
 }
 
-func (f *fakeAgent) Broken(_ context.Context, heads []session.Head) iter.Seq2[session.Head, []repair.Diagnosis] {
+func (f *fakeAgent) Broken(_ context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis] {
 	_ = f.record("broken")
-	return func(yield func(session.Head, []repair.Diagnosis) bool) {
+	return func(yield func(change.Head, []repair.Diagnosis) bool) {
 		for _, head := range heads {
 			if broken := f.broken[head.ID]; broken != nil && !yield(head, broken) {
 				return

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A modelAgent is an [Agent] that says which models it has and which sessions other
@@ -74,7 +74,7 @@ func (f *fallback) accept(e Event) {
 		return
 	}
 	id, fe, ok := f.decode(e)
-	if !ok || session.ValidateID(id) != nil {
+	if !ok || change.ValidateID(id) != nil {
 		return
 	}
 	f.mu.Lock()
@@ -129,7 +129,7 @@ func (f *fallback) decode(e Event) (id string, fe fallbackEvent, ok bool) {
 		return p.Info.ID, fe, true
 	case eventMessage:
 		fe.message = p.Info
-		if fe.kind = sawAnswer; p.Info.Role == session.RoleUser {
+		if fe.kind = sawAnswer; p.Info.Role == change.RoleUser {
 			fe.kind = sawPrompt
 		}
 		return p.Info.SessionID, fe, !f.recoverable(p.Info.Error)
@@ -452,7 +452,7 @@ func (f *fallback) checkNewest(ctx context.Context, ref SessionRef) error {
 	s, _ := f.sessions.get(ref.ID)
 	f.mu.Unlock()
 	for _, m := range ms {
-		if m.Info.Role == session.RoleUser && m.Info.Time.Created > s.state.prompt.Time.Created {
+		if m.Info.Role == change.RoleUser && m.Info.Time.Created > s.state.prompt.Time.Created {
 			return errSuperseded
 		}
 	}

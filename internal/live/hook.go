@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // Options configure a [Hook]. The zero value recovers every class and sends no
@@ -181,7 +181,7 @@ func (h *Hook) handles(c repair.Class) bool {
 // session is meant.
 func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 	e := h.store.ParseAPIError(i.Error)
-	if i.Role != session.RoleAssistant || i.SessionID == "" || !i.hasError() || !h.handles(e.Class) {
+	if i.Role != change.RoleAssistant || i.SessionID == "" || !i.hasError() || !h.handles(e.Class) {
 		return false
 	}
 	h.noteRefusal(i.SessionID, e)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // maxRounds is how many answers in a row may bring a turn no nearer to its end before mend
@@ -28,14 +28,14 @@ type turnState struct {
 // reports, and reports whether the store should be looked at. An answer counts if it answers
 // another prompt than the newest, or if the one before it should have ended the turn.
 func countRounds(s turnState, m Info, now time.Time) (turnState, bool) {
-	if m.Role == session.RoleUser {
+	if m.Role == change.RoleUser {
 		if m.ID != s.prompt && m.Time.Created >= s.created && !m.created().After(now) {
 			s = turnState{prompt: m.ID, created: m.Time.Created}
 		}
 		return s, false
 	}
 	finish, _ := m.Finish.(string)
-	if m.Role != session.RoleAssistant || finish == "" || m.hasError() || m.Summary == true || m.ID == s.last {
+	if m.Role != change.RoleAssistant || finish == "" || m.hasError() || m.Summary == true || m.ID == s.last {
 		return s, false
 	}
 	if s.prompt != "" && m.ParentID != s.prompt || s.ended && m.ParentID == s.parent {
@@ -85,7 +85,7 @@ func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
 		return errWorking
 	}
 	req := h.complete(repair.Request{Classes: []repair.Class{repair.AssistantPrefillUnsupported}, Latent: true, Force: true})
-	entry, result, err := h.store.RepairIf(ctx, session.Head{ID: s.ID}, req, accept)
+	entry, result, err := h.store.RepairIf(ctx, change.Head{ID: s.ID}, req, accept)
 	if err != nil {
 		log.Warn("left alone", "why", err)
 		return false

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A Message is a message as the agent reports it.
@@ -156,9 +156,9 @@ func lastMessage(ms []Message) *Message {
 func finalAssistant(ms []Message) *Message {
 	for i := len(ms) - 1; i >= 0; i-- {
 		switch ms[i].Info.Role {
-		case session.RoleUser:
+		case change.RoleUser:
 			return nil
-		case session.RoleAssistant:
+		case change.RoleAssistant:
 			return &ms[i]
 		}
 	}
@@ -168,7 +168,7 @@ func finalAssistant(ms []Message) *Message {
 // lastUserPrompt returns the newest message that the user wrote, or nil.
 func lastUserPrompt(ms []Message) *Message {
 	for i := len(ms) - 1; i >= 0; i-- {
-		if ms[i].Info.Role == session.RoleUser && ms[i].userWritten() {
+		if ms[i].Info.Role == change.RoleUser && ms[i].userWritten() {
 			return &ms[i]
 		}
 	}
@@ -191,22 +191,22 @@ func loadMessages(ctx context.Context, r Repairer, id string) ([]Message, error)
 // decodeRecords returns the messages of a session's records, in the form in which the
 // agent reports them. Records and fields that cannot be read stay empty; the error says
 // that a record is nested too deep to be known.
-func decodeRecords(records []session.Record) ([]Message, error) {
+func decodeRecords(records []change.Record) ([]Message, error) {
 	var ms []Message
 	for i := range records {
 		r := &records[i]
-		if r.Defect != nil && r.Defect.Kind == session.TooDeep {
+		if r.Defect != nil && r.Defect.Kind == change.TooDeep {
 			return nil, errors.New(r.Defect.Why)
 		}
 		switch r.Ref.Kind {
-		case session.KindMessage:
+		case change.KindMessage:
 			var m Message
 			decodeRecord(r, &m.Info)
 			if m.Info.SessionID = r.Ref.Session; m.Info.ID == "" || r.IsRow() {
 				m.Info.ID = r.Ref.Message
 			}
 			ms = append(ms, m)
-		case session.KindPart:
+		case change.KindPart:
 			var p Part
 			decodeRecord(r, &p)
 			if p.ID == "" || r.IsRow() {
@@ -215,13 +215,13 @@ func decodeRecords(records []session.Record) ([]Message, error) {
 			if last := lastMessage(ms); last != nil {
 				last.Parts = append(last.Parts, p)
 			}
-		case session.KindSession, session.KindFolder, session.KindFile, session.KindProject, session.KindEvents: // no messages
+		case change.KindSession, change.KindFolder, change.KindFile, change.KindProject, change.KindEvents: // no messages
 		}
 	}
 	return ms, nil
 }
 
-func decodeRecord(r *session.Record, into any) {
+func decodeRecord(r *change.Record, into any) {
 	if !r.Malformed() {
 		_ = json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), into) // unreadable fields stay empty
 	}

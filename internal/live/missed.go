@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // RecoverMissed repairs sessions updated since then whose last assistant message
@@ -18,7 +18,7 @@ func (h *Hook) RecoverMissed(ctx context.Context, since, listening time.Time, di
 	if err != nil {
 		return err
 	}
-	heads = slices.DeleteFunc(heads, func(s session.Head) bool {
+	heads = slices.DeleteFunc(heads, func(s change.Head) bool {
 		return time.UnixMilli(s.Updated).Before(since) || directory != "" && s.Directory != directory
 	})
 	return h.recoverStored(ctx, heads, func(created time.Time) bool { return !created.After(listening) })
@@ -30,10 +30,10 @@ func (h *Hook) RecoverMissed(ctx context.Context, since, listening time.Time, di
 // error may not send its last events. Call it after the last event, when Run has
 // returned. The error is the context's.
 func (w *Watch) RecoverUnreported(ctx context.Context, since time.Time) error {
-	var heads []session.Head
+	var heads []change.Head
 	w.mu.Lock()
 	for _, id := range w.seen.order {
-		heads = append(heads, session.Head{ID: id})
+		heads = append(heads, change.Head{ID: id})
 	}
 	w.mu.Unlock()
 	return w.hook.recoverStored(ctx, heads, func(created time.Time) bool { return !created.Before(since) })
@@ -41,7 +41,7 @@ func (w *Watch) RecoverUnreported(ctx context.Context, since time.Time) error {
 
 // recoverStored repairs the sessions whose last assistant message failed and was
 // created at a time for which inRange returns true.
-func (h *Hook) recoverStored(ctx context.Context, heads []session.Head, inRange func(created time.Time) bool) error {
+func (h *Hook) recoverStored(ctx context.Context, heads []change.Head, inRange func(created time.Time) bool) error {
 	for _, head := range heads {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -53,7 +53,7 @@ func (h *Hook) recoverStored(ctx context.Context, heads []session.Head, inRange 
 	return nil
 }
 
-func (h *Hook) storedSessions(ctx context.Context) ([]session.Head, error) {
+func (h *Hook) storedSessions(ctx context.Context) ([]change.Head, error) {
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (h *Hook) storedSessions(ctx context.Context) ([]session.Head, error) {
 	return h.store.Sessions(ctx)
 }
 
-func (h *Hook) recoverSession(ctx context.Context, head session.Head, inRange func(created time.Time) bool) error {
+func (h *Hook) recoverSession(ctx context.Context, head change.Head, inRange func(created time.Time) bool) error {
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (h *Hook) recoverSession(ctx context.Context, head session.Head, inRange fu
 		return err
 	}
 	last := lastMessage(ms)
-	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.hasError() || !inRange(last.Info.created()) {
+	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.hasError() || !inRange(last.Info.created()) {
 		return nil
 	}
 	e := h.store.ParseAPIError(last.Info.Error)

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Question is what an agent asks before it makes a request or runs a tool, and waits for.
@@ -77,7 +77,7 @@ var (
 // nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.
 func (h *Hook) preflightNamed(ctx context.Context, q Question) (entry string, err error) {
-	return h.preflight(ctx, session.Head{ID: q.Session.ID}, q, occasion{force: true, text: beforeRequestText}, h.whenIdle(q.Session))
+	return h.preflight(ctx, change.Head{ID: q.Session.ID}, q, occasion{force: true, text: beforeRequestText}, h.whenIdle(q.Session))
 }
 
 // whenIdle returns a function that returns an error if the agent may be working in the session.
@@ -120,7 +120,7 @@ func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question)
 }
 
 // preflight repairs one session. idle returns an error if the agent may be working in it.
-func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, o occasion, idle func(context.Context) error) (entry string, err error) {
+func (h *Hook) preflight(ctx context.Context, head change.Head, q Question, o occasion, idle func(context.Context) error) (entry string, err error) {
 	newer, err := h.checkVersion(q.Version)
 	if err != nil {
 		return "", err
@@ -189,7 +189,7 @@ func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, o o
 // refused. The store stays as it is. If that cannot be done the error says why; the session
 // is recovered when the provider refuses the request.
 func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestEdit, error) {
-	if err := session.ValidateID(q.Session.ID); err != nil {
+	if err := change.ValidateID(q.Session.ID); err != nil {
 		return nil, err
 	}
 	if _, err := h.checkVersion(q.Version); err != nil {
@@ -317,7 +317,7 @@ func (h *Hook) AnswerQuestion(ctx context.Context, since time.Time, q Question) 
 	if q.Session.ID == "" {
 		return "", h.preflightStored(ctx, since, q)
 	}
-	if err := session.ValidateID(q.Session.ID); err != nil {
+	if err := change.ValidateID(q.Session.ID); err != nil {
 		return "", err
 	}
 	return h.preflightNamed(ctx, q)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 func fixed(severity repair.Severity, class repair.Class, loses string) repair.Diagnosis {
@@ -56,11 +56,11 @@ func TestPreflight(t *testing.T) {
 			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.UnreadableRecord, "The rest of the text."))
 		}, true, nil},
 		{"the times of messages", func(f *fakeAgent, _ *Question) {
-			f.updated, f.others = math.MaxInt64, []session.Head{{ID: "ses_2", Updated: 1}}
+			f.updated, f.others = math.MaxInt64, []change.Head{{ID: "ses_2", Updated: 1}}
 			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.AssistantPrefillUnsupported, repair.LosesTimes))
 		}, true, nil},
 		{"the times of messages, and the clock may be wrong", func(f *fakeAgent, _ *Question) {
-			f.updated, f.others = math.MaxInt64, []session.Head{{ID: "ses_2", Created: math.MaxInt64}}
+			f.updated, f.others = math.MaxInt64, []change.Head{{ID: "ses_2", Created: math.MaxInt64}}
 			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.AssistantPrefillUnsupported, repair.LosesTimes))
 		}, false, errClock},
 		{"something stays broken", func(f *fakeAgent, _ *Question) {
@@ -199,7 +199,7 @@ func TestRepairRequest(t *testing.T) {
 		{"something stays broken", func(f *fakeAgent, _ *Question) { f.result.Remaining = broken }, 0, errStill},
 		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
 		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, ErrUnverified},
-		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, session.ErrBadID},
+		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, change.ErrBadID},
 		{"too long", func(f *fakeAgent, _ *Question) { f.edits[0].Data = make([]byte, maxEdits) }, 0, errTooLong},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A recovery handles one failed message.
@@ -234,8 +234,8 @@ func (r *recovery) findFailed(ctx context.Context) (Info, error) {
 		r.reported = ms
 		last := lastMessage(ms)
 		switch {
-		case last == nil || last.Info.Role == session.RoleAssistant && !last.Info.hasError():
-		case last.Info.Role == session.RoleAssistant && r.info.ID == "":
+		case last == nil || last.Info.Role == change.RoleAssistant && !last.Info.hasError():
+		case last.Info.Role == change.RoleAssistant && r.info.ID == "":
 			if r.store.ParseAPIError(last.Info.Error).Class == r.err.Class {
 				return last.Info, nil
 			}
@@ -262,7 +262,7 @@ func (r *recovery) findFailedInStore(ctx context.Context) (Info, error) {
 		return Info{}, err
 	}
 	last := lastMessage(ms)
-	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.hasError() && last.Info.finished() {
+	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.hasError() && last.Info.finished() {
 		return Info{}, errNotStored
 	}
 	return last.Info, nil

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // Errors of a [Server] that a retry does not fix.
@@ -215,7 +215,7 @@ func (s *Server) Parent(ctx context.Context, p SessionRef) (string, error) {
 // callSession calls an action of a session. Invalid ids such as ".." are refused,
 // because they would change the path.
 func (s *Server) callSession(ctx context.Context, method string, p SessionRef, action string, query url.Values, body, result any) error {
-	if err := session.ValidateID(p.ID); err != nil {
+	if err := change.ValidateID(p.ID); err != nil {
 		return fmt.Errorf("%s %s of a session: %w", method, cmp.Or(action, "head"), err)
 	}
 	return s.call(ctx, method, strings.TrimSuffix("/session/"+url.PathEscape(p.ID)+"/"+action, "/"), query, body, result)

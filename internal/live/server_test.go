@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/session"
+	"mend/change"
 )
 
 // newServer returns a Server of a handler, with short reconnection delays.
@@ -184,11 +184,11 @@ func TestBadIDs(t *testing.T) {
 	})
 	f, _ := failedSession(emptyText)
 	w := NewWatch(f.hook(Options{}))
-	for _, id := range []string{"", ".", "..", "../x", "a/b", "a%2fb", "x?y=1", "x#y", "ses 1", ".ses", "ses_\n", strings.Repeat("s", session.MaxID+1)} {
+	for _, id := range []string{"", ".", "..", "../x", "a/b", "a%2fb", "x?y=1", "x#y", "ses 1", ".ses", "ses_\n", strings.Repeat("s", change.MaxID+1)} {
 		at := SessionRef{ID: id}
 		_, err := s.Messages(t.Context(), at, 0)
 		for _, err := range []error{err, s.Abort(t.Context(), at), s.Prompt(t.Context(), at, Prompt{})} {
-			if !errors.Is(err, session.ErrBadID) {
+			if !errors.Is(err, change.ErrBadID) {
 				t.Errorf("a call for session %q = %v, want an error", id, err)
 			}
 		}

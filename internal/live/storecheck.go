@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"mend/session"
+	"mend/change"
 )
 
 // ErrOtherStore is returned if the agent is not known to read the store that mend
@@ -70,7 +70,7 @@ func (h *Hook) CheckStore(ctx context.Context) error {
 	return h.checkSessions(ctx, heads)
 }
 
-func (h *Hook) checkSessions(ctx context.Context, heads []session.Head) (err error) {
+func (h *Hook) checkSessions(ctx context.Context, heads []change.Head) (err error) {
 	for _, head := range heads[:min(maxChecked, len(heads))] {
 		var reported []Message
 		if reported, err = h.agentMessages(ctx, SessionRef{head.ID, head.Directory}, 2); err == nil {

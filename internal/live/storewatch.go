@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // The times of [Hook.WatchStore].
@@ -56,7 +56,7 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *bounded
 	if err != nil {
 		return true, err
 	}
-	heads = slices.DeleteFunc(heads, func(s session.Head) bool { return s.Directory != directory })
+	heads = slices.DeleteFunc(heads, func(s change.Head) bool { return s.Directory != directory })
 	done = true
 	for head, broken := range h.store.Broken(ctx, heads) {
 		ref := SessionRef{head.ID, head.Directory}

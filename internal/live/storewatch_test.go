@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // TestWatchStore checks when a change of the store leads to a repair without a question, and how
@@ -30,13 +30,13 @@ func TestWatchStore(t *testing.T) {
 		}, 1, 1},
 		{"undone", func(f *fakeAgent) { f.undone = true }, 1, 1},
 		{"no repair", func(f *fakeAgent) { f.entry = "" }, 1, 1},
-		{"a tree", func(f *fakeAgent) { f.state = session.Stamp{} }, 0, 0},
+		{"a tree", func(f *fakeAgent) { f.state = change.Stamp{} }, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakeAgent{
-					entry: "quail", result: repair.Result{Fixed: []repair.Diagnosis{unreadable[0]}}, state: session.Stamp{Sum: [32]byte{1}},
-					others: []session.Head{{ID: "ses_2", Directory: "/p"}}, broken: map[string][]repair.Diagnosis{"ses_2": unreadable},
+					entry: "quail", result: repair.Result{Fixed: []repair.Diagnosis{unreadable[0]}}, state: change.Stamp{Sum: [32]byte{1}},
+					others: []change.Head{{ID: "ses_2", Directory: "/p"}}, broken: map[string][]repair.Diagnosis{"ses_2": unreadable},
 				}
 				c.change(f)
 				ctx, cancel := context.WithCancel(t.Context())

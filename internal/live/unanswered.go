@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // handleUnanswered handles a session whose turn ended without an answer, or with an error
@@ -46,7 +46,7 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 		}
 		return nil
 	}
-	entry, result, err := h.store.RepairIf(ctx, session.Head{ID: s.ID}, h.complete(repair.Request{Except: h.opt.Disabled, Force: true}), idle)
+	entry, result, err := h.store.RepairIf(ctx, change.Head{ID: s.ID}, h.complete(repair.Request{Except: h.opt.Disabled, Force: true}), idle)
 	switch {
 	case err != nil:
 		log.Warn("left alone", "why", err)

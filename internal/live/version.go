@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A VersionLog keeps what was seen of versions of the agent that are newer than those that mend
@@ -101,7 +101,7 @@ func (h *Hook) CompareRequest(ctx context.Context, e Event) {
 	}
 	err := json.Unmarshal(e.Properties, &r)
 	if err == nil {
-		err = session.ValidateID(r.SessionID)
+		err = change.ValidateID(r.SessionID)
 	}
 	if err != nil {
 		h.opt.Log.Warn("an event that cannot be read", "error", err)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Watch feeds a [Hook] from a stream of events. [Watch.Accept] never blocks; the
@@ -79,7 +79,7 @@ func (w *Watch) Accept(e Event) {
 	}
 	u, err := e.decode()
 	if err == nil && u.session != "" {
-		err = session.ValidateID(u.session)
+		err = change.ValidateID(u.session)
 	}
 	if err != nil {
 		w.hook.opt.Log.Warn("an event that cannot be read", "error", err)

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"unicode/utf16"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A ToolCall is a call of a tool as the agent reports it before and after it runs.
@@ -241,7 +241,7 @@ func (g *WriteGuard) Accept(e Event) {
 		return
 	}
 	var c ToolCall
-	if json.Unmarshal(e.Properties, &c) != nil || session.ValidateID(c.Session) != nil {
+	if json.Unmarshal(e.Properties, &c) != nil || change.ValidateID(c.Session) != nil {
 		return
 	}
 	g.mu.Lock()
@@ -254,7 +254,7 @@ func (g *WriteGuard) Accept(e Event) {
 // Check returns the refusal of a call that must not run, or nothing. The call has not begun: the
 // agent waits, so the file is as the session knows it or not.
 func (g *WriteGuard) Check(ctx context.Context, c ToolCall, directory string) []Action {
-	if session.ValidateID(c.Session) != nil {
+	if change.ValidateID(c.Session) != nil {
 		return nil
 	}
 	e, actions := g.decide(c, directory, nil)
@@ -354,7 +354,7 @@ func (g *WriteGuard) earlierCalls(ctx context.Context, e guardEvent, directory s
 	paths := map[string]string{} // canonical, by the path that the model wrote
 	for i := range records {
 		var p storedCall
-		if records[i].Ref.Kind == session.KindPart {
+		if records[i].Ref.Kind == change.KindPart {
 			decodeRecord(&records[i], &p)
 		}
 		path := parseFileArgs(p.State.Input).path

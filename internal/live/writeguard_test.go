@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // guardSteps translates a short form of what happens into events of the policy. A step is
@@ -352,25 +352,25 @@ func TestWriteGuard(t *testing.T) {
 func TestWriteGuardReplay(t *testing.T) {
 	type object = map[string]any
 	now := time.Now()
-	stored := func(tool, status string, at time.Time) session.Record {
+	stored := func(tool, status string, at time.Time) change.Record {
 		data, _ := json.Marshal(object{"type": "tool", "tool": tool, "callID": "c_" + tool, "state": object{
 			"status": status, "input": object{"filePath": "a.txt"}, "output": "1: one\n\n(End of file - total 1 lines)",
 			"time": object{"start": float64(at.UnixMilli()), "end": float64(at.UnixMilli() + 5)},
 		}})
-		return session.Record{Ref: session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Data: data}
+		return change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Data: data}
 	}
 	for _, c := range []struct {
 		name    string
-		records []session.Record
+		records []change.Record
 		refused bool
 	}{
 		{"nothing", nil, true},
-		{"read since", []session.Record{stored(toolRead, callCompleted, now.Add(time.Minute))}, false},
-		{"read before the change", []session.Record{stored(toolRead, callCompleted, now.Add(-time.Minute))}, true},
-		{"a read that failed", []session.Record{stored(toolRead, callFailed, now.Add(time.Minute))}, true},
-		{"written", []session.Record{stored(toolWrite, callCompleted, now.Add(time.Minute))}, false},
-		{"edited", []session.Record{stored(toolEdit, callCompleted, now.Add(time.Minute))}, true},
-		{"records that cannot be read", []session.Record{{Ref: session.Ref{Kind: session.KindPart}, Data: []byte("{")}}, true},
+		{"read since", []change.Record{stored(toolRead, callCompleted, now.Add(time.Minute))}, false},
+		{"read before the change", []change.Record{stored(toolRead, callCompleted, now.Add(-time.Minute))}, true},
+		{"a read that failed", []change.Record{stored(toolRead, callFailed, now.Add(time.Minute))}, true},
+		{"written", []change.Record{stored(toolWrite, callCompleted, now.Add(time.Minute))}, false},
+		{"edited", []change.Record{stored(toolEdit, callCompleted, now.Add(time.Minute))}, true},
+		{"records that cannot be read", []change.Record{{Ref: change.Ref{Kind: change.KindPart}, Data: []byte("{")}}, true},
 	} {
 		g := newGuardedFolder(t)
 		g.agent.records = c.records

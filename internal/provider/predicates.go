@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A Find returns every place where a request violates a rule. It need not set the violations'
@@ -135,11 +135,11 @@ func CountBlocks(blocks []*request.Block, kind request.BlockType) (n int) {
 }
 
 // IsAssistant reports whether turn n is an assistant message.
-func IsAssistant(q request.Request, n int) bool { return q.Turns[n].Role == session.RoleAssistant }
+func IsAssistant(q request.Request, n int) bool { return q.Turns[n].Role == change.RoleAssistant }
 
 // AssistantFirst finds a request that does not start with a user turn.
 func AssistantFirst(q request.Request, n int) bool {
-	return n == 0 && q.Turns[n].Role != session.RoleUser
+	return n == 0 && q.Turns[n].Role != change.RoleUser
 }
 
 // AssistantLast finds a request that ends with an assistant message.
@@ -257,7 +257,7 @@ func OtherTurn(earlier, n int) bool { return earlier != n }
 // call is not.
 func InvalidID(valid func(id string) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
-		reported := map[session.Ref]bool{}
+		reported := map[change.Ref]bool{}
 		for _, kind := range [...]request.BlockType{request.ToolUse, request.ToolResult} {
 			EachBlock(q.Turns, func(n, m int, b *request.Block) {
 				if b.Type == kind && !valid(b.ToolID) && !reported[b.Ref()] {

@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	"mend/change"
-	"mend/session"
 )
 
 // image returns what stands for a record: a JSON text, or the columns of a row.
-func (r *redactor) image(ref session.Ref, i *change.Image, zero int64) string {
+func (r *redactor) image(ref change.Ref, i *change.Image, zero int64) string {
 	if i == nil {
 		return ""
 	}
@@ -33,7 +32,7 @@ func (r *redactor) image(ref session.Ref, i *change.Image, zero int64) string {
 }
 
 // column returns what stands for the value of a column.
-func (r *redactor) column(c session.Col, zero int64) string {
+func (r *redactor) column(c change.Col, zero int64) string {
 	if n, ok := c.Int(); ok {
 		if !r.keep && n >= earliest && zero > 0 {
 			return fmt.Sprintf("‹start %+d ms›", n-zero)
@@ -45,9 +44,9 @@ func (r *redactor) column(c session.Col, zero int64) string {
 	}
 	text := string(c.Bytes)
 	switch {
-	case c.Class == session.ClassNull:
+	case c.Class == change.ClassNull:
 		return "NULL"
-	case c.Class != session.ClassText:
+	case c.Class != change.ClassText:
 		return fmt.Sprintf("%s of %s", c.Class, count(len(c.Bytes), "byte"))
 	case r.ids[text] != "":
 		return r.id(text)
@@ -60,7 +59,7 @@ func (r *redactor) column(c session.Col, zero int64) string {
 }
 
 // jsonTexts returns the JSON texts of an image.
-func jsonTexts(ref session.Ref, i *change.Image) [][]byte {
+func jsonTexts(ref change.Ref, i *change.Image) [][]byte {
 	if i == nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A redactor replaces what a user or a model wrote, and every id. Equal texts get the same number, so
@@ -36,11 +36,11 @@ func (r *redactor) addID(kind, id string) {
 }
 
 // addRef adds the ids of a record.
-func (r *redactor) addRef(ref session.Ref) {
+func (r *redactor) addRef(ref change.Ref) {
 	r.addID("ses", ref.Session)
 	r.addID("msg", ref.Message)
 	r.addID("project", ref.Project)
-	if ref.Kind == session.KindFile {
+	if ref.Kind == change.KindFile {
 		r.addID("file", ref.Part)
 	} else {
 		r.addID("prt", ref.Part)
@@ -69,14 +69,14 @@ func (r *redactor) id(id string) string {
 }
 
 // ref returns what stands for the name of a record.
-func (r *redactor) ref(ref session.Ref) string {
+func (r *redactor) ref(ref change.Ref) string {
 	if r.keep {
 		return ref.String()
 	}
 	switch ref.Kind {
-	case session.KindPart, session.KindFile:
+	case change.KindPart, change.KindFile:
 		return r.id(ref.Message) + "/" + r.id(ref.Part)
-	case session.KindFolder:
+	case change.KindFolder:
 		return r.id(ref.ID()) + "/"
 	default:
 		return r.id(ref.ID())

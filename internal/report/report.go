@@ -24,7 +24,6 @@ import (
 	"mend/internal/request"
 	"mend/internal/termjson"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Source is what a page is made from.
@@ -35,7 +34,7 @@ type Source struct {
 	Agent   string // the agent and the version that is diagnosed for
 	Layout  string // of the store
 
-	Head       session.Head
+	Head       change.Head
 	Request    *request.Request // the next one; nil if it is not known
 	NoRequest  string           // why it is not known
 	Provider   string           // the API that is asked
@@ -336,7 +335,7 @@ func (p *pageData) addOps(r *redactor, s Source) {
 	p.MoreOps = max(0, len(s.Fix.Ops)-maxOps)
 	for _, o := range s.Fix.Ops[:min(maxOps, len(s.Fix.Ops))] {
 		shown := op{Verb: o.Verb(), Kind: o.Ref.Kind.String(), Record: r.ref(o.Ref), Sizes: sizes(o)}
-		if o.Ref.Kind != session.KindFolder && o.Ref.Kind != session.KindFile {
+		if o.Ref.Kind != change.KindFolder && o.Ref.Kind != change.KindFile {
 			shown.Lines = r.diff(o, s.Head.Created)
 		}
 		if n := len(shown.Lines) - maxDiffLines; n > 0 {

@@ -12,7 +12,6 @@ import (
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // TestSentence checks what is left of sentences.
@@ -92,19 +91,19 @@ func TestWrite(t *testing.T) {
 	const markup = "\x1b]52;c;x\a\u202e\u009b\r</pre><script>alert(1)</script>"
 	req := &request.Request{Model: request.Model{ProviderID: "acme", ModelID: markup}}
 	for n := range 3 * maxTurns {
-		ref := session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}
+		ref := change.Ref{Kind: change.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}
 		req.Turns = append(req.Turns, request.Turn{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: markup, Source: &ref, Index: n}}})
 	}
 	var ops []change.Op
 	for range 2 * maxOps {
 		ops = append(ops, change.Op{
-			Ref:  session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"},
+			Ref:  change.Ref{Kind: change.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"},
 			Pre:  &change.Image{Data: []byte(`{"text":"` + markup + `"}`), Mode: 0o644},
 			Post: &change.Image{Data: bytes.Repeat([]byte("["), 100_000), Mode: 0o644},
 		})
 	}
 	s := Source{
-		Head: session.Head{ID: "ses_a", Title: markup}, Turn: "messages.%d", Block: "content.%d", Request: req, Violations: []request.Violation{{Rule: "R1", Message: markup, N: 600, M: 0}},
+		Head: change.Head{ID: "ses_a", Title: markup}, Turn: "messages.%d", Block: "content.%d", Request: req, Violations: []request.Violation{{Rule: "R1", Message: markup, N: 600, M: 0}},
 		Diagnoses: []repair.Diagnosis{{Rule: "R1", Severity: repair.Broken, Why: markup}}, Fix: Fix{Ops: ops, Error: markup, Proof: []string{markup}},
 	}
 	for _, s.WithText = range []bool{false, true} {
@@ -134,15 +133,15 @@ func TestWrite(t *testing.T) {
 
 // TestPage compares a page with testdata/page.golden.
 func TestPage(t *testing.T) {
-	part := session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_b", Part: "prt_c"}
+	part := change.Ref{Kind: change.KindPart, Session: "ses_a", Message: "msg_b", Part: "prt_c"}
 	finding := repair.Diagnosis{
 		Rule: "R1", Class: request.ToolResultMissing, Severity: repair.Broken, Ref: part, Why: "The call toolu_9 never got a result: OpenCode was stopped in it.",
 		Text: "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_9.", Fix: `The call is marked as failed with "[cancelled]". Its input stays.`, Loses: "Nothing.",
 	}
 	s := Source{
-		Program: "1.2.3", Agent: "OpenCode 1.1.53", Layout: "json", Provider: "anthropic", Turn: "messages.%d", Block: "content.%d", Head: session.Head{ID: "ses_a", Title: "My taxes", Directory: "/home/ada/taxes", Created: 1_700_000_000_000},
+		Program: "1.2.3", Agent: "OpenCode 1.1.53", Layout: "json", Provider: "anthropic", Turn: "messages.%d", Block: "content.%d", Head: change.Head{ID: "ses_a", Title: "My taxes", Directory: "/home/ada/taxes", Created: 1_700_000_000_000},
 		Request: &request.Request{Model: request.Model{ProviderID: "anthropic", ModelID: "claude-1"}, Turns: []request.Turn{
-			{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: "Add up my taxes", Source: &session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}}}},
+			{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: "Add up my taxes", Source: &change.Ref{Kind: change.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}}}},
 			{Role: "assistant", Blocks: []*request.Block{
 				{Type: request.Thinking, Text: "taxes ...", Signature: "c2ln", Source: &part},
 				{Type: request.ToolUse, ToolID: "toolu_9", ToolName: "bash", Input: []byte(`{"command":"cat /home/ada/taxes"}`), Source: &part},
@@ -153,7 +152,7 @@ func TestPage(t *testing.T) {
 				{Type: request.Image, File: request.File{Mime: "image/png", Data: make([]byte, 400), Name: "passport.png"}},
 			}},
 		}},
-		Violations: []request.Violation{{Rule: "R1", Message: finding.Text, Refs: []session.Ref{part}, N: 1, M: 1}}, Thinking: true, Diagnoses: []repair.Diagnosis{finding},
+		Violations: []request.Violation{{Rule: "R1", Message: finding.Text, Refs: []change.Ref{part}, N: 1, M: 1}}, Thinking: true, Diagnoses: []repair.Diagnosis{finding},
 		Fix: Fix{Planned: true, Fixed: []repair.Diagnosis{finding}, Proof: []string{"Checked."}, Ops: []change.Op{{
 			Ref:  part,
 			Pre:  &change.Image{Mode: 0o600, Data: []byte(`{"id":"prt_c","type":"tool","callID":"toolu_9","tool":"bash","state":{"status":"running","input":{"command":"cat /home/ada/taxes"},"time":{"start":1700000001000}}}`)},

@@ -6,9 +6,9 @@ package request
 import (
 	"encoding/json"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/media"
-	"mend/session"
 )
 
 // A Model is a model of a provider.
@@ -27,7 +27,7 @@ type Turn struct {
 	Blocks []*Block // may be shared between requests: read only
 	// Messages are the stored messages of the turn in order, also those of which the
 	// request has nothing. The prompt that is not stored yet is not among them.
-	Messages []session.Ref
+	Messages []change.Ref
 }
 
 // The roles of turns besides those of messages.
@@ -83,7 +83,7 @@ type Block struct {
 
 	// Source names the record of the block; nil for the prompt that is not stored yet. A
 	// result has the same source as its call.
-	Source *session.Ref
+	Source *change.Ref
 	// Index is the position of the block in its record, for agents that store several
 	// blocks in one record.
 	Index int
@@ -101,9 +101,9 @@ type File struct {
 }
 
 // Ref returns the record of the block; the zero Ref for the prompt that is not stored yet.
-func (b *Block) Ref() session.Ref {
+func (b *Block) Ref() change.Ref {
 	if b.Source == nil {
-		return session.Ref{}
+		return change.Ref{}
 	}
 	return *b.Source
 }
@@ -140,9 +140,9 @@ func (b *Block) DataURL() string {
 
 // At returns the record of the block messages.n.content.m of the provider's error.
 // It reports false if there is no such block, or no record for it.
-func (r Request) At(n, m int) (session.Ref, bool) {
+func (r Request) At(n, m int) (change.Ref, bool) {
 	if n < 0 || n >= len(r.Turns) || m < 0 || m >= len(r.Turns[n].Blocks) {
-		return session.Ref{}, false
+		return change.Ref{}, false
 	}
 	ref := r.Turns[n].Blocks[m].Ref()
 	return ref, ref.Kind != 0
@@ -190,7 +190,7 @@ type Violation struct {
 	Message string // in the words of the provider, or of the agent
 	// Refs are the records at fault, the main one first. It is empty if none is, as
 	// for a block of the next prompt.
-	Refs []session.Ref
+	Refs []change.Ref
 	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are
 	// -1 for a failure of the agent.
 	N, M int
@@ -199,9 +199,9 @@ type Violation struct {
 }
 
 // Sources returns the records of the blocks, each once, without the zero Ref.
-func Sources(blocks ...*Block) []session.Ref {
-	var all []session.Ref
-	seen := map[session.Ref]bool{{}: true}
+func Sources(blocks ...*Block) []change.Ref {
+	var all []change.Ref
+	seen := map[change.Ref]bool{{}: true}
 	for _, b := range blocks {
 		if ref := b.Ref(); !seen[ref] {
 			seen[ref] = true

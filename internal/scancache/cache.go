@@ -26,10 +26,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"mend/change"
 	"mend/internal/atomicfile"
 	"mend/internal/ownfile"
 	"mend/repair"
-	"mend/session"
 )
 
 // A File is what is kept of a store. The texts that identify something hold the build of mend, too.
@@ -38,16 +38,16 @@ type File struct {
 	Summary  *Summary  // of the last whole scan; nil if there is none, or if mend changed the store since
 	Sessions []Session
 
-	State   string        // identifies the state of the store in which Sessions are all, and Orphans; "" if that is not known
-	Orphans []session.Ref // the records that belong to no session
-	Sound   string        // identifies the state in which the whole file of the store was not damaged
+	State   string       // identifies the state of the store in which Sessions are all, and Orphans; "" if that is not known
+	Orphans []change.Ref // the records that belong to no session
+	Sound   string       // identifies the state in which the whole file of the store was not damaged
 
 	forgotten map[string]int // how often a session was forgotten, by its id
 }
 
 // A Session is a session and what was found in it.
 type Session struct {
-	Head session.Head
+	Head change.Head
 	Result
 }
 
@@ -68,11 +68,11 @@ type Result struct {
 type Key struct{ folder, project, id string }
 
 // KeyOf returns the key of a session.
-func KeyOf(h *session.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
+func KeyOf(h *change.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
 
 // Heads returns the sessions without their results.
-func (f *File) Heads() []session.Head {
-	heads := make([]session.Head, len(f.Sessions))
+func (f *File) Heads() []change.Head {
+	heads := make([]change.Head, len(f.Sessions))
 	for i := range heads {
 		heads[i] = f.Sessions[i].Head
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // fill sets every exported field of v to something else.
@@ -108,12 +108,12 @@ func TestForget(t *testing.T) {
 func TestMerge(t *testing.T) {
 	f := &File{}
 	put := func(id string, until int64) {
-		f.Merge([]Session{{Head: session.Head{ID: id}, Result: Result{Until: until}}})
+		f.Merge([]Session{{Head: change.Head{ID: id}, Result: Result{Until: until}}})
 	}
 	put("1", 1)
 	put("2", 2)
 	put("1", 3)
-	want := []Session{{Head: session.Head{ID: "1"}, Result: Result{Until: 3}}, {Head: session.Head{ID: "2"}, Result: Result{Until: 2}}}
+	want := []Session{{Head: change.Head{ID: "1"}, Result: Result{Until: 3}}, {Head: change.Head{ID: "2"}, Result: Result{Until: 2}}}
 	if diff := cmp.Diff(want, f.Sessions, compare); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -209,7 +209,7 @@ func TestDecodeDamaged(t *testing.T) {
 
 // Any block is either refused, or written and read again as it is.
 func FuzzDecode(f *testing.F) {
-	f.Add(block(f, &File{State: "\xff", Sessions: []Session{{Head: session.Head{ID: "ses_1"}}}, Orphans: []session.Ref{{Kind: 3}}})[8:])
+	f.Add(block(f, &File{State: "\xff", Sessions: []Session{{Head: change.Head{ID: "ses_1"}}}, Orphans: []change.Ref{{Kind: 3}}})[8:])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sealed := seal(nil, data)
 		got, err := decode(sealed)
@@ -231,7 +231,7 @@ func BenchmarkCache(b *testing.B) {
 		id := fmt.Sprintf("ses_%020d", i)
 		sum := sha256.Sum256([]byte(id))
 		s := Session{
-			Head:   session.Head{ID: id, Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27", Updated: 1_790_000_000_000, Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: id}},
+			Head:   change.Head{ID: id, Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27", Updated: 1_790_000_000_000, Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: id}},
 			Result: Result{Stamp: string(sum[:]), Settings: string(sum[:]), Until: 1_855_000_000_000, Provider: "anthropic"},
 		}
 		if i%10 == 0 {
@@ -258,10 +258,10 @@ func BenchmarkCache(b *testing.B) {
 // A session that could not be examined is broken.
 func TestSummary(t *testing.T) {
 	var s Summary
-	s.Add(session.Head{ID: "ses_1", Title: "a"}, repair.Broken, false, false, errDamaged)
-	s.Add(session.Head{ID: "ses_2"}, repair.Broken, true, false, nil)
-	s.Add(session.Head{ID: "ses_4"}, repair.Broken, false, false, nil)
-	s.Add(session.Head{ID: "ses_3"}, repair.Note, false, true, nil)
+	s.Add(change.Head{ID: "ses_1", Title: "a"}, repair.Broken, false, false, errDamaged)
+	s.Add(change.Head{ID: "ses_2"}, repair.Broken, true, false, nil)
+	s.Add(change.Head{ID: "ses_4"}, repair.Broken, false, false, nil)
+	s.Add(change.Head{ID: "ses_3"}, repair.Note, false, true, nil)
 	if s.Sessions != 4 || s.Broken != 3 || s.Failed != 1 || s.NoFix != 1 || s.Busy != 1 || s.Healthy() != 1 || len(s.Worst) != 3 {
 		t.Errorf("%+v, %d healthy; want 3 of 4 broken, 1 of them failed, 1 without a fix, 1 healthy, 3 named", s, s.Healthy())
 	}

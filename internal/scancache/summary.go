@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Summary is what a scan of a whole store found.
@@ -37,7 +37,7 @@ const worstKept = 20
 // none; err is why it could not be examined, and worst is then [repair.Broken]. A session without
 // an id stands for records of no session, and is not counted as one. fixable says whether there is
 // a fix of something that is broken.
-func (s *Summary) Add(head session.Head, worst repair.Severity, fixable, busy bool, err error) {
+func (s *Summary) Add(head change.Head, worst repair.Severity, fixable, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
 	}

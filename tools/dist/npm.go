@@ -40,7 +40,7 @@ func (r *release) writeNpm() error {
 			return err
 		}
 	}
-	readme, err := os.ReadFile(filepath.Join(r.root, "dist", "npm", "README.md"))
+	readme, err := os.ReadFile(filepath.Join(r.root, "tools", "dist", "npm", "README.md"))
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ var projectNames = []string{
 	"NAME", "DESCRIPTION", "LICENSE", "MAINTAINER", "MODULE", "HOMEPAGE", "DOWNLOADS", "NPM_PACKAGE", "NPM_SCOPE", "NPM_REPOSITORY",
 }
 
-// readProject reads dist/project.env of the repository.
+// readProject reads tools/dist/project.env of the repository.
 func readProject(root string) (project, error) {
-	path := filepath.Join(root, "dist", "project.env")
+	path := filepath.Join(root, "tools", "dist", "project.env")
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

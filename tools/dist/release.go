@@ -50,7 +50,7 @@ func build(o options) error {
 		}
 	}
 	if strings.Contains(r.project["HOMEPAGE"], "example.com") {
-		fmt.Println("note: names and addresses in dist/project.env are placeholders")
+		fmt.Println("note: names and addresses in tools/dist/project.env are placeholders")
 	}
 	fmt.Printf("%s %s is in %s\n", r.project["NAME"], r.version, o.out)
 	return nil

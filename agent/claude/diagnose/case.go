@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/internal/request"
 	"mend/linestore"
 	"mend/repair"
-	"mend/session"
 )
 
 // A Source is a stored transcript.
 type Source struct {
-	Ref     session.Ref // of the transcript as a whole
-	Agent   string      // the subagent whose transcript it is; "" for a session's
+	Ref     change.Ref // of the transcript as a whole
+	Agent   string     // the subagent whose transcript it is; "" for a session's
 	Data    []byte
 	Version string        // of the program that wrote last, or that will load it; "" for that in its records
 	Busy    string        // why the session is in use; "" if it is not
@@ -142,11 +142,11 @@ func appended(raw []byte) transcript.Line {
 }
 
 // ref returns the ref of a record.
-func (c *Case) ref(r *transcript.Record) session.Ref { return c.base.refOf(r.UUID) }
+func (c *Case) ref(r *transcript.Record) change.Ref { return c.base.refOf(r.UUID) }
 
-func (b *base) refOf(uuid string) session.Ref {
+func (b *base) refOf(uuid string) change.Ref {
 	ref := b.Ref
-	ref.Kind, ref.Message = session.KindMessage, uuid
+	ref.Kind, ref.Message = change.KindMessage, uuid
 	return ref
 }
 
@@ -160,14 +160,14 @@ func (c *Case) Findings() *repair.Findings { return &c.findings }
 func (c *Case) Busy() string { return c.base.Busy }
 
 // Has implements [repair.Case].
-func (c *Case) Has(ref session.Ref) bool {
+func (c *Case) Has(ref change.Ref) bool {
 	return ref == c.base.Ref || c.conv.Record(ref.Message) != nil && ref == c.base.refOf(ref.Message)
 }
 
 // Records implements [repair.Case]: the transcript as a whole, new records, then the others in
 // their order, the leaf last. Lines are appended in this order, by a redo too.
-func (c *Case) Records(yield func(*session.Record) bool) {
-	whole := session.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: linestore.Mode}
+func (c *Case) Records(yield func(*change.Record) bool) {
+	whole := change.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: linestore.Mode}
 	if c.written != nil {
 		whole.Data = c.written
 	}
@@ -179,18 +179,18 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 		set = nil
 	} else {
 		for _, uuid := range c.edits.created(c.base) {
-			if !yield(&session.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
+			if !yield(&change.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
 				return
 			}
 		}
 	}
-	var leaf *session.Record
+	var leaf *change.Record
 	for i := range c.base.lines {
 		r := c.base.lines[i].Record
-		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || c.base.lines[i].Marked || session.ValidateID(r.UUID) != nil {
+		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || c.base.lines[i].Marked || change.ValidateID(r.UUID) != nil {
 			continue
 		}
-		rec := session.Record{Ref: c.base.refOf(r.UUID), Data: c.base.lines[i].Raw, Mode: linestore.Mode}
+		rec := change.Record{Ref: c.base.refOf(r.UUID), Data: c.base.lines[i].Raw, Mode: linestore.Mode}
 		if raw, ok := set[r.UUID]; ok {
 			rec.Data = raw
 		}
@@ -292,7 +292,7 @@ func (c *Case) Reset() repair.Case {
 }
 
 // ForkBefore implements [repair.Case]. Claude Code goes back within a session.
-func (c *Case) ForkBefore(prompt session.Ref) string {
+func (c *Case) ForkBefore(prompt change.Ref) string {
 	r := c.linked.Record(prompt.Message)
 	if r == nil || len(r.Blocks()) == 0 {
 		return ""

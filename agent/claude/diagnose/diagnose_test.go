@@ -13,13 +13,13 @@ import (
 
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/internal/test/claude"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
 )
 
-var ref = session.Ref{Kind: session.KindSession, Project: "-home-user", Session: claude.Session}
+var ref = change.Ref{Kind: change.KindSession, Project: "-home-user", Session: claude.Session}
 
 func newCase(data []byte) *diagnose.Case { return caseOn("2.1.330", data) }
 

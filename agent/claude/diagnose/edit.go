@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 func (c *Case) Texts() repair.Texts { return c.base.Texts }
 
 // Messages implements [repair.Session].
-func (c *Case) Messages() (refs []session.Ref) {
+func (c *Case) Messages() (refs []change.Ref) {
 	for _, r := range c.linked.Chain {
 		if r.IsMessage() {
 			refs = append(refs, c.ref(r))
@@ -33,7 +33,7 @@ func (c *Case) Messages() (refs []session.Ref) {
 }
 
 // Prompts implements [repair.Session].
-func (c *Case) Prompts() (refs []session.Ref) {
+func (c *Case) Prompts() (refs []change.Ref) {
 	for _, r := range c.linked.Chain {
 		if r.IsPrompt() {
 			refs = append(refs, c.ref(r))
@@ -43,7 +43,7 @@ func (c *Case) Prompts() (refs []session.Ref) {
 }
 
 // Stored implements [repair.Session]: the record, or all of an answer.
-func (c *Case) Stored(ref session.Ref) repair.Stored {
+func (c *Case) Stored(ref change.Ref) repair.Stored {
 	r := c.linked.Record(ref.Message)
 	if r == nil || !r.IsMessage() {
 		return repair.Stored{}
@@ -210,7 +210,7 @@ func blockRank(b *transcript.Block) int {
 }
 
 // InsertPrompt implements [repair.Editor].
-func (d *draft) InsertPrompt(before session.Ref, text string) error {
+func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	first := d.c.linked.Record(before.Message)
 	if first == nil {
 		return errNoBlock

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A found explains a finding and has its fixes.
@@ -145,7 +145,7 @@ func (c *Case) recordFinding(code string, class repair.Class, uuid string) repai
 
 // canEdit reports whether a record has a line of its own and an id that a ref can have.
 func (c *Case) canEdit(uuid string) bool {
-	if session.ValidateID(uuid) != nil {
+	if change.ValidateID(uuid) != nil {
 		return false
 	}
 	i, ok := c.base.last[uuid]

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"mend/agent/claude/transcript"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // findRefusals reports what the provider refuses of the request, as it will be when the history is
@@ -43,7 +43,7 @@ func (c *Case) Next() (request.Request, []request.Violation) {
 	refused := provider.Check(anthropic.Provider{}, q, false)
 	for i := range refused {
 		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // what the program adds is at fault
-			refused[i].Refs = []session.Ref{c.ref(c.linked.Chain[0])}
+			refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}
 		}
 		if refused[i].Rule == "R11" { // a blank text is sent as an empty one
 			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"

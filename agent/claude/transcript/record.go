@@ -6,9 +6,9 @@ import (
 	"iter"
 	"slices"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A ParentKind says what a record has for its parent.
@@ -345,7 +345,7 @@ func (r *Record) Role() string {
 // role returns the role of the record's turn.
 func (r *Record) role() string {
 	if r.Type == Assistant {
-		return session.RoleAssistant
+		return change.RoleAssistant
 	}
-	return session.RoleUser
+	return change.RoleUser
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // Request returns what the program sends when the user types one more prompt. ref returns the
 // ref of a record.
-func (c *Conversation) Request(ref func(*Record) session.Ref) request.Request {
+func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	b := builder{c: c, ref: ref}
 	b.addMessages()
 	b.leaveOut()
@@ -34,7 +34,7 @@ type message struct {
 // A builder makes a request.
 type builder struct {
 	c        *Conversation
-	ref      func(*Record) session.Ref
+	ref      func(*Record) change.Ref
 	messages []*message
 	request  request.Request
 	waiting  bool // the last record of the conversation is the user's, whatever of it is sent
@@ -58,7 +58,7 @@ func (b *builder) addMessages() {
 		}
 	}
 	for _, m := range b.messages {
-		if m.role == session.RoleAssistant {
+		if m.role == change.RoleAssistant {
 			callsLast(m.blocks)
 		}
 	}
@@ -132,7 +132,7 @@ func (b *builder) answer(r *Record) *message {
 	}
 	for ; b.read < len(b.messages); b.read++ {
 		m := b.messages[b.read]
-		answers := m.role == session.RoleAssistant
+		answers := m.role == change.RoleAssistant
 		if b.open == nil || !answers && rank(m) > 0 && !m.context {
 			b.open = map[string]*message{}
 		}
@@ -155,7 +155,7 @@ func (b *builder) addAttachment(r *Record) {
 		return true
 	})
 	if len(blocks) > 0 {
-		b.messages = append(b.messages, &message{role: session.RoleUser, context: true, blocks: blocks, records: []*Record{r}})
+		b.messages = append(b.messages, &message{role: change.RoleUser, context: true, blocks: blocks, records: []*Record{r}})
 	}
 }
 
@@ -172,7 +172,7 @@ func (b *builder) dropBlank() {
 	var emptied *message // behind an answer
 	afterAnswer := false
 	for _, m := range b.messages {
-		stored, isAnswer := len(m.blocks), m.role == session.RoleAssistant
+		stored, isAnswer := len(m.blocks), m.role == change.RoleAssistant
 		if !m.text {
 			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
 				return x.Type == request.Text && strings.TrimSpace(x.Text) == ""
@@ -203,9 +203,9 @@ func (b *builder) dropEmpty() {
 func (b *builder) dropThinkingOnly() {
 	spoken := map[string]bool{}
 	for _, m := range b.messages {
-		spoken[m.id] = spoken[m.id] || m.role == session.RoleAssistant && slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return !x.IsThinking() })
+		spoken[m.id] = spoken[m.id] || m.role == change.RoleAssistant && slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return !x.IsThinking() })
 	}
-	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return m.role == session.RoleAssistant && !spoken[m.id] })
+	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return m.role == change.RoleAssistant && !spoken[m.id] })
 }
 
 // pairCalls leaves out calls of which no result is stored, calls with an id that was there before,
@@ -219,7 +219,7 @@ func (b *builder) pairCalls() {
 		}
 	}
 	last := len(b.messages) - 1
-	for last >= 0 && b.messages[last].role != session.RoleAssistant {
+	for last >= 0 && b.messages[last].role != change.RoleAssistant {
 		last--
 	}
 	if last > 0 {
@@ -229,7 +229,7 @@ func (b *builder) pairCalls() {
 	for _, m := range b.messages {
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
 			again := calls[x.ToolID]
-			if x.Type != request.ToolUse || m.role != session.RoleAssistant {
+			if x.Type != request.ToolUse || m.role != change.RoleAssistant {
 				return false
 			}
 			calls[x.ToolID] = true
@@ -246,10 +246,10 @@ func (b *builder) pairCalls() {
 // dropLost leaves out the records of answers that call tools and have none of the results.
 func (b *builder) dropLost(messages []*message, answered map[string]bool) {
 	for _, m := range messages {
-		if m.role != session.RoleAssistant {
+		if m.role != change.RoleAssistant {
 			continue
 		}
-		lost := map[session.Ref]bool{}
+		lost := map[change.Ref]bool{}
 		for _, x := range m.blocks {
 			if was, ok := lost[x.Ref()]; x.Type == request.ToolUse && (was || !ok) {
 				lost[x.Ref()] = !answered[x.ToolID]
@@ -264,7 +264,7 @@ func (b *builder) dropLost(messages []*message, answered map[string]bool) {
 func (b *builder) moveResults() {
 	for i := 0; i < len(b.messages); {
 		end := i
-		for end < len(b.messages) && b.messages[end].role == session.RoleUser {
+		for end < len(b.messages) && b.messages[end].role == change.RoleUser {
 			end++
 		}
 		turn := b.messages[i:end]
@@ -294,17 +294,17 @@ func (b *builder) answerCalls(stored map[string]bool) {
 	for i := 0; i < len(b.messages); i++ {
 		m := b.messages[i]
 		all = append(all, m)
-		if m.role != session.RoleAssistant {
+		if m.role != change.RoleAssistant {
 			continue
 		}
 		results := i + 1 // the end of the results of m
 		answers := map[string]bool{}
-		for ; results < len(b.messages) && b.messages[results].role == session.RoleUser && rank(b.messages[results]) == 0; results++ {
+		for ; results < len(b.messages) && b.messages[results].role == change.RoleUser && rank(b.messages[results]) == 0; results++ {
 			for _, x := range b.messages[results].blocks {
 				answers[x.ToolID] = answers[x.ToolID] || x.Type == request.ToolResult
 			}
 		}
-		before, behind := &message{role: session.RoleUser, records: m.records}, &message{role: session.RoleUser, records: m.records}
+		before, behind := &message{role: change.RoleUser, records: m.records}, &message{role: change.RoleUser, records: m.records}
 		for _, x := range m.blocks {
 			switch {
 			case x.Type != request.ToolUse || answers[x.ToolID]:
@@ -337,7 +337,7 @@ const (
 func (b *builder) dropResults() {
 	open := map[string]bool{}
 	for i := 0; i < len(b.messages); {
-		if m := b.messages[i]; m.role == session.RoleAssistant {
+		if m := b.messages[i]; m.role == change.RoleAssistant {
 			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolResult })
 			b.fill(m, noAnswer)
 			for _, x := range m.blocks {
@@ -350,7 +350,7 @@ func (b *builder) dropResults() {
 		if i == 0 {
 			text = noFirst
 		}
-		for ; i < len(b.messages) && b.messages[i].role != session.RoleAssistant; i++ {
+		for ; i < len(b.messages) && b.messages[i].role != change.RoleAssistant; i++ {
 			m := b.messages[i]
 			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
 				if x.Type != request.ToolResult {
@@ -405,7 +405,7 @@ func (b *builder) join() {
 		}
 	}
 	for i, t := range b.request.Turns {
-		if t.Role == session.RoleUser && several[i] {
+		if t.Role == change.RoleUser && several[i] {
 			slices.SortStableFunc(t.Blocks, func(x, y *request.Block) int { return blockRank(x) - blockRank(y) })
 		}
 	}
@@ -416,14 +416,14 @@ func (b *builder) join() {
 func (b *builder) addPrompt() {
 	turns := &b.request.Turns
 	n := len(*turns)
-	if isUser := n > 0 && (*turns)[n-1].Role == session.RoleUser; isUser || n == 0 && b.waiting {
+	if isUser := n > 0 && (*turns)[n-1].Role == change.RoleUser; isUser || n == 0 && b.waiting {
 		answer := &request.Block{Type: request.Text, Text: "No response requested."}
-		*turns = append(*turns, request.Turn{Role: session.RoleAssistant, Blocks: []*request.Block{answer}})
+		*turns = append(*turns, request.Turn{Role: change.RoleAssistant, Blocks: []*request.Block{answer}})
 	}
 	prompt := &request.Block{Type: request.Text, Text: "…"}
-	if n := len(*turns); n > 0 && (*turns)[n-1].Role == session.RoleUser {
+	if n := len(*turns); n > 0 && (*turns)[n-1].Role == change.RoleUser {
 		(*turns)[n-1].Blocks = append((*turns)[n-1].Blocks, prompt)
 		return
 	}
-	*turns = append(*turns, request.Turn{Role: session.RoleUser, Blocks: []*request.Block{prompt}})
+	*turns = append(*turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{prompt}})
 }

@@ -5,7 +5,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
 )
 
 // bigStore has 100 sessions of 200 messages with 5 parts each: 100,000 parts of
@@ -28,7 +27,7 @@ func bigStore(b *testing.B) string {
 
 // eachSession calls f for every session of a large store, in every round of a
 // benchmark. f returns how many parts it saw, which must be so many in all.
-func eachSession(b *testing.B, want int, f func(s *Store, h session.Head) (parts int)) {
+func eachSession(b *testing.B, want int, f func(s *Store, h change.Head) (parts int)) {
 	b.Helper()
 	s := open(b, bigStore(b), Options{})
 	heads, err := s.List(b.Context())
@@ -49,7 +48,7 @@ func eachSession(b *testing.B, want int, f func(s *Store, h session.Head) (parts
 
 // BenchmarkScan reads every session of a large store once.
 func BenchmarkScan(b *testing.B) {
-	eachSession(b, 100_000, func(s *Store, h session.Head) (parts int) {
+	eachSession(b, 100_000, func(s *Store, h change.Head) (parts int) {
 		for _, m := range load(b, s, h.ID).Messages {
 			parts += len(m.Parts)
 		}
@@ -59,7 +58,7 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkStamp looks at every session of a large store.
 func BenchmarkStamp(b *testing.B) {
-	eachSession(b, 0, func(s *Store, h session.Head) int {
+	eachSession(b, 0, func(s *Store, h change.Head) int {
 		if _, err := s.Stamp(b.Context(), h); err != nil {
 			b.Fatal(err)
 		}
@@ -97,7 +96,7 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkLoad(b *testing.B) {
 	s := open(b, bigStore(b), Options{})
 	for b.Loop() {
-		if _, _, err := s.Load(b.Context(), session.Head{ID: "ses_000050"}); err != nil {
+		if _, _, err := s.Load(b.Context(), change.Head{ID: "ses_000050"}); err != nil {
 			b.Fatal(err)
 		}
 	}

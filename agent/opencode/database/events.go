@@ -9,7 +9,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 	"mend/sqlstore"
 )
 
@@ -27,16 +27,16 @@ const (
 // readEvents reads where the numbers of the session's events end (docs/opencode.md).
 func (c *conn) readEvents(id string) (record.Events, error) {
 	e := record.Events{Last: noEvent}
-	t := c.Table(session.KindEvents)
+	t := c.Table(change.KindEvents)
 	if t == nil || !c.HasTable("event") { // or it lacks the index, without which no number is taken
 		return e, nil
 	}
-	owner, at := sqlstore.Text(id), session.IntCol("seq", noEvent)
+	owner, at := sqlstore.Text(id), change.IntCol("seq", noEvent)
 	e.Counter = newCounter(t, id)
 	err := c.Query(t.SelectRow, []sqlstore.Value{owner}, func(st *sqlite3.Stmt) error {
 		e.Counter = t.CopyRow(st)
-		e.Counter.Ref = session.Ref{Kind: session.KindEvents, Session: id}
-		if seq, _ := e.Counter.Col("seq"); seq.Class != session.ClassNull {
+		e.Counter.Ref = change.Ref{Kind: change.KindEvents, Session: id}
+		if seq, _ := e.Counter.Col("seq"); seq.Class != change.ClassNull {
 			at = seq
 		}
 		return nil
@@ -55,23 +55,23 @@ func (c *conn) readEvents(id string) (record.Events, error) {
 }
 
 // newCounter returns a counter that is not stored.
-func newCounter(t *sqlstore.Table, id string) session.Record {
-	cols := make([]session.Col, len(t.Cols))
+func newCounter(t *sqlstore.Table, id string) change.Record {
+	cols := make([]change.Col, len(t.Cols))
 	for i, name := range t.Cols {
-		cols[i] = session.Col{Name: name, Class: session.ClassNull}
+		cols[i] = change.Col{Name: name, Class: change.ClassNull}
 	}
-	return session.Record{Cols: session.NewCols(cols...)}.WithCol(session.TextCol(t.Key, id))
+	return change.Record{Cols: change.NewCols(cols...)}.WithCol(change.TextCol(t.Key, id))
 }
 
 // eventClash returns the Clash of a counter with that value. It counts as JavaScript does.
-func (c *conn) eventClash(owner sqlstore.Value, at session.Col) (int, error) {
+func (c *conn) eventClash(owner sqlstore.Value, at change.Col) (int, error) {
 	n, ok := at.Float()
 	if !ok { // JavaScript appends the 1, and SQLite stores a number if the text is one
 		next, err := strconv.ParseFloat(strings.TrimSpace(js.ColumnString(at)+"1"), 64)
 		if err != nil {
 			return 0, nil
 		}
-		n, at = next-1, session.RealCol("seq", next-1)
+		n, at = next-1, change.RealCol("seq", next-1)
 	}
 	if n+1 == n {
 		return 1, nil

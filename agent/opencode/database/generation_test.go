@@ -9,7 +9,6 @@ import (
 	"mend/agent/opencode/database"
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
 )
 
 // A database that a newer generation of OpenCode has taken over is refused in one line, and
@@ -70,8 +69,8 @@ func TestNewerGenerationLater(t *testing.T) {
 	s, err := database.Open(path, database.Options{})
 	dbtest.Must(t, err)
 	ctx := context.Background()
-	ref := session.Ref{Kind: session.KindSession, Session: id}
-	images, err := s.Read(ctx, []session.Ref{ref})
+	ref := change.Ref{Kind: change.KindSession, Session: id}
+	images, err := s.Read(ctx, []change.Ref{ref})
 	dbtest.Must(t, err)
 	plan := change.Plan{Session: id, Ops: []change.Op{{Ref: ref, Pre: images[0]}}, AllowMissingParent: true}
 	dbtest.Alter(t, path, "CREATE TABLE session_v2 (id TEXT)")

@@ -13,7 +13,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 	"mend/sqlstore"
 )
 
@@ -21,8 +21,8 @@ import (
 // messages and no row of their own. Rows whose id names no session are in the Stray of one
 // more Session, the last one, whose ID is empty. The error wraps
 // [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the context's or the system's.
-func (s *Store) List(ctx context.Context) ([]session.Head, error) {
-	var heads []session.Head
+func (s *Store) List(ctx context.Context) ([]change.Head, error) {
+	var heads []change.Head
 	err := s.read(ctx, func(c *conn) (err error) {
 		heads, err = c.list()
 		return err
@@ -33,25 +33,25 @@ func (s *Store) List(ctx context.Context) ([]session.Head, error) {
 	return heads, nil
 }
 
-func (c *conn) list() ([]session.Head, error) {
-	var heads []session.Head
-	var stray []session.Stray
-	add := func(table string, id session.Col, h session.Head) {
-		if err := cmp.Or(checkText(id), session.ValidateSessionID(string(id.Bytes))); err != nil {
-			kind := session.StrayOther
+func (c *conn) list() ([]change.Head, error) {
+	var heads []change.Head
+	var stray []change.Stray
+	add := func(table string, id change.Col, h change.Head) {
+		if err := cmp.Or(checkText(id), change.ValidateSessionID(string(id.Bytes))); err != nil {
+			kind := change.StrayOther
 			switch {
 			case table != "session":
 			case listed(id):
-				kind = session.StraySession
+				kind = change.StraySession
 			default:
-				kind = session.StrayRow
+				kind = change.StrayRow
 			}
-			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Kind: kind})
+			stray = append(stray, change.Stray{Path: rowPath(table, id), Why: err.Error(), Kind: kind})
 			return
 		}
 		heads = append(heads, h)
 	}
-	t := c.Table(session.KindSession)
+	t := c.Table(change.KindSession)
 	err := c.Query(t.SelectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
 		r := t.CopyRow(st)
 		id, _ := r.Col("id")
@@ -65,25 +65,25 @@ func (c *conn) list() ([]session.Head, error) {
 	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
 	err = c.Query(lost, nil, func(st *sqlite3.Stmt) error {
 		v := sqlstore.CopyValue(st, 0)
-		id := session.Col{Class: v.Class, Bytes: v.Bytes}
-		add("message of session", id, session.Head{ID: string(id.Bytes)})
+		id := change.Col{Class: v.Class, Bytes: v.Bytes}
+		add("message of session", id, change.Head{ID: string(id.Bytes)})
 		return nil
 	})
 	if len(stray) > 0 {
-		heads = append(heads, session.Head{Stray: stray})
+		heads = append(heads, change.Head{Stray: stray})
 	}
 	return heads, err
 }
 
 // SessionByID returns the session of List with exactly that id. The error wraps
 // [ErrNoSession] if no row has it.
-func (s *Store) SessionByID(ctx context.Context, id string) (session.Head, error) {
-	head, err := session.Head{}, session.ValidateID(id)
+func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error) {
+	head, err := change.Head{}, change.ValidateID(id)
 	if err != nil {
 		return head, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
 	err = s.read(ctx, func(c *conn) error {
-		t := c.Table(session.KindSession)
+		t := c.Table(change.KindSession)
 		return c.Query(t.SelectRow, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
 			head = newSession(t.CopyRow(st)).Head
 			return nil
@@ -93,22 +93,22 @@ func (s *Store) SessionByID(ctx context.Context, id string) (session.Head, error
 		err = ErrNoSession
 	}
 	if err != nil {
-		return session.Head{}, fmt.Errorf("finding session %s: %w", id, err)
+		return change.Head{}, fmt.Errorf("finding session %s: %w", id, err)
 	}
 	return head, nil
 }
 
 // listed reports whether the agent can list a session of that id (measured with 1.18.33;
 // 1.2.27 can list every one).
-func listed(id session.Col) bool {
-	return id.Class == session.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
+func listed(id change.Col) bool {
+	return id.Class == change.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
 }
 
 // newSession returns the session of a row, without what follows from other rows.
-func newSession(r session.Record) record.Session {
+func newSession(r change.Record) record.Session {
 	str := func(name string) string {
 		c, _ := r.Col(name)
-		if c.Class != session.ClassText {
+		if c.Class != change.ClassText {
 			return ""
 		}
 		return string(c.Bytes)
@@ -121,8 +121,8 @@ func newSession(r session.Record) record.Session {
 		}
 		return v
 	}
-	ref := session.Ref{Kind: session.KindSession, Session: str("id")}
-	h := session.Head{
+	ref := change.Ref{Kind: change.KindSession, Session: str("id")}
+	h := change.Head{
 		ID: ref.Session, Ref: ref, Project: str("project_id"), Directory: str("directory"), Title: str("title"),
 		Version: str("version"), Created: num("time_created"), Updated: num("time_updated"),
 	}
@@ -133,12 +133,12 @@ func newSession(r session.Record) record.Session {
 // Load returns the session with its messages and parts, and the stamp that its rows had when
 // they were read. A row with a problem has a Defect; a row whose id cannot be used is in Stray.
 // The error wraps [ErrNoSession], [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the system's.
-func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
-	if err := session.ValidateID(head.ID); err != nil {
-		return nil, session.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
+func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	if err := change.ValidateID(head.ID); err != nil {
+		return nil, change.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
 	var loaded *record.Session
-	var stamp session.Stamp
+	var stamp change.Stamp
 	rebuilt := false
 	err := s.read(ctx, func(c *conn) (err error) {
 		rebuilt = c.Rebuilt()
@@ -146,13 +146,13 @@ func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, s
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h)
 		if h.budget < 0 {
-			err = &session.SizeError{Most: s.opt.MaxSession}
+			err = &change.SizeError{Most: s.opt.MaxSession}
 		}
 		stamp = h.stamp()
 		return err
 	})
 	if err != nil {
-		return nil, session.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
+		return nil, change.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
 	}
 	if rebuilt {
 		loaded.IndexFault, err = s.indexFault(ctx, loaded)
@@ -162,7 +162,7 @@ func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, s
 		loaded.IndexFault, err = s.writeFault(ctx, loaded.ID)
 	}
 	if rebuilt || damaged {
-		stamp = session.Stamp{}
+		stamp = change.Stamp{}
 	}
 	return loaded, stamp, err
 }
@@ -211,7 +211,7 @@ func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string,
 	}
 	err := s.ViewAsIs(ctx, func(c *sqlstore.Conn) error {
 		got = 0
-		for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+		for _, kind := range [...]change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
 			err := c.Query(c.Table(kind).SelectSizes, []sqlstore.Value{sqlstore.Text(loaded.ID)}, func(*sqlite3.Stmt) error {
 				got++
 				return nil
@@ -235,8 +235,8 @@ func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string,
 
 // loadSession reads a session, and adds its rows to h in the order of [Conn.hashRows].
 func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
-	s := &record.Session{Head: session.Head{ID: id}}
-	t := c.Table(session.KindSession)
+	s := &record.Session{Head: change.Head{ID: id}}
+	t := c.Table(change.KindSession)
 	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
 		*s = newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
 		return nil
@@ -274,11 +274,11 @@ func (c *conn) loadProject(s *record.Session) error {
 	}
 	project, _ := s.Info.Col("project_id")
 	if c.HasTable("project") {
-		t := c.Table(session.KindProject)
+		t := c.Table(change.KindProject)
 		found := false
 		err := c.Query(t.SelectRow, []sqlstore.Value{sqlstore.ColValue(project)}, func(st *sqlite3.Stmt) error {
 			found, s.ProjectRow = true, t.CopyRow(st)
-			s.ProjectRow.Ref = session.Ref{Kind: session.KindProject, Project: string(project.Bytes)}
+			s.ProjectRow.Ref = change.Ref{Kind: change.KindProject, Project: string(project.Bytes)}
 			return nil
 		})
 		if err != nil {
@@ -288,7 +288,7 @@ func (c *conn) loadProject(s *record.Session) error {
 			return c.findProject(s, project)
 		}
 		if s.ProjectRow.Ref.Validate() != nil { // no ref can name it
-			s.ProjectRow = session.Record{}
+			s.ProjectRow = change.Record{}
 		}
 		const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
 			WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`
@@ -307,7 +307,7 @@ func (c *conn) loadProject(s *record.Session) error {
 // innermost, and of these the one used last. The project global has every directory. When
 // it starts, the agent itself creates the global project, and that of a repository, whose
 // id is the hash of a commit.
-func (c *conn) findProject(s *record.Session, project session.Col) error {
+func (c *conn) findProject(s *record.Session, project change.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
 		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
@@ -327,7 +327,7 @@ func (c *conn) findProject(s *record.Session, project session.Col) error {
 // loadWorkspace checks whether the agent can use the session's workspace.
 func (c *conn) loadWorkspace(s *record.Session) error {
 	workspace, has := s.Info.Col("workspace_id")
-	if !has || workspace.Class == session.ClassNull || len(workspace.Bytes) == 0 || !c.HasTable("workspace") {
+	if !has || workspace.Class == change.ClassNull || len(workspace.Bytes) == 0 || !c.HasTable("workspace") {
 		return nil
 	}
 	s.WorkspaceFault = " names a workspace that is not in the database"
@@ -337,7 +337,7 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 		for i := range st.ColumnCount() {
 			v := sqlstore.CopyValue(st, i)
 			texts[st.ColumnName(i)] = string(v.Bytes)
-			if why := workspaceFault(session.Col{Name: st.ColumnName(i), Class: v.Class, Bytes: v.Bytes}); why != "" {
+			if why := workspaceFault(change.Col{Name: st.ColumnName(i), Class: v.Class, Bytes: v.Bytes}); why != "" {
 				s.WorkspaceFault = " names a workspace whose " + why
 			}
 		}
@@ -350,14 +350,14 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 
 // workspaceFault returns why the agent cannot use a workspace with that column (measured
 // with 1.18.33); "" if it can.
-func workspaceFault(c session.Col) string {
+func workspaceFault(c change.Col) string {
 	switch c.Name {
 	case "type", "directory": // a plugin can add types
-		if c.Class != session.ClassText {
+		if c.Class != change.ClassText {
 			return c.Name + " is not text"
 		}
 	case "name", "branch":
-		if c.Class != session.ClassText && c.Class != session.ClassNull {
+		if c.Class != change.ClassText && c.Class != change.ClassNull {
 			return c.Name + " is not text"
 		}
 	case "extra":
@@ -370,7 +370,7 @@ func workspaceFault(c session.Col) string {
 
 // loadMessages reads the messages in the order in which the agent does.
 func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
-	t := c.Table(session.KindMessage)
+	t := c.Table(change.KindMessage)
 	var b sqlstore.RowBuffer
 	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
@@ -382,7 +382,7 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 			return nil
 		}
 		r := sqlstore.CopyRecord(seen)
-		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: idOf(&r)}
+		r.Ref = change.Ref{Kind: change.KindMessage, Session: s.ID, Message: idOf(&r)}
 		m := record.NewMessage(r)
 		checkNamed(&m.Record)
 		s.Messages = append(s.Messages, m)
@@ -397,7 +397,7 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 	for i := range s.Messages {
 		at[s.Messages[i].Ref.Message] = i
 	}
-	t := c.Table(session.KindPart)
+	t := c.Table(change.KindPart)
 	var b sqlstore.RowBuffer
 	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
@@ -413,12 +413,12 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 		}
 		message, _ := seen.Col("message_id")
 		i, ok := at[string(message.Bytes)]
-		if !ok || message.Class != session.ClassText {
+		if !ok || message.Class != change.ClassText {
 			return nil
 		}
 		r := sqlstore.CopyRecord(seen)
 		m := &s.Messages[i]
-		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idOf(&r)}
+		r.Ref = change.Ref{Kind: change.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idOf(&r)}
 		p := record.NewPart(r)
 		checkNamed(&p.Record)
 		m.Parts = append(m.Parts, p)
@@ -433,37 +433,37 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 
 // whyUnread returns why a row of a message or of a part is of no form that OpenCode writes;
 // "" if it may be. mend examines no session with such a row.
-func whyUnread(r *session.Record) string {
+func whyUnread(r *change.Record) string {
 	id, _ := r.Col("id")
 	if err := checkText(id); err != nil {
 		return err.Error()
 	}
 	if _, isPart := r.Col("message_id"); !isPart {
-		if at, _ := r.Col("time_created"); at.Class != session.ClassInteger {
+		if at, _ := r.Col("time_created"); at.Class != change.ClassInteger {
 			return fmt.Sprintf("its time is %v, not an integer", at.Class)
 		}
 	}
-	if r.Class == session.ClassBlob {
+	if r.Class == change.ClassBlob {
 		return "its data is a blob, such as SQLite's binary JSON, which OpenCode cannot read"
 	}
 	return ""
 }
 
-func addUnread(s *record.Session, table string, r *session.Record, why string) {
+func addUnread(s *record.Session, table string, r *change.Record, why string) {
 	id, _ := r.Col("id")
-	s.Stray = append(s.Stray, session.Stray{Kind: session.StrayUnread, Path: rowPath(table, id), Why: why})
+	s.Stray = append(s.Stray, change.Stray{Kind: change.StrayUnread, Path: rowPath(table, id), Why: why})
 }
 
 // idOf returns the id of a row.
-func idOf(r *session.Record) string {
+func idOf(r *change.Record) string {
 	id, _ := r.Col("id")
 	return string(id.Bytes)
 }
 
 // belongsTo reports whether the part has that session id.
-func belongsTo(r *session.Record, id string) bool {
+func belongsTo(r *change.Record, id string) bool {
 	c, _ := r.Col("session_id")
-	return c.Class == session.ClassText && string(c.Bytes) == id
+	return c.Class == change.ClassText && string(c.Bytes) == id
 }
 
 // loadOrphans reports the parts that have the session's id and whose message does not: the
@@ -476,13 +476,13 @@ func (c *conn) loadOrphans(s *record.Session) error {
 		if st.ColumnBool(2) {
 			why = "its message is of another session"
 		}
-		s.Stray = append(s.Stray, session.Stray{Path: rowPath("part", session.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: why})
+		s.Stray = append(s.Stray, change.Stray{Path: rowPath("part", change.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: why})
 		return nil
 	})
 }
 
-func checkText(id session.Col) error {
-	if id.Class != session.ClassText {
+func checkText(id change.Col) error {
+	if id.Class != change.ClassText {
 		return fmt.Errorf("its id is %v, not text", id.Class)
 	}
 	if len(id.Bytes) == 0 {
@@ -493,13 +493,13 @@ func checkText(id session.Col) error {
 
 // checkNamed sets the defect of a record whose id is not valid. The agent reads it like
 // any other, but no plan can change it.
-func checkNamed(r *session.Record) {
+func checkNamed(r *change.Record) {
 	if err := r.Ref.Validate(); err != nil && r.Defect == nil {
-		r.Defect = &session.Defect{Kind: session.WrongName, Why: err.Error()}
+		r.Defect = &change.Defect{Kind: change.WrongName, Why: err.Error()}
 	}
 }
 
 // rowPath returns a name for a row that has no ref.
-func rowPath(table string, id session.Col) string {
+func rowPath(table string, id change.Col) string {
 	return table + "/" + strconv.QuoteToASCII(string(id.Bytes))
 }

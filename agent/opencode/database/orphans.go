@@ -7,19 +7,19 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/session"
+	"mend/change"
 	"mend/sqlstore"
 )
 
 // Orphans returns the rows that belong to no session: the messages of sessions that have
 // no row and the parts of these messages, and the parts of messages that do not exist.
 // Rows whose id is not valid are left out. The session of a part is the one in its row,
-// else [session.Unknown].
+// else [change.NoSession].
 //
-// The error wraps [session.ErrHidden] if no session has a row at all, [sqlstore.ErrUnusable] or
+// The error wraps [change.ErrHidden] if no session has a row at all, [sqlstore.ErrUnusable] or
 // [sqlstore.ErrBusy], or is the context's or the system's.
-func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
-	var refs []session.Ref
+func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
+	var refs []change.Ref
 	err := s.read(ctx, func(c *conn) (err error) {
 		refs, err = c.findOrphans()
 		return err
@@ -38,11 +38,11 @@ const (
 	missingMessages = `SELECT "message_id" COLLATE BINARY FROM "part" EXCEPT SELECT "id" FROM "message" ORDER BY 1`
 )
 
-func (c *conn) findOrphans() (refs []session.Ref, err error) {
+func (c *conn) findOrphans() (refs []change.Ref, err error) {
 	owners := map[string]string{} // sessions of messages without a session, by message
 	var lost []string
 	err = c.Query(orphanMessages, nil, func(st *sqlite3.Stmt) error {
-		ref := session.Ref{Kind: session.KindMessage, Session: st.ColumnText(1), Message: st.ColumnText(0)}
+		ref := change.Ref{Kind: change.KindMessage, Session: st.ColumnText(1), Message: st.ColumnText(0)}
 		if isText(st, 2) && ref.Validate() == nil {
 			refs = append(refs, ref)
 			owners[ref.Message] = ref.Session
@@ -57,7 +57,7 @@ func (c *conn) findOrphans() (refs []session.Ref, err error) {
 	case err != nil:
 		return nil, err
 	case !some && len(refs) > 0:
-		return nil, fmt.Errorf("%w: no session has a row", session.ErrHidden)
+		return nil, fmt.Errorf("%w: no session has a row", change.ErrHidden)
 	}
 	missing, err := c.Strings(missingMessages)
 	if err != nil {
@@ -74,11 +74,11 @@ func (c *conn) findOrphans() (refs []session.Ref, err error) {
 }
 
 // partsOf returns the parts of a message. Their session is owner, or else the one in their row.
-func (c *conn) partsOf(message, owner string) (refs []session.Ref, err error) {
+func (c *conn) partsOf(message, owner string) (refs []change.Ref, err error) {
 	err = c.Query(messageParts, []sqlstore.Value{sqlstore.Text(message)}, func(st *sqlite3.Stmt) error {
-		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(owner, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
-		if session.ValidateID(ref.Session) != nil {
-			ref.Session = session.Unknown
+		ref := change.Ref{Kind: change.KindPart, Session: cmp.Or(owner, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
+		if change.ValidateID(ref.Session) != nil {
+			ref.Session = change.NoSession
 		}
 		if isText(st, 2) && ref.Validate() == nil {
 			refs = append(refs, ref)

@@ -11,11 +11,10 @@ import (
 	"mend/change"
 	"mend/internal/test/damage"
 	"mend/internal/test/dbtest"
-	"mend/session"
 )
 
 // deletions returns the ops that delete the rows.
-func deletions(t *testing.T, s *Store, refs []session.Ref) []change.Op {
+func deletions(t *testing.T, s *Store, refs []change.Ref) []change.Op {
 	t.Helper()
 	images, err := s.Read(t.Context(), refs)
 	dbtest.Must(t, err)
@@ -77,7 +76,7 @@ func TestOrphans(t *testing.T) {
 func TestOrphansHidden(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	dbtest.Alter(t, path, "pragma foreign_keys = off", "delete from session")
-	if refs, err := open(t, path, Options{}).Orphans(t.Context()); !errors.Is(err, session.ErrHidden) {
+	if refs, err := open(t, path, Options{}).Orphans(t.Context()); !errors.Is(err, change.ErrHidden) {
 		t.Errorf("Orphans = %v, %v, want ErrHidden", refs, err)
 	}
 }

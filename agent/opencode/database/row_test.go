@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
 )
 
 // TestOddRows: whatever a row holds, it is a value and no error.
@@ -34,9 +34,9 @@ func TestOddRows(t *testing.T) {
 	}
 
 	got := load(t, s, id)
-	kinds := map[string]session.DefectKind{
-		"prt_n": session.Malformed, "prt_i": session.Malformed, "prt_r": session.Malformed,
-		"prt_e": session.Malformed, "prt_t": session.Malformed, "prt_big": session.Unreadable,
+	kinds := map[string]change.DefectKind{
+		"prt_n": change.Malformed, "prt_i": change.Malformed, "prt_r": change.Malformed,
+		"prt_e": change.Malformed, "prt_t": change.Malformed, "prt_big": change.Unreadable,
 	}
 	for name, want := range kinds {
 		p := got.Message(m).Part(name)
@@ -48,14 +48,14 @@ func TestOddRows(t *testing.T) {
 	}
 	var unread []string
 	for _, x := range got.Stray {
-		if x.Kind == session.StrayUnread {
+		if x.Kind == change.StrayUnread {
 			unread = append(unread, x.Path)
 		}
 	}
 	if want := []string{`part/""`, `part/""`, `part/"prt_b"`, `part/"prt_z"`, `part/"\x00\xff"`}; !slices.Equal(unread, want) || len(got.Stray) != len(want)+1 {
 		t.Errorf("rows that are not read: %q, want %q, of the strays %v", unread, want, got.Stray)
 	}
-	for _, r := range []*session.Record{&got.Message("msg/odd").Record, &got.Message(m).Part("a/b").Record, &got.Message(m).Part("prt_\n\x1b[31m").Record} {
+	for _, r := range []*change.Record{&got.Message("msg/odd").Record, &got.Message(m).Part("a/b").Record, &got.Message(m).Part("prt_\n\x1b[31m").Record} {
 		if r.Defect == nil || strings.ContainsAny(r.Ref.String(), "\n\x1b") {
 			t.Errorf("the row of %s, which the agent reads: %+v", r.Ref, r.Defect)
 		}
@@ -86,8 +86,8 @@ func TestOddRows(t *testing.T) {
 	}
 	unlisting := map[string]bool{} // the rows by which the agent cannot list any session
 	for _, stray := range heads[2].Stray {
-		unlisting[stray.Path] = stray.Kind == session.StrayRow
-		if isSession := stray.Path == `session/"ses odd"`; (stray.Kind == session.StraySession) != isSession {
+		unlisting[stray.Path] = stray.Kind == change.StrayRow
+		if isSession := stray.Path == `session/"ses odd"`; (stray.Kind == change.StraySession) != isSession {
 			t.Errorf("%s is a session that the agent lists: kind %v, want %v", stray.Path, stray.Kind, isSession)
 		}
 	}
@@ -99,10 +99,10 @@ func TestOddRows(t *testing.T) {
 		t.Errorf("session without a row: %+v", lost)
 	}
 	dbtest.DeleteAndRestore(t, s, path, got.Message(m).Parts)
-	if _, _, err := s.Load(t.Context(), session.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
+	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of none: %v", err)
 	}
-	if _, _, err := s.Load(t.Context(), session.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
+	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of no id: %v", err)
 	}
 }
@@ -111,8 +111,8 @@ func TestOddRows(t *testing.T) {
 func TestSessionTooLarge(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.2.27")
 	s := open(t, path, Options{MaxSession: 100})
-	var large *session.SizeError
-	if _, _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.As(err, &large) {
+	var large *change.SizeError
+	if _, _, err := s.Load(t.Context(), change.Head{ID: id}); !errors.As(err, &large) {
 		t.Errorf("Load = %v, want a SizeError", err)
 	}
 }
@@ -142,10 +142,10 @@ func TestWorkspace(t *testing.T) {
 		{"extra = x'61'", ""},
 		{"extra = '{}', project_id = 'nope', time_used = 'x'", ""},
 	} {
-		before, err := s.Stamp(t.Context(), session.Head{ID: id})
+		before, err := s.Stamp(t.Context(), change.Head{ID: id})
 		dbtest.Must(t, err)
 		dbtest.Alter(t, path, "PRAGMA foreign_keys = off", "UPDATE workspace SET "+c.set)
-		after, err := s.Stamp(t.Context(), session.Head{ID: id})
+		after, err := s.Stamp(t.Context(), change.Head{ID: id})
 		dbtest.Must(t, err)
 		if before == after && c.set != "type = 'worktree'" {
 			t.Errorf("%s: the session has the same stamp", c.set)
@@ -160,8 +160,8 @@ func TestWorkspace(t *testing.T) {
 func TestEvents(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, Options{})
-	stamp := func() session.Stamp {
-		at, err := s.Stamp(t.Context(), session.Head{ID: id})
+	stamp := func() change.Stamp {
+		at, err := s.Stamp(t.Context(), change.Head{ID: id})
 		dbtest.Must(t, err)
 		return at
 	}

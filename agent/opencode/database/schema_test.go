@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/session"
 )
 
 // TestBinaryJSON reads no row whose data is JSONB, and leaves every byte.
@@ -22,7 +22,7 @@ func TestBinaryJSON(t *testing.T) {
 		before := dbtest.Files(t, path)
 		s := open(t, path, Options{})
 		stray := load(t, s, id).Stray
-		if len(stray) == 0 || stray[0].Kind != session.StrayUnread || !strings.Contains(stray[0].Why, "binary JSON") {
+		if len(stray) == 0 || stray[0].Kind != change.StrayUnread || !strings.Contains(stray[0].Why, "binary JSON") {
 			t.Errorf("%s: strays %+v, want a row that is not read", name, stray)
 		}
 		dbtest.WantSame(t, before, dbtest.Files(t, path))

@@ -12,7 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 	"mend/sqlstore"
 )
 
@@ -20,8 +20,8 @@ import (
 // size of the data and all other columns, among them time_updated, which the agent sets
 // with every write. It is the zero stamp if a row has no such time. Errors as of
 // [Store.Load].
-func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
-	var stamp session.Stamp
+func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, error) {
+	var stamp change.Stamp
 	err := s.read(ctx, func(c *conn) error {
 		h := newStampHasher()
 		err := c.hashRows(h, head.ID)
@@ -30,7 +30,7 @@ func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, er
 		return err
 	})
 	if err != nil {
-		return session.Stamp{}, fmt.Errorf("looking at session %s: %w", head.ID, err)
+		return change.Stamp{}, fmt.Errorf("looking at session %s: %w", head.ID, err)
 	}
 	return stamp, nil
 }
@@ -51,7 +51,7 @@ func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
 // hashRows adds the rows of a session.
 func (c *conn) hashRows(h *stampHasher, id string) error {
 	var b sqlstore.RowBuffer
-	for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+	for _, kind := range [...]change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
 		t := c.Table(kind)
 		err := c.Query(t.SelectSizes, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
 			r, class := t.Row(st, &b), classNames[0]
@@ -119,7 +119,7 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 			return err
 		}
 	}
-	if !c.HasTable("workspace") || !slices.Contains(c.Table(session.KindSession).Cols, "workspace_id") {
+	if !c.HasTable("workspace") || !slices.Contains(c.Table(change.KindSession).Cols, "workspace_id") {
 		return nil
 	}
 	const workspace = `SELECT w.* FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
@@ -127,7 +127,7 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 }
 
 // addRow adds a row: its columns, and class and size of its data.
-func (h *stampHasher) addRow(r *session.Record, class string, size int64) {
+func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 	for c := range r.Cols.All {
 		h.addValue(sqlstore.ColValue(c))
 	}
@@ -156,22 +156,22 @@ func (h *stampHasher) add(buf []byte) {
 }
 
 // stamp returns the stamp of what was added.
-func (h *stampHasher) stamp() session.Stamp {
+func (h *stampHasher) stamp() change.Stamp {
 	if h.unknown {
-		return session.Stamp{}
+		return change.Stamp{}
 	}
-	return session.Stamp{Sum: [32]byte(h.sum.Sum(nil)), Newest: time.UnixMilli(h.newest)}
+	return change.Stamp{Sum: [32]byte(h.sum.Sum(nil)), Newest: time.UnixMilli(h.newest)}
 }
 
 // classNames are the names of typeof for the classes of data; a record has class 0 for
 // text.
 var classNames = [...]string{
-	0: "text", session.ClassNull: "null", session.ClassInteger: "integer", session.ClassReal: "real",
-	session.ClassText: "text", session.ClassBlob: "blob",
+	0: "text", change.ClassNull: "null", change.ClassInteger: "integer", change.ClassReal: "real",
+	change.ClassText: "text", change.ClassBlob: "blob",
 }
 
 // rowWithinLimit returns a row of the result of SelectSized, and adds it to h.
-func rowWithinLimit(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, h *stampHasher) session.Record {
+func rowWithinLimit(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, h *stampHasher) change.Record {
 	r := t.Row(st, b)
 	size := st.ColumnInt64(len(t.Cols))
 	h.addRow(&r, classNames[r.Class], size)
@@ -179,8 +179,8 @@ func rowWithinLimit(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, 
 	if size > t.Limit {
 		h.unknown = true
 		r.Class, r.Data = 0, nil
-		r.Defect = &session.Defect{
-			Kind: session.Unreadable,
+		r.Defect = &change.Defect{
+			Kind: change.Unreadable,
 			Why:  fmt.Sprintf("%d bytes, more than the %d that are read", size, t.Limit),
 		}
 	}

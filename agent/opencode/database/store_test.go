@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 func open(t testing.TB, path string, o Options) *Store {
@@ -18,7 +18,7 @@ func open(t testing.TB, path string, o Options) *Store {
 
 func load(t testing.TB, s *Store, id string) *record.Session {
 	t.Helper()
-	got, _, err := s.Load(t.Context(), session.Head{ID: id})
+	got, _, err := s.Load(t.Context(), change.Head{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package database
 
 import (
-	"mend/session"
+	"mend/change"
 	"mend/sqlstore"
 )
 
@@ -10,24 +10,24 @@ import (
 func tables() []sqlstore.TableSpec {
 	return []sqlstore.TableSpec{
 		{
-			Kind: session.KindSession, Name: "session",
+			Kind: change.KindSession, Name: "session",
 			Columns:     []string{"id", "project_id", "directory", "title", "version", "time_created", "time_updated"},
 			SessionRows: `"id" = ?1`,
 		},
 		{
-			Kind: session.KindMessage, Name: "message", Data: "data", Parent: "session_id",
+			Kind: change.KindMessage, Name: "message", Data: "data", Parent: "session_id",
 			Columns:     []string{"id", "session_id", "time_created", "time_updated", "data"},
 			SessionRows: `"session_id" = ?1 ORDER BY "time_created", "id"`,
 		},
 		{
-			Kind: session.KindPart, Name: "part", Data: "data", Parent: "message_id",
+			Kind: change.KindPart, Name: "part", Data: "data", Parent: "message_id",
 			Columns:     []string{"id", "message_id", "session_id", "time_created", "time_updated", "data"},
 			SessionRows: `"message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`,
 		},
-		{Kind: session.KindProject, Name: "project", Columns: []string{"id", "worktree", "time_updated"}, Optional: true},
+		{Kind: change.KindProject, Name: "project", Columns: []string{"id", "worktree", "time_updated"}, Optional: true},
 		{Name: "workspace", Columns: []string{"id"}, Optional: true},
 		{
-			Kind: session.KindEvents, Name: "event_sequence", Key: "aggregate_id", Optional: true,
+			Kind: change.KindEvents, Name: "event_sequence", Key: "aggregate_id", Optional: true,
 			Columns: []string{"aggregate_id", "seq"}, Unique: []string{"aggregate_id"}, SessionRows: `"aggregate_id" = ?1`,
 		},
 		{Name: "event", Columns: []string{"aggregate_id", "seq"}, Unique: []string{"aggregate_id", "seq"}, Optional: true},

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change to its thinking. Send one more prompt, then repair again."
@@ -113,9 +113,9 @@ func (d *draft) touchesHidden(e *edit) string {
 }
 
 // locked returns the records that the store cannot replace.
-func (c *simulation) locked() []*session.Record {
+func (c *simulation) locked() []*change.Record {
 	if c.cachedLocked == nil {
-		c.cachedLocked = []*session.Record{}
+		c.cachedLocked = []*change.Record{}
 		for r := range c.s.Records {
 			if r.Locked != "" {
 				c.cachedLocked = append(c.cachedLocked, r)
@@ -127,12 +127,12 @@ func (c *simulation) locked() []*session.Record {
 
 // changedLocked returns a record that the edit changed or removed although the store
 // cannot replace it, nil if there is none.
-func (d *draft) changedLocked(e *edit) *session.Record {
+func (d *draft) changedLocked(e *edit) *change.Record {
 	locked := d.c.locked()
 	if len(locked) == 0 {
 		return nil
 	}
-	after := map[session.Ref][]byte{}
+	after := map[change.Ref][]byte{}
 	if e.wide {
 		for r := range d.s.Records {
 			after[r.Ref] = r.Data
@@ -153,7 +153,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 
 // whyHidden returns what of the message cannot be read, as a sentence: no change to the
 // message is then safe. It is "" if everything can be read.
-func (c *simulation) whyHidden(ref session.Ref) string {
+func (c *simulation) whyHidden(ref change.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }
 
@@ -204,7 +204,7 @@ func whyHiddenIn(m *record.Message) string {
 
 func (c *simulation) whyHiddenBeside(m *record.Message) string {
 	for _, s := range c.s.Stray {
-		if s.Message == m.Ref.Message && s.Kind != session.StrayIgnored && s.Kind != session.StrayFile {
+		if s.Message == m.Ref.Message && s.Kind != change.StrayIgnored && s.Kind != change.StrayFile {
 			return fmt.Sprintf("%s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
 		}
 	}

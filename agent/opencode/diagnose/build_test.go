@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // now is long after everything in the sessions that tests build.
@@ -73,7 +73,7 @@ func paddedNumber(n int) string {
 
 // build makes a session of finished turns, message 1 first.
 func build(turns ...turn) *record.Session {
-	s := &record.Session{Head: session.Head{ID: "ses_1"}}
+	s := &record.Session{Head: change.Head{ID: "ses_1"}}
 	for i, t := range turns {
 		s.Messages = append(s.Messages, buildMessage(i+1, t))
 	}
@@ -86,13 +86,13 @@ func buildMessage(n int, t turn) record.Message {
 	if fields != "" {
 		fields = "," + fields
 	}
-	if t.role == session.RoleUser {
+	if t.role == change.RoleUser {
 		fields = `,"agent":"build","model":{"providerID":"anthropic","modelID":"claude-x"}` + fields
 	} else {
 		fields = `,"parentID":"msg_01","modelID":"claude-x","providerID":"anthropic","mode":"build","agent":"build","path":{"cwd":"/p","root":"/p"},` + spent + fields
 	}
-	m := record.NewMessage(session.Record{
-		Ref:  session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id},
+	m := record.NewMessage(change.Record{
+		Ref:  change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id},
 		Data: fmt.Appendf(nil, `{"id":"%s","sessionID":"ses_1","role":"%s","time":{"created":%d}%s}`, id, t.role, 1000*n, fields),
 		Mode: 0o644,
 	})
@@ -107,12 +107,12 @@ func buildPart(message, place int, spec string) record.Part {
 	if !ok {
 		id, fields = partID(message, place), spec
 	}
-	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: messageID(message), Part: id}
+	ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: messageID(message), Part: id}
 	data := fmt.Sprintf(`{"id":"%s","sessionID":"ses_1","messageID":"%s",%s}`, id, messageID(message), fields)
 	if after, ok0 := strings.CutPrefix(fields, "raw:"); ok0 {
 		data = after
 	}
-	return record.NewPart(session.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
+	return record.NewPart(change.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
 }
 
 // records returns the records of a session, one a line.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 func TestBusy(t *testing.T) {
@@ -14,7 +14,7 @@ func TestBusy(t *testing.T) {
 	row := func(updated ...int64) *record.Session {
 		s := build(user(hi), unfinished)
 		for i, t := range updated {
-			s.Messages[i].Cols = session.NewCols(session.IntCol("time_updated", t))
+			s.Messages[i].Cols = change.NewCols(change.IntCol("time_updated", t))
 		}
 		return s
 	}

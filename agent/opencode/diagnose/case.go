@@ -2,8 +2,8 @@ package diagnose
 
 import (
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // Describe implements [repair.Case].
@@ -16,8 +16,8 @@ func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 	if m := c.message(f.Ref); m != nil {
 		d.Message = m.ID
 	}
-	if d.Ref == (session.Ref{}) {
-		d.Ref = session.Ref{Kind: session.KindSession, Session: c.s.ID}
+	if d.Ref == (change.Ref{}) {
+		d.Ref = change.Ref{Kind: change.KindSession, Session: c.s.ID}
 	}
 	return d
 }
@@ -50,7 +50,7 @@ func (c *simulation) classOf(f fault) repair.Class {
 }
 
 // unreadable reports whether the bytes of the record are unknown.
-func (c *simulation) unreadable(ref session.Ref) bool {
+func (c *simulation) unreadable(ref change.Ref) bool {
 	m, p := c.part(ref)
 	switch {
 	case p != nil:
@@ -98,15 +98,15 @@ func (c *simulation) Fixes(f repair.Finding) ([]repair.Fix, error) {
 }
 
 // Records implements [repair.Case].
-func (c *simulation) Records(yield func(*session.Record) bool) { c.s.AllRecords(yield) }
+func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
 // Has implements [repair.Case].
-func (c *simulation) Has(ref session.Ref) bool {
+func (c *simulation) Has(ref change.Ref) bool {
 	m, p := c.part(ref)
 	switch ref.Kind {
-	case session.KindPart:
+	case change.KindPart:
 		return p != nil
-	case session.KindMessage:
+	case change.KindMessage:
 		return m != nil
 	default:
 		for r := range c.Records {
@@ -120,12 +120,12 @@ func (c *simulation) Has(ref session.Ref) bool {
 
 // Renamed implements [repair.Case]. It matches records by the tails of their ids,
 // which the fixes that change ids keep ([record.Renumber]).
-func (c *simulation) Renamed(earlier repair.Case) map[session.Ref]session.Ref {
+func (c *simulation) Renamed(earlier repair.Case) map[change.Ref]change.Ref {
 	before, after := earlier.(*simulation).s, c.s
 	if len(before.Messages) != len(after.Messages) {
 		return nil
 	}
-	to := map[session.Ref]session.Ref{}
+	to := map[change.Ref]change.Ref{}
 	places, tails := messageIndexes(after), map[string]int{}
 	for i := range after.Messages {
 		tails[record.Tail(after.Messages[i].Ref.Message)] = i

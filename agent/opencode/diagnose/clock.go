@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // clockFixes returns the fixes of a session in which older versions of OpenCode take
@@ -45,7 +45,7 @@ func renumberings(s *record.Session, count func(*record.Session) int) (fixes []f
 	for _, n := range []func(*record.Session) int{count, all} {
 		fixes = append(fixes, fix{text: text, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
 	}
-	if len(malformed(s, session.KindMessage))+len(malformed(s, session.KindPart)) == 0 {
+	if len(malformed(s, change.KindMessage))+len(malformed(s, change.KindPart)) == 0 {
 		return fixes
 	}
 	for _, x := range fixes {
@@ -54,7 +54,7 @@ func renumberings(s *record.Session, count func(*record.Session) int) (fixes []f
 			loses: "The unreadable content of the damaged records.",
 			whole: true,
 			edit: func(d *draft) error {
-				for _, kind := range []session.Kind{session.KindMessage, session.KindPart} {
+				for _, kind := range []change.Kind{change.KindMessage, change.KindPart} {
 					d.salvage(malformed(d.s, kind))
 				}
 				return x.edit(d)
@@ -65,7 +65,7 @@ func renumberings(s *record.Session, count func(*record.Session) int) (fixes []f
 }
 
 // malformed returns the refs of the damaged records of a kind.
-func malformed(s *record.Session, kind session.Kind) (refs []session.Ref) {
+func malformed(s *record.Session, kind change.Kind) (refs []change.Ref) {
 	for r := range s.Records {
 		if r.Ref.Kind == kind && r.Malformed() {
 			refs = append(refs, r.Ref)
@@ -76,7 +76,7 @@ func malformed(s *record.Session, kind session.Kind) (refs []session.Ref) {
 
 // salvage rebuilds damaged records. Each is rebuilt by the first of its fixes that can
 // be applied.
-func (d *draft) salvage(refs []session.Ref) {
+func (d *draft) salvage(refs []change.Ref) {
 	k := &facts{s: d.s}
 	for _, ref := range refs {
 		for _, x := range salvageFixes(k, fault{Ref: ref}) {
@@ -92,7 +92,7 @@ func (d *draft) salvage(refs []session.Ref) {
 // newest wrap of the id clock. If message at has an id from after that wrap, it returns
 // the number of all messages.
 func beforeStart(s *record.Session, at int) int {
-	limit := record.ClockID(session.KindMessage, s.LatestTime()+1)
+	limit := record.ClockID(change.KindMessage, s.LatestTime()+1)
 	if s.Messages[at].ID < limit {
 		return len(s.Messages)
 	}
@@ -125,11 +125,11 @@ func renumber(s *record.Session, n int) error {
 	highest, parts := "", 0
 	for i := range s.Messages[:n] {
 		m := &s.Messages[i]
-		highest = record.Renumber(session.KindMessage, m.ID, i+1)
+		highest = record.Renumber(change.KindMessage, m.ID, i+1)
 		ids[m.Ref.Message] = highest
 		for _, p := range inOrderOfTime(m) {
 			parts++
-			id := record.Renumber(session.KindPart, p.ID, parts)
+			id := record.Renumber(change.KindPart, p.ID, parts)
 			ids[p.Ref.Part] = id
 		}
 	}

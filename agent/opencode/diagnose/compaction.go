@@ -3,8 +3,8 @@ package diagnose
 import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // RemoveCompaction implements [repair.Editor]: it removes the prompt and its summary.
@@ -21,7 +21,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	}
 	var finished []int
 	for i := range d.s.Messages {
-		if m := &d.s.Messages[i]; m.Role == session.RoleUser && summaries[m.ID] != nil && compactionPart(m) != nil {
+		if m := &d.s.Messages[i]; m.Role == change.RoleUser && summaries[m.ID] != nil && compactionPart(m) != nil {
 			finished = append(finished, i)
 		}
 	}
@@ -45,7 +45,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 
 // isSummary reports whether the message stands for what a compaction replaced.
 func isSummary(m *record.Message) bool {
-	return m.Role == session.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
+	return m.Role == change.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
 }
 
 // compactionPart returns the part that makes the message a compaction, or nil.

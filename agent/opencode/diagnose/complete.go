@@ -9,9 +9,9 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
-	"mend/session"
 )
 
 const partPrefix = "prt_"
@@ -35,9 +35,9 @@ func completeFixes(k *facts, f fault) []fix {
 	switch {
 	case !ok:
 		return nil
-	case f.Ref.Kind == session.KindMessage && g.m.Malformed():
+	case f.Ref.Kind == change.KindMessage && g.m.Malformed():
 		return salvageMessageFixes(k, f)
-	case f.Ref.Kind == session.KindMessage:
+	case f.Ref.Kind == change.KindMessage:
 		return g.completeMessage()
 	case g.p.Malformed():
 		return salvagePartFixes(k, f)
@@ -64,7 +64,7 @@ func (g recordContext) completeMessage() []fix {
 // needs.
 func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, error) {
 	data, c, err := schema.Complete(data, &schema.Message, g.known.ofMessage(g.m.Ref))
-	if err == nil && textAt(data, "role") == session.RoleUser {
+	if err == nil && textAt(data, "role") == change.RoleUser {
 		data, err = withoutHalfModel(data, &c)
 	}
 	return data, c, err
@@ -85,7 +85,7 @@ func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 
 // replaceMessage returns the fix that replaces the message's record. A new time may
 // move the message among the others.
-func (g recordContext) replaceMessage(r session.Record, text, loses string) fix {
+func (g recordContext) replaceMessage(r change.Record, text, loses string) fix {
 	return fix{text: text, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
 		i := d.index(r.Ref)
 		if i < 0 {
@@ -188,7 +188,7 @@ func listed(paths []string) string {
 }
 
 // rewrite returns the edit that replaces a part.
-func rewrite(r session.Record) func(*draft) error {
+func rewrite(r change.Record) func(*draft) error {
 	return func(d *draft) error {
 		_, p, err := d.part(r.Ref)
 		if err == nil {
@@ -199,7 +199,7 @@ func rewrite(r session.Record) func(*draft) error {
 }
 
 // with returns the record with other, readable data.
-func with(r session.Record, data []byte) session.Record {
+func with(r change.Record, data []byte) change.Record {
 	r.Data, r.Class, r.Defect = data, 0, nil
 	return r
 }

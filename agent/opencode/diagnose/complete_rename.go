@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // renameFixes returns the fixes of a part whose id does not begin like that of a part:
@@ -50,7 +50,7 @@ func (g recordContext) rename(id string) func(*draft) error {
 		if data, _, err := completedPart(g.m, &moved); err == nil {
 			moved = record.NewPart(with(r, data))
 		}
-		if session.ValidateID(id) != nil {
+		if change.ValidateID(id) != nil {
 			return errors.New("no id for the part")
 		}
 		m.Remove(g.p.Ref)

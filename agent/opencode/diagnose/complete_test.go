@@ -9,10 +9,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // others are parts of kinds that the fixtures do not have.
@@ -43,7 +43,7 @@ func enrichedFixture(t *testing.T, version int) *record.Session {
 			m = &s.Messages[damage.OneCall]
 		}
 		id := fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-1].ID[:30], i)
-		if m.Role == session.RoleAssistant {
+		if m.Role == change.RoleAssistant {
 			id = fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-2].ID[:30], i) // before the step's end
 		}
 		p := s.NewTextPart(m, id, "x")
@@ -99,7 +99,7 @@ func TestCompleteEveryField(t *testing.T) {
 			}
 			for r := range s.Records {
 				kind := textAt(r.Data, "type") + textAt(r.Data, "role") + textAt(r.Data, "state", "status") + fmt.Sprint(len(paths(r.Data)))
-				if r.Ref.Kind == session.KindSession || seen[kind] {
+				if r.Ref.Kind == change.KindSession || seen[kind] {
 					continue
 				}
 				seen[kind] = true
@@ -121,7 +121,7 @@ func TestCompleteEveryField(t *testing.T) {
 }
 
 // alter returns the session with another value at a path of one record, without it for "".
-func alter(t *testing.T, s *record.Session, r *session.Record, value string, path []string) *record.Session {
+func alter(t *testing.T, s *record.Session, r *change.Record, value string, path []string) *record.Session {
 	t.Helper()
 	data, err := jsonedit.Remove(r.Data, path...)
 	if value != "" {
@@ -133,7 +133,7 @@ func alter(t *testing.T, s *record.Session, r *session.Record, value string, pat
 	return replaced(s, with(*r, data))
 }
 
-func testCompletion(t *testing.T, broken *record.Session, r *session.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
+func testCompletion(t *testing.T, broken *record.Session, r *change.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
 	t.Helper()
 	_, faults := violationCounts(broken, profiles)
 	at := slices.IndexFunc(faults, func(f fault) bool {

@@ -8,10 +8,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
 )
 
 // mend predicts what every damage does to the real program, and fixes it: nothing
@@ -63,7 +63,7 @@ func TestDamages(t *testing.T) {
 // that nothing else is.
 func wantMoved(t *testing.T, s *record.Session, ds []repair.Diagnosis, want string) {
 	t.Helper()
-	broken := slices.ContainsFunc(s.Stray, func(x session.Stray) bool { return x.Kind == session.StrayFile })
+	broken := slices.ContainsFunc(s.Stray, func(x change.Stray) bool { return x.Kind == change.StrayFile })
 	if !broken && want != damage.Alive {
 		t.Error("the real program fails, and no file is reported")
 	}

@@ -12,9 +12,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
-	"mend/session"
 )
 
 // This file fixes messages that are dated in the future because a clock was wrong. Newer
@@ -60,7 +60,7 @@ func whyEndless(c *simulation, f fault) string {
 // findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
 // in which the model calls no tool ends, although the model may answer the wrong prompt.
 func findLatePrompt(c *simulation) []fault {
-	if late := c.render(c.settings[own]).Late; late != (session.Ref{}) {
+	if late := c.render(c.settings[own]).Late; late != (change.Ref{}) {
 		return []fault{{Ref: late}}
 	}
 	return nil
@@ -103,13 +103,13 @@ func (c *simulation) original(m *record.Message) *record.Message {
 // fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
 // its time, which may be missing, or by its id.
 func fixLateAnswer(c *simulation, f fault) []fix {
-	return append(c.completions(func(r session.Ref) bool { return r.Message == f.Ref.Message }), fixClock(c, f)...)
+	return append(c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message }), fixClock(c, f)...)
 }
 
 // fixCopies removes copies of messages that sort after the next prompt.
 func fixCopies(c *simulation) []fix {
 	_, next := render.NextPrompt(c.s, c.now)
-	copies, loses := map[session.Ref]bool{}, ""
+	copies, loses := map[change.Ref]bool{}, ""
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
 		original := c.original(m)
@@ -274,7 +274,7 @@ func setCreated(m *record.Message, to int64) error {
 	r := m.Record
 	r.Data = data
 	if _, ok := r.Col("time_created"); ok {
-		r = r.WithCol(session.IntCol("time_created", to))
+		r = r.WithCol(change.IntCol("time_created", to))
 	}
 	parts := m.Parts
 	*m = record.NewMessage(r)

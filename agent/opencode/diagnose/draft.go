@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // A draft is a copy of a session that fixes edit. It has its own list of messages, and
@@ -31,7 +31,7 @@ type partList struct {
 }
 
 // find returns the index of a part in the list, -1 if it is not there.
-func (l *partList) find(parts []record.Part, ref session.Ref) int {
+func (l *partList) find(parts []record.Part, ref change.Ref) int {
 	if l.places == nil {
 		l.places = partIndexes(parts)
 	}
@@ -141,7 +141,7 @@ type fix struct {
 
 // message returns the message with that ref, or of the part with that ref, for any
 // edit.
-func (d *draft) message(ref session.Ref) (*record.Message, error) {
+func (d *draft) message(ref change.Ref) (*record.Message, error) {
 	i := d.index(ref)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: no such message", ref)
@@ -153,7 +153,7 @@ func (d *draft) message(ref session.Ref) (*record.Message, error) {
 
 // index returns the index of the message with that ref, or of the part with that ref;
 // -1 if there is none.
-func (d *draft) index(ref session.Ref) int {
+func (d *draft) index(ref change.Ref) int {
 	if d.places == nil {
 		d.places = messageIndexes(d.s)
 	}
@@ -165,7 +165,7 @@ func (d *draft) index(ref session.Ref) int {
 
 // part returns a part and its message, for edits that replace the part. Use
 // [draft.message] to add or remove parts.
-func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
+func (d *draft) part(ref change.Ref) (*record.Message, *record.Part, error) {
 	i := d.index(ref)
 	if i < 0 {
 		return nil, nil, fmt.Errorf("%s: no such message", ref)

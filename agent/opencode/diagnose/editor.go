@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 var (
@@ -28,8 +28,8 @@ func (c *simulation) Next() (request.Request, []request.Violation) {
 func (c *simulation) Texts() repair.Texts { return c.texts }
 
 // Messages implements [repair.Session].
-func (c *simulation) Messages() []session.Ref {
-	refs := make([]session.Ref, len(c.s.Messages))
+func (c *simulation) Messages() []change.Ref {
+	refs := make([]change.Ref, len(c.s.Messages))
 	for i := range c.s.Messages {
 		refs[i] = c.s.Messages[i].Ref
 	}
@@ -37,9 +37,9 @@ func (c *simulation) Messages() []session.Ref {
 }
 
 // Prompts implements [repair.Session].
-func (c *simulation) Prompts() (refs []session.Ref) {
+func (c *simulation) Prompts() (refs []change.Ref) {
 	for i := range c.s.Messages {
-		if c.s.Messages[i].Role == session.RoleUser {
+		if c.s.Messages[i].Role == change.RoleUser {
 			refs = append(refs, c.s.Messages[i].Ref)
 		}
 	}
@@ -47,7 +47,7 @@ func (c *simulation) Prompts() (refs []session.Ref) {
 }
 
 // Stored implements [repair.Session].
-func (c *simulation) Stored(ref session.Ref) repair.Stored {
+func (c *simulation) Stored(ref change.Ref) repair.Stored {
 	m := c.message(ref)
 	if m == nil {
 		return repair.Stored{}
@@ -76,7 +76,7 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 		b.ItemID = textAt(p.Data, path...)
 	}
 	switch {
-	case p.Malformed() || p.Ignored && m.Role == session.RoleUser:
+	case p.Malformed() || p.Ignored && m.Role == change.RoleUser:
 		return nil
 	case p.IsThinking():
 		b.Type = request.Thinking
@@ -88,7 +88,7 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 		b.Input, _ = jsonedit.Get(p.Data, "state", "input")
 	case p.Type == record.TypeToolResult:
 		b.Type = request.ToolResult
-	case m.Role != session.RoleUser:
+	case m.Role != change.RoleUser:
 		return nil
 	case p.Type == record.TypeFile:
 		b.Type = request.Document
@@ -174,12 +174,12 @@ func (d *draft) InsertText(after *request.Block, text string) error {
 
 // FillMessage implements [repair.Editor]: behind the thinking, the start of the last step, or what
 // else there is.
-func (d *draft) FillMessage(ref session.Ref, text string) error {
+func (d *draft) FillMessage(ref change.Ref, text string) error {
 	m, err := d.message(ref)
 	if err != nil {
 		return err
 	}
-	if len(m.Parts) == 0 || m.Role == session.RoleUser {
+	if len(m.Parts) == 0 || m.Role == change.RoleUser {
 		return d.inject(m, m.FirstPartID(), text)
 	}
 	last := &m.Parts[len(m.Parts)-1]
@@ -196,7 +196,7 @@ func (d *draft) FillMessage(ref session.Ref, text string) error {
 }
 
 // AddStep implements [repair.Editor].
-func (d *draft) AddStep(ref session.Ref, text string) error {
+func (d *draft) AddStep(ref change.Ref, text string) error {
 	m, err := d.message(ref)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (d *draft) InsertThinking(call *request.Block, text string) error {
 }
 
 // InsertPrompt implements [repair.Editor].
-func (d *draft) InsertPrompt(before session.Ref, text string) error {
+func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	answer, err := d.message(before)
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func isNumber(raw []byte) bool {
 }
 
 // DropItemIDs implements [repair.Editor].
-func (d *draft) DropItemIDs(ref session.Ref) error {
+func (d *draft) DropItemIDs(ref change.Ref) error {
 	m, err := d.message(ref)
 	if err != nil {
 		return err

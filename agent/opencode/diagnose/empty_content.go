@@ -2,7 +2,7 @@ package diagnose
 
 import (
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // This file finds and fixes messages without content that is sent (docs/providers.md, R6).
@@ -12,10 +12,10 @@ import (
 func findNothing(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != session.RoleUser && m.Role != session.RoleAssistant || !isSent(m) || m.Malformed() {
+		if m.Role != change.RoleUser && m.Role != change.RoleAssistant || !isSent(m) || m.Malformed() {
 			continue
 		}
-		if len(m.Parts) == 0 || m.Role == session.RoleAssistant && !anyOf(m.Parts, isSomething) {
+		if len(m.Parts) == 0 || m.Role == change.RoleAssistant && !anyOf(m.Parts, isSomething) {
 			fs = append(fs, fault{Ref: m.Ref})
 		}
 	}
@@ -28,5 +28,5 @@ func isSomething(p *record.Part) bool {
 
 // completeMessage completes records of the message: one of them may be its content.
 func completeMessage(c *simulation, f fault) []fix {
-	return c.completions(func(r session.Ref) bool { return r.Message == f.Ref.Message })
+	return c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message })
 }

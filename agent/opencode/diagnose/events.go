@@ -5,8 +5,8 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 const (
@@ -53,8 +53,8 @@ func eventFixes(s *record.Session, _ fault) []fix {
 		whole: true,
 		edit: func(d *draft) error {
 			e := &d.s.Events
-			e.Counter = e.Counter.WithCol(session.IntCol("seq", e.Last))
-			e.Counter.Ref = session.Ref{Kind: session.KindEvents, Session: d.s.ID}
+			e.Counter = e.Counter.WithCol(change.IntCol("seq", e.Last))
+			e.Counter.Ref = change.Ref{Kind: change.KindEvents, Session: d.s.ID}
 			e.Clash = 0
 			return nil
 		},

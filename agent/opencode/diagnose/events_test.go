@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/test/damage"
 	"mend/repair"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -74,7 +74,7 @@ func TestEvents(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindEvents || len(r.Remaining) > 0 {
+		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != change.KindEvents || len(r.Remaining) > 0 {
 			t.Errorf("%s: Plan = %v, %v; left: %s", c.do, r.Plan.Ops, err, summary(r.Remaining))
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // facts has what all records of a session show, damaged ones included: what a record
@@ -38,7 +38,7 @@ type shownMessage struct {
 
 // contextOf returns the context of a message or a part. It reports false if the record
 // does not exist or its bytes are unknown.
-func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
+func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	g := recordContext{s: k.s, known: k}
 	if k.places == nil {
 		k.places = newIndex(k.s)
@@ -46,7 +46,7 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	if g.m = k.places.message(ref); g.m == nil {
 		return g, false
 	}
-	if ref.Kind == session.KindMessage {
+	if ref.Kind == change.KindMessage {
 		return g, !g.m.Unreadable()
 	}
 	j := k.places.part(g.m, ref)
@@ -119,7 +119,7 @@ func shownIn(s *record.Session, m *record.Message) *shownMessage {
 		m = salvaged(s, m)
 	}
 	x.m, x.created, x.completed = m, max(m.Created, 0), m.Completed
-	if m.Role == session.RoleUser || m.Role == session.RoleAssistant {
+	if m.Role == change.RoleUser || m.Role == change.RoleAssistant {
 		x.role = m.Role
 	}
 	x.agent, x.parent = cmp.Or(textAt(m.Data, "agent"), textAt(m.Data, "mode")), textAt(m.Data, "parentID")
@@ -148,7 +148,7 @@ func salvaged(s *record.Session, m *record.Message) *record.Message {
 // wrote an answer.
 func modelOf(m *record.Message) (provider, model string) {
 	inside := textAt(m.Data, "model", "providerID") + textAt(m.Data, "model", "modelID")
-	if own := textAt(m.Data, "providerID") + textAt(m.Data, "modelID"); inside == "" || own != "" && m.Role != session.RoleUser {
+	if own := textAt(m.Data, "providerID") + textAt(m.Data, "modelID"); inside == "" || own != "" && m.Role != change.RoleUser {
 		return textAt(m.Data, "providerID"), textAt(m.Data, "modelID")
 	}
 	return textAt(m.Data, "model", "providerID"), textAt(m.Data, "model", "modelID")
@@ -159,26 +159,26 @@ func modelOf(m *record.Message) (provider, model string) {
 func roleOf(m *record.Message, answered bool, before string) string {
 	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
 		if _, ok := jsonedit.Get(m.Data, name); ok {
-			return session.RoleAssistant
+			return change.RoleAssistant
 		}
 	}
 	if _, ok := jsonedit.Get(m.Data, "model"); ok || answered {
-		return session.RoleUser
+		return change.RoleUser
 	}
 	for i := range m.Parts {
 		switch m.Parts[i].Type {
 		case record.TypeReasoning, record.TypeTool, record.TypeStepStart, record.TypeStepFinish:
-			return session.RoleAssistant
+			return change.RoleAssistant
 		}
 	}
-	if before == session.RoleUser {
-		return session.RoleAssistant
+	if before == change.RoleUser {
+		return change.RoleAssistant
 	}
-	return session.RoleUser
+	return change.RoleUser
 }
 
 // ofMessage returns what a message gets if it lacks it.
-func (k *facts) ofMessage(ref session.Ref) schema.Context {
+func (k *facts) ofMessage(ref change.Ref) schema.Context {
 	line := k.messages()
 	at := k.lineAt[ref.Message]
 	own := line[at]
@@ -196,12 +196,12 @@ func (k *facts) ofMessage(ref session.Ref) schema.Context {
 	}
 	const back, on = -1, 1
 	x := schema.Context{Ref: ref, Role: own.role, Folder: cmp.Or(k.s.Directory, k.workFolder()), Time: own.created}
-	x.Parent = near(back, func(m *shownMessage) bool { return m.role == session.RoleUser }).id
+	x.Parent = near(back, func(m *shownMessage) bool { return m.role == change.RoleUser }).id
 	fits := func(m *shownMessage) bool {
 		return m.provider != "" && m.model != "" && (own.provider == "" || own.provider == m.provider) && (own.model == "" || own.model == m.model)
 	}
 	towards := back // a prompt and its answer have the same agent and model
-	if own.role == session.RoleUser {
+	if own.role == change.RoleUser {
 		towards = on
 	}
 	if x.Agent = own.agent; x.Agent == "" {
@@ -256,7 +256,7 @@ func (k *facts) sessionText(name string) string {
 	switch {
 	case !ok:
 		return textAt(k.s.Info.Data, name)
-	case c.Class != session.ClassText:
+	case c.Class != change.ClassText:
 		return ""
 	}
 	return string(c.Bytes)

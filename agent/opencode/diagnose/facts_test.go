@@ -3,7 +3,7 @@ package diagnose
 import (
 	"testing"
 
-	"mend/session"
+	"mend/change"
 )
 
 // What a damaged message still tells is known: here the only model of the session.
@@ -11,14 +11,14 @@ func TestDamagedMessageTells(t *testing.T) {
 	s := build(user(hi), answer(hi))
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		if m.Role == session.RoleAssistant {
+		if m.Role == change.RoleAssistant {
 			*m = rebuiltMessage(m, string(m.Data[:len(m.Data)-1])) // cut off behind its last member
 		} else {
 			*m = rebuiltMessage(m, `{"role":"user","time":{"created":1}}`)
 		}
 	}
 	k := &facts{s: s}
-	if got := k.ofMessage(s.Messages[1].Ref); got.Role != session.RoleAssistant || got.Model != "claude-x" {
+	if got := k.ofMessage(s.Messages[1].Ref); got.Role != change.RoleAssistant || got.Model != "claude-x" {
 		t.Fatalf("of the damaged answer is known %+v, want its role and its model", got)
 	}
 	if got := k.ofMessage(s.Messages[0].Ref).Model; got != "claude-x" {

@@ -12,9 +12,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/fates.golden")
@@ -48,23 +48,23 @@ func readCaptured(t testing.TB) (all captured) {
 // session returns the session of a case, as records of a tree.
 func (c *captured) session(t testing.TB, i int) *record.Session {
 	t.Helper()
-	s := &record.Session{Head: session.Head{ID: "ses_1"}}
-	write := func(ref session.Ref, fields map[string]any) session.Record {
+	s := &record.Session{Head: change.Head{ID: "ses_1"}}
+	write := func(ref change.Ref, fields map[string]any) change.Record {
 		fields = maps.Clone(fields)
 		fields["id"], fields["sessionID"] = ref.ID(), "ses_1"
-		if ref.Kind == session.KindPart {
+		if ref.Kind == change.KindPart {
 			fields["messageID"] = ref.Message
 		}
 		data, err := json.Marshal(fields)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return session.Record{Ref: ref, Data: data, Mode: 0o644}
+		return change.Record{Ref: ref, Data: data, Mode: 0o644}
 	}
 	last := ""
 	for n, at := range c.Cases[i].Messages {
 		info := maps.Clone(c.Messages[at].Info)
-		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: messageID(n + 1)}
+		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: messageID(n + 1)}
 		info["time"] = map[string]any{"created": 1000 * (n + 1), "completed": 1000*(n+1) + 1}
 		info["agent"] = "build"
 		if info["role"] == "assistant" {
@@ -101,7 +101,7 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 				}
 				p["state"] = state
 			}
-			pref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: ref.Message, Part: partID(n+1, k+1)}
+			pref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: ref.Message, Part: partID(n+1, k+1)}
 			m.Parts = append(m.Parts, record.NewPart(write(pref, p)))
 		}
 		s.Messages = append(s.Messages, m)

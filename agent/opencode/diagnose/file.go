@@ -10,16 +10,16 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/media"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // This file finds files that the provider or the agent may refuse.
 
-func replaceByLine(ref session.Ref) fix {
+func replaceByLine(ref change.Ref) fix {
 	return fix{
 		text:  "A synthetic line of text replaces the file and says what it was.",
 		loses: "The file. Its bytes stay in the journal.",
@@ -28,7 +28,7 @@ func replaceByLine(ref session.Ref) fix {
 }
 
 // replaceByText replaces a part by a synthetic text, which depends on the part's JSON.
-func (d *draft) replaceByText(ref session.Ref, textOf func(raw []byte) string) error {
+func (d *draft) replaceByText(ref change.Ref, textOf func(raw []byte) string) error {
 	m, err := d.message(ref)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func findSentFiles(c *simulation) []fault {
 	}
 	for _, t := range c.render(c.settings[own]).Turns {
 		for _, b := range t.Blocks {
-			if c.file != (session.Ref{}) && b.Ref() == c.file && has(b, isImage) || c.link != "" && has(b, isLink) {
+			if c.file != (change.Ref{}) && b.Ref() == c.file && has(b, isImage) || c.link != "" && has(b, isLink) {
 				return []fault{{Ref: b.Ref()}}
 			}
 		}
@@ -88,7 +88,7 @@ func findSentFiles(c *simulation) []fault {
 // findWebLinks finds the files in the next requests that OpenCode or the provider loads from the web.
 // mend loads none, so whether that works is unknown.
 func findWebLinks(c *simulation) (fs []fault) {
-	seen := map[session.Ref]bool{}
+	seen := map[change.Ref]bool{}
 	first := c.render(c.settings[own])
 	for q := &first; q != nil; q = q.Next {
 		for _, t := range q.Turns {

@@ -6,9 +6,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // A fault is a rule of the provider that the request breaks, a reason why the agent
@@ -113,7 +113,7 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 
 // isForeign reports whether the part is of a type that only other tools write, and that
 // no new version shows.
-func (c *simulation) isForeign(ref session.Ref) bool {
+func (c *simulation) isForeign(ref change.Ref) bool {
 	_, p := c.part(ref)
 	if p == nil {
 		return false
@@ -178,9 +178,9 @@ func isRequestFault(code string) bool {
 	return isRule(code)
 }
 
-func firstRef(refs []session.Ref) session.Ref {
+func firstRef(refs []change.Ref) change.Ref {
 	if len(refs) == 0 {
-		return session.Ref{}
+		return change.Ref{}
 	}
 	return refs[0]
 }

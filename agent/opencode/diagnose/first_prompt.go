@@ -6,8 +6,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // firstPromptFixes returns the fixes of a conversation that starts with an answer: those that
@@ -19,7 +19,7 @@ func firstPromptFixes(c *simulation, f fault) []fix {
 	for i := range c.s.Messages[:at+1] {
 		before[c.s.Messages[i].Ref.Message] = true
 	}
-	fixes := c.completions(func(r session.Ref) bool { return before[r.Message] })
+	fixes := c.completions(func(r change.Ref) bool { return before[r.Message] })
 	for i := range fixes {
 		fixes[i].whole = true // of another message than the one at fault
 	}
@@ -32,12 +32,12 @@ func fixEarlyAnswers(c *simulation, at int) []fix {
 	if at < 0 {
 		return nil
 	}
-	prompt := slices.IndexFunc(c.s.Messages[at:], func(m record.Message) bool { return m.Role == session.RoleUser })
+	prompt := slices.IndexFunc(c.s.Messages[at:], func(m record.Message) bool { return m.Role == change.RoleUser })
 	if prompt < 0 {
 		return nil
 	}
 	after, wraps := c.s.Messages[at+prompt].Created, record.ClockWraps(c.s.LatestTime())
-	times := map[session.Ref]int64{}
+	times := map[change.Ref]int64{}
 	for i := range c.s.Messages[:at+1] {
 		m := &c.s.Messages[i]
 		ms := render.CreatedInJSON(m)
@@ -83,8 +83,8 @@ func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 		other := parentOf(&m)
 		return other != id && lost(other)
 	})
-	left := slices.ContainsFunc(s.Stray, func(x session.Stray) bool { return x.Message == id })
-	if lost(id) && !fork && !left && strings.HasPrefix(id, "msg") && session.ValidateID(id) == nil && id < answer.ID {
+	left := slices.ContainsFunc(s.Stray, func(x change.Stray) bool { return x.Message == id })
+	if lost(id) && !fork && !left && strings.HasPrefix(id, "msg") && change.ValidateID(id) == nil && id < answer.ID {
 		return id, true
 	}
 	id, ok := answer.IDBefore()

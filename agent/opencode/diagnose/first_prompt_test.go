@@ -7,7 +7,6 @@ import (
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/test/damage"
-	"mend/session"
 )
 
 // dropMessage drops the first n messages of the fixture with their parts.
@@ -56,7 +55,7 @@ func TestLostFirstPrompt(t *testing.T) {
 				var did []string
 				for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
 					verb := o.Verb() + " message 0"
-					if o.Ref.Kind == session.KindPart {
+					if o.Ref.Kind == change.KindPart {
 						verb = o.Verb() + " part of 0"
 					}
 					if o.Ref.Message != sound.Messages[0].ID {
@@ -68,7 +67,7 @@ func TestLostFirstPrompt(t *testing.T) {
 					t.Errorf("the plan is: %s, want %s", got, c.ops)
 				}
 				m := &after.Messages[0]
-				if m.Role != session.RoleUser || !strings.Contains(records(after), `"[user interrupted]"`) {
+				if m.Role != change.RoleUser || !strings.Contains(records(after), `"[user interrupted]"`) {
 					t.Errorf("the first message is %s\n%s", m.Data, records(after))
 				}
 				if shown := render.Read(after).Screen(render.ProfileFor("1.18.33")); len(shown) > 0 {
@@ -99,7 +98,7 @@ func TestLostPrompt(t *testing.T) {
 		if err := s.Rename(map[string]string{"msg_01": id}); err != nil {
 			t.Fatal(err)
 		}
-		s.Stray = []session.Stray{{Path: "part/x", Message: "msg_1fbbd1721009NykoXJRH3ylIms"}}
+		s.Stray = []change.Stray{{Path: "part/x", Message: "msg_1fbbd1721009NykoXJRH3ylIms"}}
 		answer := s.Message(id)
 		if got, ok := lostPrompt(s, answer); got != c.want || !ok {
 			t.Errorf("%s: lostPrompt = %q, %v, want %q", c.name, got, ok, c.want)

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -28,13 +28,13 @@ func fixture(t *testing.T) *record.Session {
 		t.Fatal(err)
 	}
 	store := os.DirFS(path.Join(dir, "opencode", "storage"))
-	s := &record.Session{Head: session.Head{ID: id}}
+	s := &record.Session{Head: change.Head{ID: id}}
 	for name, data := range readAll(t, store, path.Join("message", id)) {
-		ref := session.Ref{Kind: session.KindMessage, Session: id, Message: name}
-		m := record.NewMessage(session.Record{Ref: ref, Data: data, Mode: 0o644})
+		ref := change.Ref{Kind: change.KindMessage, Session: id, Message: name}
+		m := record.NewMessage(change.Record{Ref: ref, Data: data, Mode: 0o644})
 		for part, data := range readAll(t, store, path.Join("part", name)) {
-			ref.Kind, ref.Part = session.KindPart, part
-			m.Parts = append(m.Parts, record.NewPart(session.Record{Ref: ref, Data: data, Mode: 0o644}))
+			ref.Kind, ref.Part = change.KindPart, part
+			m.Parts = append(m.Parts, record.NewPart(change.Record{Ref: ref, Data: data, Mode: 0o644}))
 		}
 		s.Messages = append(s.Messages, m)
 	}

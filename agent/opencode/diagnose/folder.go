@@ -6,8 +6,8 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // folderRule is the code of the rule that a session's folder exists.
@@ -110,7 +110,7 @@ func fixFolder(c *simulation, f fault) []fix {
 			loses: "The session's workspace.",
 			whole: true,
 			edit: func(d *draft) error {
-				d.s.Info, d.s.Workspace = d.s.Info.WithCol(session.Col{Name: "workspace_id", Class: session.ClassNull}), ""
+				d.s.Info, d.s.Workspace = d.s.Info.WithCol(change.Col{Name: "workspace_id", Class: change.ClassNull}), ""
 				return nil
 			},
 		}}
@@ -123,7 +123,7 @@ func fixFolder(c *simulation, f fault) []fix {
 		loses: "The path of the session's folder.",
 		whole: true,
 		edit: func(d *draft) error {
-			d.s.Info, d.s.Directory = d.s.Info.WithCol(session.TextCol("directory", "")), ""
+			d.s.Info, d.s.Directory = d.s.Info.WithCol(change.TextCol("directory", "")), ""
 			return nil
 		},
 	}}

@@ -6,35 +6,35 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/test/damage"
 	"mend/repair"
-	"mend/session"
 )
 
 // A folder that may not be read, or is a link, hides what it holds: the session is not healthy.
 func TestHiddenFolder(t *testing.T) {
-	s := &record.Session{Head: session.Head{ID: "ses_1", Stray: []session.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Kind: session.StrayHidden}}}}
+	s := &record.Session{Head: change.Head{ID: "ses_1", Stray: []change.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Kind: change.StrayHidden}}}}
 	ds := diagnosed(s, Options{})
 	if len(ds) != 1 || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
 		t.Errorf("Diagnose = %+v, want one that is broken and has no fix", ds)
 	}
-	s.Stray[0].Kind = session.StrayLink
+	s.Stray[0].Kind = change.StrayLink
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Latent || ds[0].Rule != "linked" || ds[0].Fix != "" {
 		t.Errorf("Diagnose of a link in the place of a folder = %+v, want one that is latent and has no fix", ds)
 	}
-	s.Stray[0].Kind = session.StrayPlace
+	s.Stray[0].Kind = change.StrayPlace
 	for version, want := range map[string]repair.Severity{"1.1.53": repair.Broken, "1.2.27": repair.Latent} {
 		if ds := diagnosed(s, Options{Version: version}); len(ds) != 1 || ds[0].Severity != want || ds[0].Rule != "place" || ds[0].Fix != "" {
 			t.Errorf("Diagnose of a file in the place of a folder for %s = %+v, want one that is %s and has no fix", version, ds, want)
 		}
 	}
-	s.Stray[0].Kind = session.StrayFile
+	s.Stray[0].Kind = change.StrayFile
 	for version, want := range map[string]repair.Severity{"1.1.53": repair.Broken, "1.2.27": repair.Latent} {
 		if ds := diagnosed(s, Options{Version: version}); len(ds) != 1 || ds[0].Severity != want || ds[0].Rule != "beside" || ds[0].Fix != "" || !strings.Contains(ds[0].WhyNot, "mv -- './part/msg_1' ~/") {
 			t.Errorf("Diagnose of a file among the parts for %s = %+v, want one that is %s and says how to move it", version, ds, want)
 		}
 	}
-	s.Stray[0].Kind = session.StrayOther
+	s.Stray[0].Kind = change.StrayOther
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Note {
 		t.Errorf("Diagnose of something that is no record = %+v, want a note", ds)
 	}
@@ -50,7 +50,7 @@ func TestLinkedParts(t *testing.T) {
 	if ds := diagnosed(s, Options{Now: fixtureTime}); !slices.ContainsFunc(ds, broken) {
 		t.Errorf("Diagnose without the parts of the first prompt = %s, want something broken", summary(ds))
 	}
-	s.Stray = []session.Stray{{Path: "part/" + prompt, Message: prompt, Why: "it is a link", Kind: session.StrayLink}}
+	s.Stray = []change.Stray{{Path: "part/" + prompt, Message: prompt, Why: "it is a link", Kind: change.StrayLink}}
 	if ds := diagnosed(s, Options{Now: fixtureTime}); slices.ContainsFunc(ds, broken) {
 		t.Errorf("Diagnose with the parts behind a link = %s, want nothing broken", summary(ds))
 	}
@@ -84,7 +84,7 @@ func TestUnlisted(t *testing.T) {
 // A row without an id among the sessions' own is broken for the versions that cannot
 // list any session because of it, and a note for the others.
 func TestRowWithoutID(t *testing.T) {
-	s := &record.Session{Head: session.Head{Stray: []session.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Kind: session.StrayRow}}}}
+	s := &record.Session{Head: change.Head{Stray: []change.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Kind: change.StrayRow}}}}
 	for version, want := range map[string]string{"1.18.33": "listed", "1.2.27": "stray"} {
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
 		if len(ds) != 1 || ds[0].Rule != want || (ds[0].Severity == repair.Broken) != (want == "listed") {
@@ -96,7 +96,7 @@ func TestRowWithoutID(t *testing.T) {
 // A session under an id that mend cannot use is not examined, which is not to be healthy (found
 // fault 13.8).
 func TestUnusableSessionID(t *testing.T) {
-	s := &record.Session{Head: session.Head{Stray: []session.Stray{{Path: `session/"ses_a;b"`, Why: "it holds ';'", Kind: session.StraySession}}}}
+	s := &record.Session{Head: change.Head{Stray: []change.Stray{{Path: `session/"ses_a;b"`, Why: "it holds ';'", Kind: change.StraySession}}}}
 	for _, version := range damage.Versions {
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
 		if len(ds) != 1 || ds[0].Rule != "unnamed" || ds[0].Severity != repair.Latent {
@@ -108,7 +108,7 @@ func TestUnusableSessionID(t *testing.T) {
 // A session of a tree of which only the messages are left is broken, and has no fix.
 func TestSessionWithoutRecord(t *testing.T) {
 	s := unpack(t, 0, func(damage.Store) {}).load()
-	s.Info, s.InfoMissing = session.Record{}, true
+	s.Info, s.InfoMissing = change.Record{}, true
 	for _, version := range []string{"1.1.53", ""} { // of a store in which no session has a record, no version is known
 		ds := diagnosed(s, Options{Version: version})
 		if len(ds) != 1 || ds[0].Rule != "no-session" || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // An index finds the records of a session that does not change.
@@ -19,7 +19,7 @@ func newIndex(s *record.Session) *index {
 }
 
 // message returns the message with that ref, or of the part with that ref; nil if there is none.
-func (x *index) message(ref session.Ref) *record.Message {
+func (x *index) message(ref change.Ref) *record.Message {
 	if i, ok := x.messages[ref.Message]; ok && ref.Message != "" {
 		return &x.s.Messages[i]
 	}
@@ -28,7 +28,7 @@ func (x *index) message(ref session.Ref) *record.Message {
 
 // part returns the place of a part in its message, of several with the ref the first; -1 if there is
 // none.
-func (x *index) part(m *record.Message, ref session.Ref) int {
+func (x *index) part(m *record.Message, ref change.Ref) int {
 	places, ok := x.parts[m.Ref.Message]
 	if !ok {
 		places = partIndexes(m.Parts)
@@ -45,7 +45,7 @@ func (x *index) part(m *record.Message, ref session.Ref) int {
 }
 
 // searchPart returns the place of a part, -1 if it is not there.
-func searchPart(parts []record.Part, ref session.Ref) int {
+func searchPart(parts []record.Part, ref change.Ref) int {
 	return slices.IndexFunc(parts, func(p record.Part) bool { return p.Ref == ref })
 }
 

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
 )
 
 // What no record of the session tells is left out: no name is made up (item 9).
@@ -25,7 +25,7 @@ func TestNothingIsInvented(t *testing.T) {
 	for i, version := range damage.Versions {
 		s := unpack(t, i, apply).load()
 		for _, name := range []string{"model", "agent"} { // nor the session's row
-			s.Info = s.Info.WithCol(session.Col{Name: name, Class: session.ClassNull})
+			s.Info = s.Info.WithCol(change.Col{Name: name, Class: change.ClassNull})
 		}
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
 		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != damage.Alive {
@@ -83,7 +83,7 @@ func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 				request := render.Render(s, render.Settings{Profile: p, Now: fixtureTime, Missing: missing})
 				type key struct {
 					code string
-					ref  session.Ref
+					ref  change.Ref
 				}
 				mine := map[key]bool{}
 				for _, v := range render.Check(anthropic.Provider{}, request, Thinks(s)) {

@@ -3,8 +3,8 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10,
@@ -38,7 +38,7 @@ func unsetAll(p *record.Part, paths [][]string) error {
 func findItems(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role == session.RoleAssistant && anyOf(m.Parts, func(p *record.Part) bool { return len(itemPaths(p)) > 0 }) {
+		if m.Role == change.RoleAssistant && anyOf(m.Parts, func(p *record.Part) bool { return len(itemPaths(p)) > 0 }) {
 			fs = append(fs, fault{Ref: m.Ref})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/session"
 )
 
 // wantOpsApply checks that the ops lead from before to after, and their inverse back.
@@ -27,15 +26,15 @@ func wantOpsApply(t *rapid.T, before *record.Session, r Result) {
 	}
 }
 
-func images(s *record.Session) map[session.Ref]*change.Image {
-	all := map[session.Ref]*change.Image{}
+func images(s *record.Session) map[change.Ref]*change.Image {
+	all := map[change.Ref]*change.Image{}
 	for r := range s.Records {
 		all[r.Ref] = change.ImageOf(r)
 	}
 	return all
 }
 
-func apply(t *rapid.T, store map[session.Ref]*change.Image, ops []change.Op) {
+func apply(t *rapid.T, store map[change.Ref]*change.Image, ops []change.Op) {
 	for _, o := range ops {
 		if !store[o.Ref].Equal(o.Pre) {
 			t.Fatalf("%s does not hold the op's Pre", o.Ref)
@@ -47,7 +46,7 @@ func apply(t *rapid.T, store map[session.Ref]*change.Image, ops []change.Op) {
 	}
 }
 
-func same(a, b map[session.Ref]*change.Image) bool {
+func same(a, b map[change.Ref]*change.Image) bool {
 	if len(a) != len(b) {
 		return false
 	}

@@ -9,10 +9,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // captureOf returns the captured session of a case.
@@ -140,8 +140,8 @@ func TestItemNumbers(t *testing.T) {
 	for _, c := range []struct {
 		instructions bool
 		index        int
-		want         session.Ref
-	}{{false, 0, session.Ref{}}, {false, 1, first}, {true, 0, first}} {
+		want         change.Ref
+	}{{false, 0, change.Ref{}}, {false, 1, first}, {true, 0, first}} {
 		env := Environment{Target: func(request.Model) render.Target {
 			return render.Target{Package: "@ai-sdk/openai", Instructions: c.instructions}
 		}}

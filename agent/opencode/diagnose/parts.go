@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // suffix makes an id that sorts directly after the one that it is appended to
@@ -13,7 +13,7 @@ const suffix = "_mend"
 
 // stepOf returns the step of the part with that ref, nil if the message does not have
 // it.
-func stepOf(m *record.Message, ref session.Ref) []record.Part {
+func stepOf(m *record.Message, ref change.Ref) []record.Part {
 	for step := range m.Steps() {
 		for i := range step {
 			if step[i].Ref == ref {
@@ -40,7 +40,7 @@ func anyOf(parts []record.Part, is func(*record.Part) bool) bool { return lastOf
 // hasContent reports whether the part has content that is sent with its message. In a
 // prompt that is also a file, a subtask or a compaction.
 func hasContent(m *record.Message, p *record.Part) bool {
-	if m.Role == session.RoleUser {
+	if m.Role == change.RoleUser {
 		switch p.Type {
 		case record.TypeFile, "subtask", "compaction":
 			return true
@@ -57,7 +57,7 @@ func idAfter(m *record.Message, id string) (string, error) {
 			next = p
 		}
 	}
-	for zeros := ""; session.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // with each zero it sorts earlier
+	for zeros := ""; change.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // with each zero it sorts earlier
 		if free := id + zeros + suffix; (next == "" || free < next) && m.Free(free) {
 			return free, nil
 		}
@@ -83,7 +83,7 @@ func (d *draft) inject(m *record.Message, id, text string) error {
 }
 
 // remove marks the part with that ref as removed, see [draft.removeMarked].
-func (d *draft) remove(ref session.Ref) error {
+func (d *draft) remove(ref change.Ref) error {
 	if _, _, err := d.part(ref); err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (d *draft) remove(ref session.Ref) error {
 }
 
 // removal returns the fix that removes a part.
-func removal(ref session.Ref, text, loses string) fix {
+func removal(ref change.Ref, text, loses string) fix {
 	return fix{text: text, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
 }
 
 // set sets a field of the part with that ref.
-func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
+func (d *draft) set(ref change.Ref, raw []byte, path ...string) error {
 	_, p, err := d.part(ref)
 	if err != nil {
 		return err

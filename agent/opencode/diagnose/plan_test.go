@@ -9,7 +9,6 @@ import (
 
 	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 func TestPlanOnError(t *testing.T) {
@@ -194,7 +193,7 @@ func opSummary(ops []change.Op) string {
 func TestPlanTellsWhatIsLeft(t *testing.T) {
 	s := build(user(hi), answer(blank), user(hi), answer(hi), user(hi), calling(signed, state(`"status":"running","input":{},"time":{"start":1}`)), user(hi))
 	lost := &s.Messages[3].Parts[0]
-	lost.Defect, lost.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
+	lost.Defect, lost.Data = &change.Defect{Kind: change.Unreadable, Why: "permission denied"}, nil
 	r := plan(t, s, Request{})
 	if got, want := summary(r.Fixed), "broken empty_content_message msg_02/prt_0201"; got != want {
 		t.Errorf("Fixed = %s, want %s", got, want)
@@ -243,13 +242,13 @@ func TestPlanBusy(t *testing.T) {
 }
 
 func TestUnreadable(t *testing.T) {
-	lost := session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+	lost := change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 	s := build(user(hi), answer(signed, blank), answer(blank), user(hi))
 	s.Messages[1].Parts[0].Defect = &lost
-	s.Stray = []session.Stray{{Path: "part/msg_03/x", Message: "msg_03", Why: "a link"}, {Path: "message/ses_1/y", Why: "a pipe"}}
-	s.Info = session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Defect: &session.Defect{Kind: session.Malformed, Why: "empty, zero bytes"}}
+	s.Stray = []change.Stray{{Path: "part/msg_03/x", Message: "msg_03", Why: "a link"}, {Path: "message/ses_1/y", Why: "a pipe"}}
+	s.Info = change.Record{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Defect: &change.Defect{Kind: change.Malformed, Why: "empty, zero bytes"}}
 	r := plan(t, s, Request{})
-	if len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindSession {
+	if len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != change.KindSession {
 		t.Errorf("Plan has ops besides that on the session's own record: %v", r.Plan.Ops)
 	}
 	const want = "note unreadable_record ses_1; " +

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // What a proof must not let through: each case is a session in which the first
@@ -63,7 +63,7 @@ func badSignature(at string) Request {
 func TestNothingIntoWhatCannotBeRead(t *testing.T) {
 	s := build(user(hi), answer(stepStart, done))
 	p := &s.Messages[0].Parts[0]
-	p.Defect, p.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
+	p.Defect, p.Data = &change.Defect{Kind: change.Unreadable, Why: "permission denied"}, nil
 	if r := plan(t, s, Request{}); len(r.Plan.Ops) > 0 {
 		t.Errorf("Plan changes %q", opSummary(r.Plan.Ops))
 	}
@@ -90,7 +90,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 		}
 	}
 	o.Held = time.Unix(0, 0)
-	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: session.RoleAssistant, parts: []string{stepStart, signed}})
+	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: change.RoleAssistant, parts: []string{stepStart, signed}})
 	for _, d := range diagnosed(s, o) {
 		if strings.Contains(d.Fix, "behind the thinking") {
 			t.Errorf("the answer that the agent writes is told a fix: %q", d.Fix)

@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
 )
 
 // pick draws a part for each name, in that order.
@@ -65,7 +65,7 @@ func (g *generator) answer(t *rapid.T) turn {
 	if g.damages {
 		ends = append(ends, `"agent":"x"`, `"error":{"name":"MessageAbortedError","data":{"message":"x"}}`, `"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)
 	}
-	return turn{session.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
+	return turn{change.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
 }
 
 // step is step i of an answer. It never has text behind a call, within it or by
@@ -158,7 +158,7 @@ func truncate(t *rapid.T, s *record.Session) {
 func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosis, r Result) {
 	for _, o := range r.Plan.Ops {
 		about := func(d repair.Diagnosis) bool {
-			whole := d.Ref.Kind == session.KindMessage || o.Pre == nil
+			whole := d.Ref.Kind == change.KindMessage || o.Pre == nil
 			if o.Pre == nil && (d.Rule == "R3" || d.Rule == "R4" || d.Rule == "R16") {
 				return true // the loop is closed behind its last call, the prompt put before
 			}

@@ -4,19 +4,19 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // rebuiltMessage returns the message with other data.
 func rebuiltMessage(m *record.Message, data string) record.Message {
-	n := record.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
+	n := record.NewMessage(change.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
 	n.Parts = m.Parts
 	return n
 }
 
 // complete gives an answer the time at which it ended.
 func complete(m *record.Message) {
-	if m.Role == session.RoleAssistant && m.Completed == 0 {
+	if m.Role == change.RoleAssistant && m.Completed == 0 {
 		*m = rebuiltMessage(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
 	}
 }

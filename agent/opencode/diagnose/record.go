@@ -7,16 +7,16 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
-	"mend/session"
 )
 
 // This file finds damaged and incomplete records.
 
 func whyUnreadable(c *simulation, f fault) string {
 	m, p := c.part(f.Ref)
-	r := &session.Record{}
+	r := &change.Record{}
 	switch {
 	case p != nil:
 		r = &p.Record
@@ -45,8 +45,8 @@ func whyClock(c *simulation, f fault) string {
 }
 
 // defects returns the records with a defect that want accepts.
-func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
-	note := func(r *session.Record) {
+func (c *simulation) defects(want func(*change.Defect) bool) (fs []fault) {
+	note := func(r *change.Record) {
 		if r.Defect != nil && want(r.Defect) {
 			fs = append(fs, fault{Ref: r.Ref, Text: r.Defect.Why})
 		}
@@ -60,11 +60,11 @@ func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
 // findNames finds records under another name than the id in them. One without an id has no certain place
 // among the others, so what OpenCode 1.1 sends is not known.
 func findNames(c *simulation) []fault {
-	fs := c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
+	fs := c.defects(func(d *change.Defect) bool { return d.Kind == change.WrongName })
 	if !c.settings[own].profile.Tree() {
 		return fs
 	}
-	for _, f := range c.defects(func(d *session.Defect) bool { return d.Why == record.NoID }) {
+	for _, f := range c.defects(func(d *change.Defect) bool { return d.Why == record.NoID }) {
 		f.Severity = repair.Latent
 		fs = append(fs, f)
 	}
@@ -74,7 +74,7 @@ func findNames(c *simulation) []fault {
 // findInfo finds a session whose own record the agent cannot use. The agent then cannot
 // list any session.
 func findInfo(c *simulation) []fault {
-	if d := c.s.Info.Defect; d != nil && d.Kind != session.WrongName {
+	if d := c.s.Info.Defect; d != nil && d.Kind != change.WrongName {
 		return []fault{{Ref: c.s.Info.Ref, Text: d.Why}}
 	}
 	var words []string
@@ -92,7 +92,7 @@ func findLostInfo(c *simulation) []fault {
 	if !c.s.InfoMissing || len(c.s.Messages) == 0 {
 		return nil
 	}
-	return []fault{{Ref: session.Ref{Kind: session.KindSession, Session: c.s.ID}}}
+	return []fault{{Ref: change.Ref{Kind: change.KindSession, Session: c.s.ID}}}
 }
 
 // findLostProject finds a session that no project lists.
@@ -120,7 +120,7 @@ func whyDefect(_ *simulation, f fault) string {
 		if f.Ref.Validate() != nil {
 			return fmt.Sprintf("The row of the %s has no usable id: %s.", f.Ref.Kind, f.Text)
 		}
-		if f.Ref.Kind == session.KindSession {
+		if f.Ref.Kind == change.KindSession {
 			return fmt.Sprintf("The session's record has another id than its file name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Text)
 		}
 		if f.Text == record.NoID {
@@ -180,12 +180,12 @@ func (c *simulation) projectFolder() string {
 func isArchived(s *record.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
 	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
-	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'
+	return isColumn && c.Class != change.ClassNull || told && raw[0] != 'n'
 }
 
 // salvageFixes returns the fixes that make a damaged record readable.
 func salvageFixes(k *facts, f fault) []fix {
-	if f.Ref.Kind == session.KindMessage {
+	if f.Ref.Kind == change.KindMessage {
 		return salvageMessageFixes(k, f)
 	}
 	return salvagePartFixes(k, f)
@@ -193,7 +193,7 @@ func salvageFixes(k *facts, f fault) []fix {
 
 // completions returns the fixes of records that accept accepts and that some version of the
 // agent cannot read: one of them may be what seems to be lost.
-func (c *simulation) completions(accept func(session.Ref) bool) (fixes []fix) {
+func (c *simulation) completions(accept func(change.Ref) bool) (fixes []fix) {
 	for _, f := range c.screenFailures() {
 		if accept(f.Ref) {
 			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Text: f.Why})...)

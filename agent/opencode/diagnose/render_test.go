@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/test/endpoint"
-	"mend/session"
 )
 
 // endpointRequest returns the request that OpenCode sends for a session and one more prompt,
@@ -23,7 +23,7 @@ func endpointRequest(s *record.Session) endpoint.Request {
 		r.Messages = append(r.Messages, endpoint.Message{Role: role, Content: c})
 	}
 	for _, m := range s.Messages {
-		if m.Role == session.RoleUser {
+		if m.Role == change.RoleUser {
 			if c := promptContent(m.Parts); len(c) > 0 {
 				add("user", c)
 			}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // salvageMessageFixes returns the fixes of a message whose record cannot be parsed:
@@ -39,13 +39,13 @@ func (g recordContext) rebuildMessage() []fix {
 }
 
 // called has the names of messages in sentences, by role.
-var called = map[string]string{session.RoleUser: "prompt", session.RoleAssistant: "answer"}
+var called = map[string]string{change.RoleUser: "prompt", change.RoleAssistant: "answer"}
 
 // markFinished returns the data of an answer with the members of a finished one. If it
 // was not finished, the agent cannot continue it after its record was damaged.
 func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	m := record.NewMessage(with(g.m.Record, data))
-	if m.Role != session.RoleAssistant {
+	if m.Role != change.RoleAssistant {
 		return data, nil
 	}
 	var err error

@@ -9,7 +9,6 @@ import (
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/test/damage"
-	"mend/session"
 )
 
 // TestSalvagedRole is who a message of no bytes was of.
@@ -99,7 +98,7 @@ func TestMessageGivenUp(t *testing.T) {
 			}
 		}
 		p := &broken.Message(m.ID).Parts[0]
-		p.Data, p.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+		p.Data, p.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 		if err := last.edit(draftOf(broken)); err == nil {
 			t.Error("a message is given up beside a part that cannot be read")
 		}

@@ -9,8 +9,8 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // cutShort follows the readable part of an output or of an error.
@@ -85,7 +85,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 }
 
 // salvageText keeps the readable part of a text.
-func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
+func (g recordContext) salvageText(r change.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
 	data, err := g.completed(withoutCutValue(r.Data, v, "text"))
 	if err != nil || js.Blank(text) {
@@ -99,7 +99,7 @@ func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 }
 
 // salvageRest keeps the readable members.
-func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
+func (g recordContext) salvageRest(r change.Record, v jsonedit.Partial, loses string) []fix {
 	data, err := g.completed(withoutCutValue(r.Data, v))
 	if err != nil {
 		return nil
@@ -108,7 +108,7 @@ func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses s
 }
 
 // salvageTool keeps a call with its input and the readable part of its result.
-func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
+func (g recordContext) salvageTool(r change.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("callID") && !v.Intact("tool") {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (g recordContext) replaceFileByText(data []byte) []fix {
 }
 
 // newText returns a synthetic text with the ids of the part.
-func (g recordContext) newText(text string) session.Record {
+func (g recordContext) newText(text string) change.Record {
 	return g.s.Rewrite(g.p.Record,
 		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeText)},
 		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
@@ -196,7 +196,7 @@ func (g recordContext) newText(text string) session.Record {
 func (g recordContext) beginsStep() bool {
 	i := g.at
 	opens := i == 0 || g.m.Parts[i-1].Type == record.TypeStepFinish
-	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != record.TypeStepStart
+	return g.m.Role == change.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != record.TypeStepStart
 }
 
 // giveUpPart returns the fixes that keep nothing of the part. The first removes it, or
@@ -209,7 +209,7 @@ func (g recordContext) giveUpPart() []fix {
 			return rewrite(g.newText(d.texts.Placeholder))(d)
 		}},
 		{text: "A step-start marker replaces the part.", loses: what, edit: func(d *draft) error {
-			if g.m.Role != session.RoleAssistant {
+			if g.m.Role != change.RoleAssistant {
 				return errors.New("a prompt has no steps")
 			}
 			return rewrite(g.s.Rewrite(g.p.Record, stepStartType))(d)
@@ -227,7 +227,7 @@ func (g recordContext) giveUpPart() []fix {
 // with thinking.
 func (g recordContext) isOnlyContent() bool {
 	parts := g.m.Parts
-	if g.m.Role == session.RoleAssistant {
+	if g.m.Role == change.RoleAssistant {
 		parts = stepOf(g.m, g.p.Ref)
 		if !anyOf(parts, (*record.Part).IsThinking) {
 			return false

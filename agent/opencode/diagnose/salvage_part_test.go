@@ -14,7 +14,6 @@ import (
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // cutMessages are messages of a fixture that have all there is; the others are like them.
@@ -29,7 +28,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 			profiles := render.Profiles()
 			healthy, _ := violationCounts(s, profiles)
 			for r := range s.Records {
-				if r.Ref.Kind == session.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
+				if r.Ref.Kind == change.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
 					continue
 				}
 				done := map[string]bool{} // by what the first fix makes of it
@@ -63,7 +62,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 
 // wantCompleteKept checks that what the first n bytes of a tool's record hold in full is
 // in the call that the fix makes, and no signature is ever written.
-func wantCompleteKept(t *testing.T, broken *record.Session, r *session.Record, n int, f fix) {
+func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n int, f fix) {
 	t.Helper()
 	d := draftOf(broken)
 	if err := f.edit(d); err != nil {
@@ -95,7 +94,7 @@ func TestDamagedRecords(t *testing.T) {
 	damages := []struct {
 		name  string
 		whole bool // nothing is lost
-		as    func(session.Record) session.Record
+		as    func(change.Record) change.Record
 	}{
 		{"no bytes", false, to("")},
 		{"NUL bytes", false, to("\x00\x00\x00\x00")},
@@ -103,19 +102,19 @@ func TestDamagedRecords(t *testing.T) {
 		{"a list", false, to(`[1]`)},
 		{"a string", false, to(`"x"`)},
 		{"a number", false, to(`5`)},
-		{"text behind", true, func(r session.Record) session.Record { return damaged(r, string(r.Data)+"}", 0) }},
-		{"NUL bytes behind", true, func(r session.Record) session.Record { return damaged(r, string(r.Data)+"\x00\x00", 0) }},
-		{"a blob", true, func(r session.Record) session.Record { return damaged(r, string(r.Data), session.ClassBlob) }},
-		{"an integer", false, func(r session.Record) session.Record {
-			return damaged(r, "\x00\x00\x00\x00\x00\x00\x00\x05", session.ClassInteger)
+		{"text behind", true, func(r change.Record) change.Record { return damaged(r, string(r.Data)+"}", 0) }},
+		{"NUL bytes behind", true, func(r change.Record) change.Record { return damaged(r, string(r.Data)+"\x00\x00", 0) }},
+		{"a blob", true, func(r change.Record) change.Record { return damaged(r, string(r.Data), change.ClassBlob) }},
+		{"an integer", false, func(r change.Record) change.Record {
+			return damaged(r, "\x00\x00\x00\x00\x00\x00\x00\x05", change.ClassInteger)
 		}},
-		{"NULL", false, func(r session.Record) session.Record { return damaged(r, "", session.ClassNull) }},
+		{"NULL", false, func(r change.Record) change.Record { return damaged(r, "", change.ClassNull) }},
 	}
 	for i, version := range damage.Versions {
 		s := fromStore(t, i, unchanged)
 		for _, c := range damages {
 			hello := &s.Messages[damage.Hello]
-			for _, r := range []session.Record{hello.Record, hello.Parts[0].Record, hello.Parts[2].Record} {
+			for _, r := range []change.Record{hello.Record, hello.Parts[0].Record, hello.Parts[2].Record} {
 				broken := replaced(s, c.as(r))
 				name := fmt.Sprintf("%s: %s in %s", version, c.name, r.Ref)
 				if !r.IsRow() && strings.Contains("a blob, an integer, NULL", c.name) {
@@ -142,9 +141,9 @@ func TestDamagedRecords(t *testing.T) {
 // TestRecordOfUnknownBytes: nothing is planned for what may not be read.
 func TestRecordOfUnknownBytes(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
-	for _, r := range []*session.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
+	for _, r := range []*change.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
 		was := *r
-		r.Data, r.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+		r.Data, r.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 		f := fault{Code: render.FailureUnreadable, Ref: r.Ref}
 		if n := len(salvageFixes(&facts{s: s}, f)) + len(completeFixes(&facts{s: s}, f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)

@@ -6,8 +6,8 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // sessionInfoFixes returns the fixes of the session's own record. A file that cannot be
@@ -16,7 +16,7 @@ import (
 func sessionInfoFixes(k *facts, _ fault) []fix {
 	s := k.s
 	switch {
-	case s.Info.Ref.Kind != session.KindSession || s.Info.Unreadable():
+	case s.Info.Ref.Kind != change.KindSession || s.Info.Unreadable():
 		return nil
 	case s.Info.IsRow():
 		return sessionRowFixes(k)

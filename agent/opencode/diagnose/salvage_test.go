@@ -9,9 +9,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
-	"mend/session"
 )
 
 // What the tests of damaged and incomplete records share.
@@ -32,7 +32,7 @@ type faultPlace struct{ code, message string }
 // thinking on and off, and lists it.
 func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
 	counts, faults := map[faultPlace]int{}, map[fault]bool{}
-	note := func(in map[faultPlace]int, code, says string, refs ...session.Ref) {
+	note := func(in map[faultPlace]int, code, says string, refs ...change.Ref) {
 		f := fault{Code: code, Text: says}
 		if len(refs) > 0 {
 			f.Ref = refs[0]
@@ -81,7 +81,7 @@ func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]i
 }
 
 // truncated returns the session with one record cut after n bytes.
-func truncated(s *record.Session, ref session.Ref, n int) *record.Session {
+func truncated(s *record.Session, ref change.Ref, n int) *record.Session {
 	c := s.Clone()
 	for i := range c.Messages {
 		m := &c.Messages[i]
@@ -101,7 +101,7 @@ func truncated(s *record.Session, ref session.Ref, n int) *record.Session {
 }
 
 // partOutline returns the member names of a record, which the length of its texts does not change.
-func partOutline(s *record.Session, ref session.Ref) string {
+func partOutline(s *record.Session, ref change.Ref) string {
 	for r := range s.Records {
 		if r.Ref == ref {
 			return fmt.Sprint(paths(r.Data))
@@ -111,7 +111,7 @@ func partOutline(s *record.Session, ref session.Ref) string {
 }
 
 // wantOrder checks that the record can be read and has its ids.
-func wantOrder(t *testing.T, s *record.Session, ref session.Ref) {
+func wantOrder(t *testing.T, s *record.Session, ref change.Ref) {
 	t.Helper()
 	for r := range s.Records {
 		if r.Ref == ref && r.Defect != nil {
@@ -124,9 +124,9 @@ func wantOrder(t *testing.T, s *record.Session, ref session.Ref) {
 }
 
 // wantOthersUnchanged checks that no byte of another record changes.
-func wantOthersUnchanged(t *testing.T, before, after *record.Session, but session.Ref) {
+func wantOthersUnchanged(t *testing.T, before, after *record.Session, but change.Ref) {
 	t.Helper()
-	now := map[session.Ref]string{}
+	now := map[change.Ref]string{}
 	for r := range after.Records {
 		now[r.Ref] = string(r.Data)
 	}
@@ -142,18 +142,18 @@ func wantOthersUnchanged(t *testing.T, before, after *record.Session, but sessio
 	}
 }
 
-func to(data string) func(session.Record) session.Record {
-	return func(r session.Record) session.Record { return damaged(r, data, 0) }
+func to(data string) func(change.Record) change.Record {
+	return func(r change.Record) change.Record { return damaged(r, data, 0) }
 }
 
-func damaged(r session.Record, data string, class session.Class) session.Record {
+func damaged(r change.Record, data string, class change.Class) change.Record {
 	r.Data, r.Class, r.Defect = []byte(data), class, nil
 	return r
 }
 
-func fixesFor(s *record.Session, ref session.Ref) []fix {
+func fixesFor(s *record.Session, ref change.Ref) []fix {
 	f := fault{Code: render.FailureUnreadable, Ref: ref, Text: "the text ends early"}
-	if ref.Kind == session.KindMessage {
+	if ref.Kind == change.KindMessage {
 		return salvageMessageFixes(&facts{s: s}, f)
 	}
 	return salvagePartFixes(&facts{s: s}, f)
@@ -170,7 +170,7 @@ func edited(t *testing.T, s *record.Session, f fix) *record.Session {
 }
 
 // replaced returns the session with another record under the same ref.
-func replaced(s *record.Session, r session.Record) *record.Session {
+func replaced(s *record.Session, r change.Record) *record.Session {
 	c := s.Clone()
 	for i := range c.Messages {
 		m := &c.Messages[i]

@@ -6,9 +6,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // Settings implements [repair.Case]. No version of OpenCode reads a foreign store.
@@ -68,7 +68,7 @@ func (c *simulation) LastError() []byte {
 }
 
 // ForkBefore implements [repair.Case].
-func (c *simulation) ForkBefore(prompt session.Ref) string {
+func (c *simulation) ForkBefore(prompt change.Ref) string {
 	i := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref == prompt })
 	if i < 0 {
 		return ""

@@ -12,9 +12,9 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
-	"mend/session"
 )
 
 // sessionRowFixes returns the fix of the columns of the session's row that the agent
@@ -118,7 +118,7 @@ func projectFileFixes(k *facts) []fix {
 
 // completeRow returns the row with valid values in the named columns, and what was
 // changed.
-func completeRow(row session.Record, names []string, table []schema.Column, x schema.Context) (session.Record, schema.Changes, bool) {
+func completeRow(row change.Record, names []string, table []schema.Column, x schema.Context) (change.Record, schema.Changes, bool) {
 	data, lost := rowJSON(&row, names)
 	dropsAllowed := slices.Contains(lost, "permission") || !hasValidRules(data)
 	t := schema.Type{Kind: schema.Object}
@@ -173,19 +173,19 @@ func within(path, name string) bool { return path == name || strings.HasPrefix(p
 
 // rowJSON returns an object with what can be read in the named columns of the row, and
 // the names of those with a value that cannot be read in full.
-func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
+func rowJSON(r *change.Record, names []string) (data []byte, lost []string) {
 	data = []byte("{}")
 	for _, name := range names {
 		c, _ := r.Col(name)
 		var raw []byte
 		switch isJSON := schema.IsJSONColumn(name); {
-		case c.Class == session.ClassNull:
+		case c.Class == change.ClassNull:
 			continue
-		case isJSON && (c.Class == session.ClassText || c.Class == session.ClassBlob):
+		case isJSON && (c.Class == change.ClassText || c.Class == change.ClassBlob):
 			raw = bytes.TrimSpace(validPrefix(c.Bytes))
-		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
+		case (c.Class == change.ClassText || c.Class == change.ClassBlob) && utf8.Valid(c.Bytes):
 			raw = jsonedit.Quote(string(c.Bytes))
-		case c.Class == session.ClassInteger, c.Class == session.ClassReal:
+		case c.Class == change.ClassInteger, c.Class == change.ClassReal:
 			raw = []byte(js.ColumnString(c))
 		}
 		if len(raw) == 0 || jsonedit.Parse(raw).Kind() == 0 {
@@ -208,23 +208,23 @@ func validPrefix(text []byte) []byte {
 }
 
 // columnOf returns the column with a JSON value, NULL for none.
-func columnOf(name string, raw []byte, has bool) session.Col {
+func columnOf(name string, raw []byte, has bool) change.Col {
 	switch {
 	case !has:
-		return session.Col{Name: name, Class: session.ClassNull}
+		return change.Col{Name: name, Class: change.ClassNull}
 	case schema.IsJSONColumn(name):
-		return session.TextCol(name, string(raw))
+		return change.TextCol(name, string(raw))
 	case raw[0] == '"':
-		return session.TextCol(name, jsonedit.Unquote(raw))
+		return change.TextCol(name, jsonedit.Unquote(raw))
 	case name == "cost": // the only column of type REAL, in which an integer becomes a real
 		f, _ := strconv.ParseFloat(string(raw), 64)
-		return session.RealCol(name, f)
+		return change.RealCol(name, f)
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return session.IntCol(name, int64(f))
+		return change.IntCol(name, int64(f))
 	}
-	return session.RealCol(name, f)
+	return change.RealCol(name, f)
 }
 
 // unlistedFixes returns the fix that moves the file of the session to the project of its folder.
@@ -261,7 +261,7 @@ func projectFixes(s *record.Session, _ fault) []fix {
 		loses: "The id of its former project.",
 		whole: true,
 		edit: func(d *draft) error {
-			d.s.Info = d.s.Info.WithCol(session.TextCol("project_id", d.s.Home))
+			d.s.Info = d.s.Info.WithCol(change.TextCol("project_id", d.s.Home))
 			d.s.Project, d.s.ProjectMissing = d.s.Home, false
 			return nil
 		},

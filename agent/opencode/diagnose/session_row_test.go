@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
+
 	"mend/testdata"
 )
 
@@ -56,7 +56,7 @@ func (s rowStore) exec(sql string) {
 
 func (s rowStore) load(id string) *record.Session {
 	s.t.Helper()
-	loaded, _, err := s.store.Load(s.t.Context(), session.Head{ID: id})
+	loaded, _, err := s.store.Load(s.t.Context(), change.Head{ID: id})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestSessionRowPartialList(t *testing.T) {
 				t.Errorf("%s: %s: Plan = %+v, %v", version, c.value, r, err)
 				continue
 			}
-			if col, _ := r.After.Info.Col("permission"); string(col.Bytes) != c.want || (col.Class == session.ClassNull) != (c.want == "") {
+			if col, _ := r.After.Info.Col("permission"); string(col.Bytes) != c.want || (col.Class == change.ClassNull) != (c.want == "") {
 				t.Errorf("%s: %s became %q, want %q", version, c.value, col.Bytes, c.want)
 			}
 		}
@@ -208,7 +208,7 @@ func TestProjectRow(t *testing.T) {
 				continue
 			}
 			r, err := Plan(s, Request{Options: o})
-			if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindProject || len(r.Remaining) > 0 {
+			if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != change.KindProject || len(r.Remaining) > 0 {
 				t.Errorf("%s: %s: Plan = %v, %v; left: %s", version, c.value, r.Plan.Ops, err, summary(r.Remaining))
 			}
 		}
@@ -226,7 +226,7 @@ func TestProjectFile(t *testing.T) {
 		`{"id":"global","sandboxes":"x"}`: true, `{"id":"global","sandboxes":{}}`: true, "\ufeff{\"id\":\"global\",\"sandboxes\":1e400}": true,
 	} {
 		s := fixture(t)
-		s.ProjectRow = session.Record{Ref: session.Ref{Kind: session.KindProject, Project: "global"}, Data: []byte(data), Mode: 0o644}
+		s.ProjectRow = change.Record{Ref: change.Ref{Kind: change.KindProject, Project: "global"}, Data: []byte(data), Mode: 0o644}
 		o := Options{Now: fixtureTime, Version: "1.1.53"}
 		ds := diagnosed(s, o)
 		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {
@@ -243,7 +243,7 @@ func TestProjectFile(t *testing.T) {
 func TestLostPermissionRules(t *testing.T) {
 	s, o := damagedFixture(t, 0, nil)
 	s.Info.Data = s.Info.Data[:60]
-	s.Info.Defect = &session.Defect{Kind: session.Malformed, Why: "the text ends early"}
+	s.Info.Defect = &change.Defect{Kind: change.Malformed, Why: "the text ends early"}
 	r, err := Plan(s, Request{Options: o})
 	if err != nil || len(r.Fixed) == 0 || !strings.Contains(r.Fixed[0].Loses, "may allow what a lost rule denied") {
 		t.Errorf("Plan = %+v, %v", r.Fixed, err)

@@ -6,9 +6,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // A simulation is one state of a session with the requests that the agent will send for
@@ -22,7 +22,7 @@ type simulation struct {
 	requested []repair.Class // classes whose rules with Asked run
 	blamed    bool           // an API error asked for them
 	tool      string         // the name of the tool that an error is about
-	file      session.Ref    // the record with the file that an error blames
+	file      change.Ref     // the record with the file that an error blames
 	link      string         // that an error blames
 	texts     repair.Texts
 
@@ -47,7 +47,7 @@ type derived struct {
 	cachedFacts  *facts            // see [simulation.known]
 	cachedLoop   *map[string]bool  // see [simulation.loopIDs]
 	findings     *repair.Findings  // see [simulation.Findings]
-	cachedLocked []*session.Record // see [simulation.locked]
+	cachedLocked []*change.Record  // see [simulation.locked]
 }
 
 var _ repair.Case = (*simulation)(nil)
@@ -129,7 +129,7 @@ func (c *simulation) Reset() repair.Case {
 	n := *c
 	if c.blamed {
 		n = *c.withSession(c.s)
-		n.requested, n.blamed, n.tool, n.file, n.link = c.request.Classes, false, "", session.Ref{}, ""
+		n.requested, n.blamed, n.tool, n.file, n.link = c.request.Classes, false, "", change.Ref{}, ""
 		n.env.Target = c.ownTarget
 	}
 	if n.settings = n.settingsFor(n.s); n.settings[own] != c.settings[own] {
@@ -240,7 +240,7 @@ func (c *simulation) judgesAll() bool { return c.request.AllSettings || c.reques
 func Thinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
-		return m.Role == session.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID && m.HasThinking()
+		return m.Role == change.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID && m.HasThinking()
 	})
 }
 
@@ -248,7 +248,7 @@ func Thinks(s *record.Session) bool {
 // its calls.
 func loopOpen(s *record.Session) bool {
 	n := len(s.Messages) - 1
-	if n < 0 || s.Messages[n].Role != session.RoleAssistant || s.Messages[n].Finished() {
+	if n < 0 || s.Messages[n].Role != change.RoleAssistant || s.Messages[n].Finished() {
 		return false
 	}
 	m := &s.Messages[n]
@@ -278,12 +278,12 @@ func (c *simulation) index() *index {
 
 // message returns the message with that ref, or of the part with that ref; nil if there
 // is none.
-func (c *simulation) message(ref session.Ref) *record.Message { return c.index().message(ref) }
+func (c *simulation) message(ref change.Ref) *record.Message { return c.index().message(ref) }
 
 // part returns the part with that ref and its message; nil if there is none.
-func (c *simulation) part(ref session.Ref) (*record.Message, *record.Part) {
+func (c *simulation) part(ref change.Ref) (*record.Message, *record.Part) {
 	m := c.message(ref)
-	if m == nil || ref.Kind != session.KindPart {
+	if m == nil || ref.Kind != change.KindPart {
 		return m, nil
 	}
 	if at := c.index().part(m, ref); at >= 0 {

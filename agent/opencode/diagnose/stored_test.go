@@ -21,7 +21,7 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
-	"mend/session"
+
 	"mend/testdata"
 )
 
@@ -52,8 +52,8 @@ func unpack(t *testing.T, version int, apply func(damage.Store)) stored {
 // A store is a tree or a database.
 type store interface {
 	storetest.Store
-	List(ctx context.Context) ([]session.Head, error)
-	Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
+	List(ctx context.Context) ([]change.Head, error)
+	Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
 }
 
 func (st stored) open() store {
@@ -79,7 +79,7 @@ func (st stored) load() *record.Session {
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == st.id })
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == st.id })
 	s, _, err := store.Load(st.t.Context(), heads[i])
 	if err != nil {
 		st.t.Fatal(err)

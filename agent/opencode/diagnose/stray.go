@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // This file reports what is in the place of a record and is none. Nothing of it is changed.
@@ -23,29 +23,29 @@ func strayRule(code, says, noFix string) Rule {
 }
 
 // strayCode returns the code of the rule for a stray, and how bad it is.
-func (c *simulation) strayCode(s session.Stray) (code string, bad repair.Severity) {
+func (c *simulation) strayCode(s change.Stray) (code string, bad repair.Severity) {
 	inTree := repair.Latent // OpenCode reads the tree once, to import it
 	if c.settings[own].profile.Tree() {
 		inTree = repair.Broken
 	}
 	switch s.Kind {
-	case session.StrayFile:
+	case change.StrayFile:
 		return "beside", inTree
-	case session.StrayHidden:
+	case change.StrayHidden:
 		return "hidden", repair.Broken
-	case session.StrayPlace:
+	case change.StrayPlace:
 		return "place", inTree
-	case session.StrayUnread:
+	case change.StrayUnread:
 		return "row", repair.Broken
-	case session.StrayLink:
+	case change.StrayLink:
 		return "linked", repair.Latent
-	case session.StraySession:
+	case change.StraySession:
 		return "unnamed", repair.Latent
-	case session.StrayRow:
+	case change.StrayRow:
 		if c.settings[own].profile.Strict() {
 			return "listed", repair.Broken
 		}
-	case session.StrayOther, session.StrayIgnored:
+	case change.StrayOther, change.StrayIgnored:
 	}
 	return "stray", repair.Note
 }
@@ -57,9 +57,9 @@ func (c *simulation) findStrays(code string) (fs []fault) {
 		if is != code {
 			continue
 		}
-		ref := session.Ref{Kind: session.KindSession, Session: c.s.ID}
+		ref := change.Ref{Kind: change.KindSession, Session: c.s.ID}
 		if s.Message != "" {
-			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
+			ref = change.Ref{Kind: change.KindMessage, Session: c.s.ID, Message: s.Message}
 		}
 		fs = append(fs, fault{Ref: ref, Severity: bad, Detail: s.Path, Text: shown(s.Path) + ": " + s.Why})
 	}
@@ -68,14 +68,14 @@ func (c *simulation) findStrays(code string) (fs []fault) {
 
 // hasLink reports whether OpenCode reads records behind a link, which mend does not follow.
 func (c *simulation) hasLink() bool {
-	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool { return s.Kind == session.StrayLink })
+	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool { return s.Kind == change.StrayLink })
 }
 
 // isUnknown reports whether so much of the session is not known that nothing else of it is
 // judged or changed: a folder without which the agent answers no prompt, or a row.
 func (c *simulation) isUnknown() bool {
-	return slices.ContainsFunc(c.s.Stray, func(s session.Stray) bool {
-		return s.Kind == session.StrayPlace || s.Kind == session.StrayUnread || s.Kind == session.StrayHidden && s.Message == ""
+	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool {
+		return s.Kind == change.StrayPlace || s.Kind == change.StrayUnread || s.Kind == change.StrayHidden && s.Message == ""
 	})
 }
 

@@ -5,13 +5,13 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // isSubtask reports whether the part is a subtask.
-func (c *simulation) isSubtask(ref session.Ref) bool {
+func (c *simulation) isSubtask(ref change.Ref) bool {
 	_, p := c.part(ref)
 	return p != nil && p.Type == "subtask"
 }
@@ -59,8 +59,8 @@ func fixSubtasks(c *simulation, f fault) []fix {
 
 // subtasks returns the subtasks that some version runs before it answers the next prompt, and
 // the one with that ref.
-func (c *simulation) subtasks(ref session.Ref) []session.Ref {
-	all := []session.Ref{ref}
+func (c *simulation) subtasks(ref change.Ref) []change.Ref {
+	all := []change.Ref{ref}
 	for _, p := range render.Profiles() {
 		for _, other := range c.render(setting{profile: p}).Subtasks {
 			if !slices.Contains(all, other) {

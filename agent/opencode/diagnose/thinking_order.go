@@ -2,7 +2,7 @@ package diagnose
 
 import (
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // findThinkingOrder finds thinking after other content of its step. The provider
@@ -10,7 +10,7 @@ import (
 func findThinkingOrder(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != session.RoleAssistant || !isSent(m) {
+		if m.Role != change.RoleAssistant || !isSent(m) {
 			continue
 		}
 		for step := range m.Steps() {

@@ -3,10 +3,10 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
-	"mend/session"
 )
 
 // This file finds thinking that the model does not support, or whose signature the
@@ -15,7 +15,7 @@ import (
 // findThinking finds answers with thinking.
 func findThinking(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
-		if m := &c.s.Messages[i]; m.Role == session.RoleAssistant && isSent(m) && m.HasThinking() {
+		if m := &c.s.Messages[i]; m.Role == change.RoleAssistant && isSent(m) && m.HasThinking() {
 			fs = append(fs, fault{Ref: m.Ref})
 		}
 	}

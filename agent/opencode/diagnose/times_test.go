@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/test/damage"
 	"mend/repair"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -47,7 +47,7 @@ func TestSessionFile(t *testing.T) {
 		`{"id":"ses_1"}`: true, `{"time":null}`: true, `{"time":"x"}`: true, `{"time":5}`: true,
 	} {
 		s := fixture(t)
-		s.Info = session.Record{Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: s.ID}, Data: []byte(data), Mode: 0o644}
+		s.Info = change.Record{Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: s.ID}, Data: []byte(data), Mode: 0o644}
 		o := Options{Now: fixtureTime, Version: "1.1.53"}
 		ds := diagnosed(s, o)
 		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {

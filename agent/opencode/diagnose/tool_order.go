@@ -3,8 +3,8 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // fixProviderCalls removes the mark that a provider ran a call itself. Every other provider is
@@ -14,7 +14,7 @@ func fixProviderCalls(c *simulation, _ fault) []fix {
 		_, marked := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted)
 		return marked && p.IsTool()
 	}
-	var marked []session.Ref
+	var marked []change.Ref
 	for i := range c.s.Messages {
 		for j := range c.s.Messages[i].Parts {
 			if p := &c.s.Messages[i].Parts[j]; isMarked(p) {

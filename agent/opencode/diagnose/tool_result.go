@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 const whyNoCall = "The call has no id of its own, so no result can be matched with it."
@@ -15,7 +15,7 @@ const whyNoCall = "The call has no id of its own, so no result can be matched wi
 // what it sends for them depends on its version.
 func findUnfinished(c *simulation) (fs []fault) {
 	c.eachPart(func(m *record.Message, p *record.Part) {
-		if m.Role == session.RoleAssistant && p.Unfinished() {
+		if m.Role == change.RoleAssistant && p.Unfinished() {
 			fs = append(fs, fault{Ref: p.Ref})
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 func state(members string) string {
@@ -124,12 +124,12 @@ func TestToolResultKeepsWhiteSpace(t *testing.T) {
 // A row has its ids in columns, and its time of change is counted up.
 func TestToolResultInARow(t *testing.T) {
 	s := build(user(hi), calling())
-	cols := session.NewCols(
-		session.TextCol("id", "prt_r"), session.TextCol("message_id", "msg_02"), session.TextCol("session_id", "ses_1"),
-		session.IntCol("time_created", 5), session.IntCol("time_updated", 6),
+	cols := change.NewCols(
+		change.TextCol("id", "prt_r"), change.TextCol("message_id", "msg_02"), change.TextCol("session_id", "ses_1"),
+		change.IntCol("time_created", 5), change.IntCol("time_updated", 6),
 	)
-	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_02", Part: "prt_r"}
-	s.Messages[1].Insert(record.NewPart(session.Record{
+	ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_02", Part: "prt_r"}
+	s.Messages[1].Insert(record.NewPart(change.Record{
 		Ref: ref, Cols: cols,
 		Data: []byte(`{"type":"tool","callID":"call_1","tool":"ls","state":{"status":"running","input":{},"time":{"start":1}}}`),
 	}))

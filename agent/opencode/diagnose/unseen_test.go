@@ -8,7 +8,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // An ignored text is sent in an answer, and not in a prompt.
@@ -29,7 +28,7 @@ func TestIgnoredBlankText(t *testing.T) {
 func TestUnreadableStays(t *testing.T) {
 	s := build(user(`"type":"text","text":""`, hi), answer(stepStart, done), user(hi))
 	bad := &s.Messages[0].Parts[1]
-	bad.Data, bad.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+	bad.Data, bad.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 	*bad = record.NewPart(bad.Record)
 	before := bytes.Clone(s.Messages[0].Parts[0].Data)
 	r, err := Plan(s, Request{Options: Options{Now: now}, Latent: true})

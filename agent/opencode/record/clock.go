@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mend/session"
+	"mend/change"
 )
 
 // The id of a message or part that the agent makes is a prefix, 12 hexadecimal digits
@@ -19,12 +19,12 @@ const (
 
 // ClockID returns the beginning of an id that the agent makes at a time, in milliseconds
 // since 1970: the prefix and the digits of the clock.
-func ClockID(kind session.Kind, ms int64) string {
+func ClockID(kind change.Kind, ms int64) string {
 	return prefixOf(kind) + digits(uint64(ms)*clockStep)
 }
 
-func prefixOf(kind session.Kind) string {
-	if kind == session.KindMessage {
+func prefixOf(kind change.Kind) string {
+	if kind == change.KindMessage {
 		return messagePrefix
 	}
 	return partPrefix
@@ -58,7 +58,7 @@ func IDTime(id string, wraps int64) (ms int64, made bool) {
 // Renumber returns the id of a message or a part with another time in it: n milliseconds
 // after a wrap of the clock. The tail stays; an id that the agent did not make counts as
 // a tail as a whole.
-func Renumber(kind session.Kind, id string, n int) string {
+func Renumber(kind change.Kind, id string, n int) string {
 	prefix := prefixOf(kind)
 	tail, made := strings.CutPrefix(id, prefix)
 	if made && isClock(tail) {

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // NewMessage decodes the record of a message. It never fails: the message's Defect says
 // what cannot be read.
-func NewMessage(r session.Record) Message {
+func NewMessage(r change.Record) Message {
 	m := Message{Record: r, ID: r.Ref.Message}
 	column, _ := r.Col("time_created") // what the agent sorts rows by
 	at, isTime := column.Int()
@@ -45,7 +45,7 @@ func NewMessage(r session.Record) Message {
 
 // NewPart decodes the record of a part. It never fails: the part's Defect says what
 // cannot be read.
-func NewPart(r session.Record) Part {
+func NewPart(r change.Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}
 	obj, ok := decode(&p.Record)
 	if !ok {
@@ -97,19 +97,19 @@ func (p *Part) decodeState(obj jsonedit.Value) (times jsonedit.Value) {
 
 // decode parses the record's data. If that is not one JSON object, it sets the record's
 // Defect and reports false.
-func decode(r *session.Record) (obj jsonedit.Value, ok bool) {
+func decode(r *change.Record) (obj jsonedit.Value, ok bool) {
 	if r.Malformed() {
 		return jsonedit.Value{}, false
 	}
 	if r.Class != 0 {
-		r.Defect = &session.Defect{Kind: session.Malformed, Why: "the data column holds " + r.Class.String() + ", not text"}
+		r.Defect = &change.Defect{Kind: change.Malformed, Why: "the data column holds " + r.Class.String() + ", not text"}
 		return jsonedit.Value{}, false
 	}
 	if obj := jsonedit.Parse(r.Data); obj.Kind() == '{' {
 		return obj, true
 	}
 	if jsonedit.TooDeep(r.Data) {
-		r.Defect = &session.Defect{Kind: session.TooDeep, Why: (&DepthError{r.Ref}).Error()}
+		r.Defect = &change.Defect{Kind: change.TooDeep, Why: (&DepthError{r.Ref}).Error()}
 		return jsonedit.Value{}, false
 	}
 	why := "not a JSON object"
@@ -121,7 +121,7 @@ func decode(r *session.Record) (obj jsonedit.Value, ok bool) {
 	case err != nil:
 		why = err.Error()
 	}
-	r.Defect = &session.Defect{Kind: session.Malformed, Why: why}
+	r.Defect = &change.Defect{Kind: change.Malformed, Why: why}
 	return jsonedit.Value{}, false
 }
 
@@ -130,7 +130,7 @@ func zeros(data []byte) bool {
 }
 
 // text returns a string member that the agent needs, and sets a Defect if it is missing.
-func text(r *session.Record, obj jsonedit.Value, name string) string {
+func text(r *change.Record, obj jsonedit.Value, name string) string {
 	s, ok := obj.Get(name).Text()
 	if !ok {
 		setWrongType(r, name+" is missing or not a string")
@@ -139,16 +139,16 @@ func text(r *session.Record, obj jsonedit.Value, name string) string {
 }
 
 // checkText is text without the result, which may be large.
-func checkText(r *session.Record, obj jsonedit.Value, name string) {
+func checkText(r *change.Record, obj jsonedit.Value, name string) {
 	if obj.Get(name).Kind() != '"' {
 		setWrongType(r, name+" is missing or not a string")
 	}
 }
 
 // setWrongType sets a Defect of kind WrongType, unless there is a worse one.
-func setWrongType(r *session.Record, why string) {
-	if r.Defect == nil || r.Defect.Kind > session.WrongType {
-		r.Defect = &session.Defect{Kind: session.WrongType, Why: why}
+func setWrongType(r *change.Record, why string) {
+	if r.Defect == nil || r.Defect.Kind > change.WrongType {
+		r.Defect = &change.Defect{Kind: change.WrongType, Why: why}
 	}
 }
 
@@ -156,7 +156,7 @@ func setWrongType(r *session.Record, why string) {
 const NoID = "id is missing or not a string"
 
 // decodeID returns the id in the data of a file. A row has none there.
-func decodeID(r *session.Record, obj jsonedit.Value, stored string) string {
+func decodeID(r *change.Record, obj jsonedit.Value, stored string) string {
 	if r.IsRow() {
 		return stored
 	}
@@ -166,7 +166,7 @@ func decodeID(r *session.Record, obj jsonedit.Value, stored string) string {
 		setWrongType(r, NoID)
 		return stored
 	case id != stored && r.Defect == nil:
-		r.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains the id " + id}
+		r.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains the id " + id}
 	}
 	return id
 }

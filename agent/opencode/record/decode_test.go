@@ -6,43 +6,43 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
+	"mend/change"
 )
 
 func TestNewPartDefects(t *testing.T) {
-	ref := session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: "prt_1"}
+	ref := change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: "prt_1"}
 	const tool = `{"id":"prt_1","type":"tool","callID":"c","tool":"t","state":`
 	for _, c := range []struct {
 		name, data string
-		want       session.DefectKind
+		want       change.DefectKind
 		why        string
 	}{
 		{"in order", `{"id":"prt_1","type":"text","text":"x"}`, 0, ""},
 		{"unknown kind", `{"id":"prt_1","type":"novelty","text":5}`, 0, ""},
 		{"unknown fields", `{"id":"prt_1","type":"text","text":"x","time":"odd","metadata":[]}`, 0, ""},
-		{"zero bytes", ``, session.Malformed, "empty, zero bytes"},
-		{"NUL bytes", "\x00\x00\x00", session.Malformed, "nothing but NUL bytes"},
-		{"truncated", `{"id":"prt_1","type":"te`, session.Malformed, "the text ends early"},
-		{"truncated behind a value", `{"id":"prt_1"`, session.Malformed, "the text ends early"},
-		{"no object", `["x"]`, session.Malformed, "not a JSON object"},
-		{"null", `null`, session.Malformed, "not a JSON object"},
-		{"two objects", `{}{}`, session.Malformed, "more text behind the object"},
-		{"not JSON", `{"id":x}`, session.Malformed, "not JSON at byte"},
-		{"id missing", `{"type":"patch"}`, session.WrongType, "id is missing"},
-		{"id a number", `{"id":1,"type":"patch"}`, session.WrongType, "id is missing"},
-		{"other id", `{"id":"prt_2","type":"patch"}`, session.WrongName, "it contains the id prt_2"},
-		{"other id and type missing", `{"id":"prt_2"}`, session.WrongType, "type is missing"},
-		{"text a number", `{"id":"prt_1","type":"text","text":5}`, session.WrongType, "text is missing"},
-		{"no state", `{"id":"prt_1","type":"tool","callID":"c","tool":"t"}`, session.WrongType, "state is missing"},
-		{"no callID", `{"id":"prt_1","type":"tool","tool":"t","state":{"status":"pending","input":{}}}`, session.WrongType, "callID is missing"},
-		{"no status", tool + `{"input":{}}}`, session.WrongType, "status is missing"},
-		{"input a string", tool + `{"status":"running","input":"x"}}`, session.WrongType, "state.input is missing"},
-		{"no output", tool + `{"status":"completed","input":{}}}`, session.WrongType, "output is missing"},
-		{"no error", tool + `{"status":"error","input":{}}}`, session.WrongType, "error is missing"},
+		{"zero bytes", ``, change.Malformed, "empty, zero bytes"},
+		{"NUL bytes", "\x00\x00\x00", change.Malformed, "nothing but NUL bytes"},
+		{"truncated", `{"id":"prt_1","type":"te`, change.Malformed, "the text ends early"},
+		{"truncated behind a value", `{"id":"prt_1"`, change.Malformed, "the text ends early"},
+		{"no object", `["x"]`, change.Malformed, "not a JSON object"},
+		{"null", `null`, change.Malformed, "not a JSON object"},
+		{"two objects", `{}{}`, change.Malformed, "more text behind the object"},
+		{"not JSON", `{"id":x}`, change.Malformed, "not JSON at byte"},
+		{"id missing", `{"type":"patch"}`, change.WrongType, "id is missing"},
+		{"id a number", `{"id":1,"type":"patch"}`, change.WrongType, "id is missing"},
+		{"other id", `{"id":"prt_2","type":"patch"}`, change.WrongName, "it contains the id prt_2"},
+		{"other id and type missing", `{"id":"prt_2"}`, change.WrongType, "type is missing"},
+		{"text a number", `{"id":"prt_1","type":"text","text":5}`, change.WrongType, "text is missing"},
+		{"no state", `{"id":"prt_1","type":"tool","callID":"c","tool":"t"}`, change.WrongType, "state is missing"},
+		{"no callID", `{"id":"prt_1","type":"tool","tool":"t","state":{"status":"pending","input":{}}}`, change.WrongType, "callID is missing"},
+		{"no status", tool + `{"input":{}}}`, change.WrongType, "status is missing"},
+		{"input a string", tool + `{"status":"running","input":"x"}}`, change.WrongType, "state.input is missing"},
+		{"no output", tool + `{"status":"completed","input":{}}}`, change.WrongType, "output is missing"},
+		{"no error", tool + `{"status":"error","input":{}}}`, change.WrongType, "error is missing"},
 		{"state in order", tool + `{"status":"error","input":{},"error":""}}`, 0, ""},
 	} {
-		p := NewPart(session.Record{Ref: ref, Data: []byte(c.data)})
-		got := session.Defect{}
+		p := NewPart(change.Record{Ref: ref, Data: []byte(c.data)})
+		got := change.Defect{}
 		if p.Defect != nil {
 			got = *p.Defect
 		}
@@ -53,7 +53,7 @@ func TestNewPartDefects(t *testing.T) {
 }
 
 func TestNewPart(t *testing.T) {
-	ref := session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: "prt_1"}
+	ref := change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: "prt_1"}
 	for _, c := range []struct {
 		data string
 		want Part
@@ -69,7 +69,7 @@ func TestNewPart(t *testing.T) {
 		{`{"type":"tool_result","toolUseId":"c"}`, Part{Type: "tool_result", CallID: "c"}},
 		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
 	} {
-		p := NewPart(session.Record{Ref: ref, Data: []byte(c.data), Cols: session.NewCols()}) // a row: its id is not in the data
+		p := NewPart(change.Record{Ref: ref, Data: []byte(c.data), Cols: change.NewCols()}) // a row: its id is not in the data
 		c.want.Record, c.want.ID = p.Record, "prt_1"
 		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
 			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)
@@ -78,11 +78,11 @@ func TestNewPart(t *testing.T) {
 }
 
 func TestNewMessage(t *testing.T) {
-	ref := session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_1"}
+	ref := change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_1"}
 	for _, c := range []struct {
 		data   string
 		want   Message
-		defect session.DefectKind
+		defect change.DefectKind
 	}{
 		{
 			`{"id":"msg_1","role":"assistant","time":{"created":5,"completed":6},"finish":"stop","providerID":"p","modelID":"m"}`,
@@ -99,14 +99,14 @@ func TestNewMessage(t *testing.T) {
 			Message{ID: "msg_1", Role: "assistant", Created: 5, Failed: true, ErrorName: "APIError"},
 			0,
 		},
-		{`{"id":"msg_1","role":"assistant"}`, Message{ID: "msg_1", Role: "assistant"}, session.WrongType},
-		{`{"id":"msg_1","role":"assistant","time":{"created":"x"}}`, Message{ID: "msg_1", Role: "assistant"}, session.WrongType},
-		{`{"id":"msg_1","time":{"created":5}}`, Message{ID: "msg_1", Created: 5}, session.WrongType},
-		{`{"id":"msg_2","role":"user","time":{"created":5}}`, Message{ID: "msg_2", Role: "user", Created: 5}, session.WrongName},
-		{`{"id":"msg_1`, Message{ID: "msg_1"}, session.Malformed},
+		{`{"id":"msg_1","role":"assistant"}`, Message{ID: "msg_1", Role: "assistant"}, change.WrongType},
+		{`{"id":"msg_1","role":"assistant","time":{"created":"x"}}`, Message{ID: "msg_1", Role: "assistant"}, change.WrongType},
+		{`{"id":"msg_1","time":{"created":5}}`, Message{ID: "msg_1", Created: 5}, change.WrongType},
+		{`{"id":"msg_2","role":"user","time":{"created":5}}`, Message{ID: "msg_2", Role: "user", Created: 5}, change.WrongName},
+		{`{"id":"msg_1`, Message{ID: "msg_1"}, change.Malformed},
 	} {
-		m := NewMessage(session.Record{Ref: ref, Data: []byte(c.data)})
-		defect := session.DefectKind(0)
+		m := NewMessage(change.Record{Ref: ref, Data: []byte(c.data)})
+		defect := change.DefectKind(0)
 		if m.Defect != nil {
 			defect = m.Defect.Kind
 		}
@@ -118,7 +118,7 @@ func TestNewMessage(t *testing.T) {
 }
 
 func TestUnreadableIsNotRead(t *testing.T) {
-	r := session.Record{Ref: session.Ref{Kind: session.KindPart, Part: "prt_1"}, Defect: &session.Defect{Kind: session.Unreadable, Why: "permission denied"}}
+	r := change.Record{Ref: change.Ref{Kind: change.KindPart, Part: "prt_1"}, Defect: &change.Defect{Kind: change.Unreadable, Why: "permission denied"}}
 	if p := NewPart(r); !p.Unreadable() || !p.Malformed() || p.ID != "prt_1" || p.Type != "" {
 		t.Errorf("NewPart of an unreadable record = %+v", p)
 	}
@@ -149,7 +149,7 @@ func TestClone(t *testing.T) {
 // guessed.
 func TestSort(t *testing.T) {
 	record := func(id, fields string) Message {
-		return NewMessage(session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})
+		return NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})
 	}
 	s := &Session{Messages: []Message{
 		record("msg_b", `,"role":"assistant","time":{"created":2}`), record("msg_a", `,"role":"user","time":{"created":1}`), record("msg_c", ``),
@@ -160,7 +160,7 @@ func TestSort(t *testing.T) {
 	if got := fmt.Sprint(s.Messages[0].ID, s.Messages[1].ID, s.Messages[2].ID, s.Messages[3].ID); got != "msg_cmsg_amsg_Bmsg_b" {
 		t.Errorf("Sort gives %s", got)
 	}
-	if d := s.Messages[0].Defect; d == nil || d.Kind != session.WrongType {
+	if d := s.Messages[0].Defect; d == nil || d.Kind != change.WrongType {
 		t.Errorf("a message without a role has the defect %v", d)
 	}
 	if ps := s.Messages[3].Parts; ps[0].ID+ps[1].ID+ps[2].ID != "prt_Bprt_aprt_b" || ps[1].Text != "hi" {
@@ -178,7 +178,7 @@ func FuzzNewPart(f *testing.F) {
 	f.Add([]byte(`{"id":"prt_1","type":"text","text":"\ud83d\ude00","synthetic":true,"time":{"start":1e3,"end":2}}`), "prt_1")
 	f.Add([]byte(`{"id":"prt_1","type":"reasoning","text":"x","metadata":{"anthropic":{"signature":"s"}}}`), "prt_1")
 	f.Fuzz(func(t *testing.T, data []byte, id string) {
-		p := NewPart(session.Record{Ref: session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: id}, Data: data})
+		p := NewPart(change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: id}, Data: data})
 		var v map[string]any
 		object := json.Unmarshal(data, &v) == nil && v != nil
 		if p.Malformed() == object {
@@ -195,7 +195,7 @@ func FuzzNewPart(f *testing.F) {
 		if synthetic, _ := v["synthetic"].(bool); p.Synthetic != synthetic {
 			t.Fatalf("NewPart(%q).Synthetic = %v", data, p.Synthetic)
 		}
-		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != session.WrongType) {
+		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != change.WrongType) {
 			t.Fatalf("NewPart(%q) has the defect %v, and no text", data, p.Defect)
 		}
 	})

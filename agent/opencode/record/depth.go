@@ -3,13 +3,13 @@ package record
 import (
 	"fmt"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // A DepthError says that a record nests deeper than [jsonedit.MaxDepth], so that its session
 // cannot be examined.
-type DepthError struct{ Ref session.Ref }
+type DepthError struct{ Ref change.Ref }
 
 func (e *DepthError) Error() string {
 	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels, so mend leaves it alone: remove the record, or restore it from a backup", e.Ref.Kind, e.Ref, jsonedit.MaxDepth)
@@ -18,7 +18,7 @@ func (e *DepthError) Error() string {
 // CheckDepth returns a [*DepthError] for the first record that nests too deep.
 func (s *Session) CheckDepth() error {
 	for r := range s.Records {
-		if r.Defect != nil && r.Defect.Kind == session.TooDeep {
+		if r.Defect != nil && r.Defect.Kind == change.TooDeep {
 			return &DepthError{r.Ref}
 		}
 	}

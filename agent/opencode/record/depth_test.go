@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // nest is a value in so many lists, or objects.
@@ -18,18 +18,18 @@ func TestDepthOfRecords(t *testing.T) {
 	for _, escaped := range []string{"a", `\u0061`} { // with an escape in a name the library reads it
 		for extra, want := range map[int]bool{0: false, 1: true} {
 			data := `{"id":"prt_1","type":"tool","` + escaped + `":` + nest("[", "]", "1", jsonedit.MaxDepth-1+extra) + `}`
-			p := NewPart(session.Record{Ref: session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Data: []byte(data)})
+			p := NewPart(change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Data: []byte(data)})
 			if p.Unreadable() != want || p.Malformed() != want {
 				t.Errorf("a part of %d levels, %q: %+v, want it unreadable: %v", jsonedit.MaxDepth+extra, escaped, p.Defect, want)
 			}
-			s := Session{Head: session.Head{ID: "ses_1"}, Messages: []Message{{Parts: []Part{p}}}}
+			s := Session{Head: change.Head{ID: "ses_1"}, Messages: []Message{{Parts: []Part{p}}}}
 			var deep *DepthError
 			if got := errors.As(s.CheckDepth(), &deep); got != want {
 				t.Errorf("a part of %d levels: CheckDepth reports it: %v, want %v", jsonedit.MaxDepth+extra, got, want)
 			}
 		}
 	}
-	column := Session{Info: session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Cols: session.NewCols(session.TextCol("revert", nest("[", "]", "1", jsonedit.MaxDepth+1)))}}
+	column := Session{Info: change.Record{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Cols: change.NewCols(change.TextCol("revert", nest("[", "]", "1", jsonedit.MaxDepth+1)))}}
 	if column.CheckDepth() == nil {
 		t.Error("CheckDepth reports no column that nests too deep")
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // Set sets one field of the part to a JSON value, as [jsonedit.Set] does, and decodes the
@@ -43,18 +43,18 @@ func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
 // Move returns the record under another ref. It changes the ids in the data, in the columns
 // and in the ref, and nothing else.
 // The error says that the data is no JSON object.
-func Move(r *session.Record, to session.Ref) (session.Record, error) {
+func Move(r *change.Record, to change.Ref) (change.Record, error) {
 	moved := *r
 	moved.Ref, moved.Defect = to, nil
 	for _, id := range idFields(to) {
 		if _, ok := r.Col(id.col); ok {
-			moved = moved.WithCol(session.TextCol(id.col, id.value))
+			moved = moved.WithCol(change.TextCol(id.col, id.value))
 		}
 		if r.Data == nil {
 			continue
 		}
 		if err := jsonedit.CheckObject(moved.Data); err != nil {
-			return session.Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
+			return change.Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
 		old, ok := jsonedit.Parse(moved.Data).Get(id.field).Text()
 		if !ok || old == id.value {
@@ -62,7 +62,7 @@ func Move(r *session.Record, to session.Ref) (session.Record, error) {
 		}
 		var err error
 		if moved.Data, err = jsonedit.Set(moved.Data, jsonedit.Quote(id.value), id.field); err != nil {
-			return session.Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
+			return change.Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
 	}
 	return moved, nil
@@ -72,12 +72,12 @@ type idField struct{ field, col, value string }
 
 // idFields returns the fields and columns of the ids of a ref: the record's own, then those
 // of the records above it.
-func idFields(r session.Ref) []idField {
+func idFields(r change.Ref) []idField {
 	ids := []idField{{"id", "id", r.ID()}}
-	if r.Kind == session.KindPart {
+	if r.Kind == change.KindPart {
 		ids = append(ids, idField{"messageID", "message_id", r.Message})
 	}
-	if r.Kind != session.KindSession {
+	if r.Kind != change.KindSession {
 		ids = append(ids, idField{"sessionID", "session_id", r.Session})
 	}
 	return ids
@@ -100,7 +100,7 @@ func (m *Message) Insert(p Part) {
 }
 
 // Remove removes the part with that ref.
-func (m *Message) Remove(ref session.Ref) {
+func (m *Message) Remove(ref change.Ref) {
 	m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 }
 
@@ -134,14 +134,14 @@ func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
 }
 
 func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part {
-	ref := session.Ref{Kind: session.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
+	ref := change.Ref{Kind: change.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
 	r := s.readableLike(ref)
-	if r == nil || r.Ref.Kind != session.KindPart {
+	if r == nil || r.Ref.Kind != change.KindPart {
 		r = &m.Record
 	} else {
 		ref.Project = r.Ref.Project
 	}
-	rec := session.Record{Ref: ref, Mode: r.Mode}
+	rec := change.Record{Ref: ref, Mode: r.Mode}
 	if r.IsRow() {
 		rec.Cols = partCols(r, m, ref)
 	} else {
@@ -158,7 +158,7 @@ func textMember(name, text string) jsonedit.Member {
 
 // styleOf returns the white space of a record at its top level. For a file without
 // members it is an indent of two spaces.
-func styleOf(r *session.Record) jsonedit.Style {
+func styleOf(r *change.Record) jsonedit.Style {
 	style, ok := jsonedit.StyleOf(r.Data)
 	switch {
 	case ok:
@@ -171,17 +171,17 @@ func styleOf(r *session.Record) jsonedit.Style {
 
 // partCols returns the columns of a new part: those of the neighbour if that is a part, or
 // else the five that every known schema has.
-func partCols(neighbour *session.Record, m *Message, ref session.Ref) session.Cols {
+func partCols(neighbour *change.Record, m *Message, ref change.Ref) change.Cols {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")
-	r := session.Record{Cols: session.NewCols(session.Col{Name: "id"}, session.Col{Name: "message_id"}, session.Col{Name: "session_id"}, session.Col{Name: "time_created"}, session.Col{Name: "time_updated"})}
-	if neighbour.Ref.Kind == session.KindPart {
+	r := change.Record{Cols: change.NewCols(change.Col{Name: "id"}, change.Col{Name: "message_id"}, change.Col{Name: "session_id"}, change.Col{Name: "time_created"}, change.Col{Name: "time_updated"})}
+	if neighbour.Ref.Kind == change.KindPart {
 		r.Cols = neighbour.Cols
 	}
 	for _, id := range idFields(ref) {
-		r = r.WithCol(session.TextCol(id.col, id.value))
+		r = r.WithCol(change.TextCol(id.col, id.value))
 	}
-	if neighbour.Ref.Message != ref.Message || neighbour.Ref.Kind != session.KindPart {
+	if neighbour.Ref.Message != ref.Message || neighbour.Ref.Kind != change.KindPart {
 		r = r.WithCol(created)
 		r = r.WithCol(updated)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
+	"mend/change"
 )
 
 // shape tells the parts of a message: id without prt_ and i, kind, text.
@@ -36,7 +36,7 @@ func TestInjectText(t *testing.T) {
 	if p := m.Part("prt_i10_x"); string(p.Data) != data || p.Mode != 0o600 || p.Defect != nil {
 		t.Errorf("InjectText writes %s %o %v, want %s", p.Data, p.Mode, p.Defect, data)
 	}
-	for _, id := range []string{"", "../x", ".x", strings.Repeat("x", session.MaxID+1)} {
+	for _, id := range []string{"", "../x", ".x", strings.Repeat("x", change.MaxID+1)} {
 		if s.InjectText(m, id, "held") {
 			t.Errorf("InjectText takes the id %q", id)
 		}
@@ -65,13 +65,13 @@ func TestNewPartDerives(t *testing.T) {
 	s = talk("user text", "assistant")
 	row := &s.Messages[0].Parts[0]
 	row.Mode, row.Data = 0, []byte(`{"type":"text","text":"hi"}`)
-	row.Cols = session.NewCols(session.TextCol("id", "prt_i00"), session.TextCol("message_id", "msg_0"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 5), session.IntCol("time_updated", 6), session.TextCol("later", "x"))
-	s.Messages[1].Cols = session.NewCols(session.TextCol("id", "msg_1"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 7), session.IntCol("time_updated", 8))
+	row.Cols = change.NewCols(change.TextCol("id", "prt_i00"), change.TextCol("message_id", "msg_0"), change.TextCol("session_id", "ses_1"), change.IntCol("time_created", 5), change.IntCol("time_updated", 6), change.TextCol("later", "x"))
+	s.Messages[1].Cols = change.NewCols(change.TextCol("id", "msg_1"), change.TextCol("session_id", "ses_1"), change.IntCol("time_created", 7), change.IntCol("time_updated", 8))
 	p := s.NewResultPart(&s.Messages[1], "prt_y", "call_1", "no")
 	if got, want := string(p.Data), `{"type":"tool_result","tool_use_id":"call_1","content":"no","is_error":true}`; got != want {
 		t.Errorf("the new row is %s, want %s", got, want)
 	}
-	want := session.NewCols(session.TextCol("id", "prt_y"), session.TextCol("message_id", "msg_1"), session.TextCol("session_id", "ses_1"), session.IntCol("time_created", 7), session.IntCol("time_updated", 8), session.TextCol("later", "x"))
+	want := change.NewCols(change.TextCol("id", "prt_y"), change.TextCol("message_id", "msg_1"), change.TextCol("session_id", "ses_1"), change.IntCol("time_created", 7), change.IntCol("time_updated", 8), change.TextCol("later", "x"))
 	if id, _ := row.Col("id"); !p.Cols.Equal(want) || string(id.Bytes) != "prt_i00" {
 		t.Errorf("the new row has the columns %v, want %v", slices.Collect(p.Cols.All), slices.Collect(want.All))
 	}
@@ -101,7 +101,7 @@ func TestMoveThinkingFirst(t *testing.T) {
 		s := talk(c.spec)
 		before := s.Clone()
 		m := &s.Messages[0]
-		ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_0", Part: c.part}
+		ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_0", Part: c.part}
 		err := m.MoveThinkingFirst(ref)
 		want := c.want
 		if want == "" {
@@ -121,14 +121,14 @@ func TestMoveThinkingFirst(t *testing.T) {
 
 // An id must sort where the part goes, and be one that a store takes.
 func TestMoveThinkingFirstFindsNoPlace(t *testing.T) {
-	m := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}
-	long := "prt_" + strings.Repeat("x", session.MaxID-4)
+	m := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
+	long := "prt_" + strings.Repeat("x", change.MaxID-4)
 	for name, parts := range map[string][]Part{
 		"before the clock's wrap": {testPart(m, "prt_0000000000", kinds["text"]), testPart(m, "prt_1", kinds["signed"])},
 		"no room behind":          {testPart(m, "prt_1", kinds["start"]), testPart(m, "prt_1-", kinds["text"]), testPart(m, "prt_2", kinds["signed"])},
 		"too long":                {testPart(m, "prt_1", kinds["start"]), testPart(m, "prt_2", kinds["text"]), testPart(m, long, kinds["signed"])},
 	} {
-		msg := Message{Record: session.Record{Ref: m}, Parts: parts}
+		msg := Message{Record: change.Record{Ref: m}, Parts: parts}
 		before := shape(&msg)
 		if err := msg.MoveThinkingFirst(parts[len(parts)-1].Ref); err == nil || shape(&msg) != before {
 			t.Errorf("%s: MoveThinkingFirst leaves %s, %v; want an error", name, shape(&msg), err)
@@ -137,21 +137,21 @@ func TestMoveThinkingFirstFindsNoPlace(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
-	from := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
+	from := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
 	to := from
 	to.Part = "prt_2"
-	r := session.Record{Ref: from, Mode: 0o600, Data: []byte("{ \"id\":\"prt_1\",\n\"messageID\":\"msg_1\", \"text\":\"prt_1\"}")}
+	r := change.Record{Ref: from, Mode: 0o600, Data: []byte("{ \"id\":\"prt_1\",\n\"messageID\":\"msg_1\", \"text\":\"prt_1\"}")}
 	got, err := Move(&r, to)
 	if want := "{ \"id\":\"prt_2\",\n\"messageID\":\"msg_1\", \"text\":\"prt_1\"}"; err != nil || string(got.Data) != want || got.Ref != to || got.Mode != 0o600 {
 		t.Errorf("Move = %s %v %v, want %s", got.Data, got.Ref, err, want)
 	}
-	row := session.Record{Ref: from, Data: []byte(`{"type":"text"}`), Cols: session.NewCols(session.TextCol("id", "prt_1"), session.TextCol("message_id", "msg_1"), session.IntCol("n", 3))}
+	row := change.Record{Ref: from, Data: []byte(`{"type":"text"}`), Cols: change.NewCols(change.TextCol("id", "prt_1"), change.TextCol("message_id", "msg_1"), change.IntCol("n", 3))}
 	got, err = Move(&row, to)
-	want := session.NewCols(session.TextCol("id", "prt_2"), session.TextCol("message_id", "msg_1"), session.IntCol("n", 3))
+	want := change.NewCols(change.TextCol("id", "prt_2"), change.TextCol("message_id", "msg_1"), change.IntCol("n", 3))
 	if id, _ := row.Col("id"); err != nil || !got.Cols.Equal(want) || string(got.Data) != string(row.Data) || string(id.Bytes) != "prt_1" {
 		t.Errorf("Move of a row = %s %v, %v; want %v", got.Data, slices.Collect(got.Cols.All), err, slices.Collect(want.All))
 	}
-	bad := session.Record{Ref: from, Data: []byte(`{"id"`)}
+	bad := change.Record{Ref: from, Data: []byte(`{"id"`)}
 	if _, err := Move(&bad, to); err == nil {
 		t.Error("Move of a truncated record gives no error")
 	}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // NewPrompt returns a new user message with that id and without parts, to be inserted
@@ -26,8 +26,8 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	ref := answer.Ref
 	ref.Message = id
 	created := max(0, answer.Created-1)
-	r := session.Record{Ref: ref, Mode: answer.Mode}
-	fields := []jsonedit.Member{textMember("role", session.RoleUser), {Name: "time", Raw: []byte("{}")}, textMember("agent", agent), {Name: "model", Raw: []byte("{}")}}
+	r := change.Record{Ref: ref, Mode: answer.Mode}
+	fields := []jsonedit.Member{textMember("role", change.RoleUser), {Name: "time", Raw: []byte("{}")}, textMember("agent", agent), {Name: "model", Raw: []byte("{}")}}
 	if !answer.IsRow() {
 		fields = append([]jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID)}, fields...)
 	} else {
@@ -68,13 +68,13 @@ func (s *Session) agentAndModel(answer *Message) (agent, provider, model string)
 
 // messageCols returns the columns of a new message: those of the neighbour with other ids
 // and times.
-func messageCols(neighbour *Message, ref session.Ref, created int64) session.Cols {
-	r := session.Record{Cols: neighbour.Cols}
+func messageCols(neighbour *Message, ref change.Ref, created int64) change.Cols {
+	r := change.Record{Cols: neighbour.Cols}
 	for _, id := range idFields(ref) {
-		r = r.WithCol(session.TextCol(id.col, id.value))
+		r = r.WithCol(change.TextCol(id.col, id.value))
 	}
 	for _, name := range []string{"time_created", "time_updated"} {
-		r = r.WithCol(session.IntCol(name, created))
+		r = r.WithCol(change.IntCol(name, created))
 	}
 	return r.Cols
 }

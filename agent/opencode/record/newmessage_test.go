@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"mend/session"
+	"mend/change"
 )
 
 const (
@@ -15,14 +15,14 @@ const (
 )
 
 func TestNewPromptFile(t *testing.T) {
-	answer := NewMessage(session.Record{
-		Ref: session.Ref{Kind: session.KindMessage, Project: "p", Session: "s", Message: answerID}, Mode: 0o600,
+	answer := NewMessage(change.Record{
+		Ref: change.Ref{Kind: change.KindMessage, Project: "p", Session: "s", Message: answerID}, Mode: 0o600,
 		Data: []byte("{\n  \"id\": \"" + answerID + "\",\n  \"role\": \"assistant\",\n  \"time\": {\n    \"created\": 1000\n  },\n  \"modelID\": \"m\",\n  \"providerID\": \"p\",\n  \"mode\": \"plan\"\n}"),
 	})
-	s := &Session{Head: session.Head{ID: "s"}, Messages: []Message{answer}}
+	s := &Session{Head: change.Head{ID: "s"}, Messages: []Message{answer}}
 	got, ok := s.NewPrompt(&answer, promptID)
-	want := NewMessage(session.Record{
-		Ref: session.Ref{Kind: session.KindMessage, Project: "p", Session: "s", Message: promptID}, Mode: 0o600,
+	want := NewMessage(change.Record{
+		Ref: change.Ref{Kind: change.KindMessage, Project: "p", Session: "s", Message: promptID}, Mode: 0o600,
 		Data: []byte(`{
   "id": "` + promptID + `",
   "sessionID": "s",
@@ -48,14 +48,14 @@ func TestNewPromptFile(t *testing.T) {
 
 func TestNewPromptRow(t *testing.T) {
 	row := func(id, data string, created int64) Message {
-		return NewMessage(session.Record{
-			Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: id}, Data: []byte(data),
-			Cols: session.NewCols(session.TextCol("id", id), session.TextCol("session_id", "s"), session.IntCol("time_created", created), session.IntCol("time_updated", created), session.TextCol("novelty", "x")),
+		return NewMessage(change.Record{
+			Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: id}, Data: []byte(data),
+			Cols: change.NewCols(change.TextCol("id", id), change.TextCol("session_id", "s"), change.IntCol("time_created", created), change.IntCol("time_updated", created), change.TextCol("novelty", "x")),
 		})
 	}
 	answer := row(answerID, `{"role":"assistant","time":{"created":1000},"agent":"build","mode":"plan"}`, 1000)
-	answer.Record = answer.WithCol(session.IntCol("time_updated", 2000))
-	s := &Session{Head: session.Head{ID: "s"}, Messages: []Message{answer, row("msg_z", `{"role":"user","time":{"created":1000},"model":{"providerID":"p","modelID":"m"}}`, 3000)}}
+	answer.Record = answer.WithCol(change.IntCol("time_updated", 2000))
+	s := &Session{Head: change.Head{ID: "s"}, Messages: []Message{answer, row("msg_z", `{"role":"user","time":{"created":1000},"model":{"providerID":"p","modelID":"m"}}`, 3000)}}
 	got, ok := s.NewPrompt(&answer, promptID)
 	want := row(promptID, `{"role":"user","time":{"created":999},"agent":"build","model":{"providerID":"p","modelID":"m"}}`, 999)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Message{})); !ok || diff != "" {
@@ -66,8 +66,8 @@ func TestNewPromptRow(t *testing.T) {
 // Where nothing says who was asked there is no prompt that the agent would take.
 func TestNewPromptUnknown(t *testing.T) {
 	for _, data := range []string{`{"role":"assistant","agent":"build"}`, `{"role":"assistant","providerID":"p","modelID":"m"}`, `{"role`} {
-		answer := NewMessage(session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: answerID}, Data: []byte(data)})
-		s := &Session{Head: session.Head{ID: "s"}, Messages: []Message{answer}}
+		answer := NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: answerID}, Data: []byte(data)})
+		s := &Session{Head: change.Head{ID: "s"}, Messages: []Message{answer}}
 		if m, ok := s.NewPrompt(&answer, promptID); ok {
 			t.Errorf("NewPrompt before %s = %s, want none", data, m.Data)
 		}
@@ -82,7 +82,7 @@ func TestIDBefore(t *testing.T) {
 		"msg_1":                          "",
 		"bad_1fbbd175f00106aat2A0daDDBD": "",
 	} {
-		m := Message{Record: session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: id}}}
+		m := Message{Record: change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: id}}}
 		if got, ok := m.IDBefore(); got != want || ok != (want != "") {
 			t.Errorf("IDBefore(%s) = %q, %v, want %q", id, got, ok, want)
 		}

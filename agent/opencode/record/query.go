@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/session"
+	"mend/change"
 )
 
 // HasThinking reports whether any part of the message is thinking.
@@ -63,7 +63,7 @@ func isCallID(id string) bool {
 // LatestAssistant returns the newest assistant message, nil if there is none.
 func (s *Session) LatestAssistant() *Message {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
-		if s.Messages[i].Role == session.RoleAssistant {
+		if s.Messages[i].Role == change.RoleAssistant {
 			return &s.Messages[i]
 		}
 	}

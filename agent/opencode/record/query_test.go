@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
+	"mend/change"
 )
 
 // talk makes a session of messages "role part part …"; the letters stand for the
 // parts in kinds, and message n is msg_n with the parts prt_in0, prt_in1, ….
 func talk(messages ...string) *Session {
-	s := &Session{Head: session.Head{ID: "ses_1"}}
+	s := &Session{Head: change.Head{ID: "ses_1"}}
 	for n, spec := range messages {
 		words := strings.Fields(spec)
-		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", n)}
-		m := NewMessage(session.Record{Ref: ref, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","role":"%s","time":{"created":%d}}`, ref.Message, words[0], n+1)})
+		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", n)}
+		m := NewMessage(change.Record{Ref: ref, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","role":"%s","time":{"created":%d}}`, ref.Message, words[0], n+1)})
 		for i, letter := range words[1:] {
 			m.Insert(testPart(ref, fmt.Sprintf("prt_i%d%d", n, i), kinds[letter]))
 		}
@@ -25,9 +25,9 @@ func talk(messages ...string) *Session {
 	return s
 }
 
-func testPart(m session.Ref, id, fields string) Part {
-	m.Kind, m.Part = session.KindPart, id
-	return NewPart(session.Record{Ref: m, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","messageID":"%s",%s}`, id, m.Message, fields)})
+func testPart(m change.Ref, id, fields string) Part {
+	m.Kind, m.Part = change.KindPart, id
+	return NewPart(change.Record{Ref: m, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","messageID":"%s",%s}`, id, m.Message, fields)})
 }
 
 var kinds = map[string]string{
@@ -82,7 +82,7 @@ func TestFinished(t *testing.T) {
 		`"time":{"created":1,"completed":2}`: true, `"error":{"name":"X"}`: true, `"error":null`: false, `"error":"x"`: true,
 		`"error":{"name":"X"},"finish":"tool-calls"`: true, `"finish":""`: false,
 	} {
-		m := NewMessage(session.Record{Ref: session.Ref{Kind: session.KindMessage, Message: "m"}, Data: []byte(strings.Replace(`{"role":"assistant",`+fields+`}`, ",}", "}", 1))})
+		m := NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Message: "m"}, Data: []byte(strings.Replace(`{"role":"assistant",`+fields+`}`, ",}", "}", 1))})
 		if got := m.Finished(); got != want {
 			t.Errorf("Finished with %s = %v, want %v", fields, got, want)
 		}
@@ -105,7 +105,7 @@ func TestSteps(t *testing.T) {
 
 // TRM-01, TRM-04 and TRM-07: which id is the call's.
 func TestCall(t *testing.T) {
-	m := session.Ref{Kind: session.KindMessage, Session: "s", Message: "m"}
+	m := change.Ref{Kind: change.KindMessage, Session: "s", Message: "m"}
 	for _, c := range []struct{ id, fields, want string }{
 		{"prt_1", `"type":"tool","callID":"toolu_1"`, "toolu_1"},
 		{"prt_missing_call", `"type":"tool"`, ""},

@@ -3,8 +3,8 @@ package record
 import (
 	"fmt"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // Rename changes the ids of messages and parts. ids maps the ids under which they are
@@ -50,23 +50,23 @@ func (m *Message) renamed(ids map[string]string) (Message, error) {
 // withIDs returns the record with its new ids, and with its data as refs returns it. A
 // record that is not a JSON object stays as it is. The error says that such a record has
 // new ids, or that an id is invalid.
-func withIDs(r *session.Record, ids map[string]string, refs func([]byte) []byte) (session.Record, error) {
+func withIDs(r *change.Record, ids map[string]string, refs func([]byte) []byte) (change.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)
 	if r.Malformed() {
 		if ref != r.Ref {
-			return session.Record{}, fmt.Errorf("%s: %s", r.Ref, r.Defect.Why)
+			return change.Record{}, fmt.Errorf("%s: %s", r.Ref, r.Defect.Why)
 		}
 		return *r, nil
 	}
 	to := *r
 	if ref != r.Ref {
 		if err := ref.Validate(); err != nil {
-			return session.Record{}, err
+			return change.Record{}, err
 		}
 		var err error
 		if to, err = Move(r, ref); err != nil {
-			return session.Record{}, err
+			return change.Record{}, err
 		}
 	}
 	to.Data = refs(to.Data)
@@ -103,7 +103,7 @@ func (p *Part) replaceRefs(data []byte, ids map[string]string) []byte {
 
 // withRevert returns the session's own record with the new ids in its revert, which is a
 // column or a field.
-func withRevert(r *session.Record, ids map[string]string) session.Record {
+func withRevert(r *change.Record, ids map[string]string) change.Record {
 	to := *r
 	if c, ok := r.Col("revert"); ok {
 		c.Bytes = replaceID(replaceID(c.Bytes, ids, "messageID"), ids, "partID")

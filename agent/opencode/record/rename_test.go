@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/session"
+	"mend/change"
 )
 
 // renamed is the ids of the test: two messages of three, and their parts.
@@ -17,62 +17,62 @@ var renamed = map[string]string{"msg_a": "msg_1", "prt_a": "prt_1", "msg_b": "ms
 func TestRename(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		ref      session.Ref
+		ref      change.Ref
 		old, new string
 	}{
 		{
 			"a message",
-			session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_a"},
+			change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_a"},
 			`{"id":"msg_a","role":"user", "text":"msg_a"}`, `{"id":"msg_1","role":"user", "text":"msg_a"}`,
 		},
 		{
 			"an answer",
-			session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_b"},
+			change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_b"},
 			`{"parentID":"msg_a","id":"msg_b","role":"assistant"}`, `{"parentID":"msg_1","id":"msg_2","role":"assistant"}`,
 		},
 		{
 			"an answer that stays",
-			session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_z"},
+			change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_z"},
 			`{"parentID" : "msg_b"}`, `{"parentID" : "msg_2"}`,
 		},
 		{
 			"an answer to nothing that is there",
-			session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_z"},
+			change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_z"},
 			`{"parentID":"msg_x"}`, `{"parentID":"msg_x"}`,
 		},
 		{
 			"a part",
-			session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_a", Part: "prt_a"},
+			change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: "prt_a"},
 			`{"id":"prt_a","sessionID":"s","messageID":"msg_a","type":"text","text":"prt_a"}`, `{"id":"prt_1","sessionID":"s","messageID":"msg_1","type":"text","text":"prt_a"}`,
 		},
 		{
 			"a part that keeps its id",
-			session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_b", Part: "prt_z"},
+			change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_b", Part: "prt_z"},
 			`{"id":"prt_z","messageID":"msg_b","type":"text"}`, `{"id":"prt_z","messageID":"msg_2","type":"text"}`,
 		},
 		{
 			"a compaction",
-			session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_z", Part: "prt_z"},
+			change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_z", Part: "prt_z"},
 			`{"type":"compaction","auto":true,"tail_start_id":"msg_a"}`, `{"type":"compaction","auto":true,"tail_start_id":"msg_1"}`,
 		},
 		{
 			"attachments",
-			session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_a", Part: "prt_a"},
+			change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: "prt_a"},
 			`{"id":"prt_a","messageID":"msg_a","type":"tool","state":{"attachments":[ {"id":"prt_x","messageID":"msg_a"},7 ,{"id":"prt_b"}],"input":{"messageID":"msg_a"}}}`,
 			`{"id":"prt_1","messageID":"msg_1","type":"tool","state":{"attachments":[ {"id":"prt_x","messageID":"msg_1"},7 ,{"id":"prt_2"}],"input":{"messageID":"msg_a"}}}`,
 		},
 		{
 			"damage in a message that stays",
-			session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_z", Part: "prt_z"},
+			change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_z", Part: "prt_z"},
 			`{"messageID":"msg_`, `{"messageID":"msg_`,
 		},
 	} {
-		s := one(session.Record{Ref: c.ref, Data: []byte(c.old), Mode: 0o600})
+		s := one(change.Record{Ref: c.ref, Data: []byte(c.old), Mode: 0o600})
 		if err := s.Rename(renamed); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		got, want := last(s), session.Record{Ref: c.ref, Data: []byte(c.new), Mode: 0o600}
+		got, want := last(s), change.Record{Ref: c.ref, Data: []byte(c.new), Mode: 0o600}
 		want.Ref.Message, want.Ref.Part = newID(renamed, c.ref.Message), newID(renamed, c.ref.Part)
 		got.Defect = nil
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -82,19 +82,19 @@ func TestRename(t *testing.T) {
 }
 
 // one is a session in which the record is the only one of its kind.
-func one(r session.Record) *Session {
+func one(r change.Record) *Session {
 	m := r
-	if r.Ref.Kind == session.KindPart {
-		m = session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: r.Ref.Message}, Data: []byte(`{"role":"user"}`)}
+	if r.Ref.Kind == change.KindPart {
+		m = change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: r.Ref.Message}, Data: []byte(`{"role":"user"}`)}
 	}
-	s := &Session{Head: session.Head{ID: "s"}, Messages: []Message{NewMessage(m)}}
-	if r.Ref.Kind == session.KindPart {
+	s := &Session{Head: change.Head{ID: "s"}, Messages: []Message{NewMessage(m)}}
+	if r.Ref.Kind == change.KindPart {
 		s.Messages[0].Insert(NewPart(r))
 	}
 	return s
 }
 
-func last(s *Session) (r session.Record) {
+func last(s *Session) (r change.Record) {
 	for x := range s.Records {
 		r = *x
 	}
@@ -102,11 +102,11 @@ func last(s *Session) (r session.Record) {
 }
 
 func TestRenameRow(t *testing.T) {
-	row := func(id, message string) session.Record {
-		return session.Record{
-			Ref:  session.Ref{Kind: session.KindPart, Session: "s", Message: message, Part: id},
+	row := func(id, message string) change.Record {
+		return change.Record{
+			Ref:  change.Ref{Kind: change.KindPart, Session: "s", Message: message, Part: id},
 			Data: []byte(`{"type":"text","text":""}`),
-			Cols: session.NewCols(session.TextCol("id", id), session.TextCol("message_id", message), session.TextCol("session_id", "s"), session.IntCol("time_updated", 7), session.TextCol("novelty", "x")),
+			Cols: change.NewCols(change.TextCol("id", id), change.TextCol("message_id", message), change.TextCol("session_id", "s"), change.IntCol("time_updated", 7), change.TextCol("novelty", "x")),
 		}
 	}
 	s := one(row("prt_a", "msg_a"))
@@ -121,14 +121,14 @@ func TestRenameRow(t *testing.T) {
 // The revert of a session is a column of its row, and a field of its file.
 func TestRenameRevert(t *testing.T) {
 	const old, want = `{"messageID":"msg_a","partID":"prt_b","diff":"msg_a"}`, `{"messageID":"msg_1","partID":"prt_2","diff":"msg_a"}`
-	s := &Session{Head: session.Head{ID: "s"}, Info: session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "s"}, Cols: session.NewCols(session.TextCol("id", "s"), session.TextCol("revert", old))}}
+	s := &Session{Head: change.Head{ID: "s"}, Info: change.Record{Ref: change.Ref{Kind: change.KindSession, Session: "s"}, Cols: change.NewCols(change.TextCol("id", "s"), change.TextCol("revert", old))}}
 	if err := s.Rename(renamed); err != nil {
 		t.Fatal(err)
 	}
 	if c, _ := s.Info.Col("revert"); string(c.Bytes) != want {
 		t.Errorf("the column holds %s, want %s", c.Bytes, want)
 	}
-	s.Info = session.Record{Ref: s.Info.Ref, Data: []byte(`{"revert":` + old + `}`)}
+	s.Info = change.Record{Ref: s.Info.Ref, Data: []byte(`{"revert":` + old + `}`)}
 	if err := s.Rename(renamed); err != nil || string(s.Info.Data) != `{"revert":`+want+`}` {
 		t.Errorf("the file holds %s, %v, want the revert %s", s.Info.Data, err, want)
 	}
@@ -136,18 +136,18 @@ func TestRenameRevert(t *testing.T) {
 
 // What has to change and cannot is reported, and nothing changes.
 func TestRenameRefuses(t *testing.T) {
-	for name, r := range map[string]session.Record{
+	for name, r := range map[string]change.Record{
 		"a damaged part":    {Data: []byte(`{"messageID":"msg_`)},
-		"an unreadable one": {Defect: &session.Defect{Kind: session.Unreadable, Why: "permission denied"}},
+		"an unreadable one": {Defect: &change.Defect{Kind: change.Unreadable, Why: "permission denied"}},
 	} {
-		r.Ref = session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_a", Part: "prt_x"}
+		r.Ref = change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: "prt_x"}
 		s := one(r)
 		err := s.Rename(renamed)
 		if err == nil || !strings.Contains(err.Error(), "msg_a/prt_x") || s.Messages[0].ID != "msg_a" {
 			t.Errorf("%s: Rename = %v, the message is %s now", name, err, s.Messages[0].ID)
 		}
 	}
-	s := one(session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_a"}, Data: []byte(`{}`)})
+	s := one(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: "msg_a"}, Data: []byte(`{}`)})
 	if err := s.Rename(map[string]string{"msg_a": "../x"}); err == nil {
 		t.Error("Rename takes an id that is none")
 	}
@@ -155,8 +155,8 @@ func TestRenameRefuses(t *testing.T) {
 
 // Messages and parts are sorted by what they are called now.
 func TestRenameSorts(t *testing.T) {
-	part := func(id string) session.Record {
-		return session.Record{Ref: session.Ref{Kind: session.KindPart, Session: "s", Message: "msg_a", Part: id}, Data: []byte(`{"type":"patch"}`)}
+	part := func(id string) change.Record {
+		return change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: id}, Data: []byte(`{"type":"patch"}`)}
 	}
 	s := one(part("prt_a"))
 	s.Messages[0].Insert(NewPart(part("prt_b")))

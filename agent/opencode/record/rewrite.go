@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"slices"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // Rewrite returns r with other data: an object of the members, after the record's own ids
 // if it is a file. Ids, mode and columns stay. The white space is that of a readable
 // record: a part of the same message, else a record of the same kind, else any other.
-func (s *Session) Rewrite(r session.Record, members ...jsonedit.Member) session.Record {
+func (s *Session) Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
 	if !r.IsRow() {
 		members = append(ownIDs(r.Ref), members...)
 	}
@@ -26,9 +26,9 @@ func (s *Session) Rewrite(r session.Record, members ...jsonedit.Member) session.
 // Salvage returns r with what [jsonedit.ParsePartial] reads of its data, under its own ids,
 // and what was read. If that is nothing, or if the data column of a row is neither text nor
 // a blob, the record has no members but its ids.
-func (s *Session) Salvage(r session.Record) (session.Record, jsonedit.Partial) {
+func (s *Session) Salvage(r change.Record) (change.Record, jsonedit.Partial) {
 	var v jsonedit.Partial
-	if r.Class == 0 || r.Class == session.ClassBlob {
+	if r.Class == 0 || r.Class == change.ClassBlob {
 		v = jsonedit.ParsePartial(r.Data)
 	}
 	if v.Data == nil || !hasMembers(v.Data) && !v.Complete {
@@ -62,12 +62,12 @@ func hasMembers(data []byte) bool {
 }
 
 // ownIDs returns the ids in a file of the record, in the agent's order.
-func ownIDs(r session.Ref) []jsonedit.Member {
+func ownIDs(r change.Ref) []jsonedit.Member {
 	ids := []jsonedit.Member{textMember("id", r.ID())}
-	if r.Kind != session.KindSession {
+	if r.Kind != change.KindSession {
 		ids = append(ids, textMember("sessionID", r.Session))
 	}
-	if r.Kind == session.KindPart {
+	if r.Kind == change.KindPart {
 		ids = append(ids, textMember("messageID", r.Message))
 	}
 	return ids
@@ -75,9 +75,9 @@ func ownIDs(r session.Ref) []jsonedit.Member {
 
 // readableLike returns the readable record that is most like one with that ref: a part of
 // the same message, else a record of the same kind, else any other; nil if there is none.
-func (s *Session) readableLike(ref session.Ref) (best *session.Record) {
+func (s *Session) readableLike(ref change.Ref) (best *change.Record) {
 	for i := range s.Messages {
-		if ref.Kind != session.KindPart {
+		if ref.Kind != change.KindPart {
 			break
 		}
 		m := &s.Messages[i]

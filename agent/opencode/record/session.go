@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
-	"mend/session"
+	"mend/change"
 )
 
 // GlobalProject is the id of the project of the folders that are in no repository.
@@ -13,8 +13,8 @@ const GlobalProject = "global"
 
 // A Session is a stored conversation.
 type Session struct {
-	session.Head
-	Info session.Record // the session's own record; its Ref is the zero Ref if there is none
+	change.Head
+	Info change.Record // the session's own record; its Ref is the zero Ref if there is none
 	// InfoMissing says that a tree of OpenCode or a database surely has no record of the session's own.
 	InfoMissing bool
 
@@ -26,7 +26,7 @@ type Session struct {
 	// not have and that the agent will not create. Home is then the id of the project
 	// whose folder contains the session's directory, "" if there is none.
 	ProjectMissing bool
-	ProjectRow     session.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
+	ProjectRow     change.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
 	Home           string
 	// WorkspaceFault says why the agent cannot use the workspace that the session's row
 	// names, as the end of a sentence; "" if it can, and if there is none.
@@ -49,8 +49,8 @@ type Session struct {
 // Events says where the numbers of a session's events end. The agent gives a new event the
 // number in the counter plus one.
 type Events struct {
-	Counter session.Record // the row with the number of the last event; if it is not stored, its Ref is the zero Ref
-	Last    int64          // the highest number that an event has; -1 for none
+	Counter change.Record // the row with the number of the last event; if it is not stored, its Ref is the zero Ref
+	Last    int64         // the highest number that an event has; -1 for none
 	// Clash is 1 if the number of the next event is taken, 2 if that of the one after it is,
 	// and so on; 0 if none is for long. The agent cannot store an event whose number is taken.
 	Clash int
@@ -58,13 +58,13 @@ type Events struct {
 
 // HasRecordIn reports whether the session has a record in that project.
 func (s *Session) HasRecordIn(project string) bool {
-	return s.Info.Ref.Project == project || slices.ContainsFunc(s.Others, func(r session.Ref) bool { return r.Project == project })
+	return s.Info.Ref.Project == project || slices.ContainsFunc(s.Others, func(r change.Ref) bool { return r.Project == project })
 }
 
 // A Message is a user message or an assistant message: its metadata, and the parts with
 // its content.
 type Message struct {
-	session.Record
+	change.Record
 	ID        string // the id in the record, or else the one it is stored under
 	Role      string // RoleUser, RoleAssistant, or whatever the record says
 	Created   int64  // milliseconds since 1970; 0 if missing
@@ -82,7 +82,7 @@ type Message struct {
 
 // A Part is one piece of a message's content.
 type Part struct {
-	session.Record
+	change.Record
 	ID        string // the id in the record, or else the one it is stored under
 	Type      string // TypeText, TypeTool, …; "" if missing
 	Text      string // of text and thinking parts
@@ -126,7 +126,7 @@ func (s *Session) Clone() *Session {
 
 // Records calls yield for every record of the session: its own, then each message followed
 // by its parts. It omits the row of the project, which other sessions share.
-func (s *Session) Records(yield func(*session.Record) bool) {
+func (s *Session) Records(yield func(*change.Record) bool) {
 	if s.Info.Ref.Kind != 0 && !yield(&s.Info) {
 		return
 	}
@@ -145,7 +145,7 @@ func (s *Session) Records(yield func(*session.Record) bool) {
 
 // AllRecords calls yield for the records of [Session.Records], for the row of the
 // project, and for the event counter.
-func (s *Session) AllRecords(yield func(*session.Record) bool) {
+func (s *Session) AllRecords(yield func(*change.Record) bool) {
 	for r := range s.Records {
 		if !yield(r) {
 			return
@@ -165,7 +165,7 @@ func (s *Session) AllRecords(yield func(*session.Record) bool) {
 func (s *Session) Field(name string) (v js.Value, ok bool) {
 	if c, isColumn := s.Info.Col(name); isColumn {
 		v, _ = js.ParseColumn(c, true)
-		return v, c.Class != session.ClassNull
+		return v, c.Class != change.ClassNull
 	}
 	v = js.Parse(s.Info.Data).Get(name)
 	return v, v.Exists()

@@ -3,8 +3,8 @@ package record
 import (
 	"slices"
 
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // InjectText adds a synthetic text part with that id to the message. It reports false if
@@ -28,7 +28,7 @@ func (p *Part) ReplaceText(text string) error {
 
 // Free reports whether a part of the message can be stored under id.
 func (m *Message) Free(id string) bool {
-	return session.ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
+	return change.ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
 		return p.ID == id || p.Ref.Part == id
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mend/session"
+	"mend/change"
 )
 
 // MessagePrefix is the beginning of the ids of messages.
@@ -27,7 +27,7 @@ const (
 //
 // The error says that there is no such part, that it is not signed and would be refused at
 // any position, or that no valid id sorts at the front.
-func (m *Message) MoveThinkingFirst(ref session.Ref) error {
+func (m *Message) MoveThinkingFirst(ref change.Ref) error {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 	if at < 0 || !m.Parts[at].IsThinking() {
 		return fmt.Errorf("moving %s: no thinking is stored there", ref)

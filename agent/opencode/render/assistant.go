@@ -7,14 +7,14 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // An assistantDraft renders an assistant message.
 type assistantDraft struct {
 	*builder
-	source  *session.Ref
+	source  *change.Ref
 	foreign bool // another model wrote the message, so its thinking is not sent as such
 	signed  bool // some thinking of the message is signed
 	steps   []step
@@ -41,10 +41,10 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	var out []draftMessage
 	for _, s := range a.steps {
 		if len(s.blocks) > 0 {
-			out = append(out, draftMessage{session.RoleAssistant, &m.ref, s.blocks})
+			out = append(out, draftMessage{change.RoleAssistant, &m.ref, s.blocks})
 		}
 		if len(s.results) > 0 {
-			out = append(out, draftMessage{session.RoleUser, &m.ref, s.results})
+			out = append(out, draftMessage{change.RoleUser, &m.ref, s.results})
 		}
 	}
 	return append(out, a.prompts...)

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // Bedrock's Converse API: neighbouring messages of one role are joined, as for Anthropic.
@@ -60,7 +60,7 @@ func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 	reasons := slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.IsThinking() && !b.unsent })
 	done := finalMessage{role: m.role, source: m.source}
 	for _, b := range m.blocks {
-		blank := b.Type == request.Text && m.role == session.RoleAssistant && js.Trim(b.Text) == ""
+		blank := b.Type == request.Text && m.role == change.RoleAssistant && js.Trim(b.Text) == ""
 		if b.unsent || blank && (!reasons || !r.since(v115)) {
 			continue
 		}

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A builder builds one request.
@@ -16,14 +16,14 @@ type builder struct {
 	stripFiles bool             // a line of text replaces each file
 	target     Target
 	api        API
-	claude     bool          // the model is Claude: call ids are sanitized
-	newPrompt  *message      // nil with NoPrompt
-	unseen     session.Ref   // see [Request.Unseen]
-	late       session.Ref   // see [Request.Late]
-	compacting bool          // the request is for a compaction
-	compacted  bool          // a pending compaction counts as made; see [Request.Next]
-	subtasks   []session.Ref // see [Request.Subtasks]
-	running    *message      // whose subtask the agent runs before it answers, or nil
+	claude     bool         // the model is Claude: call ids are sanitized
+	newPrompt  *message     // nil with NoPrompt
+	unseen     change.Ref   // see [Request.Unseen]
+	late       change.Ref   // see [Request.Late]
+	compacting bool         // the request is for a compaction
+	compacted  bool         // a pending compaction counts as made; see [Request.Next]
+	subtasks   []change.Ref // see [Request.Subtasks]
+	running    *message     // whose subtask the agent runs before it answers, or nil
 }
 
 func newBuilder(set Settings) *builder { return &builder{Settings: set} }
@@ -75,7 +75,7 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	}
 	for _, m := range slices.Backward(all) {
 		model := m.json.Get("model")
-		if m.role != session.RoleUser || !model.Truthy() {
+		if m.role != change.RoleUser || !model.Truthy() {
 			continue
 		}
 		provider, _ := model.Get("providerID").Text()
@@ -87,7 +87,7 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	}
 	for _, m := range slices.Backward(all) {
 		provider, _ := m.json.Get("providerID").Text()
-		if id, ok := m.json.Get("modelID").Text(); ok && m.role == session.RoleAssistant {
+		if id, ok := m.json.Get("modelID").Text(); ok && m.role == change.RoleAssistant {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // A builder builds a session of files, with ascending ids and times.
@@ -19,7 +19,7 @@ type builder struct {
 const start = 1793491200000 // 2026-11-01
 
 func newBuilder() *builder {
-	return &builder{Session: record.Session{Head: session.Head{ID: "ses_1"}}, clock: start}
+	return &builder{Session: record.Session{Head: change.Head{ID: "ses_1"}}, clock: start}
 }
 
 // id returns the next id of the id clock.
@@ -30,27 +30,27 @@ func (b *builder) id(kind string) string {
 
 // message adds a message.
 func (b *builder) message(m fields, parts ...fields) {
-	ref := session.Ref{Kind: session.KindMessage, Session: b.ID, Message: b.id("msg")}
+	ref := change.Ref{Kind: change.KindMessage, Session: b.ID, Message: b.id("msg")}
 	m["time"] = fields{"created": b.clock, "completed": b.clock + 1}
 	msg := record.NewMessage(newRecord(ref, m))
 	for _, p := range parts {
-		ref := session.Ref{Kind: session.KindPart, Session: b.ID, Message: ref.Message, Part: b.id("prt")}
+		ref := change.Ref{Kind: change.KindPart, Session: b.ID, Message: ref.Message, Part: b.id("prt")}
 		msg.Parts = append(msg.Parts, record.NewPart(newRecord(ref, p)))
 	}
 	b.Messages = append(b.Messages, msg)
 }
 
 // newRecord returns a record as a file holds it.
-func newRecord(ref session.Ref, f fields) session.Record {
+func newRecord(ref change.Ref, f fields) change.Record {
 	f["id"], f["sessionID"], f["messageID"] = ref.ID(), ref.Session, ref.Message
-	if ref.Kind == session.KindMessage {
+	if ref.Kind == change.KindMessage {
 		delete(f, "messageID")
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		panic(err)
 	}
-	return session.Record{Ref: ref, Data: data, Mode: 0o644}
+	return change.Record{Ref: ref, Data: data, Mode: 0o644}
 }
 
 type fields = map[string]any

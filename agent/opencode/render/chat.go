@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // Chat completions: each step of an assistant message is one message, and each result is a message
@@ -30,14 +30,14 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 		}
 		return out
 	}
-	if len(m.blocks) == 0 && m.role == session.RoleUser && r.since(v115) {
+	if len(m.blocks) == 0 && m.role == change.RoleUser && r.since(v115) {
 		return nil
 	}
 	done := finalMessage{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}
 	if r.target.Field != "" && !r.since(v115) && !slices.ContainsFunc(done.blocks, hasReasoning) {
 		done.blocks = slices.DeleteFunc(done.blocks, func(b *request.Block) bool { return b.Type == request.Thinking })
 	}
-	if m.role == session.RoleAssistant && r.addsReasoning(m) {
+	if m.role == change.RoleAssistant && r.addsReasoning(m) {
 		done.blocks = append(done.blocks, &request.Block{Type: request.Thinking, Unsigned: true, Source: m.source})
 	}
 	return []finalMessage{done}

@@ -3,9 +3,9 @@ package render
 import (
 	"slices"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // Check returns why the request fails: the agent's failures, with which it sends nothing,
@@ -29,7 +29,7 @@ func (r Request) check(p provider.Provider, thinking bool, rules func(request.Re
 func (r Request) failureViolations() []request.Violation {
 	var all []request.Violation
 	for _, f := range r.Failures {
-		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []session.Ref{f.Ref}, N: -1, M: -1, Block: f.File})
+		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []change.Ref{f.Ref}, N: -1, M: -1, Block: f.File})
 	}
 	return all
 }
@@ -38,19 +38,19 @@ func (r Request) failureViolations() []request.Violation {
 // sends a second request, which ends with that answer: the last two turns are checked, with
 // placeholders for their text. If the provider accepts them, the agent never ends.
 func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Violation {
-	if r.Unseen == (session.Ref{}) || len(r.Failures) > 0 {
+	if r.Unseen == (change.Ref{}) || len(r.Failures) > 0 {
 		return nil
 	}
 	n := len(r.Turns)
 	end := request.Request{Model: r.Model, Turns: []request.Turn{
-		{Role: session.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: PromptText}}},
-		{Role: session.RoleAssistant, Blocks: []*request.Block{{Type: request.Text, Text: "(the answer)"}}, Messages: []session.Ref{r.Unseen}},
+		{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: PromptText}}},
+		{Role: change.RoleAssistant, Blocks: []*request.Block{{Type: request.Text, Text: "(the answer)"}}, Messages: []change.Ref{r.Unseen}},
 	}}
 	found := provider.Check(p, end, thinking)
 	switch {
 	case len(found) == 0:
-		return []request.Violation{{Rule: FailureEndless, Message: "the agent does not see that a new prompt is answered, and asks again without end", Refs: []session.Ref{r.Unseen}, N: -1, M: -1}}
-	case n > 0 && r.Turns[n-1].Role == session.RoleAssistant:
+		return []request.Violation{{Rule: FailureEndless, Message: "the agent does not see that a new prompt is answered, and asks again without end", Refs: []change.Ref{r.Unseen}, N: -1, M: -1}}
+	case n > 0 && r.Turns[n-1].Role == change.RoleAssistant:
 		return nil // the first request is refused for the same reason
 	}
 	for i := range found {

@@ -7,8 +7,8 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // earliestPrompt is the earliest default time of a new prompt, in milliseconds since 1970:
@@ -19,7 +19,7 @@ const earliestPrompt = 1795219200000
 // start of its id. For the zero time see [Settings].Now.
 func NextPrompt(s *record.Session, now time.Time) (created int64, id string) {
 	ms := promptTime(s, now)
-	return ms, record.ClockID(session.KindMessage, ms)
+	return ms, record.ClockID(change.KindMessage, ms)
 }
 
 // StableUntil returns the time until which every version renders the same request as now: the next
@@ -63,7 +63,7 @@ const MaxTime = 8.64e15
 // newPrompt returns the prompt that the user types next.
 func newPrompt(s *record.Session, now time.Time) *message {
 	ms := promptTime(s, now)
-	id := record.ClockID(session.KindMessage, ms)
+	id := record.ClockID(change.KindMessage, ms)
 	return &message{
 		isPrompt: true, storedAt: ms, id: id,
 		json: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)), created: float64(ms),

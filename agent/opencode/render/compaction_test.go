@@ -8,10 +8,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // outline returns the texts of each turn, and the types of its other blocks.
@@ -174,7 +174,7 @@ func TestLong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &record.Session{Head: session.Head{ID: "ses_1"}}
+			s := &record.Session{Head: change.Head{ID: "ses_1"}}
 			for i := range n {
 				role, part := message(i)
 				m := record.NewMessage(rawRecord("message", i, fmt.Sprintf(`{"role":%q,"time":{"created":%d},"finish":"stop","tokens":{"cache":{}}}`, role, start+i)))
@@ -195,10 +195,10 @@ func TestLong(t *testing.T) {
 }
 
 // rawRecord returns a row with that data.
-func rawRecord(kind string, i int, data string) session.Record {
-	ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%06d", i)}
+func rawRecord(kind string, i int, data string) change.Record {
+	ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%06d", i)}
 	if kind == "part" {
-		ref.Kind, ref.Part = session.KindPart, fmt.Sprintf("prt_%06d", i)
+		ref.Kind, ref.Part = change.KindPart, fmt.Sprintf("prt_%06d", i)
 	}
-	return session.Record{Ref: ref, Data: []byte(data), Cols: session.NewCols(session.IntCol("time_created", int64(start+i)))}
+	return change.Record{Ref: ref, Data: []byte(data), Cols: change.NewCols(change.IntCol("time_created", int64(start+i)))}
 }

@@ -6,11 +6,11 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
-	"mend/session"
 )
 
 // FuzzRender replaces a message and two parts of a session with arbitrary bytes.
@@ -46,10 +46,10 @@ func FuzzRender(f *testing.F) {
 
 // overwrite replaces the bytes of a message and of its first and last part.
 func overwrite(m *record.Message, message, first, last []byte, file bool) {
-	changed := func(r session.Record, data []byte) session.Record {
+	changed := func(r change.Record, data []byte) change.Record {
 		r.Data, r.Defect = data, nil
 		if !file {
-			r.Cols = session.NewCols(session.IntCol("time_created", m.Created))
+			r.Cols = change.NewCols(change.IntCol("time_created", m.Created))
 		}
 		return r
 	}
@@ -63,7 +63,7 @@ func overwrite(m *record.Message, message, first, last []byte, file bool) {
 
 // checkRequest checks what is true of every request.
 func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q render.Request) {
-	known := map[session.Ref]bool{{}: true}
+	known := map[change.Ref]bool{{}: true}
 	for r := range s.Records {
 		known[r.Ref] = true
 	}

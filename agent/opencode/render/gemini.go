@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // Gemini: each message is one content.
@@ -30,7 +30,7 @@ func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 		return []finalMessage{done}
 	}
 	for _, b := range m.blocks {
-		if (b.Type == request.Text || b.Type == request.Thinking) && b.Text == "" && m.role == session.RoleAssistant {
+		if (b.Type == request.Text || b.Type == request.Thinking) && b.Text == "" && m.role == change.RoleAssistant {
 			continue
 		}
 		done.blocks = append(done.blocks, b.Block)

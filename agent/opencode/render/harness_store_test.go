@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"mend/session"
+	"mend/change"
 )
 
 // readStore reads the fixture.
@@ -26,7 +26,7 @@ func (l *harness) readStore() {
 	}
 }
 
-func (l *harness) row(table string, r session.Record, owner string, created int64) row {
+func (l *harness) row(table string, r change.Record, owner string, created int64) row {
 	out := row{table: table, id: r.Ref.ID(), owner: owner, created: created}
 	if err := json.Unmarshal(r.Data, &out.fields); err != nil {
 		l.t.Fatal(err)

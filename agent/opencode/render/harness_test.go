@@ -17,10 +17,10 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
+	"mend/change"
 	"mend/internal/request"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -155,7 +155,7 @@ func (l *harness) readMedia(input []string) {
 // open opens the store as mend does, and loads the session.
 func (l *harness) open() *record.Session {
 	l.t.Helper()
-	head := session.Head{ID: l.session}
+	head := change.Head{ID: l.session}
 	var s *record.Session
 	if l.db == nil {
 		store, err := tree.Open(l.dir, "", tree.Options{})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // keptMessages returns the messages that the agent uses for a request: all, or those since
@@ -20,7 +20,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 		switch {
 		case tail != "":
 			end = m.id == tail
-		case m.role == session.RoleUser && compacted[m.id] && m.compaction != nil:
+		case m.role == change.RoleUser && compacted[m.id] && m.compaction != nil:
 			tail = m.tailID(p)
 			end = tail == "" || tail == m.id
 		case m.isSummary(p):
@@ -40,7 +40,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 
 // isSummary reports whether the message is the summary of a finished compaction.
 func (m *message) isSummary(p Profile) bool {
-	return m.role == session.RoleAssistant && m.summary && m.finished &&
+	return m.role == change.RoleAssistant && m.summary && m.finished &&
 		(!p.since(v12) || !m.failure)
 }
 
@@ -59,7 +59,7 @@ func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
 		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.json.Get("tail_start_id").Exists() })
-		if m.role == session.RoleUser && j >= 0 {
+		if m.role == change.RoleUser && j >= 0 {
 			at = i
 			tail, _ = m.parts[j].json.Get("tail_start_id").Text()
 			break
@@ -70,7 +70,7 @@ func moveTailLast(all []*message) []*message {
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
 		parent, _ := m.json.Get("parentID").Text()
-		return m.role == session.RoleAssistant && m.summary && parent == all[at].id
+		return m.role == change.RoleAssistant && m.summary && parent == all[at].id
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
 	if start < 0 || start >= at || summary <= at {
@@ -90,10 +90,10 @@ func newestOf(all []*message, p Profile) newest {
 	var l newest
 	for _, m := range all {
 		newer := func(than *message) bool { return than == nil || p.newer(m, than) }
-		if (m.isPrompt || m.role == session.RoleUser) && newer(l.user) {
+		if (m.isPrompt || m.role == change.RoleUser) && newer(l.user) {
 			l.user = m
 		}
-		if m.role != session.RoleAssistant {
+		if m.role != change.RoleAssistant {
 			continue
 		}
 		if newer(l.assistant) {

@@ -14,11 +14,11 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
+	"mend/change"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -44,8 +44,8 @@ func knownDamage(t testing.TB, version int, apply func(damage.Store)) *record.Se
 }
 
 func load(t testing.TB, id string, st interface {
-	List(ctx context.Context) ([]session.Head, error)
-	Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
+	List(ctx context.Context) ([]change.Head, error)
+	Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
 }, err error,
 ) *record.Session {
 	t.Helper()
@@ -56,7 +56,7 @@ func load(t testing.TB, id string, st interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == id })
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })
 	s, _, err := st.Load(t.Context(), heads[i])
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func load(t testing.TB, id string, st interface {
 
 // hasFile reports whether OpenCode 1.1 would take a file for a record of the session.
 func hasFile(s *record.Session) bool {
-	return slices.ContainsFunc(s.Stray, func(x session.Stray) bool { return x.Kind == session.StrayFile })
+	return slices.ContainsFunc(s.Stray, func(x change.Stray) bool { return x.Kind == change.StrayFile })
 }
 
 // maskedByR7 is the second violation of sessions for which the provider reports R7 first.
@@ -108,7 +108,7 @@ func TestKnownDamage(t *testing.T) {
 					t.Fatalf("the rendered request: %v", err)
 				}
 				sent.Thinking.Type = "enabled"
-				if r.Unseen != (session.Ref{}) { // the request after this one is refused
+				if r.Unseen != (change.Ref{}) { // the request after this one is refused
 					got = damage.Alive
 				}
 				if rule, message := endpoint.Check(sent); rule != w.Want[i] && (rule != "" || got != damage.Alive) {

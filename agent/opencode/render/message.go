@@ -8,12 +8,12 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // A message is a stored message as the agent has it in memory.
 type message struct {
-	ref          session.Ref
+	ref          change.Ref
 	id           string    // that the record itself names
 	isPrompt     bool      // the prompt that the user types next: it has no record
 	storedAt     int64     // messages are sorted by this time, then by id
@@ -99,7 +99,7 @@ func readMessage(src *record.Message) *message {
 
 // readRecord returns the record's JSON, or why the agent cannot read it. The agent can read
 // JSON that is no object, and ignores it for its lack of a role or a type.
-func readRecord(r *session.Record) (v js.Value, fault string) {
+func readRecord(r *change.Record) (v js.Value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
 		v = js.Parse(r.Data)
 		if !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
@@ -117,7 +117,7 @@ func readRecord(r *session.Record) (v js.Value, fault string) {
 
 // nullFile reports whether the record is a file that holds null, on which the agent
 // crashes. To a row it adds the ids, which makes an object of it.
-func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && !r.IsRow() }
+func nullFile(r *change.Record, v js.Value) bool { return v.Kind() == 'n' && !r.IsRow() }
 
 // compare orders messages, oldest first.
 func (p Profile) compare(a, b *message) int {
@@ -128,6 +128,6 @@ func (p Profile) compare(a, b *message) int {
 }
 
 // fieldFailure returns the failure for a record with an invalid field.
-func fieldFailure(ref session.Ref, format string, args ...any) Failure {
+func fieldFailure(ref change.Ref, format string, args ...any) Failure {
 	return Failure{FailureField, fmt.Sprintf(format, args...), ref, nil}
 }

@@ -2,8 +2,8 @@ package render
 
 import (
 	"mend/agent/opencode/js"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // OpenAI's Responses API: each text, call, result and piece of reasoning is an item, which is
@@ -54,7 +54,7 @@ func (a *assistantDraft) finishStep(p part) {
 // itemMessages returns a message for each item of a message. A reference to reasoning is
 // sent once; other reasoning with the same id becomes one item.
 func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
-	if m.role == session.RoleUser && !isResults(m) {
+	if m.role == change.RoleUser && !isResults(m) {
 		if len(m.blocks) == 0 && r.since(v115) {
 			return nil
 		}
@@ -64,7 +64,7 @@ func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	out = make([]finalMessage, 0, len(m.blocks))
 	all := sourcesOf(m.blocks)
 	for i, b := range m.blocks {
-		role := session.RoleAssistant
+		role := change.RoleAssistant
 		switch {
 		case b.Type == request.ToolResult:
 			role = request.RoleTool

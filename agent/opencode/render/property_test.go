@@ -9,10 +9,10 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // A healthy session has no violation with any profile.
@@ -190,7 +190,7 @@ var (
 )
 
 // drawEdit returns the record after an edit, or truncated if it has no such field.
-func drawEdit(t *rapid.T, r session.Record, edits []edit) session.Record {
+func drawEdit(t *rapid.T, r change.Record, edits []edit) change.Record {
 	e := rapid.SampledFrom(edits).Draw(t, "edit")
 	data, err := jsonedit.Set(r.Data, []byte(e.value), e.path...)
 	if err != nil {

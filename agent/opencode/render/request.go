@@ -3,8 +3,8 @@ package render
 import (
 	"slices"
 
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A Request is what OpenCode sends for a session, or why it sends nothing.
@@ -16,10 +16,10 @@ type Request struct {
 	// Unseen is an assistant message that the agent considers newer than its new prompt, or
 	// the zero Ref. The agent then does not see the answer to this request, and sends more
 	// requests that end with answers, until the provider refuses one.
-	Unseen session.Ref
+	Unseen change.Ref
 	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
 	// agent then works on that prompt, and begins again after each step that calls a tool.
-	Late session.Ref
+	Late change.Ref
 	// Next is the request after this one, nil if that is not known. It is known if the agent makes
 	// a pending compaction first, which this one is for: then the agent sends the prompt behind the
 	// whole conversation, since the summary belongs to the new prompt, which is no compaction. The
@@ -28,7 +28,7 @@ type Request struct {
 	// Subtasks are the parts that are subtasks that were not run. The agent runs one of them before
 	// it answers the new prompt, and the Turns end with its call and result. They are nil if it
 	// runs none.
-	Subtasks []session.Ref
+	Subtasks []change.Ref
 	// Target is where the request goes, API the form that it has there.
 	Target Target
 	API    API
@@ -41,7 +41,7 @@ const PromptText = "(the next prompt)"
 type Failure struct {
 	Code string // one of the constants below
 	Why  string // for the user
-	Ref  session.Ref
+	Ref  change.Ref
 	File *request.Block // in the result of a call; nil for none
 }
 
@@ -63,7 +63,7 @@ const (
 func join(first, next []request.Violation) []request.Violation {
 	type violation struct {
 		rule, message string
-		ref           session.Ref
+		ref           change.Ref
 	}
 	identity := func(v request.Violation) violation {
 		k := violation{rule: v.Rule, message: v.Message}

@@ -2,7 +2,7 @@ package render
 
 import (
 	"mend/agent/opencode/schema"
-	"mend/session"
+	"mend/change"
 )
 
 // Screen returns the failures for which OpenCode cannot show the session: its server lists
@@ -23,7 +23,7 @@ func (v *View) Screen(p Profile) []Failure {
 
 // validate returns a failure for each invalid record of the message.
 func (m *message) validate() (all []Failure) {
-	add := func(ref session.Ref, why string) {
+	add := func(ref change.Ref, why string) {
 		if why != "" {
 			all = append(all, Failure{FailureScreen, why, ref, nil})
 		}

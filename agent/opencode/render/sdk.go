@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/media"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // The packages for other providers than Anthropic. Each converts the same messages in its
@@ -121,7 +121,7 @@ func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 		if a.since(v115) {
 			caption.Text = "Attached media from tool result:"
 		}
-		a.prompts = []draftMessage{{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}}
+		a.prompts = []draftMessage{{change.RoleUser, a.source, []draftBlock{{Block: &caption}}}}
 	}
 	out := &a.prompts[0]
 	for _, file := range files {
@@ -218,7 +218,7 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	for _, m := range all {
 		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
 		for _, b := range m.blocks {
-			if b.Type == request.Text && b.Text == "" && (m.role == session.RoleUser || !r.keepsEmptyText(b)) {
+			if b.Type == request.Text && b.Text == "" && (m.role == change.RoleUser || !r.keepsEmptyText(b)) {
 				continue
 			}
 			if b.ToolID != "" || b.Type == request.ToolUse {
@@ -290,13 +290,13 @@ func (r *builder) separateTurns(all []finalMessage) []request.Turn {
 	if r.api != Gemini && !r.target.Instructions {
 		turns = append(turns, request.Turn{Role: request.RoleSystem})
 	}
-	var source *session.Ref
-	var sources []session.Ref // source alone: many turns have the same
+	var source *change.Ref
+	var sources []change.Ref // source alone: many turns have the same
 	for _, m := range all {
 		if m.source != source {
 			source, sources = m.source, nil
 			if source != nil {
-				sources = []session.Ref{*source}
+				sources = []change.Ref{*source}
 			}
 		}
 		turns = append(turns, request.Turn{Role: m.role, Blocks: m.blocks, Messages: sources})

@@ -8,9 +8,9 @@ import (
 
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // allTargets are a target of each API, and of each option.
@@ -69,9 +69,9 @@ func FuzzTargets(f *testing.F) {
 }
 
 // checkTarget checks what is true of every request to every provider.
-func checkTarget(t *testing.T, records func(func(*session.Record) bool), q render.Request) {
+func checkTarget(t *testing.T, records func(func(*change.Record) bool), q render.Request) {
 	t.Helper()
-	known := map[session.Ref]bool{{}: true}
+	known := map[change.Ref]bool{{}: true}
 	for r := range records {
 		known[r.Ref] = true
 	}

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // A draftMessage is a message of the request before clean-up.
 type draftMessage struct {
 	role   string // of its turn
-	source *session.Ref
+	source *change.Ref
 	blocks []draftBlock
 }
 
@@ -27,7 +27,7 @@ type draftBlock struct {
 // A finalMessage is a message of the request after clean-up.
 type finalMessage struct {
 	role         string
-	source       *session.Ref // nil for the new prompt
+	source       *change.Ref // nil for the new prompt
 	blocks       []*request.Block
 	endsWithText bool // the last block is a text
 }
@@ -63,7 +63,7 @@ func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 			t.Blocks = append(t.Blocks, m.blocks...)
 		}
 	}
-	if last && t.Role == session.RoleAssistant && all[len(all)-1].endsWithText {
+	if last && t.Role == change.RoleAssistant && all[len(all)-1].endsWithText {
 		b := t.Blocks[len(t.Blocks)-1]
 		b.Text = js.Trim(b.Text)
 	}
@@ -78,7 +78,7 @@ func (r *builder) renderMessages(all []*message) (out []finalMessage) {
 	for _, m := range all {
 		if m.isPrompt {
 			next := &request.Block{Type: request.Text, Text: PromptText}
-			out = append(out, finalMessage{role: session.RoleUser, blocks: []*request.Block{next}, endsWithText: true})
+			out = append(out, finalMessage{role: change.RoleUser, blocks: []*request.Block{next}, endsWithText: true})
 			continue
 		}
 		out = append(out, r.cleanUp(r.draftMessages(m))...)
@@ -89,9 +89,9 @@ func (r *builder) renderMessages(all []*message) (out []finalMessage) {
 // draftMessages returns the messages that a stored message becomes.
 func (r *builder) draftMessages(m *message) []draftMessage {
 	switch m.role {
-	case session.RoleUser:
+	case change.RoleUser:
 		return r.userMessages(m)
-	case session.RoleAssistant:
+	case change.RoleAssistant:
 		return r.assistantMessages(m)
 	}
 	return nil

@@ -2,13 +2,13 @@ package render
 
 import (
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // userMessages returns what a user message becomes.
 func (r *builder) userMessages(m *message) []draftMessage {
-	out := draftMessage{role: session.RoleUser, source: &m.ref}
+	out := draftMessage{role: change.RoleUser, source: &m.ref}
 	for _, p := range m.parts {
 		if b, ok := r.userBlock(p); ok {
 			b.Source = &p.Ref

@@ -11,8 +11,8 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // Changes has the paths of the values that a completion changed.
@@ -30,7 +30,7 @@ var errNoValue = errors.New("its value is not known")
 // A Context has what a record gets from its session if it lacks it. An empty text is not
 // known.
 type Context struct {
-	Ref             session.Ref // of the record
+	Ref             change.Ref // of the record
 	Role            string
 	Time            int64 // when it was made, in milliseconds since 1970
 	Agent           string

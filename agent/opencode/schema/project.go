@@ -6,7 +6,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // ProjectFaults returns the invalid values of the session's project. With any of them
@@ -28,7 +28,7 @@ func ProjectFaults(s *record.Session, strict bool) []Fault {
 
 // projectFileFaults is ProjectFaults for a file. 1.1.53 must be able to parse it, and
 // replaces a falsy value.
-func projectFileFaults(r *session.Record) []Fault {
+func projectFileFaults(r *change.Record) []Fault {
 	if r.Unreadable() {
 		return []Fault{{"", r.Defect.Why, true}}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/js"
+	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // records are valid records with every field of the table.
@@ -43,7 +43,7 @@ var oddValues = []string{"null", "true", "0", "-1", "1.5", "1e400", `""`, `" "`,
 
 // everything is a context in which everything is known.
 var everything = Context{
-	Ref:  session.Ref{Session: "ses_7", Message: "msg_7", Part: "prt_7"},
+	Ref:  change.Ref{Session: "ses_7", Message: "msg_7", Part: "prt_7"},
 	Role: "user", Time: 7, Agent: "told", Provider: "told", Model: "told", Parent: "msg_7", Folder: "/", CallID: "told", Updated: 7, Project: "told",
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // A Fault is an invalid value of a session's or a project's record.
@@ -34,7 +34,7 @@ func (all *faults) add(field, why string, blocksPrompts bool) {
 // addColumns adds the faults of a row: the columns of the table that strict or other versions
 // cannot parse, and those for which mismatch, given one of the types that they need the
 // value to be, returns a reason.
-func (all *faults) addColumns(r *session.Record, table []Column, strict bool, mismatch func(*Column, *Type, js.Value) string) {
+func (all *faults) addColumns(r *change.Record, table []Column, strict bool, mismatch func(*Column, *Type, js.Value) string) {
 	for i := range table {
 		c := &table[i]
 		col, has := r.Col(c.Name)

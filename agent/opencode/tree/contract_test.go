@@ -10,7 +10,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // TestContract: fault cases 17, 23, 24, 25 and 34.
@@ -21,16 +20,16 @@ func TestContract(t *testing.T) {
 		storetest.Put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)
 		h := harness(t, root, "opencode")
 		records := h.Records
-		h.Records = func() iter.Seq[*session.Record] {
-			return func(yield func(*session.Record) bool) {
+		h.Records = func() iter.Seq[*change.Record] {
+			return func(yield func(*change.Record) bool) {
 				for r := range records() {
 					if !yield(r) {
 						return
 					}
 				}
-				ref := session.Ref{Kind: session.KindFile, Session: "ses_1", Message: "msg_1", Part: "old/notes.json.bak"}
+				ref := change.Ref{Kind: change.KindFile, Session: "ses_1", Message: "msg_1", Part: "old/notes.json.bak"}
 				if image := h.Read(ref); image != nil { // as an earlier version moved it away
-					yield(&session.Record{Ref: ref, Data: image.Data, Mode: image.Mode})
+					yield(&change.Record{Ref: ref, Data: image.Data, Mode: image.Mode})
 				}
 			}
 		}
@@ -45,10 +44,10 @@ func harness(t *testing.T, root, layout string) storetest.Harness {
 	}
 	return storetest.Harness{
 		Open:     func(step func(string) error) storetest.Store { return open(step) },
-		Records:  func() iter.Seq[*session.Record] { return mustLoad(t, open(nil)).AllRecords },
+		Records:  func() iter.Seq[*change.Record] { return mustLoad(t, open(nil)).AllRecords },
 		Snapshot: func() map[string]string { return storetest.Snapshot(t, root, ".mend") },
-		Read: func(ref session.Ref) *change.Image {
-			images, err := open(nil).Read(t.Context(), []session.Ref{ref})
+		Read: func(ref change.Ref) *change.Image {
+			images, err := open(nil).Read(t.Context(), []change.Ref{ref})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,12 +59,12 @@ func harness(t *testing.T, root, layout string) storetest.Harness {
 			}
 			return slices.Sorted(maps.Keys(storetest.Snapshot(t, filepath.Join(root, ".mend"), "")))
 		},
-		Write: func(ref session.Ref, image *change.Image) { write(t, open(nil), ref, image) },
+		Write: func(ref change.Ref, image *change.Image) { write(t, open(nil), ref, image) },
 	}
 }
 
 // write is another program: it replaces a record by a rename, or removes it.
-func write(t *testing.T, s *Store, ref session.Ref, image *change.Image) {
+func write(t *testing.T, s *Store, ref change.Ref, image *change.Image) {
 	t.Helper()
 	p, _, err := s.layout.Path(ref)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // An inventory lists the messages and sessions of a tree by their names, to find what
@@ -35,7 +35,7 @@ var hashSeed = maphash.MakeSeed()
 func (tr *treeReader) listPartsRoots() []*partsRoot {
 	var all []*partsRoot
 	p := tr.layout.partPattern()
-	for _, f := range tr.matchFolders(p.names[:len(p.names)-2], session.Ref{}, nil) {
+	for _, f := range tr.matchFolders(p.names[:len(p.names)-2], change.Ref{}, nil) {
 		pr := &partsRoot{folder: f}
 		tr.eachID(f, pr.add)
 		slices.Sort(pr.sums)
@@ -81,16 +81,16 @@ func (tr *treeReader) newInventory(shelves []*partsRoot) *inventory {
 		inv.partsRoots[pr.path()] = pr
 	}
 	for _, p := range tr.layout.patterns {
-		if p.kind == session.KindMessage {
+		if p.kind == change.KindMessage {
 			inv.add(tr, p)
 		}
 	}
-	p, ok := tr.layout.pattern(session.KindSession, true)
+	p, ok := tr.layout.pattern(change.KindSession, true)
 	if !ok {
 		return inv
 	}
 	inv.sessions = map[string]bool{}
-	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, nil) {
+	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], change.Ref{}, nil) {
 		tr.eachRecordIn(f, func(_, id string) { inv.sessions[id] = true })
 	}
 	return inv
@@ -108,7 +108,7 @@ func (inv *inventory) add(tr *treeReader, p pattern) {
 		var next []folder
 		for _, f := range folders {
 			if !holds[f.path()] {
-				next = append(next, tr.matchName(f, name, session.Ref{}, nil)...)
+				next = append(next, tr.matchName(f, name, change.Ref{}, nil)...)
 			}
 		}
 		folders = next
@@ -145,7 +145,7 @@ func (tr *treeReader) eachRecordIn(f folder, yield func(name, id string)) {
 
 // partsRootPath returns the path of the folder that contains the part folders of a
 // session's messages.
-func (tr *treeReader) partsRootPath(ref session.Ref) string {
+func (tr *treeReader) partsRootPath(ref change.Ref) string {
 	p := tr.layout.partPattern()
 	return strings.Join(fill(p.names[:len(p.names)-2], ref), "/")
 }
@@ -154,19 +154,19 @@ func (tr *treeReader) partsRootPath(ref session.Ref) string {
 // not listed. A record whose name is not an id has no children.
 func (tr *treeReader) checkComplete(inv *inventory) error {
 	for _, s := range tr.stray {
-		if s.Kind == session.StrayHidden || !strings.HasSuffix(s.Path, suffix) {
-			return fmt.Errorf("%w: %s: %s", session.ErrHidden, s.Path, s.Why)
+		if s.Kind == change.StrayHidden || !strings.HasSuffix(s.Path, suffix) {
+			return fmt.Errorf("%w: %s: %s", change.ErrHidden, s.Path, s.Why)
 		}
 	}
 	if inv.sessions != nil && len(inv.sessions) == 0 && len(inv.messageFolders) > 0 {
-		return fmt.Errorf("%w: no session has a record", session.ErrHidden)
+		return fmt.Errorf("%w: no session has a record", change.ErrHidden)
 	}
 	return nil
 }
 
 // hasInnerID reports whether a message of the session is stored under another id and has
 // this one inside, which is the one that the agent uses.
-func (inv *inventory) hasInnerID(tr *treeReader, ref session.Ref) bool {
+func (inv *inventory) hasInnerID(tr *treeReader, ref change.Ref) bool {
 	if !inv.innerIDsRead[ref.Session] {
 		inv.innerIDsRead[ref.Session] = true
 		for _, k := range inv.messageFolders {
@@ -185,7 +185,7 @@ func (inv *inventory) readInnerIDs(tr *treeReader, k folder) {
 	}
 	defer d.Close()
 	ref := k.ref
-	ref.Kind = session.KindMessage
+	ref.Kind = change.KindMessage
 	for _, id := range tr.recordIDs(k) {
 		ref.Message = id
 		if r, ok := tr.readRecord(d, ref); ok {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mend/session"
+	"mend/change"
 )
 
 // A layout describes where the records of a tree are. The table below has all that differs
@@ -37,11 +37,11 @@ type defaultRoot struct{ env, home, below string }
 // A pattern is the path of one kind of record, name by name. {project}, {session},
 // {message} and {part} stand for an id each.
 type pattern struct {
-	kind  session.Kind
+	kind  change.Kind
 	names []string
 }
 
-func newPattern(kind session.Kind, path string) pattern {
+func newPattern(kind change.Kind, path string) pattern {
 	return pattern{kind, strings.Split(path, "/")}
 }
 
@@ -57,11 +57,11 @@ func layouts() []*layout {
 		roots: []string{"storage", "opencode/storage", "."}, marks: []string{"session", "message", "part"},
 		defaultRoots: []defaultRoot{{"XDG_DATA_HOME", ".local/share", "opencode/storage"}},
 		patterns: []pattern{
-			newPattern(session.KindSession, "session/{project}/{session}.json"),
-			newPattern(session.KindMessage, "message/{session}/{message}.json"),
-			newPattern(session.KindMessage, "message/{project}/{session}/{message}.json"),
-			newPattern(session.KindPart, "part/{message}/{part}.json"),
-			newPattern(session.KindProject, "project/{project}.json"),
+			newPattern(change.KindSession, "session/{project}/{session}.json"),
+			newPattern(change.KindMessage, "message/{session}/{message}.json"),
+			newPattern(change.KindMessage, "message/{project}/{session}/{message}.json"),
+			newPattern(change.KindPart, "part/{message}/{part}.json"),
+			newPattern(change.KindProject, "project/{project}.json"),
 		},
 	}, {
 		name: "opencode-0", base: "opencode",
@@ -69,25 +69,25 @@ func layouts() []*layout {
 		marks:        []string{"project/*/storage/session/info", "project/*/storage/session/message", "project/*/storage/session/part"},
 		defaultRoots: []defaultRoot{{"XDG_DATA_HOME", ".local/share", "opencode"}},
 		patterns: []pattern{
-			newPattern(session.KindSession, "project/{project}/storage/session/info/{session}.json"),
-			newPattern(session.KindMessage, "project/{project}/storage/session/message/{session}/{message}.json"),
-			newPattern(session.KindPart, "project/{project}/storage/session/part/{session}/{message}/{part}.json"),
+			newPattern(change.KindSession, "project/{project}/storage/session/info/{session}.json"),
+			newPattern(change.KindMessage, "project/{project}/storage/session/message/{session}/{message}.json"),
+			newPattern(change.KindPart, "project/{project}/storage/session/part/{session}/{message}/{part}.json"),
 		},
 	}, {
 		name: "opencode-state", base: "opencode",
 		roots: []string{".", "opencode"}, marks: []string{"messages", "parts"},
 		defaultRoots: []defaultRoot{{"", ".local/state", "opencode"}},
 		patterns: []pattern{
-			newPattern(session.KindMessage, "messages/{session}/{message}.json"),
-			newPattern(session.KindPart, "parts/{message}/{part}.json"),
+			newPattern(change.KindMessage, "messages/{session}/{message}.json"),
+			newPattern(change.KindPart, "parts/{message}/{part}.json"),
 		},
 	}, {
 		name: "supercode", base: ".supercoin", foreign: true,
 		roots: []string{".supercoin", "."}, marks: []string{"sessions", "sessions/parts"},
 		defaultRoots: []defaultRoot{{"PWD", "", ".supercoin"}, {"", "", ".supercoin"}},
 		patterns: []pattern{
-			newPattern(session.KindMessage, "sessions/{session}/messages/{message}.json"),
-			newPattern(session.KindPart, "sessions/parts/{message}/{part}.json"),
+			newPattern(change.KindMessage, "sessions/{session}/messages/{message}.json"),
+			newPattern(change.KindPart, "sessions/parts/{message}/{part}.json"),
 		},
 	}}
 }
@@ -116,7 +116,7 @@ const suffix = ".json"
 
 // idField returns the field of the ref that the name of a pattern stands for; nil for a
 // literal name.
-func idField(name string, r *session.Ref) *string {
+func idField(name string, r *change.Ref) *string {
 	switch strings.TrimSuffix(name, suffix) {
 	case "{project}":
 		return &r.Project
@@ -140,12 +140,12 @@ func (l *layout) isReserved(before []string, name string) bool {
 
 // partPattern returns the pattern of parts: each layout has one.
 func (l *layout) partPattern() pattern {
-	p, _ := l.pattern(session.KindPart, true)
+	p, _ := l.pattern(change.KindPart, true)
 	return p
 }
 
 // pattern returns the pattern of that kind for a ref with, or without, a project.
-func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
+func (l *layout) pattern(kind change.Kind, project bool) (pattern, bool) {
 	var found pattern
 	for _, p := range l.patterns {
 		if p.kind != kind {
@@ -162,14 +162,14 @@ func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
 }
 
 // Path implements [fsstore.Layout].
-func (l *layout) Path(r session.Ref) (string, session.Ref, error) {
+func (l *layout) Path(r change.Ref) (string, change.Ref, error) {
 	if err := r.Validate(); err != nil {
 		return "", r, err
 	}
 	switch r.Kind {
-	case session.KindFolder:
+	case change.KindFolder:
 		return l.folderPath(r)
-	case session.KindFile:
+	case change.KindFile:
 		return l.filePath(r)
 	default:
 	}
@@ -189,7 +189,7 @@ func (l *layout) Path(r session.Ref) (string, session.Ref, error) {
 }
 
 // fill replaces the ids in the names of a pattern by those of the ref.
-func fill(names []string, r session.Ref) []string {
+func fill(names []string, r change.Ref) []string {
 	filled := make([]string, len(names))
 	for i, name := range names {
 		filled[i] = name
@@ -205,7 +205,7 @@ func fill(names []string, r session.Ref) []string {
 
 // parse returns the ref of the record at path, with the ids in the path; ok is false if no
 // record has that path.
-func (l *layout) parse(path string) (session.Ref, bool) {
+func (l *layout) parse(path string) (change.Ref, bool) {
 	names := strings.Split(path, "/")
 	for _, p := range l.patterns {
 		if r, ok := l.match(p.names, names); ok && len(names) == len(p.names) {
@@ -213,12 +213,12 @@ func (l *layout) parse(path string) (session.Ref, bool) {
 			return r, true
 		}
 	}
-	return session.Ref{}, false
+	return change.Ref{}, false
 }
 
 // match returns the ids in names, which are a prefix of a path that matches the pattern.
-func (l *layout) match(pattern, names []string) (session.Ref, bool) {
-	var r session.Ref
+func (l *layout) match(pattern, names []string) (change.Ref, bool) {
+	var r change.Ref
 	if len(names) > len(pattern) {
 		return r, false
 	}
@@ -239,7 +239,7 @@ func (l *layout) match(pattern, names []string) (session.Ref, bool) {
 		} else if l.isReserved(pattern[:i], name) {
 			return r, false
 		}
-		if session.ValidateID(name) != nil {
+		if change.ValidateID(name) != nil {
 			return r, false
 		}
 		*id = name
@@ -253,12 +253,12 @@ func (l *layout) match(pattern, names []string) (session.Ref, bool) {
 // down to it in Part: "part.1" is the folder of all parts in layout opencode.
 
 // folderRef returns the ref of the folder at the first n names of the path of a record.
-func (l *layout) folderRef(rec session.Ref, n int) session.Ref {
-	if rec.Kind == session.KindFile {
+func (l *layout) folderRef(rec change.Ref, n int) change.Ref {
+	if rec.Kind == change.KindFile {
 		rec.Kind = recordKind(rec)
 	}
 	p, _ := l.pattern(rec.Kind, rec.Project != "")
-	r := session.Ref{Kind: session.KindFolder, Session: rec.Session}
+	r := change.Ref{Kind: change.KindFolder, Session: rec.Session}
 	for _, name := range p.names[:n] {
 		switch name {
 		case "{project}":
@@ -267,14 +267,14 @@ func (l *layout) folderRef(rec session.Ref, n int) session.Ref {
 			r.Message = rec.Message
 		}
 	}
-	if n < len(p.names)-1 || rec.Kind == session.KindSession || rec.Kind == session.KindProject {
+	if n < len(p.names)-1 || rec.Kind == change.KindSession || rec.Kind == change.KindProject {
 		r.Part = fmt.Sprintf("%v.%d", rec.Kind, n)
 	}
 	return r
 }
 
 // folderPath is Path for the ref of a folder.
-func (l *layout) folderPath(r session.Ref) (string, session.Ref, error) {
+func (l *layout) folderPath(r change.Ref) (string, change.Ref, error) {
 	names := l.folderPattern(r)
 	filled := fill(names, r)
 	for i, name := range filled {
@@ -291,7 +291,7 @@ func (l *layout) folderPath(r session.Ref) (string, session.Ref, error) {
 
 // folderPattern returns the names of the path of the folder; nil if the layout has no such
 // folder.
-func (l *layout) folderPattern(r session.Ref) []string {
+func (l *layout) folderPattern(r change.Ref) []string {
 	kind, number, labelled := strings.Cut(r.Part, ".")
 	n, err := strconv.Atoi(number)
 	switch {
@@ -299,9 +299,9 @@ func (l *layout) folderPattern(r session.Ref) []string {
 		return nil
 	case labelled:
 	case r.Message != "":
-		kind = session.KindPart.String()
+		kind = change.KindPart.String()
 	default:
-		kind = session.KindMessage.String()
+		kind = change.KindMessage.String()
 	}
 	for _, p := range l.patterns {
 		names := p.names[:len(p.names)-1]
@@ -322,15 +322,15 @@ func (l *layout) folderPattern(r session.Ref) []string {
 // KindFile, which undo uses to put them back.
 
 // recordKind returns the kind of the records beside the file.
-func recordKind(file session.Ref) session.Kind {
+func recordKind(file change.Ref) change.Kind {
 	if file.Message == "" {
-		return session.KindMessage
+		return change.KindMessage
 	}
-	return session.KindPart
+	return change.KindPart
 }
 
 // filePath is Path for the ref of a file.
-func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
+func (l *layout) filePath(r change.Ref) (string, change.Ref, error) {
 	name := r.Part
 	r.Part = ""
 	p, r, err := l.folderPath(r)
@@ -345,10 +345,10 @@ func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
 
 // Folder implements [fsstore.Layout]. The folders inside a folder of records in which a
 // file was are not made again.
-func (l *layout) Folder(ref session.Ref, n int) (session.Ref, bool) {
-	if ref.Kind == session.KindFile {
+func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
+	if ref.Kind == change.KindFile {
 		if p, _ := l.pattern(recordKind(ref), ref.Project != ""); n >= len(p.names) {
-			return session.Ref{}, false
+			return change.Ref{}, false
 		}
 	}
 	return l.folderRef(ref, n), true

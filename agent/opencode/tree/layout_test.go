@@ -5,26 +5,26 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
+	"mend/change"
 )
 
 func TestPath(t *testing.T) {
-	ses := session.Ref{Kind: session.KindSession, Project: "p", Session: "s"}
-	msg := session.Ref{Kind: session.KindMessage, Session: "s", Message: "m"}
-	nested := session.Ref{Kind: session.KindMessage, Project: "p", Session: "s", Message: "m"}
-	prt := session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: "x"}
-	nestedPart := session.Ref{Kind: session.KindPart, Project: "p", Session: "s", Message: "m", Part: "x"}
-	folder := func(r session.Ref, label string) session.Ref {
-		r.Kind, r.Part = session.KindFolder, label
+	ses := change.Ref{Kind: change.KindSession, Project: "p", Session: "s"}
+	msg := change.Ref{Kind: change.KindMessage, Session: "s", Message: "m"}
+	nested := change.Ref{Kind: change.KindMessage, Project: "p", Session: "s", Message: "m"}
+	prt := change.Ref{Kind: change.KindPart, Session: "s", Message: "m", Part: "x"}
+	nestedPart := change.Ref{Kind: change.KindPart, Project: "p", Session: "s", Message: "m", Part: "x"}
+	folder := func(r change.Ref, label string) change.Ref {
+		r.Kind, r.Part = change.KindFolder, label
 		return r
 	}
 	for _, c := range []struct {
 		layout string
-		ref    session.Ref
+		ref    change.Ref
 		want   string // "" for an error
 	}{
 		{"opencode", ses, "session/p/s.json"},
-		{"opencode", session.Ref{Kind: session.KindSession, Session: "s"}, ""},
+		{"opencode", change.Ref{Kind: change.KindSession, Session: "s"}, ""},
 		{"opencode", msg, "message/s/m.json"},
 		{"opencode", nested, "message/p/s/m.json"},
 		{"opencode", prt, "part/m/x.json"},
@@ -32,14 +32,14 @@ func TestPath(t *testing.T) {
 		{"opencode", folder(prt, ""), "part/m"},
 		{"opencode", folder(prt, "part.1"), "part"},
 		{"opencode", folder(msg, "part.9"), ""},
-		{"opencode", folder(session.Ref{Session: "s"}, ""), "message/s"},
-		{"opencode", folder(session.Ref{Session: "s"}, "message.1"), "message"},
-		{"opencode", folder(session.Ref{Session: "s", Project: "p"}, ""), "message/p/s"},
-		{"opencode", folder(session.Ref{Session: "s", Project: "p"}, "message.2"), "message/p"},
+		{"opencode", folder(change.Ref{Session: "s"}, ""), "message/s"},
+		{"opencode", folder(change.Ref{Session: "s"}, "message.1"), "message"},
+		{"opencode", folder(change.Ref{Session: "s", Project: "p"}, ""), "message/p/s"},
+		{"opencode", folder(change.Ref{Session: "s", Project: "p"}, "message.2"), "message/p"},
 		{"opencode", folder(ses, "session.2"), "session/p"},
-		{"opencode", folder(session.Ref{Session: "s"}, "session.1"), "session"},
-		{"opencode", folder(session.Ref{Session: "s"}, "part.2"), ""},
-		{"opencode", folder(session.Ref{Session: "s"}, "other.1"), ""},
+		{"opencode", folder(change.Ref{Session: "s"}, "session.1"), "session"},
+		{"opencode", folder(change.Ref{Session: "s"}, "part.2"), ""},
+		{"opencode", folder(change.Ref{Session: "s"}, "other.1"), ""},
 		{"opencode-0", ses, "project/p/storage/session/info/s.json"},
 		{"opencode-0", msg, ""},
 		{"opencode-0", nested, "project/p/storage/session/message/s/m.json"},
@@ -52,15 +52,15 @@ func TestPath(t *testing.T) {
 		{"opencode-state", prt, "parts/m/x.json"},
 		{"supercode", msg, "sessions/s/messages/m.json"},
 		{"supercode", prt, "sessions/parts/m/x.json"},
-		{"supercode", session.Ref{Kind: session.KindMessage, Session: "parts", Message: "m"}, ""},
-		{"supercode", folder(session.Ref{Session: "parts"}, ""), ""},
-		{"opencode", session.Ref{Kind: session.KindMessage, Session: "../s", Message: "m"}, ""},
-		{"opencode", session.Ref{Kind: session.KindMessage, Session: "s", Message: ".."}, ""},
-		{"opencode", session.Ref{Kind: session.KindMessage, Session: "s", Message: "a/b"}, ""},
-		{"opencode", session.Ref{Kind: session.KindMessage, Session: "s", Message: "a\x00b"}, ""},
-		{"opencode", session.Ref{Kind: session.KindMessage, Session: "s", Message: ""}, ""},
-		{"opencode", session.Ref{Kind: session.KindMessage, Session: "s", Message: strings.Repeat("x", 300)}, ""},
-		{"opencode", session.Ref{Session: "s"}, ""},
+		{"supercode", change.Ref{Kind: change.KindMessage, Session: "parts", Message: "m"}, ""},
+		{"supercode", folder(change.Ref{Session: "parts"}, ""), ""},
+		{"opencode", change.Ref{Kind: change.KindMessage, Session: "../s", Message: "m"}, ""},
+		{"opencode", change.Ref{Kind: change.KindMessage, Session: "s", Message: ".."}, ""},
+		{"opencode", change.Ref{Kind: change.KindMessage, Session: "s", Message: "a/b"}, ""},
+		{"opencode", change.Ref{Kind: change.KindMessage, Session: "s", Message: "a\x00b"}, ""},
+		{"opencode", change.Ref{Kind: change.KindMessage, Session: "s", Message: ""}, ""},
+		{"opencode", change.Ref{Kind: change.KindMessage, Session: "s", Message: strings.Repeat("x", 300)}, ""},
+		{"opencode", change.Ref{Session: "s"}, ""},
 	} {
 		l, err := layoutNamed(c.layout)
 		if err != nil {
@@ -80,9 +80,9 @@ func TestPath(t *testing.T) {
 // that the ref leads back to it.
 func TestFolderRef(t *testing.T) {
 	for _, l := range layouts() {
-		seen := map[session.Ref]string{}
+		seen := map[change.Ref]string{}
 		for _, p := range l.patterns {
-			r := session.Ref{Kind: p.kind, Project: "p", Session: "s", Message: "m", Part: "x"}
+			r := change.Ref{Kind: p.kind, Project: "p", Session: "s", Message: "m", Part: "x"}
 			if !strings.Contains(strings.Join(p.names, "/"), "{project}") {
 				r.Project = ""
 			}
@@ -119,8 +119,8 @@ func FuzzPath(f *testing.F) {
 					t.Errorf("%s: path(parse(%q)) = %q, %v", l.name, path, back, err)
 				}
 			}
-			for kind := session.Kind(0); kind <= session.KindFolder; kind++ {
-				r := session.Ref{Kind: kind, Project: project, Session: ses, Message: msg, Part: prt}
+			for kind := change.Kind(0); kind <= change.KindFolder; kind++ {
+				r := change.Ref{Kind: kind, Project: project, Session: ses, Message: msg, Part: prt}
 				p, _, err := l.Path(r)
 				if err != nil {
 					continue
@@ -128,7 +128,7 @@ func FuzzPath(f *testing.F) {
 				if !filepath.IsLocal(p) || filepath.ToSlash(filepath.Clean(p)) != p || strings.HasPrefix(p, ".mend") {
 					t.Errorf("%s: path(%+v) = %q", l.name, r, p)
 				}
-				if back, ok := l.parse(p); kind != session.KindFolder && (!ok || back.Kind != kind || back.ID() != r.ID()) {
+				if back, ok := l.parse(p); kind != change.KindFolder && (!ok || back.Kind != kind || back.ID() != r.ID()) {
 					t.Errorf("%s: parse(path(%+v)) = %+v", l.name, r, back)
 				}
 			}

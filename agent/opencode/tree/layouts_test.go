@@ -12,7 +12,6 @@ import (
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // trees are made-up trees, one for each row of the table of layouts: where the
@@ -175,7 +174,7 @@ func TestRefuses(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	before := storetest.Snapshot(t, root, "")
-	part := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"}
+	part := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"}
 	also := part
 	also.Project = "global" // the same file
 	file := &change.Image{Data: []byte("x"), Mode: 0o644}
@@ -183,9 +182,9 @@ func TestRefuses(t *testing.T) {
 		"two ops on one file": {{Ref: part, Post: file}, {Ref: also, Post: file}},
 		"a link":              {{Ref: part, Pre: &change.Image{Mode: os.ModeSymlink | 0o777}, Post: file}},
 		"a folder as record":  {{Ref: part, Post: &change.Image{Mode: os.ModeDir | 0o755}}},
-		"a file as folder":    {{Ref: session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_4"}, Post: file}},
+		"a file as folder":    {{Ref: change.Ref{Kind: change.KindFolder, Session: "ses_1", Message: "msg_4"}, Post: file}},
 		"too large":           {{Ref: part, Post: &change.Image{Data: make([]byte, 2000), Mode: 0o644}}},
-		"no project":          {{Ref: session.Ref{Kind: session.KindSession, Session: "ses_9"}, Post: file}},
+		"no project":          {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_9"}, Post: file}},
 	} {
 		if _, err := mustOpen(t, root, "", Options{Owner: "own", MaxRecord: 1000}).Prepare(t.Context(), change.Plan{Ops: ops}); err == nil || isConflict(err) {
 			t.Errorf("%s: Prepare = %v, want a refusal", name, err)

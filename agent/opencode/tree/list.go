@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // List returns the sessions of the store without their messages: those with a record, and
@@ -18,7 +18,7 @@ import (
 // Stray of one more Session, the last one, whose ID is empty.
 //
 // The error says that the tree as a whole cannot be read, or that ctx ended.
-func (s *Store) List(ctx context.Context) ([]session.Head, error) {
+func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, err
@@ -32,21 +32,21 @@ func (s *Store) List(ctx context.Context) ([]session.Head, error) {
 	if tr.failed() {
 		return nil, fmt.Errorf("listing sessions: %w", tr.err)
 	}
-	slices.SortFunc(tr.stray, func(a, b session.Stray) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(tr.stray, func(a, b change.Stray) int { return cmp.Compare(a.Path, b.Path) })
 	if tr.stray = slices.Compact(tr.stray); len(tr.stray) > 0 { // two patterns may match one folder
-		heads = append(heads, session.Head{Stray: tr.stray})
+		heads = append(heads, change.Head{Stray: tr.stray})
 	}
 	return heads, nil
 }
 
 // sessionsWithRecord lists the sessions that have a record.
-func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
-	p, ok := tr.layout.pattern(session.KindSession, true)
+func (tr *treeReader) sessionsWithRecord(known map[string]bool) []change.Head {
+	p, ok := tr.layout.pattern(change.KindSession, true)
 	if !ok {
 		return nil
 	}
-	var heads []session.Head
-	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, nil) {
+	var heads []change.Head
+	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], change.Ref{}, nil) {
 		d := tr.open(f.path(), "")
 		if d == nil {
 			if name := f.names[len(f.names)-1]; !strings.Contains(name, ".") { // a name with a dot is not a project's
@@ -55,9 +55,9 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 			continue
 		}
 		tr.eachRecord(d, "", func(_, id string) {
-			ref := session.Ref{Kind: session.KindSession, Project: f.ref.Project, Session: id}
-			if err := session.ValidateSessionID(id); err != nil {
-				tr.addStray(session.StrayOther, f.path()+"/"+id+suffix, "", err.Error())
+			ref := change.Ref{Kind: change.KindSession, Project: f.ref.Project, Session: id}
+			if err := change.ValidateSessionID(id); err != nil {
+				tr.addStray(change.StrayOther, f.path()+"/"+id+suffix, "", err.Error())
 				return
 			}
 			if r, ok := tr.readRecord(d, ref); ok {
@@ -73,18 +73,18 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 // withoutOthers keeps one record of each session, the one that the agent reads in the session's
 // folder, or else the newest. All records of a session have the same messages, unless a layout
 // stores these by project.
-func (tr *treeReader) withoutOthers(heads []session.Head) []session.Head {
+func (tr *treeReader) withoutOthers(heads []change.Head) []change.Head {
 	if !tr.layout.opensAllFiles {
 		return heads
 	}
-	records := map[string][]session.Head{}
+	records := map[string][]change.Head{}
 	for _, h := range heads {
 		records[h.ID] = append(records[h.ID], h)
 	}
 	if len(records) == len(heads) {
 		return heads
 	}
-	var kept []session.Head
+	var kept []change.Head
 	for _, h := range heads {
 		same := records[h.ID]
 		delete(records, h.ID)
@@ -105,8 +105,8 @@ func (tr *treeReader) withoutOthers(heads []session.Head) []session.Head {
 
 // readInFolder returns the record of a session that the agent reads in its folder, or else the
 // newest.
-func (tr *treeReader) readInFolder(same []session.Head) session.Head {
-	of := map[string]session.Head{}
+func (tr *treeReader) readInFolder(same []change.Head) change.Head {
+	of := map[string]change.Head{}
 	for _, h := range same {
 		of[h.Ref.Project] = h
 	}
@@ -115,28 +115,28 @@ func (tr *treeReader) readInFolder(same []session.Head) session.Head {
 			return read
 		}
 	}
-	return slices.MaxFunc(same, func(a, b session.Head) int { return cmp.Compare(a.Updated, b.Updated) })
+	return slices.MaxFunc(same, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
 }
 
 // sessionsWithoutRecord lists the sessions that only have messages.
-func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Head {
-	var heads []session.Head
+func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []change.Head {
+	var heads []change.Head
 	for _, p := range tr.layout.patterns {
-		if p.kind != session.KindMessage {
+		if p.kind != change.KindMessage {
 			continue
 		}
 		// A session's own folder of messages is not a project with sessions in it.
-		for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, known) {
+		for _, f := range tr.matchFolders(p.names[:len(p.names)-1], change.Ref{}, known) {
 			before := len(tr.stray)
 			if !tr.hasRecords(f) && len(tr.stray) == before {
 				continue
 			}
 			known[f.ref.Session] = true
-			if err := session.ValidateSessionID(f.ref.Session); err != nil {
-				tr.addStray(session.StrayOther, f.path(), "", err.Error())
+			if err := change.ValidateSessionID(f.ref.Session); err != nil {
+				tr.addStray(change.StrayOther, f.path(), "", err.Error())
 				continue
 			}
-			heads = append(heads, session.Head{ID: f.ref.Session, Project: f.ref.Project})
+			heads = append(heads, change.Head{ID: f.ref.Session, Project: f.ref.Project})
 			tr.stray = tr.stray[:before] // Load reports them
 		}
 	}
@@ -158,14 +158,14 @@ func (tr *treeReader) hasRecords(f folder) bool {
 }
 
 // newSession decodes the record of a session. A record that cannot be read gets a Defect.
-func newSession(r session.Record) record.Session {
-	s := record.Session{Head: session.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
+func newSession(r change.Record) record.Session {
+	s := record.Session{Head: change.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
 	if r.Unreadable() {
 		return s
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), &members); err != nil || members == nil {
-		s.Info.Defect = &session.Defect{Kind: session.Malformed, Why: malformed(r.Data, err)}
+		s.Info.Defect = &change.Defect{Kind: change.Malformed, Why: malformed(r.Data, err)}
 		return s
 	}
 	id := member[string](members, "id")
@@ -180,9 +180,9 @@ func newSession(r session.Record) record.Session {
 	switch id { // the agent answers prompts without it
 	case s.ID:
 	case "":
-		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains no id"}
+		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains no id"}
 	default:
-		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains the id " + id}
+		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains the id " + id}
 	}
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Load returns a session with its messages and parts, in the order in which the agent
@@ -22,10 +22,10 @@ import (
 //
 // The error wraps [ErrNoSession], or says that the tree as a whole cannot be read, or that
 // ctx ended.
-func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
+func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
-		return nil, session.Stamp{}, err
+		return nil, change.Stamp{}, err
 	}
 	defer tr.close()
 	tr.stamp, tr.budget = &stampHasher{}, new(atomic.Int64)
@@ -35,7 +35,7 @@ func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, s
 		tr.addAbandonedParts(s)
 	})
 	if err != nil {
-		return nil, session.Stamp{}, err
+		return nil, change.Stamp{}, err
 	}
 	loaded.Stray = tr.stray
 	loaded.Sort()
@@ -45,22 +45,22 @@ func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, s
 // Stamp computes the stamp of all records that [Store.Load] reads, without reading them.
 // It ignores the part folders of messages that do not exist. It returns the zero stamp if
 // something is not a valid record, or if the system has no inodes. The errors are those of Load.
-func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
+func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
-		return session.Stamp{}, err
+		return change.Stamp{}, err
 	}
 	defer tr.close()
 	tr.stamp, tr.statOnly = &stampHasher{}, true
 	_, err = tr.readSession(head, func(_ *record.Session, f *openFolder) {
-		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f), func(w *treeReader, ref session.Ref, name string, _ int) {
+		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f), func(w *treeReader, ref change.Ref, name string, _ int) {
 			if w.statRecord(f.dir, ref, name) {
 				w.statParts(ref)
 			}
 		})
 	})
 	if err != nil {
-		return session.Stamp{}, err
+		return change.Stamp{}, err
 	}
 	return tr.sum(), nil
 }
@@ -68,8 +68,8 @@ func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, er
 // readSession reads a session's own record, and calls messages with the folder of its
 // messages if there is one. The errors are those
 // of [Store.Load].
-func (tr *treeReader) readSession(head session.Head, messages func(*record.Session, *openFolder)) (record.Session, error) {
-	if err := session.ValidateID(head.ID); err != nil {
+func (tr *treeReader) readSession(head change.Head, messages func(*record.Session, *openFolder)) (record.Session, error) {
+	if err := change.ValidateID(head.ID); err != nil {
 		return record.Session{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
 	bare, ok := tr.readInfo(head)
@@ -91,13 +91,13 @@ func (tr *treeReader) readSession(head session.Head, messages func(*record.Sessi
 }
 
 // readInfo reads the session's own record, and reports whether it exists.
-func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
-	bare := record.Session{Head: session.Head{ID: head.ID, Project: head.Project}}
-	p, ok := tr.layout.pattern(session.KindSession, true)
+func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
+	bare := record.Session{Head: change.Head{ID: head.ID, Project: head.Project}}
+	p, ok := tr.layout.pattern(change.KindSession, true)
 	if !ok {
 		return bare, false
 	}
-	want := session.Ref{Kind: session.KindSession, Project: head.Ref.Project, Session: head.ID}
+	want := change.Ref{Kind: change.KindSession, Project: head.Ref.Project, Session: head.ID}
 	folders, sure := tr.candidateFoldersSurely(p, want)
 	unopened := ""
 	for _, f := range folders {
@@ -172,7 +172,7 @@ func (tr *treeReader) hasProject(project string) bool {
 // readProject reads the record of the session's project. The content of a symbolic link,
 // and of a file that is too large, is known only to the agent: neither is reported.
 func (tr *treeReader) readProject(s *record.Session) {
-	r := session.Record{Ref: session.Ref{Kind: session.KindProject, Project: s.Info.Ref.Project}}
+	r := change.Record{Ref: change.Ref{Kind: change.KindProject, Project: s.Info.Ref.Project}}
 	at, _, err := tr.layout.Path(r.Ref)
 	if err != nil {
 		return
@@ -195,14 +195,14 @@ func (tr *treeReader) readProject(s *record.Session) {
 
 // candidateFolders returns the folders in which a record of one session may be. Stray
 // files on the way there do not belong to this session: List reports them.
-func (tr *treeReader) candidateFolders(p pattern, want session.Ref) []folder {
+func (tr *treeReader) candidateFolders(p pattern, want change.Ref) []folder {
 	folders, _ := tr.candidateFoldersSurely(p, want)
 	return folders
 }
 
 // candidateFoldersSurely also reports whether there are no stray files on the way, which may
 // be folders for the agent.
-func (tr *treeReader) candidateFoldersSurely(p pattern, want session.Ref) ([]folder, bool) {
+func (tr *treeReader) candidateFoldersSurely(p pattern, want change.Ref) ([]folder, bool) {
 	quiet := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, budget: tr.budget, buf: tr.buf}
 	folders := quiet.matchFolders(p.names[:len(p.names)-1], want, nil)
 	if tr.err == nil {
@@ -218,22 +218,22 @@ type openFolder struct {
 }
 
 // messageRef returns a ref for the messages of a session in the folder, without an id.
-func (f *openFolder) messageRef(id string) session.Ref {
-	return session.Ref{Kind: session.KindMessage, Project: f.ref.Project, Session: id}
+func (f *openFolder) messageRef(id string) change.Ref {
+	return change.Ref{Kind: change.KindMessage, Project: f.ref.Project, Session: id}
 }
 
 // messageFolder opens the folder with the session's messages; nil if there is none. Like
 // the agent it takes the first that matches a pattern, but prefers the one of the
 // session's own project.
-func (tr *treeReader) messageFolder(s *record.Session, head session.Head) *openFolder {
+func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFolder {
 	project := cmp.Or(s.Info.Ref.Project, head.Project)
 	for _, p := range tr.layout.patterns {
-		if p.kind != session.KindMessage {
+		if p.kind != change.KindMessage {
 			continue
 		}
-		folders := tr.candidateFolders(p, session.Ref{Session: s.ID, Project: project})
+		folders := tr.candidateFolders(p, change.Ref{Session: s.ID, Project: project})
 		if project != "" && slices.Contains(p.names, "{project}") {
-			folders = append(folders, tr.candidateFolders(p, session.Ref{Session: s.ID})...)
+			folders = append(folders, tr.candidateFolders(p, change.Ref{Session: s.ID})...)
 		}
 		for _, f := range folders {
 			before := len(tr.stray)
@@ -253,8 +253,8 @@ func (tr *treeReader) messageFolder(s *record.Session, head session.Head) *openF
 func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	names := tr.messageNames(f)
 	found := make([]record.Message, len(names))
-	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref session.Ref, name string, i int) {
-		r := session.Record{Ref: ref}
+	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref change.Ref, name string, i int) {
+		r := change.Record{Ref: ref}
 		if !w.readInto(&r, f.dir, name) {
 			return
 		}
@@ -272,8 +272,8 @@ func (tr *treeReader) messageNames(f *openFolder) (names []string) {
 }
 
 // partRef returns a ref for the parts of a message, without an id.
-func (tr *treeReader) partRef(message session.Ref) session.Ref {
-	message.Kind = session.KindPart
+func (tr *treeReader) partRef(message change.Ref) change.Ref {
+	message.Kind = change.KindPart
 	if !slices.Contains(tr.layout.partPattern().names, "{project}") {
 		message.Project = ""
 	}
@@ -282,7 +282,7 @@ func (tr *treeReader) partRef(message session.Ref) session.Ref {
 
 // openPartsRoot opens the folder that contains the part folders of a session's messages;
 // nil if that fails.
-func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
+func (tr *treeReader) openPartsRoot(message change.Ref) *safedir.Dir {
 	d, err := tr.root.Sub(tr.partsRootPath(message))
 	if err != nil {
 		tr.unopened = tr.unopened || !errors.Is(err, fs.ErrNotExist)
@@ -292,15 +292,15 @@ func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
 }
 
 // messageOfPart returns the message of a part, "" for another record.
-func messageOfPart(r session.Ref) string {
-	if r.Kind == session.KindPart {
+func messageOfPart(r change.Ref) string {
+	if r.Kind == change.KindPart {
 		return r.Message
 	}
 	return ""
 }
 
 // openParts opens the folder of a message's parts, see open.
-func (tr *treeReader) openParts(message session.Ref) *safedir.Dir {
+func (tr *treeReader) openParts(message change.Ref) *safedir.Dir {
 	if tr.partsDir != nil {
 		return tr.openIn(tr.partsDir, message.Message, message.Message)
 	}
@@ -308,7 +308,7 @@ func (tr *treeReader) openParts(message session.Ref) *safedir.Dir {
 }
 
 // statRecord adds a record to the stamp, and reports whether it exists.
-func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) bool {
+func (tr *treeReader) statRecord(d *safedir.Dir, ref change.Ref, name string) bool {
 	e, err := tr.readEntry(d, name)
 	switch {
 	case err == nil && tr.ignoredByAgent(ref, &e):
@@ -325,17 +325,17 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) b
 }
 
 // statParts adds the parts of a message to the stamp.
-func (tr *treeReader) statParts(message session.Ref) {
+func (tr *treeReader) statParts(message change.Ref) {
 	ref := tr.partRef(message)
 	tr.eachPart(ref, func(d *safedir.Dir, name, _ string) { tr.statRecord(d, ref, name) })
 }
 
 // readParts reads the parts of a message.
-func (tr *treeReader) readParts(message session.Ref) (parts []record.Part) {
+func (tr *treeReader) readParts(message change.Ref) (parts []record.Part) {
 	ref := tr.partRef(message)
 	tr.eachPart(ref, func(d *safedir.Dir, name, id string) {
 		ref.Part = id
-		r := session.Record{Ref: ref}
+		r := change.Record{Ref: ref}
 		if tr.readInto(&r, d, name) {
 			parts = append(parts, record.NewPart(r))
 		}
@@ -344,7 +344,7 @@ func (tr *treeReader) readParts(message session.Ref) (parts []record.Part) {
 }
 
 // eachPart calls yield for the record of each part of a message. ref is theirs, without an id.
-func (tr *treeReader) eachPart(ref session.Ref, yield func(d *safedir.Dir, name, id string)) {
+func (tr *treeReader) eachPart(ref change.Ref, yield func(d *safedir.Dir, name, id string)) {
 	d := tr.openParts(ref)
 	if d == nil {
 		tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, ref.Message)

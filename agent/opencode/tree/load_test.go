@@ -13,7 +13,6 @@ import (
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 func TestFixture(t *testing.T) {
@@ -60,7 +59,7 @@ func TestFixture(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), "", Options{})
 	for _, id := range []string{"", "ses_2", "../ses_1", "ses_1/", "a\x00b", strings.Repeat("x", 300)} {
-		if _, _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.Is(err, ErrNoSession) {
+		if _, _, err := s.Load(t.Context(), change.Head{ID: id}); !errors.Is(err, ErrNoSession) {
 			t.Errorf("Load(%q) = %v, want %v", id, err, ErrNoSession)
 		}
 	}
@@ -83,28 +82,28 @@ func TestDefects(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct {
 		content string
-		want    session.DefectKind // 0 for none
+		want    change.DefectKind // 0 for none
 	}{
-		"truncated":       {`{"id":"prt_12","type":"te`, session.Malformed},
-		"zero bytes":      {``, session.Malformed},
-		"NUL bytes":       {strings.Repeat("\x00", 512), session.Malformed},
-		"no JSON":         {`hello`, session.Malformed},
-		"a list":          {`[]`, session.Malformed},
-		"two documents":   {`{}{}`, session.Malformed},
-		"byte order mark": {"\ufeff{}", session.Malformed},
-		"NaN":             {`{"id":"prt_12","type":"text","text":"x","n":NaN}`, session.Malformed},
-		"deep":            {`{"id":"prt_12","type":"text","text":"x","n":` + deep, session.TooDeep},
-		"empty object":    {`{}`, session.WrongType},
-		"wrong types":     {`{"id":1,"type":["text"],"text":{}}`, session.WrongType},
-		"another id":      {`{"id":"prt_99","type":"text","text":"x"}`, session.WrongName},
-		"an evil id":      {`{"id":"../../x","type":"text","text":"x"}`, session.WrongName},
+		"truncated":       {`{"id":"prt_12","type":"te`, change.Malformed},
+		"zero bytes":      {``, change.Malformed},
+		"NUL bytes":       {strings.Repeat("\x00", 512), change.Malformed},
+		"no JSON":         {`hello`, change.Malformed},
+		"a list":          {`[]`, change.Malformed},
+		"two documents":   {`{}{}`, change.Malformed},
+		"byte order mark": {"\ufeff{}", change.Malformed},
+		"NaN":             {`{"id":"prt_12","type":"text","text":"x","n":NaN}`, change.Malformed},
+		"deep":            {`{"id":"prt_12","type":"text","text":"x","n":` + deep, change.TooDeep},
+		"empty object":    {`{}`, change.WrongType},
+		"wrong types":     {`{"id":1,"type":["text"],"text":{}}`, change.WrongType},
+		"another id":      {`{"id":"prt_99","type":"text","text":"x"}`, change.WrongName},
+		"an evil id":      {`{"id":"../../x","type":"text","text":"x"}`, change.WrongName},
 		"equal names":     {`{"id":"a","id":"prt_12","type":"text","text":"x"}`, 0},
 		"unknown type":    {`{"id":"prt_12","type":"hologram"}`, 0},
 	} {
 		root := storetest.SmallTree(t)
 		storetest.Put(t, root, "part/msg_1/prt_12.json", c.content)
 		loaded := mustLoad(t, mustOpen(t, root, "", Options{}))
-		var got session.DefectKind
+		var got change.DefectKind
 		for r := range loaded.Records {
 			if r.Ref.Part == "prt_12" && r.Defect != nil {
 				got = r.Defect.Kind
@@ -121,9 +120,9 @@ func TestDefects(t *testing.T) {
 
 // TestSessionDefects does the same to the record of the session.
 func TestSessionDefects(t *testing.T) {
-	for content, want := range map[string]session.DefectKind{
-		``: session.Malformed, `{`: session.Malformed, `null`: session.Malformed, "\x00\x00": session.Malformed,
-		`{}`: session.WrongName, `{"id":5}`: session.WrongName, `{"id":"ses_2"}`: session.WrongName,
+	for content, want := range map[string]change.DefectKind{
+		``: change.Malformed, `{`: change.Malformed, `null`: change.Malformed, "\x00\x00": change.Malformed,
+		`{}`: change.WrongName, `{"id":5}`: change.WrongName, `{"id":"ses_2"}`: change.WrongName,
 		`{"id":"ses_1","title":7,"time":[1e999]}`: 0,
 	} {
 		root := storetest.SmallTree(t)
@@ -134,7 +133,7 @@ func TestSessionDefects(t *testing.T) {
 			t.Fatalf("with %q List = %+v, %v", content, heads, err)
 		}
 		loaded := mustLoad(t, s)
-		var got session.DefectKind
+		var got change.DefectKind
 		if loaded.Info.Defect != nil {
 			got = loaded.Info.Defect.Kind
 		}
@@ -165,14 +164,14 @@ func TestBadNames(t *testing.T) {
 	wantStray(t, heads[1].Stray, "message/b@d", "session/b@d", "session/global/evil one.json")
 	loaded := mustLoad(t, s)
 	for _, f := range loaded.Stray {
-		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Message == "msg_1") || f.Kind != session.StrayFile {
+		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Message == "msg_1") || f.Kind != change.StrayFile {
 			t.Errorf("%q is said to be of message %q, kind %d", f.Path, f.Message, f.Kind)
 		}
 	}
 	wantStray(t, loaded.Stray, "message/ses_1/a b.json", "part/msg_1/prt\xff.json", "part/msg_1/"+long+".json", "part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp")
 }
 
-func wantStray(t *testing.T, got []session.Stray, want ...string) {
+func wantStray(t *testing.T, got []change.Stray, want ...string) {
 	t.Helper()
 	var paths []string
 	for _, s := range got {
@@ -191,7 +190,7 @@ func wantStray(t *testing.T, got []session.Stray, want ...string) {
 // TestProject reads the file of the session's project, and makes it part of the stamp.
 func TestProject(t *testing.T) {
 	root := storetest.SmallTree(t)
-	var last session.Stamp
+	var last change.Stamp
 	for _, content := range []string{"", "{", `{"id":"global"}`, `{"id":"other!"}`} {
 		storetest.Put(t, root, "project/global.json", content)
 		s := mustOpen(t, root, "", Options{})
@@ -203,7 +202,7 @@ func TestProject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row := loaded.ProjectRow; string(row.Data) != content || row.Ref != (session.Ref{Kind: session.KindProject, Project: "global"}) {
+		if row := loaded.ProjectRow; string(row.Data) != content || row.Ref != (change.Ref{Kind: change.KindProject, Project: "global"}) {
 			t.Errorf("with %q the project is %+v", content, row)
 		}
 		if looked, err := s.Stamp(t.Context(), heads[0]); err != nil || looked != stamp || stamp == last {
@@ -233,7 +232,7 @@ func TestProject(t *testing.T) {
 // records is; the tree is listed all the same.
 func TestSessionTooLarge(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), "", Options{MaxSession: 100})
-	var large *session.SizeError
+	var large *change.SizeError
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) == 0 {
 		t.Fatalf("List = %v, %v", heads, err)
@@ -253,7 +252,7 @@ func TestInfoMissing(t *testing.T) {
 	}
 	missing := func() bool {
 		t.Helper()
-		loaded, _, err := s.Load(t.Context(), session.Head{ID: heads[0].ID})
+		loaded, _, err := s.Load(t.Context(), change.Head{ID: heads[0].ID})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 func mustOpen(t *testing.T, path, layout string, o Options) *Store {
@@ -27,7 +26,7 @@ func mustOpen(t *testing.T, path, layout string, o Options) *Store {
 
 func mustLoad(t *testing.T, s *Store) *record.Session {
 	t.Helper()
-	loaded, _, err := s.Load(t.Context(), session.Head{ID: "ses_1"})
+	loaded, _, err := s.Load(t.Context(), change.Head{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

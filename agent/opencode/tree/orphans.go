@@ -7,19 +7,19 @@ import (
 	"fmt"
 
 	"mend/agent/opencode/record"
-	"mend/session"
+	"mend/change"
 )
 
 // Orphans returns the records that belong to no session: the messages of sessions that
 // have no record of their own and the parts of these messages, the parts of messages that
 // do not exist, and after them the folders of all these. Layouts without records of
 // sessions have only orphans of the latter kind. The session of a part is the one in its
-// path or in the part itself, else [session.Unknown].
+// path or in the part itself, else [change.NoSession].
 //
-// The error wraps [session.ErrHidden] where a folder cannot be read or is a link, or where
+// The error wraps [change.ErrHidden] where a folder cannot be read or is a link, or where
 // no session has a record at all; or says that the tree as a whole cannot be read, or that
 // ctx ended.
-func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
+func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, err
@@ -49,14 +49,14 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 
 // messagesWithoutSession returns the messages, with their parts and folders, of sessions
 // that have no record.
-func (inv *inventory) messagesWithoutSession(tr *treeReader) []session.Ref {
-	var refs []session.Ref
+func (inv *inventory) messagesWithoutSession(tr *treeReader) []change.Ref {
+	var refs []change.Ref
 	for _, k := range inv.messageFolders {
 		if inv.sessions == nil || inv.sessions[k.ref.Session] {
 			continue
 		}
 		ref := k.ref
-		ref.Kind = session.KindMessage
+		ref.Kind = change.KindMessage
 		for _, id := range tr.recordIDs(k) {
 			ref.Message = id
 			refs = append(refs, ref)
@@ -64,14 +64,14 @@ func (inv *inventory) messagesWithoutSession(tr *treeReader) []session.Ref {
 			refs = append(refs, tr.partsIn(part)...)
 		}
 		ref.Message = ""
-		refs = append(refs, session.Ref{Kind: session.KindFolder, Project: ref.Project, Session: ref.Session})
+		refs = append(refs, change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: ref.Session})
 	}
 	return refs
 }
 
 // partsWithoutMessage returns the parts of a message that does not exist, and their
 // folder.
-func (inv *inventory) partsWithoutMessage(tr *treeReader, root folder, message string) []session.Ref {
+func (inv *inventory) partsWithoutMessage(tr *treeReader, root folder, message string) []change.Ref {
 	f := root.child(message)
 	f.ref.Message = message
 	ref := f.ref
@@ -85,10 +85,10 @@ func (inv *inventory) partsWithoutMessage(tr *treeReader, root folder, message s
 }
 
 // partsIn returns the parts of a message and their folder; nil if there are none.
-func (tr *treeReader) partsIn(ref session.Ref) []session.Ref {
+func (tr *treeReader) partsIn(ref change.Ref) []change.Ref {
 	p := tr.layout.partPattern()
 	ref = tr.partRef(ref)
-	var refs []session.Ref
+	var refs []change.Ref
 	tr.eachRecordIn(folder{names: fill(p.names[:len(p.names)-1], ref)}, func(_, id string) {
 		ref.Part = id
 		refs = append(refs, ref)
@@ -103,7 +103,7 @@ func (tr *treeReader) partsIn(ref session.Ref) []session.Ref {
 func (tr *treeReader) sessionInParts(f folder) string {
 	d := tr.open(f.path(), f.ref.Message)
 	if d == nil {
-		return session.Unknown
+		return change.NoSession
 	}
 	defer d.Close()
 	owner := ""
@@ -111,14 +111,14 @@ func (tr *treeReader) sessionInParts(f folder) string {
 		if owner != "" {
 			return
 		}
-		r, _ := tr.readRecord(d, session.Ref{Kind: session.KindPart, Message: f.ref.Message, Part: id})
+		r, _ := tr.readRecord(d, change.Ref{Kind: change.KindPart, Message: f.ref.Message, Part: id})
 		var members map[string]json.RawMessage
 		if json.Unmarshal(r.Data, &members) == nil {
 			owner = member[string](members, "sessionID")
 		}
 	})
-	if session.ValidateID(owner) != nil {
-		return session.Unknown
+	if change.ValidateID(owner) != nil {
+		return change.NoSession
 	}
 	return owner
 }
@@ -133,15 +133,15 @@ func (tr *treeReader) addAbandonedParts(s *record.Session) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		id := m.Parent
-		if asked[id] || session.ValidateID(id) != nil {
+		if asked[id] || change.ValidateID(id) != nil {
 			continue
 		}
 		asked[id] = true
 		ref := m.Ref
 		ref.Message = id
 		for _, r := range tr.partsIn(ref) {
-			if r.Kind == session.KindPart {
-				tr.addStray(session.StrayOther, tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message does not exist")
+			if r.Kind == change.KindPart {
+				tr.addStray(change.StrayOther, tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message does not exist")
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // What cannot be read may be what they belong to.
@@ -22,7 +22,7 @@ func TestOrphansUnreadable(t *testing.T) {
 		p = filepath.Join(root, p)
 		for _, mode := range []os.FileMode{0, 0o300, 0o600} {
 			storetest.Chmod(t, p, mode)
-			if found, err := s.Orphans(t.Context()); !errors.Is(err, session.ErrHidden) && (mode != 0o600 || len(found) > 0 || err != nil) {
+			if found, err := s.Orphans(t.Context()); !errors.Is(err, change.ErrHidden) && (mode != 0o600 || len(found) > 0 || err != nil) {
 				t.Errorf("with %s of mode %o: Orphans = %v, %v, want ErrHidden", p, mode, found, err)
 			}
 		}

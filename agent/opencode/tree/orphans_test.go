@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // TestOrphans checks in every layout: parts without their message are orphans; messages
@@ -37,7 +37,7 @@ func TestOrphans(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			switch _, has := s.layout.pattern(session.KindSession, true); {
+			switch _, has := s.layout.pattern(change.KindSession, true); {
 			case tr.session != "":
 				lost = append([]string{
 					"ses_1 message msg_1", "ses_1 part msg_1/prt_11", "ses_1 part msg_1/prt_12", "ses_1 part msg_1/prt_13", "ses_1 folder msg_1/",
@@ -46,7 +46,7 @@ func TestOrphans(t *testing.T) {
 				}, lost...)
 				want(t, s, lost...)
 			case has:
-				if found, err := s.Orphans(t.Context()); !errors.Is(err, session.ErrHidden) {
+				if found, err := s.Orphans(t.Context()); !errors.Is(err, change.ErrHidden) {
 					t.Errorf("Orphans without a record of any session = %v, %v, want ErrHidden", found, err)
 				}
 			default:

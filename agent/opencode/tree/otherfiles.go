@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
+	"mend/change"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // Files beside the records. OpenCode with a tree takes each regular file below a folder of
@@ -46,14 +46,14 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield fu
 // prefix, so it wrote none.
 func isRecordName(message, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
-	return ok && session.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))
+	return ok && change.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))
 }
 
 // ignoredByAgent reports whether the agent ignores an entry with the name of a record
 // because it is not a regular file. The record of a session or a project it opens without
 // listing it.
-func (tr *treeReader) ignoredByAgent(r session.Ref, e *safedir.Entry) bool {
-	return tr.layout.opensAllFiles && e.Exists && !e.IsFile() && (r.Kind == session.KindMessage || r.Kind == session.KindPart)
+func (tr *treeReader) ignoredByAgent(r change.Ref, e *safedir.Entry) bool {
+	return tr.layout.opensAllFiles && e.Exists && !e.IsFile() && (r.Kind == change.KindMessage || r.Kind == change.KindPart)
 }
 
 // addOther reports an entry that is not a record, unless it is a folder without files.
@@ -63,17 +63,17 @@ func (tr *treeReader) addOther(d *safedir.Dir, name, message string) {
 	why, hidden := safedir.ReadFailure(err)
 	switch {
 	case hidden:
-		tr.addStray(session.StrayFile, at, message, why)
+		tr.addStray(change.StrayFile, at, message, why)
 	case err != nil:
 		tr.err = err
 	case e.IsDir():
 		if why := tr.filesIn(d, name, 1); why != "" {
-			tr.addStray(session.StrayFile, at, message, why)
+			tr.addStray(change.StrayFile, at, message, why)
 		}
 	case e.IsFile():
-		tr.addStray(session.StrayFile, at, message, "it is not a record")
+		tr.addStray(change.StrayFile, at, message, "it is not a record")
 	case e.Exists:
-		tr.addStray(session.StrayIgnored, at, message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
+		tr.addStray(change.StrayIgnored, at, message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
 	}
 }
 
@@ -144,8 +144,8 @@ func (tr *treeReader) addFilesAmongProjects() {
 		tr.err = in.err
 	}
 	for _, s := range in.stray {
-		if s.Kind == session.StrayFile {
-			tr.addStray(session.StrayOther, s.Path, "", "OpenCode takes it for the record of a project, and may list no projects; the sessions work")
+		if s.Kind == change.StrayFile {
+			tr.addStray(change.StrayOther, s.Path, "", "OpenCode takes it for the record of a project, and may list no projects; the sessions work")
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (tr *treeReader) addPlace(p string) {
 	if errors.As(err, &strange) && strange.Path == p && strange.Mode.Type() != fs.ModeSymlink {
 		tr.addNotFolder(strange, "")
 	} else if why, ok := safedir.ReadFailure(err); ok {
-		tr.addStray(session.StrayHidden, p, "", "the folder cannot be opened: "+why)
+		tr.addStray(change.StrayHidden, p, "", "the folder cannot be opened: "+why)
 	}
 }
 
@@ -188,7 +188,7 @@ func (tr *treeReader) addPlacesOnce() {
 	for _, s := range tr.stray {
 		found[s.Path] = true
 	}
-	tr.stray = append(tr.stray, slices.DeleteFunc(before, func(s session.Stray) bool { return found[s.Path] })...)
+	tr.stray = append(tr.stray, slices.DeleteFunc(before, func(s change.Stray) bool { return found[s.Path] })...)
 }
 
 // filesAtMessageFolders reports the regular files in the place of the message folders of
@@ -200,8 +200,8 @@ func (tr *treeReader) filesAtMessageFolders(inv *inventory) {
 	}
 	for id := range inv.sessions {
 		for _, p := range tr.layout.patterns {
-			if p.kind == session.KindMessage && !slices.Contains(p.names, "{project}") && !has[id] {
-				tr.addPlace(path.Join(fill(p.names[:len(p.names)-1], session.Ref{Session: id})...))
+			if p.kind == change.KindMessage && !slices.Contains(p.names, "{project}") && !has[id] {
+				tr.addPlace(path.Join(fill(p.names[:len(p.names)-1], change.Ref{Session: id})...))
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // TestFiles puts files among the records: each that the agent takes for a record is reported
@@ -53,7 +52,7 @@ func TestFiles(t *testing.T) {
 		if strings.HasPrefix(p, "part/") {
 			message = "msg_1"
 		}
-		if len(stray) == 1 && (stray[0].Kind != session.StrayFile || stray[0].Message != message) {
+		if len(stray) == 1 && (stray[0].Kind != change.StrayFile || stray[0].Message != message) {
 			t.Errorf("%q is reported as %+v", p, stray[0])
 		}
 	}
@@ -81,16 +80,16 @@ func TestFilesAmongProjects(t *testing.T) {
 func TestFileInPlace(t *testing.T) {
 	for _, c := range []struct {
 		path string
-		kind session.StrayKind
+		kind change.StrayKind
 		list bool // List reports it, too
 	}{
-		{"part/msg_1", session.StrayOther, false},
-		{"message/ses_1", session.StrayPlace, false},
-		{"part", session.StrayPlace, true},
-		{"message", session.StrayPlace, true},
-		{"session/global", session.StrayPlace, true},
-		{"session", session.StrayPlace, true},
-		{"project", session.StrayPlace, true},
+		{"part/msg_1", change.StrayOther, false},
+		{"message/ses_1", change.StrayPlace, false},
+		{"part", change.StrayPlace, true},
+		{"message", change.StrayPlace, true},
+		{"session/global", change.StrayPlace, true},
+		{"session", change.StrayPlace, true},
+		{"project", change.StrayPlace, true},
 	} {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", Options{Owner: "own"})
@@ -102,7 +101,7 @@ func TestFileInPlace(t *testing.T) {
 		if err != nil || len(heads) == 0 {
 			t.Fatalf("%s: List = %+v, %v", c.path, heads, err)
 		}
-		wantPlace := func(stray []session.Stray) {
+		wantPlace := func(stray []change.Stray) {
 			t.Helper()
 			wantStray(t, stray, c.path)
 			if len(stray) == 1 && stray[0].Kind != c.kind {
@@ -113,8 +112,8 @@ func TestFileInPlace(t *testing.T) {
 			wantPlace(heads[len(heads)-1].Stray)
 		}
 		wantPlace(mustLoad(t, s).Stray)
-		head := session.Head{ID: "ses_1", Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: "ses_1"}}
-		if stamp, err := s.Stamp(t.Context(), head); err != nil || stamp != (session.Stamp{}) {
+		head := change.Head{ID: "ses_1", Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: "ses_1"}}
+		if stamp, err := s.Stamp(t.Context(), head); err != nil || stamp != (change.Stamp{}) {
 			t.Errorf("%s: the stamp is %v, %v", c.path, stamp, err)
 		}
 	}
@@ -125,7 +124,7 @@ func TestFileNames(t *testing.T) {
 	storetest.NeedWrites(t)
 	s := mustOpen(t, storetest.SmallTree(t), "", Options{Owner: "own"})
 	for _, name := range []string{"..", "../x", "a/../x", "/x", "x/", "a//b", ".x", "a/.x", "a\x00b", "prt_11.json", "prt_99.json"} {
-		ref := session.Ref{Kind: session.KindFile, Session: "ses_1", Message: "msg_1", Part: name}
+		ref := change.Ref{Kind: change.KindFile, Session: "ses_1", Message: "msg_1", Part: name}
 		op := change.Op{Ref: ref, Post: &change.Image{Data: []byte("x"), Mode: 0o644}}
 		if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}}); err == nil {
 			t.Errorf("%q is taken for the name of a file", name)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mend/change"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A treeReader reads the tree once. It collects problems with single files in stray, and
@@ -20,7 +20,7 @@ type treeReader struct {
 	*Store
 	ctx   context.Context
 	root  *safedir.Dir
-	stray []session.Stray
+	stray []change.Stray
 	err   error
 
 	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded
@@ -56,7 +56,7 @@ func (tr *treeReader) failed() bool {
 // A folder is a folder of the tree: the names of its path and the ids among them.
 type folder struct {
 	names []string
-	ref   session.Ref
+	ref   change.Ref
 }
 
 func (f folder) path() string { return strings.Join(f.names, "/") }
@@ -69,7 +69,7 @@ func (f folder) child(name string) folder {
 // matchFolders returns the folders that match the names of a pattern. An id that want has
 // is fixed; any other matches each name that is an id and not in skip. The last name need
 // not exist.
-func (tr *treeReader) matchFolders(names []string, want session.Ref, skip map[string]bool) []folder {
+func (tr *treeReader) matchFolders(names []string, want change.Ref, skip map[string]bool) []folder {
 	folders := []folder{{}}
 	for _, name := range names {
 		var next []folder
@@ -81,7 +81,7 @@ func (tr *treeReader) matchFolders(names []string, want session.Ref, skip map[st
 	return folders
 }
 
-func (tr *treeReader) matchName(f folder, name string, want session.Ref, skip map[string]bool) []folder {
+func (tr *treeReader) matchName(f folder, name string, want change.Ref, skip map[string]bool) []folder {
 	if idField(name, &want) == nil {
 		return []folder{f.child(name)}
 	}
@@ -122,10 +122,10 @@ func (tr *treeReader) eachID(f folder, yield func(id string)) {
 			if tr.layout.isReserved(f.names, name) {
 				continue
 			}
-			if err := session.ValidateID(name); err == nil {
+			if err := change.ValidateID(name); err == nil {
 				yield(name)
 			} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() {
-				tr.addStray(session.StrayOther, d.Path+"/"+name, "", err.Error())
+				tr.addStray(change.StrayOther, d.Path+"/"+name, "", err.Error())
 			}
 		}
 	}))
@@ -150,7 +150,7 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir
 			tr.addNotFolder(strange, message)
 		}
 	} else if why, ok := safedir.ReadFailure(err); ok {
-		tr.addStray(session.StrayHidden, path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
+		tr.addStray(change.StrayHidden, path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		tr.err = err
 	}
@@ -168,25 +168,25 @@ func (tr *treeReader) names(d *safedir.Dir, message string) []string {
 // listFailed handles the error of listing a folder.
 func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
 	if why, ok := safedir.ReadFailure(err); ok {
-		tr.addStray(session.StrayHidden, d.Path, message, "the folder cannot be read: "+why)
+		tr.addStray(change.StrayHidden, d.Path, message, "the folder cannot be read: "+why)
 	} else if err != nil {
 		tr.err = err
 	}
 }
 
-func (tr *treeReader) addStray(kind session.StrayKind, path, message, why string) {
-	tr.stray = append(tr.stray, session.Stray{Kind: kind, Path: path, Message: message, Why: why})
+func (tr *treeReader) addStray(kind change.StrayKind, path, message, why string) {
+	tr.stray = append(tr.stray, change.Stray{Kind: kind, Path: path, Message: message, Why: why})
 }
 
 // addNotFolder reports what is in the place of a folder: of a message's parts, or of records
 // without which the agent answers no prompt.
 func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
-	kind := session.StrayOther
+	kind := change.StrayOther
 	switch {
 	case e.Mode.Type() == fs.ModeSymlink:
-		kind = session.StrayLink
+		kind = change.StrayLink
 	case message == "":
-		kind = session.StrayPlace
+		kind = change.StrayPlace
 	}
 	tr.addStray(kind, e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
 }
@@ -208,8 +208,8 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name
 		if tr.layout.opensAllFiles && name[0] == '.' {
 			continue
 		}
-		if err := session.ValidateID(id); err != nil {
-			tr.addStray(session.StrayOther, d.Path+"/"+name, message, err.Error())
+		if err := change.ValidateID(id); err != nil {
+			tr.addStray(change.StrayOther, d.Path+"/"+name, message, err.Error())
 			continue
 		}
 		yield(name, id)
@@ -218,16 +218,16 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name
 
 // readRecord reads one record, and reports whether it exists. A record that cannot be read
 // has the defect Unreadable. One with several hard links is read, and cannot be replaced.
-func (tr *treeReader) readRecord(d *safedir.Dir, ref session.Ref) (session.Record, bool) {
-	r := session.Record{Ref: ref}
+func (tr *treeReader) readRecord(d *safedir.Dir, ref change.Ref) (change.Record, bool) {
+	r := change.Record{Ref: ref}
 	return r, tr.readInto(&r, d, ref.ID()+suffix)
 }
 
 // readInto is readRecord for a record that has only a ref.
-func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) bool {
+func (tr *treeReader) readInto(r *change.Record, d *safedir.Dir, name string) bool {
 	e, err := tr.readEntry(d, name)
 	if why, ok := safedir.ReadFailure(err); ok {
-		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
+		r.Defect = &change.Defect{Kind: change.Unreadable, Why: why}
 		return true
 	}
 	if err != nil {
@@ -240,7 +240,7 @@ func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) b
 	}
 	r.Mode = e.Mode.Perm()
 	if why := e.ReadProblem(); e.Exists && why != "" {
-		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
+		r.Defect = &change.Defect{Kind: change.Unreadable, Why: why}
 		return true
 	}
 	r.Locked = e.WhyLocked(d.Path + "/" + name)
@@ -281,7 +281,7 @@ func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Ent
 		return e, err
 	}
 	if e.TooLarge && e.Size <= tr.opt.MaxRecord {
-		return safedir.Entry{}, &session.SizeError{Most: tr.opt.MaxSession}
+		return safedir.Entry{}, &change.SizeError{Most: tr.opt.MaxSession}
 	}
 	tr.budget.Add(-int64(len(e.Data)))
 	return e, nil

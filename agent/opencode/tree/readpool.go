@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A session's messages are read by several workers, since a disk answers several requests at
@@ -22,7 +22,7 @@ const (
 // eachMessage calls visit for each of a session's messages with the name of its record and
 // its index, several at a time, each with a reader of its own, and adds their findings to
 // tr. ref is that of the messages, without an id.
-func (tr *treeReader) eachMessage(ref session.Ref, names []string, visit func(w *treeReader, message session.Ref, name string, i int)) {
+func (tr *treeReader) eachMessage(ref change.Ref, names []string, visit func(w *treeReader, message change.Ref, name string, i int)) {
 	if len(names) == 0 {
 		tr.unopened = true
 		return
@@ -32,7 +32,7 @@ func (tr *treeReader) eachMessage(ref session.Ref, names []string, visit func(w 
 		defer partsDir.Close()
 	}
 	sums := make([]byte, len(names)*sha256.Size) // of what was read, by message
-	stray := make([][]session.Stray, len(names)) // by message
+	stray := make([][]change.Stray, len(names))  // by message
 	var next atomic.Int64
 	work := func(w *treeReader) {
 		for i := int(next.Add(1)) - 1; i < len(names) && !w.failed(); i = int(next.Add(1)) - 1 {

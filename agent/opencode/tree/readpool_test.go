@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // Stray is reported in the order of the messages, whichever worker is done
@@ -24,11 +24,11 @@ func TestStrayInOrder(t *testing.T) {
 	for i := range 40 {
 		names = append(names, fmt.Sprintf("msg_%02d.json", i))
 	}
-	tr.eachMessage(session.Ref{Kind: session.KindMessage, Session: "ses_1"}, names, func(w *treeReader, ref session.Ref, name string, i int) {
+	tr.eachMessage(change.Ref{Kind: change.KindMessage, Session: "ses_1"}, names, func(w *treeReader, ref change.Ref, name string, i int) {
 		time.Sleep(time.Duration(7-i%7) * time.Millisecond / 2)
-		w.addStray(session.StrayOther, name, ref.Message, "a test")
+		w.addStray(change.StrayOther, name, ref.Message, "a test")
 	})
-	if len(tr.stray) != len(names) || !slices.IsSortedFunc(tr.stray, func(a, b session.Stray) int { return strings.Compare(a.Path, b.Path) }) {
+	if len(tr.stray) != len(names) || !slices.IsSortedFunc(tr.stray, func(a, b change.Stray) int { return strings.Compare(a.Path, b.Path) }) {
 		t.Errorf("stray are %v, want one for each of the messages in order", tr.stray)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"time"
 
+	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A stampHasher computes a stamp.
@@ -44,12 +44,12 @@ func (h *stampHasher) join(o *stampHasher) {
 }
 
 // sum returns the stamp; the zero one if it does not cover what was reported.
-func (tr *treeReader) sum() session.Stamp {
-	if tr.stamp.unknown || !session.OnlyFiles(tr.stray) {
-		return session.Stamp{}
+func (tr *treeReader) sum() change.Stamp {
+	if tr.stamp.unknown || !change.OnlyFiles(tr.stray) {
+		return change.Stamp{}
 	}
-	return session.Stamp{Sum: sha256.Sum256(tr.stamp.data), Newest: time.Unix(0, tr.stamp.newest)}
+	return change.Stamp{Sum: sha256.Sum256(tr.stamp.data), Newest: time.Unix(0, tr.stamp.newest)}
 }
 
 // State returns the zero stamp: only the files themselves show whether a tree changed.
-func (s *Store) State(context.Context) (session.Stamp, error) { return session.Stamp{}, nil }
+func (s *Store) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // Every change of a record and of a name is another stamp.
@@ -16,7 +16,7 @@ func TestStampChanges(t *testing.T) {
 	seen := map[[32]byte]string{}
 	look := func(after string) {
 		t.Helper()
-		stamp, err := s.Stamp(t.Context(), session.Head{ID: "ses_1"})
+		stamp, err := s.Stamp(t.Context(), change.Head{ID: "ses_1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"sync"
 
+	"mend/change"
 	"mend/fsstore"
 	"mend/internal/memory"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // A Store is one tree of JSON files. It holds nothing open between calls and is safe
@@ -35,7 +35,7 @@ type Options struct {
 	// not known. nil means that it never is.
 	ProjectOf func(folder string) string
 	// MaxRecord is the size in bytes of the largest record that is read; 0 for
-	// [session.MaxText].
+	// [change.MaxText].
 	MaxRecord int64
 	// MaxSession is the size in bytes of the largest session that is loaded; 0 for an
 	// eighth of the machine's memory.
@@ -59,7 +59,7 @@ var (
 // [fs.ErrNotExist].
 func Open(path, layout string, o Options) (*Store, error) {
 	if o.MaxRecord <= 0 {
-		o.MaxRecord = session.MaxText
+		o.MaxRecord = change.MaxText
 	}
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()

@@ -18,7 +18,6 @@ import (
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/test/storetest"
-	"mend/session"
 )
 
 // TestStrange: fault cases 4, 5 and 7.
@@ -73,7 +72,7 @@ func testStrange(t *testing.T) {
 			wantStray(t, loaded.Stray)
 		default: // the agent passes over it
 			wantStray(t, loaded.Stray, "part/msg_1/prt_12.json")
-			if st := loaded.Stray[0]; st.Kind != session.StrayIgnored || st.Message != "msg_1" || !strings.Contains(st.Why, c.why) {
+			if st := loaded.Stray[0]; st.Kind != change.StrayIgnored || st.Message != "msg_1" || !strings.Contains(st.Why, c.why) {
 				t.Errorf("%s is noted as %+v", name, st)
 			}
 		}
@@ -111,7 +110,7 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 	t.Helper()
 	done := make(chan *record.Session, 1)
 	go func() {
-		loaded, _, _ := s.Load(t.Context(), session.Head{ID: "ses_1"})
+		loaded, _, _ := s.Load(t.Context(), change.Head{ID: "ses_1"})
 		done <- loaded
 	}()
 	select {
@@ -155,7 +154,7 @@ func testStrangeFolders(t *testing.T) {
 				t.Fatalf("%s: List = %+v, %v", folder, heads, err)
 			}
 			loaded := mustLoad(t, s)
-			linked := func(s session.Stray) bool { return s.Kind == session.StrayLink }
+			linked := func(s change.Stray) bool { return s.Kind == change.StrayLink }
 			stray := loaded.Stray
 			if len(heads) > 1 {
 				stray = slices.Concat(stray, heads[1].Stray)

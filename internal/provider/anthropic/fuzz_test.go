@@ -3,12 +3,12 @@ package anthropic_test
 import (
 	"testing"
 
+	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/internal/test/endpoint"
-	"mend/session"
 )
 
 // FuzzCheck compares the rules with those of the strict endpoint, a second implementation.
@@ -36,7 +36,7 @@ func FuzzCheck(f *testing.F) {
 // buildRequest builds a request: a byte below 'A' begins a turn, others add blocks.
 func buildRequest(program []byte, text string) request.Request {
 	ids := []string{"a", "b", "", "c:0"}
-	roles := []string{session.RoleUser, session.RoleAssistant}
+	roles := []string{change.RoleUser, change.RoleAssistant}
 	var q request.Request
 	role := 0
 	for i, c := range program {
@@ -50,7 +50,7 @@ func buildRequest(program []byte, text string) request.Request {
 		}
 		t := &q.Turns[len(q.Turns)-1]
 		id := ids[int(c)/16%4]
-		source := session.Ref{Kind: session.KindPart, Part: id}
+		source := change.Ref{Kind: change.KindPart, Part: id}
 		blocks := []*request.Block{
 			{Type: request.Text, Text: text},
 			{Type: request.Text},

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // The JSON form of a request.
@@ -61,7 +61,7 @@ func (p Provider) encodeMessage(t request.Turn) jsonMessage {
 	switch t.Role {
 	case request.RoleSystem:
 		m.Content = request.SystemText
-	case session.RoleAssistant:
+	case change.RoleAssistant:
 		p.encodeAnswer(&m, t.Blocks)
 	case request.RoleTool:
 		for _, b := range t.Blocks {

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // The JSON form of a request. The model is part of the path.
@@ -55,7 +55,7 @@ func (Provider) JSON(q request.Request) []byte {
 	out := jsonRequest{Contents: []jsonContent{}}
 	for _, t := range q.Turns {
 		c := jsonContent{Role: t.Role, Parts: provider.EncodeBlocks(t.Blocks, encodePart)}
-		if t.Role == session.RoleAssistant {
+		if t.Role == change.RoleAssistant {
 			c.Role = "model"
 		}
 		out.Contents = append(out.Contents, c)

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // rules are G0 to G12 of docs/providers.md. No request of an agent breaks G0, G1 and G3.
@@ -113,7 +113,7 @@ func unsignedCall(q request.Request, thinking bool) []request.Violation {
 	start := len(q.Turns)
 	for n, t := range slices.Backward(q.Turns) {
 		start = n
-		if t.Role == session.RoleUser && provider.FirstBlock(t, request.ToolResult) < 0 {
+		if t.Role == change.RoleUser && provider.FirstBlock(t, request.ToolResult) < 0 {
 			break
 		}
 	}

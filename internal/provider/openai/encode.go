@@ -3,9 +3,9 @@ package openai
 import (
 	"cmp"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/session"
 )
 
 // The JSON form of a request.
@@ -49,7 +49,7 @@ func encodeItem(t request.Turn) jsonItem {
 	switch {
 	case t.Role == request.RoleSystem:
 		return jsonItem{Role: "developer", Content: request.SystemText}
-	case t.Role == session.RoleUser:
+	case t.Role == change.RoleUser:
 		return jsonItem{Role: t.Role, Content: provider.EncodeBlocks(t.Blocks, encodePart)}
 	case len(t.Blocks) == 0:
 		return jsonItem{Role: t.Role, Content: []jsonPart{}}
@@ -81,7 +81,7 @@ func encodeItem(t request.Turn) jsonItem {
 		}
 		return item
 	default:
-		return jsonItem{Role: session.RoleAssistant, ID: b.ItemID, Content: []jsonPart{{Type: "output_text", Text: &b.Text}}}
+		return jsonItem{Role: change.RoleAssistant, ID: b.ItemID, Content: []jsonPart{{Type: "output_text", Text: &b.Text}}}
 	}
 }
 

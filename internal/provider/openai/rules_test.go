@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
 	"mend/internal/test/endpoints"
-	"mend/session"
 )
 
 // items are the ids of the responses that the provider of the tests issued.
@@ -26,7 +26,7 @@ const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggC
 // refuses.
 func TestRules(t *testing.T) {
 	block := func(b request.Block, message string) *request.Block {
-		b.Source = &session.Ref{Session: "ses_1", Message: message}
+		b.Source = &change.Ref{Session: "ses_1", Message: message}
 		return &b
 	}
 	thought := func(id, message string) *request.Block {
@@ -66,12 +66,12 @@ func TestRules(t *testing.T) {
 	} {
 		q := request.Request{Turns: []request.Turn{{Role: request.RoleSystem}}}
 		for _, b := range c.blocks {
-			role := session.RoleAssistant
+			role := change.RoleAssistant
 			switch {
 			case b.Type == request.ToolResult:
 				role = request.RoleTool
 			case b.Source.Message == "m0":
-				role = session.RoleUser
+				role = change.RoleUser
 			}
 			q.Turns = append(q.Turns, request.Turn{Role: role, Blocks: []*request.Block{b}})
 		}

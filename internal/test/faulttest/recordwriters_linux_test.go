@@ -14,7 +14,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/damage"
-	"mend/session"
 )
 
 // A fileWriter writes the files of a tree.
@@ -125,20 +124,20 @@ func (p *rowWriter) put(r damage.Record) error {
 }
 
 func (p *rowWriter) digest(r damage.Record) ([sha256.Size]byte, error) {
-	var row session.Record
+	var row change.Record
 	err := p.run(`SELECT * FROM `+r.Table+` WHERE id = ?1`, r, func(st *sqlite3.Stmt) {
-		var cols []session.Col
+		var cols []change.Col
 		for i := range st.ColumnCount() {
 			switch name := st.ColumnName(i); {
 			case name == "data":
 				row.Data = []byte(st.ColumnText(i))
 			case st.ColumnType(i) == sqlite3.INTEGER:
-				cols = append(cols, session.IntCol(name, st.ColumnInt64(i)))
+				cols = append(cols, change.IntCol(name, st.ColumnInt64(i)))
 			default:
-				cols = append(cols, session.TextCol(name, st.ColumnText(i)))
+				cols = append(cols, change.TextCol(name, st.ColumnText(i)))
 			}
 		}
-		row.Cols = session.NewCols(cols...)
+		row.Cols = change.NewCols(cols...)
 	})
 	return sha256.Sum256(change.ImageOf(&row).Data), err
 }

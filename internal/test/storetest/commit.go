@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/session"
 )
 
 func testCommit(t *testing.T, c *contract) {
@@ -38,7 +37,7 @@ func testCommit(t *testing.T, c *contract) {
 	}
 }
 
-func opOn(ops []change.Op, ref session.Ref) *change.Op {
+func opOn(ops []change.Op, ref change.Ref) *change.Op {
 	for i := range ops {
 		if ops[i].Ref == ref {
 			return &ops[i]

@@ -10,7 +10,6 @@ import (
 
 	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // A Store is txn.Store, declared again so that no store has to import txn.
@@ -31,9 +30,9 @@ type Harness struct {
 	Open func(step func(call string) error) Store
 	// Records reads the session's records and the files beside them: each message,
 	// followed by its parts.
-	Records func() iter.Seq[*session.Record]
+	Records func() iter.Seq[*change.Record]
 	// Read returns what a record holds now, nil if it does not exist.
-	Read func(ref session.Ref) *change.Image
+	Read func(ref change.Ref) *change.Image
 	// Snapshot returns all that is stored, by name: the bytes and modes of files and
 	// folders, or the columns of rows with their storage classes. It omits what is
 	// staged.
@@ -42,7 +41,7 @@ type Harness struct {
 	Leftovers func() []string
 	// Write writes the image to a record, or removes it for nil, as another program
 	// would. It creates the folder it needs.
-	Write func(ref session.Ref, image *change.Image)
+	Write func(ref change.Ref, image *change.Image)
 }
 
 // Run tests one store. It calls open often: a store in memory makes it fast.
@@ -96,24 +95,24 @@ func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 // planOps returns ops of every kind: a message and a part replaced, a part created beside others
 // and one in a message without parts, a part deleted, and every file beside the records moved
 // away.
-func planOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
+func planOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 	t.Helper()
-	var messages []*session.Record
-	parts := map[string][]*session.Record{}
+	var messages []*change.Record
+	parts := map[string][]*change.Record{}
 	files := 0
 	for r := range records {
 		switch r.Ref.Kind {
-		case session.KindMessage:
+		case change.KindMessage:
 			messages = append(messages, r)
-		case session.KindPart:
+		case change.KindPart:
 			parts[r.Ref.Message] = append(parts[r.Ref.Message], r)
-		case session.KindFile:
+		case change.KindFile:
 			files++
-		case session.KindSession, session.KindFolder, session.KindProject, session.KindEvents:
+		case change.KindSession, change.KindFolder, change.KindProject, change.KindEvents:
 		}
 	}
-	full := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) >= 3 })
-	empty := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) == 0 })
+	full := slices.IndexFunc(messages, func(m *change.Record) bool { return len(parts[m.Ref.Message]) >= 3 })
+	empty := slices.IndexFunc(messages, func(m *change.Record) bool { return len(parts[m.Ref.Message]) == 0 })
 	if full < 0 || empty < 0 {
 		t.Fatal("the harness's session has no message with three parts, or none without parts")
 	}
@@ -123,14 +122,14 @@ func planOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
 	if text < 0 || text == len(own)-1 {
 		t.Fatal("the harness's message has no text part before its last part")
 	}
-	ops := edit(t, records, func(r *session.Record) bool {
+	ops := edit(t, records, func(r *change.Record) bool {
 		switch r.Ref {
 		case messages[full].Ref:
 			set(t, r, "note", "by the contract")
 		case own[text].Ref:
 			set(t, r, "text", "replaced")
 		}
-		return r.Ref != last && r.Ref.Kind != session.KindFile
+		return r.Ref != last && r.Ref.Kind != change.KindFile
 	}, newPart(t, own[text], messages[full].Ref, first+"0", "created beside others"), newPart(t, own[text], messages[empty].Ref, first+"1", "created alone"))
 	if want := 5 + files; len(ops) != want {
 		t.Fatalf("the plan has %d ops, want %d", len(ops), want)
@@ -145,7 +144,7 @@ func foreignImage(t *testing.T, o change.Op) *change.Image {
 	if base == nil {
 		base = o.Post
 	}
-	r := session.Record{Ref: o.Ref, Data: base.Data, Mode: base.Mode}
+	r := change.Record{Ref: o.Ref, Data: base.Data, Mode: base.Mode}
 	var err error
 	if base.Mode == 0 {
 		if r, err = change.RowOf(o.Ref, base); err != nil {
@@ -254,7 +253,7 @@ func imageString(i *change.Image) string {
 }
 
 // conflictOn returns the conflict on ref, or nil.
-func conflictOn(conflicts []change.Conflict, ref session.Ref) *change.Conflict {
+func conflictOn(conflicts []change.Conflict, ref change.Ref) *change.Conflict {
 	for i := range conflicts {
 		if conflicts[i].Ref == ref {
 			return &conflicts[i]

@@ -6,14 +6,13 @@ import (
 
 	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/session"
 )
 
 // edit returns the ops that change records as keep does to a copy of each of them, delete those
 // of which keep returns false, and create others.
-func edit(t *testing.T, records iter.Seq[*session.Record], keep func(*session.Record) bool, created ...*session.Record) []change.Op {
+func edit(t *testing.T, records iter.Seq[*change.Record], keep func(*change.Record) bool, created ...*change.Record) []change.Op {
 	t.Helper()
-	return change.Diff(records, func(yield func(*session.Record) bool) {
+	return change.Diff(records, func(yield func(*change.Record) bool) {
 		for r := range records {
 			if c := *r; keep(&c) && !yield(&c) {
 				return
@@ -28,7 +27,7 @@ func edit(t *testing.T, records iter.Seq[*session.Record], keep func(*session.Re
 }
 
 // set sets a field of the record to a text.
-func set(t *testing.T, r *session.Record, field, text string) {
+func set(t *testing.T, r *change.Record, field, text string) {
 	t.Helper()
 	data, err := jsonedit.Set(r.Data, jsonedit.Quote(text), field)
 	if err != nil {
@@ -38,13 +37,13 @@ func set(t *testing.T, r *session.Record, field, text string) {
 }
 
 // newPart returns a part of the message with that id and text, otherwise like another part.
-func newPart(t *testing.T, like *session.Record, message session.Ref, id, text string) *session.Record {
+func newPart(t *testing.T, like *change.Record, message change.Ref, id, text string) *change.Record {
 	t.Helper()
 	r := *like
 	r.Ref.Message, r.Ref.Part = message.Message, id
 	set(t, &r, "text", text)
 	if r.IsRow() {
-		r = r.WithCol(session.TextCol("id", id)).WithCol(session.TextCol("message_id", message.Message))
+		r = r.WithCol(change.TextCol("id", id)).WithCol(change.TextCol("message_id", message.Message))
 		return &r
 	}
 	set(t, &r, "id", id)
@@ -53,7 +52,7 @@ func newPart(t *testing.T, like *session.Record, message session.Ref, id, text s
 }
 
 // isText reports whether the record is a part with a text.
-func isText(r *session.Record) bool {
+func isText(r *change.Record) bool {
 	raw, _ := jsonedit.Get(r.Data, "type")
 	return jsonedit.Unquote(raw) == "text"
 }

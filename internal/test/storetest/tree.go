@@ -11,7 +11,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/session"
 )
 
 // NeedWrites skips a test where a tree can only be read.
@@ -134,9 +133,9 @@ func Apply(t *testing.T, s Store, ops []change.Op) change.Staged {
 }
 
 // SetText returns the op that gives a part another text.
-func SetText(t *testing.T, records iter.Seq[*session.Record], part, text string) []change.Op {
+func SetText(t *testing.T, records iter.Seq[*change.Record], part, text string) []change.Op {
 	t.Helper()
-	ops := edit(t, records, func(r *session.Record) bool {
+	ops := edit(t, records, func(r *change.Record) bool {
 		if r.Ref.Part == part {
 			set(t, r, "text", text)
 		}
@@ -149,20 +148,20 @@ func SetText(t *testing.T, records iter.Seq[*session.Record], part, text string)
 }
 
 // MixedOps returns ops of every kind on the session of [SmallTree].
-func MixedOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
+func MixedOps(t *testing.T, records iter.Seq[*change.Record]) []change.Op {
 	t.Helper()
-	var like *session.Record
+	var like *change.Record
 	for r := range records {
 		if r.Ref.Part == "prt_11" {
 			like = r
 		}
 	}
-	return edit(t, records, func(r *session.Record) bool {
+	return edit(t, records, func(r *change.Record) bool {
 		if r.Ref.Part == "prt_11" {
 			set(t, r, "text", "replaced")
 		}
 		return r.Ref.Part != "prt_13"
-	}, newPart(t, like, session.Ref{Message: "msg_4"}, "prt_41", "created"))
+	}, newPart(t, like, change.Ref{Message: "msg_4"}, "prt_41", "created"))
 }
 
 // WantNames reports names that differ, in any order.
@@ -184,8 +183,8 @@ func Chmod(t *testing.T, name string, mode fs.FileMode) {
 }
 
 // Refs returns the refs of ops.
-func Refs(ops ...change.Op) []session.Ref {
-	var all []session.Ref
+func Refs(ops ...change.Op) []change.Ref {
+	var all []change.Ref
 	for _, o := range ops {
 		all = append(all, o.Ref)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"mend/change"
 	"mend/journal"
-	"mend/session"
 )
 
 // makeJournal makes a journal with that number of repairs, each of one part of 2 KB.
@@ -21,7 +20,7 @@ func makeJournal(dir string, repairs int) (err error) {
 		p := change.Plan{
 			Session: fmt.Sprintf("ses_%08d", n/4), Cause: change.Cause{Kind: change.CauseScan, Diagnoses: []string{"a call never got a result"}},
 			Ops: []change.Op{{
-				Ref: session.Ref{Kind: session.KindPart, Session: fmt.Sprintf("ses_%08d", n/4), Message: fmt.Sprintf("msg_%08d", n), Part: fmt.Sprintf("prt_%08d", n)},
+				Ref: change.Ref{Kind: change.KindPart, Session: fmt.Sprintf("ses_%08d", n/4), Message: fmt.Sprintf("msg_%08d", n), Part: fmt.Sprintf("prt_%08d", n)},
 				Pre: image(n, "running"), Post: image(n, "error"),
 			}},
 		}

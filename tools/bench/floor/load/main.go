@@ -14,7 +14,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
-	"mend/session"
+	"mend/change"
 )
 
 func main() {
@@ -26,7 +26,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	next := make(chan session.Head)
+	next := make(chan change.Head)
 	var all sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
@@ -46,7 +46,7 @@ func main() {
 }
 
 // take asks for every part.
-func take(_ *session.Record, parts iter.Seq[*session.Record]) bool {
-	parts(func(*session.Record) bool { return true })
+func take(_ *change.Record, parts iter.Seq[*change.Record]) bool {
+	parts(func(*change.Record) bool { return true })
 	return true
 }

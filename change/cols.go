@@ -1,0 +1,120 @@
+package change
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Cols are a row's columns but the one with its data, in the table's order. The zero Cols is
+// that of a file. A session may have very many rows, so the names are shared by the rows of a
+// table, and the values are encoded one after the other.
+type Cols struct {
+	names  *[]string
+	values []byte // see [AppendValue]
+}
+
+// NewCols returns the columns of a row.
+func NewCols(cols ...Col) Cols {
+	names := make([]string, len(cols))
+	var values []byte
+	for i, c := range cols {
+		names[i], values = c.Name, AppendValue(values, c.Class, c.Bytes)
+	}
+	return Cols{&names, values}
+}
+
+// EncodedCols returns columns with those names, which are not copied, and with values that
+// [AppendValue] encoded, one for each name.
+func EncodedCols(names *[]string, values []byte) Cols { return Cols{names, values} }
+
+// AppendValue appends a value of a column to those that precede it.
+func AppendValue(values []byte, class Class, data []byte) []byte {
+	values = binary.AppendUvarint(append(values, byte(class)), uint64(len(data)))
+	return append(values, data...)
+}
+
+// Names returns the names of the columns, which must not be changed.
+func (c Cols) Names() []string {
+	if c.names == nil {
+		return nil
+	}
+	return *c.names
+}
+
+// All calls yield for each column. Its bytes are those of c.
+func (c Cols) All(yield func(Col) bool) {
+	rest := c.values
+	for _, name := range c.Names() {
+		size, n := binary.Uvarint(rest[1:])
+		end := 1 + n + int(size)
+		if !yield(Col{name, Class(rest[0]), rest[1+n : end : end]}) {
+			return
+		}
+		rest = rest[end:]
+	}
+}
+
+// Equal reports whether both have the same columns with the same values.
+func (c Cols) Equal(o Cols) bool {
+	return (c.names == nil) == (o.names == nil) && bytes.Equal(c.values, o.values) && (c.names == o.names || slices.Equal(*c.names, *o.names))
+}
+
+// Clone returns a copy of the values, with the same names.
+func (c Cols) Clone() Cols { return Cols{c.names, bytes.Clone(c.values)} }
+
+// with returns the columns with another value in the one that has the name.
+func (c Cols) with(to Col) Cols {
+	values := make([]byte, 0, len(c.values)+len(to.Bytes))
+	for col := range c.All {
+		if col.Name == to.Name {
+			col = to
+		}
+		values = AppendValue(values, col.Class, col.Bytes)
+	}
+	return Cols{c.names, values}
+}
+
+// A Col is one column of a row, with the storage class and the bytes that
+// SQLite has for it.
+type Col struct {
+	Name  string
+	Class Class
+	Bytes []byte // integers and reals: 8 bytes, big endian (a real as IEEE 754 bits)
+}
+
+// IntCol returns a column with the integer v.
+func IntCol(name string, v int64) Col {
+	return Col{Name: name, Class: ClassInteger, Bytes: binary.BigEndian.AppendUint64(nil, uint64(v))}
+}
+
+// TextCol returns a column with the text v.
+func TextCol(name, v string) Col {
+	return Col{Name: name, Class: ClassText, Bytes: []byte(v)}
+}
+
+// RealCol returns a column with the real v.
+func RealCol(name string, v float64) Col {
+	return Col{Name: name, Class: ClassReal, Bytes: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
+}
+
+// Int returns the column's value as an integer, and whether it is one.
+func (c Col) Int() (int64, bool) {
+	if c.Class != ClassInteger || len(c.Bytes) != 8 {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint64(c.Bytes)), true
+}
+
+// Float returns the column's value as a number, and whether it is one.
+func (c Col) Float() (float64, bool) {
+	if len(c.Bytes) != 8 || c.Class != ClassInteger && c.Class != ClassReal {
+		return 0, false
+	}
+	bits := binary.BigEndian.Uint64(c.Bytes)
+	if c.Class == ClassReal {
+		return math.Float64frombits(bits), true
+	}
+	return float64(int64(bits)), true
+}

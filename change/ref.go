@@ -1,0 +1,185 @@
+package change
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Kind says what a [Ref] names. The zero Kind is invalid.
+type Kind uint8
+
+// The kinds of records.
+const (
+	KindSession Kind = iota + 1
+	KindMessage
+	KindPart
+	KindFolder  // the folder of a message's parts, or of a session's messages
+	KindFile    // a [File]: a file in such a folder that is not a record, or in the place of the folder
+	KindProject // the row of the project that sessions belong to
+	KindEvents  // the row that counts the events of a session
+)
+
+var kindNames = [...]string{
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter",
+}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// A Ref names one record of a store by the ids in its path or its primary key. It is
+// comparable, and it names the same record at any later time: undo relies on that.
+type Ref struct {
+	Kind Kind `json:"kind"`
+	// Project is the path element above the session if the path has one: the project of
+	// a session record, or the extra level of a nested message folder.
+	Project string `json:"project,omitempty"`
+	Session string `json:"session,omitempty"`
+	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
+	// Part is the id of a part. For a file it is the path below the folder that the other
+	// ids name, which may be any bytes; "" if the file is in the place of that folder.
+	Part string `json:"part,omitempty"`
+}
+
+// ID returns the record's own id, the last of its ids. A folder has the id of the message
+// or the session that it belongs to.
+func (r Ref) ID() string {
+	switch r.Kind {
+	case KindPart, KindFile:
+		return r.Part
+	case KindMessage:
+		return r.Message
+	case KindFolder:
+		if r.Message != "" {
+			return r.Message
+		}
+	case KindProject:
+		return r.Project
+	case KindSession, KindEvents:
+	}
+	return r.Session
+}
+
+// String returns the name of the record in all texts that a person reads or types: the id
+// of a session or a message, message/part for a part, a trailing slash for a folder,
+// session/events for an event counter, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
+// are quoted.
+func (r Ref) String() string {
+	switch r.Kind {
+	case KindFile:
+		name := strconv.Quote(r.Part)
+		return cmp.Or(r.Message, r.Session) + "/" + name[1:len(name)-1]
+	case KindPart:
+		return shown(r.Message) + "/" + shown(r.Part)
+	case KindFolder:
+		return shown(r.ID()) + "/"
+	case KindEvents:
+		return shown(r.Session) + "/events"
+	default:
+		return shown(r.ID())
+	}
+}
+
+func shown(id string) string {
+	switch err := ValidateID(id); {
+	case err == nil || id == "":
+		return id
+	case len(id) > MaxID:
+		return strconv.QuoteToASCII(id[:MaxID]) + "…"
+	}
+	return strconv.QuoteToASCII(id)
+}
+
+// Compare orders refs by kind, then by their ids.
+func (r Ref) Compare(o Ref) int {
+	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Project, o.Project), cmp.Compare(r.Session, o.Session), cmp.Compare(r.Message, o.Message), cmp.Compare(r.Part, o.Part))
+}
+
+// Validate reports the first id of the ref that is missing or is not an id, as
+// an error that wraps [ErrBadID].
+func (r Ref) Validate() error {
+	need := []string{r.Session}
+	switch r.Kind {
+	case KindSession, KindEvents:
+	case KindProject:
+		need = []string{r.Project}
+	case KindMessage:
+		need = append(need, r.Message)
+	case KindPart:
+		need = append(need, r.Message, r.Part)
+	case KindFolder, KindFile:
+		if r.Message != "" {
+			need = append(need, r.Message)
+		}
+	default:
+		return fmt.Errorf("%w: %v", ErrBadID, r.Kind)
+	}
+	if r.Project != "" {
+		need = append(need, r.Project)
+	}
+	for _, id := range need {
+		if err := ValidateID(id); err != nil {
+			return fmt.Errorf("%v %s: %w", r.Kind, r, err)
+		}
+	}
+	if r.Kind == KindFile && r.Part != "" && !isName(r.Part) {
+		return fmt.Errorf("file %s: %w: it leads out of its folder, or to a hidden file", r, ErrBadID)
+	}
+	return nil
+}
+
+// isName reports whether name is a path from a folder to a file below it, without hidden
+// elements.
+func isName(name string) bool {
+	for element := range strings.SplitSeq(name, "/") {
+		if element == "" || element[0] == '.' || strings.IndexByte(element, 0) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ErrBadID says that a string is not a valid id. Paths and keys are made of valid ids only.
+var ErrBadID = errors.New("not a valid id")
+
+// MaxID is the length of the longest id, in bytes.
+const MaxID = 200
+
+// ValidateID reports whether id is an id: 1 to [MaxID] ASCII letters, digits,
+// `_`, `-` and `.`, not starting with a dot. So an id from a stored file can never be a
+// path. The error wraps [ErrBadID].
+func ValidateID(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: empty", ErrBadID)
+	case len(id) > MaxID:
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrBadID, len(id), MaxID)
+	case id[0] == '.':
+		return fmt.Errorf("%w: %q starts with a dot", ErrBadID, id)
+	}
+	for i := range len(id) {
+		if !idByte(id[i]) {
+			return fmt.Errorf("%w: %q holds %q", ErrBadID, id, id[i])
+		}
+	}
+	return nil
+}
+
+// ValidateSessionID is [ValidateID] for the id of a session, which people type on command lines: it
+// does not start with a dash either, as a flag does.
+func ValidateSessionID(id string) error {
+	if strings.HasPrefix(id, "-") {
+		return fmt.Errorf("%w: %q starts with a dash", ErrBadID, id)
+	}
+	return ValidateID(id)
+}
+
+func idByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}

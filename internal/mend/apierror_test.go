@@ -1,0 +1,37 @@
+package mend_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/opencode"
+	"mend/internal/mend"
+	"mend/repair"
+)
+
+// A silentAgent recognises no error.
+type silentAgent struct{ toyAgent }
+
+func (silentAgent) ParseAPIError([]byte) repair.APIError { return repair.APIError{} }
+
+// TestParseAPIError checks that an error has the class that an agent of the list gives
+// it, and that an agent need not recognise any.
+func TestParseAPIError(t *testing.T) {
+	toy := silentAgent{toyAgent{folder: filepath.Join(t.TempDir(), "talks")}}
+	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)
+	for _, c := range []struct {
+		name   string
+		agents []agent.Agent
+		want   repair.Class
+	}{
+		{"no agent", nil, ""},
+		{"one without errors", []agent.Agent{toy}, ""},
+		{"two", []agent.Agent{toy, opencode.Agent{}}, repair.EmptyContentMessage},
+	} {
+		e := mend.Options{Agents: c.agents}.ParseAPIError(input)
+		if e.Class != c.want || e.Text != "messages.3: text content blocks must be non-empty" || e.Explanation == "" {
+			t.Errorf("%s: ParseAPIError(%s) = %+v, want the class %q", c.name, input, e, c.want)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package mend
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/testdata"
+)
+
+func (b *scanFixture) database() string { return filepath.Join(b.dir, "opencode/opencode.db") }
+
+// alter runs statements on the database, as another program would.
+func (b *scanFixture) alter(sql string) {
+	b.t.Helper()
+	db, err := sqlite3.Open(b.database())
+	b.must(err)
+	b.must(db.Exec("PRAGMA foreign_keys=OFF; " + sql))
+	b.must(db.Close())
+}
+
+// wantRescan scans with a cached client.
+func (b *scanFixture) wantRescan(when string, asked bool, read int, rules ...string) {
+	b.t.Helper()
+	got, st := b.pass((*Client).Cached)
+	if st.asked != asked || len(st.read) != read || !slices.Equal(got, rules) {
+		b.t.Errorf("%s: asked = %v, %d sessions were read and %v found, want %v, %d and %v", when, st.asked, len(st.read), got, asked, read, rules)
+	}
+}
+
+func TestRescanOfDatabase(t *testing.T) {
+	const ofPart = ` WHERE data LIKE '%"Running."%'`
+	// Another session, so that one can change without the other.
+	const another = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+		SELECT 'ses_0', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`
+	rows := []struct {
+		name  string
+		do    func(b *scanFixture)
+		asked bool
+		read  int
+		want  []string
+	}{
+		{"nothing", func(*scanFixture) {}, false, 0, nil},
+		{"another time", func(b *scanFixture) {
+			b.must(os.Chtimes(b.database(), time.Time{}, time.Unix(1_000_000_000, 0)))
+		}, true, 0, nil},
+		{"a copy", func(b *scanFixture) {
+			info, err := os.Stat(b.database())
+			b.must(err)
+			data, err := os.ReadFile(b.database())
+			b.must(err)
+			b.must(os.WriteFile(b.database()+".new", data, 0o644))
+			b.must(os.Chtimes(b.database()+".new", info.ModTime(), info.ModTime()))
+			b.must(os.Rename(b.database()+".new", b.database()))
+		}, true, 0, nil},
+		{"another session", func(b *scanFixture) { b.alter(another) }, true, 1, nil},
+		{"another table", func(b *scanFixture) { b.alter("CREATE TABLE x(y)") }, true, 0, nil},
+		{"a text, later", func(b *scanFixture) {
+			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"        "'), time_updated = time_updated + 1` + ofPart)
+		}, true, 1, []string{"R11"}},
+		{"a longer text", func(b *scanFixture) {
+			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart)
+		}, true, 1, []string{"R11"}},
+		{"a text that is a blob", func(b *scanFixture) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"row"}},
+		{"a part less", func(b *scanFixture) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
+		{"a part of another id", func(b *scanFixture) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
+		{"a part without its message", func(b *scanFixture) { b.alter(`UPDATE part SET message_id = 'msg_0'` + ofPart) }, true, 1, []string{"stray", "orphans of ses_e0442cffdffeve97keMQTd5es8"}},
+		{"a message that comes later", func(b *scanFixture) {
+			b.alter(`UPDATE message SET time_created = time_created + 1000 WHERE id = (SELECT min(id) FROM message)`)
+		}, true, 1, []string{"R16"}},
+		{"the session's row", func(b *scanFixture) { b.alter(`UPDATE session SET directory = ''`) }, true, 1, nil},
+		{"a newer project", func(b *scanFixture) {
+			b.alter(`INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`)
+		}, true, 1, []string{"unlisted"}},
+		{"an orphan", func(b *scanFixture) {
+			b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part` + ofPart)
+		}, true, 0, []string{"orphans of ses_gone"}},
+		{"only in the -wal", func(b *scanFixture) {
+			db, err := sqlite3.Open(b.database())
+			b.must(err)
+			b.t.Cleanup(func() { b.must(db.Close()) })
+			b.must(db.Exec(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart))
+		}, true, 1, []string{"R11"}},
+		{"the cache is damaged", func(b *scanFixture) { b.edit(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, true, 1, nil},
+		{"the cache is longer", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, '?') }) }, true, 1, nil},
+		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, true, 1, nil},
+		{"another version of mend", func(b *scanFixture) { b.opt.Version = "2" }, true, 1, nil},
+		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, true, 1, nil},
+		{"the session is about to be written", func(b *scanFixture) {
+			c, err := Open(b.opt)
+			b.must(err)
+			c.cache().Forget(b.id)
+		}, true, 1, nil},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			b := newScanFixture(t, testdata.OpenCode1227)
+			b.wantRescan("the first scan", true, 1)
+			b.wantRescan("again", false, 0)
+			r.do(b)
+			b.wantRescan("then", r.asked, r.read, r.want...)
+		})
+	}
+}
+
+// Orphans are reported again from the cache.
+func TestOrphansFromCache(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1227)
+	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
+	b.wantRescan("the first scan", true, 1, "orphans of ses_gone")
+	b.wantRescan("again", false, 0, "orphans of ses_gone")
+}
+
+// The state of a database is not kept while a later change may leave the same state,
+// and neither is the result of a session with rows from the future.
+func TestRescanOfYoungDatabase(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1227)
+	b.clock = 0
+	b.wantRescan("the first scan", true, 1)
+	b.clock = time.Hour
+	b.wantRescan("again, later", true, 0)
+	b.wantRescan("once more", false, 0)
+	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
+	b.wantRescan("of rows of tomorrow", true, 1)
+	b.wantRescan("again", true, 1)
+}
+
+// ScanAll lists the orphans meanwhile. Scan does not, and a scan that is cut short keeps none. They
+// are listed once.
+func TestOrphansDuringScan(t *testing.T) {
+	type scan func(*Client, context.Context, []change.Head) iter.Seq[Finding]
+	ended, end := context.WithCancel(t.Context())
+	end()
+	rows := []struct {
+		name  string
+		ctx   context.Context
+		scan  scan
+		looks []int // after the scan, after the orphans were asked for, and once more
+	}{
+		{"all sessions", t.Context(), (*Client).ScanAll, []int{1, 1, 1}},
+		{"some sessions", t.Context(), (*Client).Scan, []int{0, 1, 1}},
+		{"a scan that is cut short", ended, (*Client).ScanAll, []int{1, 2, 2}}, // the first look ends at once
+	}
+	for _, r := range rows {
+		b := newScanFixture(t, testdata.OpenCode1153)
+		c, err := Open(b.opt)
+		b.must(err)
+		st := &countingStore{Store: c.store}
+		c.store = st
+		c = c.Cached()
+		heads, err := c.Sessions(t.Context())
+		b.must(err)
+		for range r.scan(c, r.ctx, heads) {
+			continue
+		}
+		got := []int{st.looks}
+		for range 2 {
+			_, err := c.Orphans(t.Context())
+			b.must(err)
+			got = append(got, st.looks)
+		}
+		if !slices.Equal(got, r.looks) {
+			t.Errorf("%s: looked for orphans %v times, want %v", r.name, got, r.looks)
+		}
+	}
+}
+
+// The list of orphans is not used after the database has changed.
+func TestScanOfChangingDatabase(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1227)
+	c, err := Open(b.opt)
+	b.must(err)
+	c.clock = func() time.Time { return time.Now().Add(b.clock) }
+	c = c.Cached()
+	heads, err := c.Sessions(t.Context())
+	b.must(err)
+	for range c.ScanAll(t.Context(), heads) {
+		continue
+	}
+	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
+	_, err = c.Orphans(t.Context())
+	b.must(err)
+	b.wantRescan("then", true, 0, "orphans of ses_gone")
+}
+
+// A look finds what another program has changed since the last scan, and ends with the time that it
+// may take.
+func TestLook(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode11833)
+	c, err := Open(b.opt)
+	b.must(err)
+	want := func(when string, broken int) {
+		t.Helper()
+		switch s, err := c.Look(t.Context(), time.Minute); {
+		case err != nil || s == nil:
+			t.Fatalf("%s: Look = %v, %v", when, s, err)
+		case s.Broken != broken || s.Time.IsZero():
+			t.Errorf("%s: %d broken at %v, want %d", when, s.Broken, s.Time, broken)
+		}
+	}
+	want("at first", 0)
+	b.alter(`UPDATE part SET data = 'x'`)
+	want("after a change from outside", 1)
+	if s, err := c.Look(t.Context(), 0); s != nil || err != nil {
+		t.Errorf("without time: Look = %v, %v, want neither", s, err)
+	}
+	if last := c.LastScan(); last == nil || last.Broken != 1 {
+		t.Errorf("the last scan: %+v, want that of the look", last)
+	}
+}

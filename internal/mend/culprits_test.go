@@ -1,0 +1,204 @@
+package mend
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/claude"
+	agentopencode "mend/agent/opencode"
+	"mend/change"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/damage"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
+	"mend/repair"
+	"mend/testdata"
+)
+
+// The error that a provider answers a damaged session with finds that session, at its place, and
+// its repair changes what the error is about. Where the error names no place, the session breaks the
+// rule.
+func TestCulpritOfEachRule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts no goroutines of its own, and is long")
+	}
+	found := map[string]bool{} // rules
+	tried := map[string]bool{} // rules of providers' settings
+	t.Run("OpenCode", func(t *testing.T) {
+		store := opencode.UnpackProviders(t)
+		t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1", "http://127.0.0.1:1"))
+		for column, settings := range damage.ProviderColumns {
+			for n, k := range damage.ProviderTable {
+				rule := k.Want[column]
+				if rule == damage.Alive || rule == damage.Dead || rule == damage.NoChange || rule == damage.Endless || k.OtherAccount || k.Unseen {
+					continue
+				}
+				setting := settings[n%len(settings)]
+				if tried[settings[0]+rule] && !storetest.AllCases() {
+					continue
+				}
+				tried[settings[0]+rule] = true
+				t.Run(setting+", "+k.Name, func(t *testing.T) {
+					dir := storetest.FastDir(t)
+					path, err := store.Write(dir, store.Base[setting])
+					if err != nil {
+						t.Fatal(err)
+					}
+					damage.Edit(t, path, store.Base[setting], k.Apply)
+					damage.SQL(t, path)("update session set directory = ?", t.TempDir())
+					found[testCulprit(t, agentopencode.Agent{}, path, store.Base[setting])] = true
+				})
+			}
+		}
+	})
+	t.Run("Claude Code", func(t *testing.T) {
+		for _, d := range fixture.Damages {
+			o, ok := d.On(fixture.Versions[0])
+			if !ok || !o.Refused || tried[o.Rule] && !storetest.AllCases() {
+				continue
+			}
+			tried[o.Rule] = true
+			t.Run(d.Name, func(t *testing.T) {
+				dir := t.TempDir()
+				writeTranscript(t, dir, fixture.Session, d.Broken())
+				writeTranscript(t, dir, "3cffaf78-5168-420a-bb87-c18ba6c93020", fixture.Baseline)
+				found[testCulprit(t, claude.Agent{}, dir, fixture.Session)] = true
+			})
+		}
+	})
+	t.Logf("%d rules", len(found))
+}
+
+// writeTranscript writes a transcript into Claude Code's folder.
+func writeTranscript(t *testing.T, dir, id string, data []byte) {
+	t.Helper()
+	name := filepath.Join(dir, "projects", "-work", id+".jsonl")
+	err := os.MkdirAll(filepath.Dir(name), 0o700)
+	if err == nil {
+		err = os.WriteFile(name, []byte(strings.ReplaceAll(string(data), fixture.Session, id)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testCulprit looks for a session by the error that its provider answers its next request with. It
+// returns the rule; "" if the request is not refused by one.
+func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
+	t.Helper()
+	c, o := openStore(t, a, store)
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := heads[slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })]
+	m, err := c.matcher(t.Context(), head)
+	if err != nil || m == nil {
+		t.Fatalf("no case of %s: %v", id, err)
+	}
+	q, refused := m.Sent(repair.InUse)
+	if len(refused) == 0 {
+		return ""
+	}
+	v := refused[0]
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": v.Message}})
+	text := fmt.Sprintf("API Error: 400 %s", body)
+	readings := o.ReadAPIError([]byte(text))
+	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock has some of Anthropic's words
+		t.Errorf("%s of %s is read as %q (%s)", v.Message, v.Rule, readings[0].Rule, readings[0].Class)
+		return v.Rule
+	}
+	culprits, err := c.FindCulprits(t.Context(), heads, readings, "", func() {})
+	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Rule != v.Rule {
+		t.Fatalf("%s: FindCulprits = %+v, %v", text, culprits, err)
+	}
+	x := culprits[0]
+	if e := x.Error; e.Index >= 0 && (x.Match.Degree != repair.BreaksThere || x.Match.N != v.N) {
+		t.Errorf("%s: found at %d.%d, want %d.%d: %+v", text, x.Match.N, x.Match.M, v.N, v.M, x.Match)
+	}
+	r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &x.Error})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.N >= 0 && len(v.Refs) > 0 {
+		is := func(d repair.Diagnosis) bool { return d.Message == v.Refs[0].Message }
+		if !slices.ContainsFunc(r.Fixed, is) && !slices.ContainsFunc(r.Unfixable, is) {
+			t.Errorf("%s: the repair is not about message %s (turn %d of %d): fixed %v, unfixable %v", text, v.Refs[0].Message, v.N, len(q.Turns), r.Fixed, r.Unfixable)
+		}
+	}
+	return v.Rule
+}
+
+// openStore opens a store with a journal and a cache of its own.
+func openStore(t *testing.T, a agent.Agent, store string) (*Client, Options) {
+	t.Helper()
+	dir := t.TempDir()
+	o := Options{Agents: []agent.Agent{a}, Store: store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache")}
+	c, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, o
+}
+
+// Whatever an error of the table is about, a session is found whose newest answer failed with it, also
+// where no request shows it; of Claude Code that answer is one of its own.
+func TestCulpritOfEachText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts no goroutines of its own, and is long")
+	}
+	f, err := os.ReadFile("../../testdata/errors.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(f)), "\n") {
+		cells := strings.SplitN(line, "\t", 3)
+		if strings.HasPrefix(line, "#") || cells[0] == "store" || !storetest.Includes(i, 3) {
+			continue
+		}
+		text := cells[2]
+		t.Run(text[:min(len(text), 60)], func(t *testing.T) {
+			dir := t.TempDir()
+			stored, _ := json.Marshal([]any{map[string]any{"type": "text", "text": text}})
+			failed := fmt.Sprintf(`{"parentUuid":"1e2cd0ea-54c6-4bb8-9de7-85c5dec19c3c","isSidechain":false,"type":"assistant","uuid":"cccccccc-0000-4000-8000-000000000001","timestamp":"2026-11-22T16:01:00.000Z","sessionId":%q,"version":"2.1.330","isApiErrorMessage":true,"message":{"id":"m","role":"assistant","model":"<synthetic>","content":%s}}`+"\n", fixture.Session, stored)
+			writeTranscript(t, dir, "3cffaf78-5168-420a-bb87-c18ba6c93020", fixture.Baseline)
+			writeTranscript(t, dir, fixture.Session, append(slices.Clone(fixture.Baseline), failed...))
+			testFailed(t, claude.Agent{}, dir, fixture.Session, text)
+
+			home := storetest.FastDir(t)
+			id, err := testdata.Unpack(testdata.OpenCode11833, home)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(home, "opencode", "opencode.db")
+			damage.Edit(t, path, id, func(s damage.Store) {
+				messages, _ := s.Records()
+				s.Put(messages[damage.Goodbye].Edit(func(m map[string]any) {
+					m["error"] = map[string]any{"name": "APIError", "data": map[string]any{"message": text, "statusCode": 400}}
+				}))
+			})
+			damage.SQL(t, path)("update session set directory = ?", home)
+			testFailed(t, agentopencode.Agent{}, path, id, text)
+		})
+	}
+}
+
+// testFailed looks for a session whose newest answer failed with a text.
+func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
+	t.Helper()
+	c, o := openStore(t, a, store)
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	culprits, err := c.FindCulprits(t.Context(), heads, o.ReadAPIError([]byte("Error: "+text)), "", func() {})
+	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Degree < repair.FailedWithIt {
+		t.Errorf("%s: FindCulprits = %+v, %v", a.Name(), culprits, err)
+	}
+}

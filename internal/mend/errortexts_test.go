@@ -1,0 +1,188 @@
+package mend_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/opencode"
+	"mend/internal/mend"
+	"mend/internal/test/storetest"
+)
+
+// An errorText is a line of testdata/errors.tsv.
+type errorText struct{ kind, source, text string }
+
+func errorTexts(t *testing.T) (all []errorText) {
+	t.Helper()
+	f, err := os.Open("../../testdata/errors.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if line := lines.Text(); !strings.HasPrefix(line, "#") {
+			kind, rest, _ := strings.Cut(line, "\t")
+			source, text, _ := strings.Cut(rest, "\t")
+			all = append(all, errorText{kind, source, text})
+		}
+	}
+	return all
+}
+
+// kindOf returns what a pasted text is: its class, or what it is about; "" if mend does not know it.
+func kindOf(text string) string {
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}}
+	e := o.ReadAPIError([]byte(text))[0]
+	if e.Class != "" {
+		return string(e.Class)
+	}
+	return string(e.About)
+}
+
+// hardWrap breaks a text after each width characters, as a terminal does, and drops the blanks at
+// the ends of lines, as a terminal does when a text is copied.
+func hardWrap(text string, width int, before, after string) string {
+	var b strings.Builder
+	for runes := []rune(text); len(runes) > 0; {
+		n := min(width, len(runes))
+		line := string(runes[:n])
+		if after == "" {
+			line = strings.TrimRight(line, " ")
+		} else {
+			line += strings.Repeat(" ", width-n)
+		}
+		b.WriteString(before + line + after + "\n")
+		runes = runes[n:]
+	}
+	return b.String()
+}
+
+var words = regexp.MustCompile(`\S+`)
+
+// wordWrap breaks a text at blanks, as the programs do.
+func wordWrap(text string, width int) string {
+	var lines []string
+	line := ""
+	for _, w := range words.FindAllString(text, -1) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > width {
+			lines, line = append(lines, line), "     "+w
+			continue
+		}
+		line = strings.TrimPrefix(line+" "+w, " ")
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// Every text of the table leads to its class, however it was copied.
+func TestErrorTexts(t *testing.T) {
+	texts := errorTexts(t)
+	if len(texts) < 150 {
+		t.Fatalf("%d texts, want 150", len(texts))
+	}
+	quote := func(s string) string {
+		b, _ := json.Marshal(s)
+		return string(b)
+	}
+	forms := map[string]func(string) string{
+		"alone":    func(s string) string { return s },
+		"a prefix": func(s string) string { return "  ⎿  API Error: 400 " + s },
+		"a log": func(s string) string {
+			return "ERROR 2026-11-22T10:00:00 +5ms service=session.processor error=" + s + " process"
+		},
+		"a shell":  func(s string) string { return "$ opencode run next\n\n" + s + "\n$ " },
+		"coloured": func(s string) string { return "\x1b[91m\x1b[1mError: \x1b[0m" + strings.ReplaceAll(s, " ", " \x1b[1m") },
+		"in JSON": func(s string) string {
+			return `{"name":"APIError","data":{"message":` + quote(s) + `,"statusCode":400}}`
+		},
+		"in a body": func(s string) string {
+			return `{"error":{"message":"Bad Request","metadata":{"raw":` + quote(`{"message":`+quote(s)+`}`) + `}}}`
+		},
+		"in quotes":  quote,
+		"in a mail":  func(s string) string { return "> " + strings.ReplaceAll(wordWrap(s, 60), "\n", "\n> ") },
+		"upper case": strings.ToUpper,
+		"a reply":    func(s string) string { return "I get this since yesterday:\n\n" + s + "\n\nWhat can I do?" },
+		"cut":        func(s string) string { return string([]rune(s)[:min(len([]rune(s)), 200)]) + "…" },
+	}
+	step := 12
+	if storetest.AllCases() {
+		step = 1
+	}
+	for width := 36; width <= 120; width += step {
+		forms[fmt.Sprintf("terminal of %d columns", width)] = func(s string) string { return hardWrap(s, width, "", "") }
+		forms[fmt.Sprintf("box of %d columns", width)] = func(s string) string { return hardWrap(s, width-4, "│ ", " │") }
+		forms[fmt.Sprintf("program of %d columns", width)] = func(s string) string { return wordWrap(s, width) }
+	}
+	for name, form := range forms {
+		wrong := 0
+		for _, c := range texts {
+			if got := kindOf(form(c.text)); got != c.kind {
+				if wrong++; wrong <= 5 {
+					t.Errorf("%s: %q (%s) is %q, want %q", name, form(c.text), c.source, got, c.kind)
+				}
+			}
+		}
+		if wrong > 0 {
+			t.Errorf("%s: %d of %d are wrong", name, wrong, len(texts))
+		}
+	}
+}
+
+// cutText returns the first tenths of a text.
+func cutText(s string, tenths int) string {
+	runes := []rune(s)
+	return string(runes[:len(runes)*tenths/10])
+}
+
+// A text that was cut anywhere never leads to the class of another one.
+func TestErrorTextsCut(t *testing.T) {
+	for _, c := range errorTexts(t) {
+		for tenths := 3; tenths < 10; tenths++ {
+			if got := kindOf(cutText(c.text, tenths)); got != "" && got != c.kind {
+				t.Errorf("%q is %q, want %q or unknown", cutText(c.text, tenths), got, c.kind)
+			}
+		}
+	}
+}
+
+// What is no error of an agent or a provider is not taken for one.
+func TestErrorTextsOthers(t *testing.T) {
+	for _, text := range []string{
+		"please add rate limit handling to the client, and a test for overloaded servers",
+		"Thinking about it, the message that was cut off is the one before the last block.",
+		"The session is empty and I do not know why. Yesterday it had my whole conversation.",
+		"the content of the folder is empty",
+		"npm ERR! code ENOENT",
+		"npm ERR! missing script: build",
+		"ENOENT: no such file or directory, open '/app/package.json'",
+		"bash: ./run.sh: Permission denied",
+		"error[E0382]: borrow of moved value: `session`",
+		"panic: runtime error: index out of range [3] with length 3",
+		"TypeError: Cannot read properties of undefined (reading 'map')",
+		"ModuleNotFoundError: No module named 'tools'",
+		"fatal: not a git repository (or any of the parent directories): .git",
+		"CONFLICT (content): Merge conflict in session.go",
+		"failed to compile: image.go:12: undefined: width",
+		"segmentation fault (core dumped)",
+		"error: unexpected argument '--model' found",
+		"const tool_use = blocks.filter(b => b.type === 'text'); if (!tool_use.length) throw new Error('nothing found')",
+		"if err := json.Unmarshal(data, &session); err != nil { return fmt.Errorf(\"reading %s: %w\", path, err) }",
+		"SELECT id, title FROM session WHERE time_archived IS NULL ORDER BY time_updated DESC",
+		"for attempt in range(5): sleep(2 ** attempt)  # back off, then try the request again",
+		"ssh: Could not resolve hostname example",
+		"The tool was not found in the cupboard, so we used another one.",
+		"make: *** [Makefile:12: test] Error 1",
+		"out of cheese",
+	} {
+		if got := kindOf(text); got != "" {
+			t.Errorf("%q is %q, want unknown", text, got)
+		}
+	}
+}

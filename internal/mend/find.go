@@ -1,0 +1,266 @@
+package mend
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mend/change"
+	"mend/internal/provider"
+	"mend/repair"
+)
+
+// ReadAPIError recognises an error of a model API or of an agent that a user copied from
+// somewhere: it returns the ways in which the text can be read (see [provider.Readings]), the
+// one that says most first.
+func (o Options) ReadAPIError(text []byte) (readings []repair.APIError) {
+	for _, t := range provider.Readings(string(text)) {
+		e := o.ParseAPIError([]byte(t))
+		if !slices.ContainsFunc(readings, func(r repair.APIError) bool { return reflect.DeepEqual(r, e) }) {
+			readings = append(readings, e)
+		}
+	}
+	slices.SortStableFunc(readings, func(a, b repair.APIError) int { return detail(b) - detail(a) })
+	return readings
+}
+
+// detail returns how much a reading of an error says.
+func detail(e repair.APIError) (n int) {
+	for weight, has := range []bool{len(e.Calls) > 0, e.Index >= 0, e.Rule != "", e.Recognised} {
+		if has {
+			n += 1 << weight
+		}
+	}
+	return n
+}
+
+// A Culprit is a session that an API error may have come from.
+type Culprit struct {
+	Session change.Head // without its messages
+	Match   repair.Match
+	Error   repair.APIError // the reading of the error that fits the session
+	Failed  bool            // its newest answer failed with the error; known only if several sessions fit
+	Wrong   string          // why the session is broken, or cannot be examined; "" if it is neither
+}
+
+// FindCulprits returns the sessions that fit an error best (see [repair.Degree]), those of the
+// folder dir first, then the newest. Of several whose request breaks the rule of the error those
+// come first whose newest answer failed with it. If none fits, it returns all that are broken or
+// cannot be examined. readings are of [Options.ReadAPIError]. It calls step for each session that
+// it has examined. It reads only.
+func (c *Client) FindCulprits(ctx context.Context, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
+	heads = slices.Clone(heads)
+	here := Here(heads, dir)
+	slices.SortStableFunc(heads, func(a, b change.Head) int { return order(here(a)) - order(here(b)) })
+	found, err := c.fitting(ctx, heads, readings, step)
+	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
+		return c.failedFirst(ctx, found, readings), err
+	}
+	failed, err := c.failedWith(ctx, heads, readings)
+	if err != nil || len(failed) > 0 {
+		return failed, err
+	}
+	return found, nil
+}
+
+// fitting returns the sessions that fit the error best by their names, their requests or their
+// findings.
+func (c *Client) fitting(ctx context.Context, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+	named := newNames(readings)
+	for f := range c.Cached().Scan(ctx, heads) {
+		step()
+		x := Culprit{Session: f.Session, Error: readings[0], Wrong: wrongWith(f, ""), Match: repair.Match{N: -1, M: -1}}
+		switch {
+		case named.hasID(f.Session.ID):
+			x.Match.Degree = repair.IDInText
+		case named.hasTitle(f.Session.Title):
+			x.Match.Degree = repair.TitleInText
+		case x.Wrong != "":
+			x.Match.Degree = repair.IsBroken
+		}
+		var m repair.Case
+		if f.Err == nil && (f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
+			if m, err = c.matcher(ctx, f.Session); err != nil {
+				return nil, err
+			}
+		}
+		for _, e := range readings {
+			is := repair.Match{N: -1, M: -1}
+			if m != nil {
+				is = repair.MatchError(m, e)
+			}
+			wrong := x.Wrong
+			if placed := e.Index >= 0 || len(e.Calls) > 0; is.Degree == 0 && e.Class != "" && (m == nil || !placed) {
+				if of := wrongWith(f, e.Class); of != "" {
+					is.Degree, wrong = repair.HasClass, of
+				}
+			}
+			if is.Degree > x.Match.Degree {
+				x.Match, x.Error, x.Wrong = is, e, wrong
+			}
+		}
+		switch {
+		case x.Match.Degree == 0 || len(best) > 0 && x.Match.Degree < best[0].Match.Degree:
+		case len(best) > 0 && x.Match.Degree == best[0].Match.Degree:
+			best = append(best, x)
+		default:
+			best = []Culprit{x}
+		}
+	}
+	return best, ctx.Err()
+}
+
+// wrongWith says why a session is broken or cannot be examined, "" if it is neither. With a class
+// it says only what of it is broken.
+func wrongWith(f Finding, class repair.Class) string {
+	if f.Err != nil && class == "" {
+		return "it cannot be examined: " + f.Err.Error()
+	}
+	for _, d := range f.Diagnoses {
+		if d.Severity == repair.Broken && (class == "" || d.Class == class) {
+			return d.Why
+		}
+	}
+	return ""
+}
+
+// names are what a copied text may name sessions by.
+type names struct {
+	words map[string]bool
+	text  string // without white space, in lower case
+}
+
+var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
+
+// maxTitled is how much of a text is searched for titles: each is searched for on its own.
+const maxTitled = 16 << 10
+
+func newNames(readings []repair.APIError) names {
+	n := names{words: map[string]bool{}}
+	for _, e := range readings {
+		for _, w := range nameWords.FindAllString(e.Text, -1) {
+			n.words[w] = true
+			for at := strings.LastIndexByte(w, '.'); at >= 0; at = strings.LastIndexByte(w, '.') { // the name of a file
+				w = w[:at]
+				n.words[w] = true
+			}
+		}
+	}
+	n.text = squeeze(readings[0].Text[:min(len(readings[0].Text), maxTitled)])
+	return n
+}
+
+func (n names) hasID(id string) bool { return n.words[id] }
+
+// hasTitle reports whether the text is a title, has it in quotes, or has one of several words.
+func (n names) hasTitle(title string) bool {
+	title = strings.TrimSpace(title)
+	short := squeeze(title)
+	switch {
+	case short == "":
+		return false
+	case n.text == short:
+		return true
+	case strings.Contains(title, " ") && utf8.RuneCountInString(short) >= minTitle:
+		return strings.Contains(n.text, short)
+	}
+	return slices.ContainsFunc(quotes, func(q [2]string) bool { return strings.Contains(n.text, q[0]+short+q[1]) })
+}
+
+// quotes are what a title stands between.
+var quotes = [][2]string{{`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}}
+
+// minTitle is the least number of letters of a title that is found in a text.
+const minTitle = 10
+
+func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
+
+// failedFirst returns the culprits, if there are several, with those first whose newest answer
+// failed with the error.
+func (c *Client) failedFirst(ctx context.Context, found []Culprit, readings []repair.APIError) []Culprit {
+	if len(found) < 2 {
+		return found
+	}
+	for i := range found {
+		if m, _ := c.matcher(ctx, found[i].Session); m != nil {
+			found[i].Failed = c.hasFailedWith(m, readings)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Culprit) int { return order(a.Failed) - order(b.Failed) })
+	return found
+}
+
+// order returns 0 for what comes first.
+func order(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// failedWith returns the sessions whose newest answer failed with the error.
+func (c *Client) failedWith(ctx context.Context, heads []change.Head, readings []repair.APIError) (found []Culprit, err error) {
+	for _, h := range heads {
+		m, err := c.matcher(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && c.hasFailedWith(m, readings) {
+			found = append(found, Culprit{Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true})
+		}
+	}
+	return found, nil
+}
+
+// hasFailedWith reports whether the newest answer of the session failed with the error.
+func (c *Client) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
+	stored := m.LastError()
+	if stored == nil {
+		return false
+	}
+	text := c.ParseAPIError(stored).Text
+	return slices.ContainsFunc(readings, func(e repair.APIError) bool { return provider.SameError(text, e.Text) })
+}
+
+// matcher returns the case of a session if it can tell whether errors came from it. A session
+// that cannot be read has none; the error is the context's.
+func (c *Client) matcher(ctx context.Context, head change.Head) (repair.Case, error) {
+	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	return s, nil
+}
+
+// Here returns which sessions are of a folder: those that were started in it, or if there are
+// none, in the nearest folder above that has any, except the root.
+func Here(heads []change.Head, dir string) func(change.Head) bool {
+	has := map[string]bool{}
+	for _, h := range heads {
+		has[folderOf(h)] = true
+	}
+	dir = filepath.Clean(dir)
+	at := dir
+	for !has[at] && at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+	}
+	if at != filepath.Dir(at) { // the root is above everything
+		dir = at
+	}
+	return func(h change.Head) bool { return h.Directory != "" && folderOf(h) == dir }
+}
+
+func folderOf(h change.Head) string { return filepath.Clean(h.Directory) }
+
+// SessionsOf returns the sessions of the culprits.
+func SessionsOf(found []Culprit) []change.Head {
+	heads := make([]change.Head, len(found))
+	for i, x := range found {
+		heads[i] = x.Session
+	}
+	return heads
+}

@@ -1,0 +1,453 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/journal"
+
+	"mend/txn"
+	"mend/undo"
+)
+
+// Apply writes a plan to the journal and then applies it atomically. Before it begins, it
+// finishes what a crash left in this store; what cannot be finished stops only a plan for the
+// same records. The entry is committed if and only if the error is nil. The errors are those of
+// [txn.Run] and [Client.Recover], and of opening journal and store; a [*StaleError] if another
+// mend changed the session after the plan was made.
+func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
+	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
+		_, err := c.recover(ctx, j, st)
+		var left txn.UndecidedError
+		if err != nil && !errors.As(err, &left) {
+			return err
+		}
+		for _, l := range left {
+			if l.Entry.Blocks(p) {
+				return txn.UndecidedError{l}
+			}
+			p.Undecided = append(p.Undecided, l.Entry.Dir)
+		}
+		if err := checkSeen(j, c.store.ID(), p); err != nil {
+			return err
+		}
+		c.cache().Forget(p.Session)
+		e, err = txn.Run(ctx, j, st, p)
+		return err
+	})
+	return e, err
+}
+
+// A StaleError says that the journal has a newer change of the session than the plan knew: what
+// the plan is about may be undone or done already, even if every record is as it was. Nothing was
+// changed.
+type StaleError struct{ Entry change.Entry }
+
+func (e *StaleError) Error() string {
+	what, done := "repair", "made"
+	switch {
+	case e.Entry.Cause.Kind == change.CauseUndo, e.Entry.Cause.Kind == change.CauseRedo:
+		what = "the " + string(e.Entry.Cause.Kind)
+	case e.Entry.Resolved != "":
+		done = "resolved"
+	}
+	return fmt.Sprintf("mend changed the session meanwhile: %s %s was %s", what, e.Entry.ID, done)
+}
+
+// checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
+// was made.
+func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
+	if p.Seen == nil {
+		return nil
+	}
+	e, found, err := j.ChangedSince(*p.Seen, store, p.Session)
+	if found {
+		err = &StaleError{e}
+	}
+	return err
+}
+
+// seen returns [change.Plan.Seen] for a plan that is made next. A dry run needs no journal, so one
+// that cannot be read is no error here: Apply reports it.
+func (c *Client) seen() *uint64 {
+	var n uint64
+	o := c.opt
+	o.Unlocked = true
+	if o.read(func(j *journal.Journal) error { n = j.Seen(); return nil }) != nil {
+		return nil
+	}
+	return &n
+}
+
+// Recover finishes what a crash left in this store, and returns the entries with their
+// new states. If there are none, which is usual, nothing is written. The error is a
+// [txn.UndecidedError] with the entries whose outcome could not be found out.
+func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
+	pending, err := c.Pending(ctx)
+	if err != nil || len(pending) == 0 {
+		return nil, err
+	}
+	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
+		done, err = c.recover(ctx, j, st)
+		return err
+	})
+	return done, err
+}
+
+func (c *Client) recover(ctx context.Context, j *journal.Journal, st txn.Store) ([]change.Entry, error) {
+	pending, err := j.List(journal.Query{State: change.Pending})
+	if err != nil {
+		return nil, err
+	}
+	pending = c.owned(ctx, pending)
+	for _, e := range pending {
+		c.cache().Forget(e.Session)
+	}
+	return txn.Recover(ctx, j, st, c.store.ID(), pending)
+}
+
+// CleanUp removes files that a crash left beside the store and the journal and that no
+// entry needs. Without a journal it writes nothing. It finishes pending entries first,
+// with the errors of [Client.Recover].
+func (c *Client) CleanUp(ctx context.Context) error {
+	dir, err := c.opt.JournalDir()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return c.writing("", func(j *journal.Journal, st txn.Store) error {
+		_, err := c.recover(ctx, j, st)
+		return err
+	})
+}
+
+// Pending lists the entries of this store whose outcome a crash left open.
+func (c *Client) Pending(ctx context.Context) ([]change.Entry, error) {
+	return c.log(ctx, journal.Query{State: change.Pending})
+}
+
+// Abandoned lists the paths below the store that changes of another journal have staged:
+// a change in progress, or one that was interrupted and whose journal is lost. mend does
+// not touch them.
+func (c *Client) Abandoned() (found []string, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		found, err = c.store.Abandoned(j.ID())
+		return err
+	})
+	return found, err
+}
+
+// Conflicted lists the entries of this store with a conflict that is not resolved.
+func (c *Client) Conflicted(ctx context.Context) ([]change.Entry, error) {
+	return c.log(ctx, journal.Query{State: change.Conflicted})
+}
+
+// An UndoRequest says what to undo: the entry ID, or all repairs of Session that are not
+// undone.
+type UndoRequest struct {
+	ID      string
+	Session string
+	Only    []string // of the entry's records, those named; nil for all
+	Force   bool     // even if records no longer hold what the repair wrote
+}
+
+// Errors of undo, redo and resolve.
+var (
+	ErrUndone       = errors.New("already undone")
+	ErrNothingToDo  = errors.New("nothing to do")
+	ErrNotCommitted = errors.New("only a committed repair can be undone")
+	ErrNoConflict   = errors.New("not in conflict")
+	ErrOtherStore   = errors.New("belongs to another store")
+)
+
+// ProposeUndo plans the undo of entries. It reads only: [Client.Apply] carries the plan
+// out. A [*change.ConflictError] lists the records that no longer hold what the repair
+// wrote.
+func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		es, err := c.undoable(ctx, j, r)
+		if errors.Is(err, ErrUndone) {
+			return fmt.Errorf("%w; %s", err, c.secondUndo(ctx, j, r))
+		}
+		if err != nil {
+			return err
+		}
+		p, err = c.revert(ctx, j, es, change.Cause{Kind: change.CauseUndo, Partial: r.Only != nil}, r)
+		return err
+	})
+	return p, err
+}
+
+// secondUndo says what the undo of an entry would do that is undone.
+func (c *Client) secondUndo(ctx context.Context, j *journal.Journal, r UndoRequest) string {
+	e, err := j.Get(r.ID)
+	var p change.Plan
+	if err == nil {
+		p, err = c.revert(ctx, j, []change.Entry{e}, change.Cause{Kind: change.CauseUndo}, UndoRequest{})
+	}
+	var conflict *change.ConflictError
+	switch {
+	case errors.Is(err, ErrNothingToDo):
+		return "a second undo would change nothing: every record is as before the repair"
+	case errors.As(err, &conflict):
+		return fmt.Sprintf("a second undo would not be possible: %d of its records changed since", len(conflict.Conflicts))
+	case err != nil:
+		return fmt.Sprintf("what a second undo would do is not known: %v", err)
+	}
+	return fmt.Sprintf("a second undo would change %d of its records, which hold what the repair wrote", len(p.Ops))
+}
+
+// undoable returns the entries of the request, oldest first.
+func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
+	if r.Session != "" {
+		known, err := j.List(journal.Query{Session: r.Session, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == 0 { // the beginning of an id is enough
+			h, err := c.Session(ctx, r.Session)
+			if err != nil {
+				return nil, err
+			}
+			r.Session = h.ID
+		}
+		es, err := j.List(journal.Query{Session: r.Session, State: change.Committed, InForce: true})
+		if err != nil {
+			return nil, err
+		}
+		es = c.owned(ctx, es)
+		if len(es) == 0 {
+			return nil, fmt.Errorf("undoing the repairs of session %s: %w: all are undone already", r.Session, ErrNothingToDo)
+		}
+		slices.Reverse(es)
+		return es, nil
+	}
+	e, err := j.Get(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case e.State != change.Committed:
+		return nil, fmt.Errorf("undoing repair %s: %w: it is %s", e.ID, ErrNotCommitted, e.State)
+	case e.UndoneBy != "":
+		return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
+	}
+	return []change.Entry{e}, nil
+}
+
+// revert returns the plan that undoes the entries, which are oldest first.
+func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
+	lists, reverts, version := make([][]change.Op, len(es)), []string{}, ""
+	for i, e := range es {
+		if !c.Owns(ctx, e) {
+			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
+		}
+		ops, err := j.Ops(e)
+		if err != nil {
+			return change.Plan{}, fmt.Errorf("repair %s: %w", e.ID, err)
+		}
+		lists[i] = ops
+		reverts = append(reverts, e.Dir)
+		cause.Entries = append(cause.Entries, e.Seq)
+		cause.Title, cause.Folder = e.Cause.Title, e.Cause.Folder
+		if e.Actor != nil {
+			version = e.Actor.AgentVersion
+		}
+		es[i].Ops, es[i].Cause = nil, change.Cause{} // they are not needed, and large
+	}
+	ops, err := undo.Revert(lists...)
+	var gap *change.ConflictError
+	if err != nil && (!r.Force || !errors.As(err, &gap)) {
+		return change.Plan{}, err
+	}
+	if r.Only != nil {
+		if ops, err = undo.Select(ops, r.Only); err != nil {
+			return change.Plan{}, err
+		}
+	}
+	seen := j.Seen()
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen, Reverts: reverts}, r.Force)
+}
+
+// rebase adapts the plan to what the records hold now; the error says why that is not
+// possible. newest is the newest entry of the plan.
+func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
+	now, current, err := c.current(ctx, p.Session, p.Ops)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	if orphans, err := changesOrphans(j, p.Cause); err != nil {
+		return change.Plan{}, err
+	} else if orphans {
+		p.AllowMissingParent = true
+		current = withParents(current, p.Ops)
+	}
+	defaults, err := c.defaultRows(ctx, p.Ops, now)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	p.Ops = undo.AddColumns(p.Ops, now, defaults)
+	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
+		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest.Seq))
+	}
+	p.Ops = undo.Rebase(p.Ops, now)
+	if len(p.Ops) == 0 {
+		return change.Plan{}, fmt.Errorf("repair %s: %w: every record is already in that state", newest.ID, ErrNothingToDo)
+	}
+	return p, c.checkLinks(ctx, p)
+}
+
+// defaultRows returns the default rows of the tables of records that ops create.
+func (c *Client) defaultRows(ctx context.Context, ops []change.Op, now []*change.Image) (map[change.Kind]change.Record, error) {
+	rows := map[change.Kind]change.Record{}
+	for i, o := range ops {
+		if _, known := rows[o.Ref.Kind]; known || now[i] != nil || o.Post == nil {
+			continue
+		}
+		row, err := c.store.DefaultRow(ctx, o.Ref.Kind)
+		if err != nil {
+			return nil, err
+		}
+		rows[o.Ref.Kind] = row
+	}
+	return rows, nil
+}
+
+// addLater adds to each conflict the later repairs of its record.
+func addLater(j *journal.Journal, cs []change.Conflict, after uint64) error {
+	for i := range cs {
+		es, err := j.ListByRecord(cs[i].Ref, after)
+		if err != nil {
+			return err
+		}
+		for _, e := range es {
+			cs[i].Later = append(cs[i].Later, e.ID)
+		}
+	}
+	return nil
+}
+
+// ProposeRedo plans the undo of the entry's newest undo. It reads only. Its errors are
+// those of [Client.ProposeUndo].
+func (c *Client) ProposeRedo(ctx context.Context, id string, force bool) (p change.Plan, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		e, err := j.Get(id)
+		if err != nil {
+			return err
+		}
+		if e.UndoneBy == "" {
+			return fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
+		}
+		u, err := j.Get(e.UndoneBy)
+		if err != nil {
+			return err
+		}
+		var ids []string // for the log, which names the repairs rather than the undo
+		for _, seq := range u.Cause.Entries {
+			ids = append(ids, journal.IDOf(seq))
+		}
+		p, err = c.revert(ctx, j, []change.Entry{u}, change.Cause{Kind: change.CauseRedo, Text: strings.Join(ids, ", ")}, UndoRequest{Force: force})
+		return err
+	})
+	return p, err
+}
+
+// A Decision says how to resolve a conflict.
+type Decision string
+
+// The decisions.
+const (
+	Keep    Decision = "keep"    // the records stay as they are
+	Back    Decision = "back"    // restore what the records held before the repair
+	Forward Decision = "forward" // write what the repair would have written
+)
+
+// ProposeResolve plans the decision on an entry that is in conflict, or whose outcome
+// [Client.Recover] could not find out. It reads only. The plan is empty if the decision changes
+// nothing, as Keep. [Options.GiveUp] is called before the plan is applied, and [Options.Resolve]
+// then ends the conflict.
+func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		if e, err = unresolved(j, id); err != nil {
+			return err
+		}
+		if !c.Owns(ctx, e) {
+			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
+		}
+		seen := j.Seen()
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title, Folder: e.Cause.Folder}, Seen: &seen}
+		ops, err := j.Ops(e)
+		if err != nil || d == Keep {
+			return err
+		}
+		if d == Back {
+			ops = change.Inverse(ops)
+		}
+		full := p
+		full.Ops = ops
+		if full, err = c.rebase(ctx, j, e, full, true); err == nil {
+			p = full
+		} else if errors.Is(err, ErrNothingToDo) {
+			err = nil
+		}
+		return err
+	})
+	return e, p, err
+}
+
+// Unresolved returns the entry with that id if it is pending or in conflict.
+func (o Options) Unresolved(id string) (e change.Entry, err error) {
+	err = o.read(func(j *journal.Journal) error {
+		e, err = unresolved(j, id)
+		return err
+	})
+	return e, err
+}
+
+func unresolved(j *journal.Journal, id string) (change.Entry, error) {
+	e, err := j.Get(id)
+	if err == nil && e.State != change.Conflicted && e.State != change.Pending {
+		err = fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
+	}
+	return e, err
+}
+
+// GiveUp makes a pending entry one in conflict, so that no recovery decides about it any more, and
+// returns the plan of its resolution as one that knows this. It leaves other entries as they are.
+func (o Options) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
+	if e.State != change.Pending {
+		return e, p, nil
+	}
+	err := o.write(func(j *journal.Journal) (err error) {
+		if err = checkSeen(j, e.Store, p); err != nil {
+			return err
+		}
+		e, err = j.Finish(e, change.Outcome{State: change.Conflicted})
+		n := j.Seen()
+		p.Seen = &n
+		return err
+	})
+	return e, p, err
+}
+
+// Resolve writes to the journal that the conflict of the entry is resolved: by the entry
+// with the id by, or without a change if by is "".
+func (o Options) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
+	err = o.write(func(j *journal.Journal) error {
+		done, err = j.Resolve(e, string(d), by)
+		var state *journal.StateError
+		if errors.As(err, &state) {
+			err = fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, state.State)
+		}
+		return err
+	})
+	return done, err
+}

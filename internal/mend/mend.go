@@ -1,0 +1,238 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/userdir"
+	"mend/journal"
+	"mend/repair"
+
+	"mend/txn"
+)
+
+// Options say which store and which journal. Except for Agents, the zero value means
+// those of the user: the store that an agent of the list finds first, and the journal
+// in $XDG_STATE_HOME/mend.
+type Options struct {
+	Agents       []agent.Agent // whose stores can be opened
+	Store        string        // a path in or above the store; "" to look for it
+	Layout       string        // of the store; "" to find it by looking
+	Journal      string        // the journal's folder
+	Cache        string        // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
+	AgentVersion string        // of the agent that will read the store; "" for the newest that wrote to it
+	Version      string        // of mend, for the journal
+	Actor        change.Actor  // for the journal: Channel and Verb; the rest is added
+
+	// Thinking says whether the model is asked to think in the next request; nil
+	// for what the session shows.
+	Thinking *bool
+	// Provider is the API that is asked next, as its agent names it; "" for what the agent
+	// will ask.
+	Provider string
+	// AllSettings judges other versions of the agent and switched thinking, too; see
+	// [repair.Options].
+	AllSettings bool
+
+	// Now returns the time, which says whether a session is busy and dates entries; nil
+	// for the system's clock.
+	Now func() time.Time
+	// Note, if not nil, is called with a sentence for the user: what a change cannot
+	// guarantee on the store's file system, or what another program wrote so late that
+	// no entry has it.
+	Note func(string)
+
+	// Context ends what reads only the journal; nil: nothing does. What takes a context
+	// of its own does not need it.
+	Context context.Context
+
+	// Unlocked reads the journal beside another process that writes it, instead of waiting for
+	// that. It is for what changes nothing, as a dry run.
+	Unlocked bool
+
+	// Writing, if not nil, is called before the journal and a store are changed, and the
+	// function that it returns after that. A program should not exit in between.
+	Writing func() (done func())
+}
+
+// A Client is one store with one journal. It holds nothing open between calls.
+type Client struct {
+	opt   Options
+	store agent.Store
+	clock func() time.Time // the system's, for the age of a stamp
+
+	listed *lastList
+	pass   *pass // of [Client.Cached]; nil for a new one with each scan
+}
+
+// listed is what the list of sessions shows about the store and the machine.
+type listed struct {
+	sessions   int
+	newest     string // the newest version of the agent in any of them
+	wrongClock bool   // see [Client.Sessions]; once set it stays
+}
+
+// A lastList is what the last list showed. It is safe for concurrent use.
+type lastList struct {
+	mu sync.Mutex
+	listed
+}
+
+func (l *lastList) get() listed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.listed
+}
+
+// update notes what a list of sessions shows. It reports whether the clock of the machine
+// is wrong and was not known to be.
+func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sessions, l.newest = len(heads), cmp.Or(l.newest, newestVersion(heads))
+	news = wrongClock && !l.wrongClock
+	l.wrongClock = l.wrongClock || wrongClock
+	return news
+}
+
+// Open finds the store and returns a client for it. It writes nothing. The error wraps
+// [ErrNoStore] if there is none, and is otherwise that of the store.
+func Open(o Options) (*Client, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	st, name, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	o.Actor.Agent = name
+	return &Client{opt: o, clock: time.Now, store: st, listed: &lastList{}}, nil
+}
+
+// Classes returns the classes of faults that a user can ask for by name, of all agents.
+func (o Options) Classes() []repair.Class {
+	var all []repair.Class
+	for _, a := range o.Agents {
+		for _, c := range a.Classes() {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// JournalDir returns the folder of the journal: that of the options, or else
+// $XDG_STATE_HOME/mend. If that is not known the error says which variable to set.
+func (o Options) JournalDir() (string, error) {
+	if o.Journal != "" {
+		return o.Journal, nil
+	}
+	dir, err := userdir.State()
+	if err != nil {
+		return "", fmt.Errorf("finding the journal: %w", err)
+	}
+	return dir, nil
+}
+
+// Store returns the identity of the client's store.
+func (c *Client) Store() change.StoreID {
+	return c.store.ID()
+}
+
+// Sessions lists the sessions of the store without their messages, newest first. If many
+// of them are dated in the future, the machine's clock is probably wrong: the client notes
+// that once, and from then on no message counts as dated in the future.
+func (c *Client) Sessions(ctx context.Context) ([]change.Head, error) {
+	list := c.list
+	if c.pass != nil {
+		list = c.pass.list
+	}
+	heads, err := list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ahead := sessionsAhead(heads, c.opt.Now())
+	if c.listed.update(heads, ahead > 0) && c.opt.Note != nil {
+		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with --force.", ahead, len(heads)))
+	}
+	return heads, nil
+}
+
+// The clock of the machine counts as wrong if at least manyAhead sessions are dated in the
+// future, or several that outnumber those of the last month.
+const (
+	month     = 30 * 24 * time.Hour
+	manyAhead = 10
+	clockStep = 2 * time.Minute // by which the clocks of two machines may differ
+)
+
+// sessionsAhead returns how many of the sessions are dated in the future, 0 if they are so
+// few that the machine's clock may be right.
+func sessionsAhead(heads []change.Head, now time.Time) int {
+	ahead, recent := 0, 0
+	for i := range heads {
+		used := time.UnixMilli(max(heads[i].Created, heads[i].Updated))
+		switch {
+		case used.After(now.Add(clockStep)):
+			ahead++
+		case used.After(now.Add(-month)):
+			recent++
+		}
+	}
+	if ahead >= manyAhead || ahead > 1 && ahead > recent {
+		return ahead
+	}
+	return 0
+}
+
+// AgentVersion returns the version of the agent that diagnoses are made for: that of the
+// options, or else the newest of the sessions that [Client.Sessions] listed; "" if none
+// has a version.
+func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
+
+// repairOptions returns the options of a diagnosis.
+func (c *Client) repairOptions() repair.Options {
+	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
+}
+
+// withOptions returns the request with the options of the client, except that it keeps a
+// version of its own, and the model.
+func (c *Client) withOptions(r repair.Request) repair.Request {
+	version, model := r.Version, r.Model
+	r.Options = c.repairOptions()
+	r.Version, r.Model = cmp.Or(version, r.Version), model
+	return r
+}
+
+func newestVersion(heads []change.Head) string {
+	var newest string
+	for _, h := range heads {
+		if semver.Compare("v"+h.Version, "v"+newest) > 0 {
+			newest = h.Version
+		}
+	}
+	return newest
+}
+
+// writing runs f with the journal open for writing, and with the transactions of the store
+// for changes of that journal. version is that of the agent, "" for the one that the client knows.
+func (c *Client) writing(version string, f func(*journal.Journal, txn.Store) error) error {
+	o := c.opt
+	o.Actor.AgentVersion = cmp.Or(version, c.AgentVersion())
+	return o.write(func(j *journal.Journal) error {
+		st, err := c.store.Writer(j.ID())
+		if err != nil {
+			return err
+		}
+		return f(j, st)
+	})
+}

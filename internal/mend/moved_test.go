@@ -1,0 +1,57 @@
+package mend_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/damage"
+	"mend/repair"
+)
+
+// TestOwns: an entry is about the store that was moved, not about a copy or another store.
+func TestOwns(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(e *change.Entry, was, now string) error
+		want   bool
+	}{
+		"same path":    {func(*change.Entry, string, string) error { return nil }, true},
+		"another kind": {func(e *change.Entry, _, _ string) error { e.Store.Kind = "lines"; return nil }, false},
+		"gone":         {func(e *change.Entry, was, _ string) error { e.Store.Root = was; return nil }, true},
+		"gone, copied": {func(e *change.Entry, was, _ string) error { e.Store.Root, e.Store.Ino = was, 1; return nil }, true},
+		"empty folder": {func(e *change.Entry, was, _ string) error {
+			e.Store.Root, e.Store.Ino = was, 1
+			return os.MkdirAll(was, 0o755)
+		}, true},
+		"in its place": {func(e *change.Entry, was, now string) error {
+			e.Store.Root, e.Store.Ino = was, 1
+			return os.CopyFS(was, os.DirFS(now))
+		}, false},
+		"another content": {func(e *change.Entry, was, _ string) error {
+			e.Store.Root, e.Store.Ino = was, 1
+			for i := range e.Ops {
+				e.Ops[i].Pre, e.Ops[i].Post = &change.Digest{Size: 1}, &change.Digest{Size: 2}
+			}
+			return nil
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: b.store, Session: b.session})
+			id, _, err := b.client.Repair(t.Context(), b.session, repair.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, _, err := mend.Options{Journal: b.journal()}.Show(id)
+			if err = errors.Join(err, c.change(&e, filepath.Join(filepath.Dir(b.store), "was"), b.store)); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.client.Owns(t.Context(), e); got != c.want {
+				t.Errorf("Owns = %t, want %t", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package mend_test
+
+import (
+	"errors"
+	"testing"
+
+	"mend/change"
+	"mend/internal/mend"
+)
+
+func TestNamed(t *testing.T) {
+	heads := []change.Head{ // newest first
+		{ID: "ses_c3", Title: "Add dark mode", Directory: "/home/u/app"},
+		{ID: "ses_c1", Title: "add Dark mode to the site", Directory: "/home/u/site/"},
+		{ID: "ses_b1", Title: "ÄRGER im Büro", Directory: "/home/u/app"},
+		{ID: "ses_b", Title: "ses_c", Directory: "/"},
+		{ID: "ses_a1", Title: "100% coverage"},
+		{ID: "7c1e-1.agent-1", Title: "subagent: one"},
+		{ID: "7c1e-1", Title: "A session with subagents"},
+		{ID: "7c1e-1.agent-2", Title: "subagent: two"},
+		{ID: "9d-1.agent-1", Title: "subagent: of one session"},
+		{ID: "9d-2.agent-1", Title: "subagent: of another"},
+	}
+	for _, c := range []struct {
+		name, dir, want string // want: an id, "none", or "several"
+	}{
+		{"ses_c3", "/", "ses_c3"},
+		{"ses_a", "/", "ses_a1"},
+		{"ses_b", "/", "ses_b"},  // an id that others start with
+		{"ses_c", "/", "ses_b"},  // a whole title before the start of an id
+		{"ses_", "/", "several"}, // the start of all ids
+		{"7c", "/", "7c1e-1"},    // and not its subagents
+		{"7c1e-1.agent", "/", "several"},
+		{"9d", "/", "several"},
+		{"büro", "/", "ses_b1"},          // in any case
+		{"DARK", "/", "several"},         // in two titles
+		{"add dark mode", "/", "ses_c3"}, // a whole title before a part of one
+		{"the site", "/", "ses_c1"},
+		{"%", "/", "ses_a1"},
+		{"nope", "/", "none"},
+		{"", "/", "none"},
+		{"@", "/", "ses_c3"},
+		{".", "/home/u/app", "ses_c3"},
+		{".", "/home/u/site", "ses_c1"},
+		{".", "/home/u/app/src/deep", "ses_c3"}, // the nearest folder above
+		{".", "/home/other", "none"},            // the root is above all
+		{".", "/", "ses_b"},
+	} {
+		got, err := mend.Named(heads, c.name, c.dir)
+		var several *mend.AmbiguousNameError
+		is := got.ID
+		switch {
+		case errors.As(err, &several):
+			is = "several"
+		case errors.Is(err, mend.ErrNoSession):
+			is = "none"
+		}
+		if is != c.want {
+			t.Errorf("Named(%q) in %s = %q, %v; want %s", c.name, c.dir, is, err, c.want)
+		}
+	}
+	if _, err := mend.Named(nil, "@", "/"); !errors.Is(err, mend.ErrNoSession) {
+		t.Errorf("the newest of none: %v", err)
+	}
+}

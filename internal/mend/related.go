@@ -1,0 +1,182 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"mend/change"
+	"mend/journal"
+	"mend/repair"
+)
+
+// Related are the entries that changed records of an entry before and after it, the nearest first. Of
+// each there are at most maxRelated.
+type Related struct{ Follows, Again []change.Entry }
+
+const maxRelated = 100
+
+// Related returns what is related to the entries, by their ids. Aborted entries changed nothing.
+func (o Options) Related(es []change.Entry) (map[string]Related, error) {
+	q := journal.Query{Sessions: map[string]bool{}}
+	for _, e := range es {
+		q.Sessions[e.Session] = true
+		if slices.ContainsFunc(e.Ops, func(op change.OpInfo) bool { return op.Ref.Kind == change.KindProject }) {
+			q = journal.Query{} // sessions share such a record
+			break
+		}
+	}
+	var all []change.Entry
+	var damage error
+	if len(q.Sessions) > 0 && len(q.Sessions) <= maxRelated { // each session has an index
+		for id := range q.Sessions {
+			some, err := o.Log(journal.Query{Session: id})
+			all, damage = append(all, some...), errors.Join(damage, err)
+		}
+		slices.SortFunc(all, func(a, b change.Entry) int { return cmp.Compare(b.Seq, a.Seq) })
+		all = slices.CompactFunc(all, func(a, b change.Entry) bool { return a.Seq == b.Seq }) // one that is damaged fits every query
+	} else {
+		all, damage = o.Log(q)
+	}
+	if damage != nil && !errors.Is(damage, journal.ErrDamaged) {
+		return nil, damage
+	}
+	return Relate(all, es), nil
+}
+
+// Relate returns what of all entries, the newest first, is related to some of them, by their ids.
+func Relate(all, es []change.Entry) map[string]Related {
+	wanted := map[string]bool{}
+	for _, e := range es {
+		wanted[e.ID] = true
+	}
+	related := map[string]Related{}
+	for id, again := range touchedBefore(all, wanted) { // the newest first: what comes before it is later
+		related[id] = Related{Again: again}
+	}
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	for id, follows := range touchedBefore(all, wanted) {
+		related[id] = Related{Follows: follows, Again: related[id].Again}
+	}
+	return related
+}
+
+// touchedBefore returns for each wanted entry those before it in the list that changed one of its records,
+// the nearest first.
+func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]change.Entry {
+	type record struct {
+		store change.StoreID
+		ref   change.Ref
+	}
+	touched := map[record][]int{} // the places of the last entries
+	found := map[string][]change.Entry{}
+	for i, e := range all {
+		if e.State == change.Aborted {
+			continue
+		}
+		var before []int
+		for _, op := range e.Ops {
+			at := record{change.StoreID{Kind: e.Store.Kind, Root: e.Store.Root}, op.Ref}
+			last := touched[at]
+			if wanted[e.ID] {
+				before = append(before, last...)
+			}
+			touched[at] = append(last[max(0, len(last)-maxRelated+1):len(last):len(last)], i)
+		}
+		slices.Sort(before)
+		before = slices.Compact(before)
+		for _, n := range slices.Backward(before[max(0, len(before)-maxRelated):]) {
+			other := all[n]
+			other.Ops = nil // they are not needed
+			found[e.ID] = append(found[e.ID], other)
+		}
+	}
+	return found
+}
+
+// LastRepair returns the newest change of the session that is in force, nil if there is none.
+func (c *Client) LastRepair(id string) (*change.Entry, error) {
+	store := c.store.ID()
+	es, err := c.opt.Log(journal.Query{Store: &store, Session: id, State: change.Committed, InForce: true, Limit: 1})
+	if err != nil || len(es) == 0 {
+		return nil, err
+	}
+	return &es[0], nil
+}
+
+// An Effect is what the records of an entry hold now, and what the same change would do now. It is computed
+// from the store.
+type Effect struct {
+	Holds, Before, Other int // records that hold what the entry wrote, what was there before it, or something else
+
+	// Planned says that the change was planned again: Changes is how many records it would change. Refused is why it
+	// cannot be planned.
+	Planned bool
+	Changes int
+	Refused error
+}
+
+// Effect computes what the records of an entry of this store hold now, and plans the same change again. It reads
+// only.
+func (c *Client) Effect(ctx context.Context, e change.Entry) (x Effect, err error) {
+	refs := make([]change.Ref, len(e.Ops))
+	for i, op := range e.Ops {
+		refs[i] = op.Ref
+	}
+	now, err := c.store.Read(ctx, refs)
+	if err != nil {
+		return x, err
+	}
+	for i, op := range e.Ops {
+		switch is := change.DigestOf(now[i]); {
+		case op.Post.Equal(is) || op.Ref.Kind == change.KindFolder && (op.Post == nil) == (is == nil):
+			x.Holds++
+		case op.Pre.Equal(is):
+			x.Before++
+		default:
+			x.Other++
+		}
+	}
+	ops, err := c.planAgain(ctx, e)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // for this kind the records say it all
+	case err != nil && !errors.Is(err, ErrNothingToDo):
+		x.Refused = err
+	default:
+		x.Planned, x.Changes = true, len(ops)
+	}
+	return x, nil
+}
+
+// planAgain plans the change of an entry again.
+func (c *Client) planAgain(ctx context.Context, e change.Entry) ([]change.Op, error) {
+	switch e.Cause.Kind {
+	case change.CauseUndo:
+		if len(e.Cause.Entries) != 1 || e.Cause.Partial {
+			return nil, errors.ErrUnsupported
+		}
+		p, err := c.ProposeUndo(ctx, UndoRequest{ID: journal.IDOf(e.Cause.Entries[0])})
+		return p.Ops, err
+	case change.CauseScan, change.CauseError:
+		r := repair.Request{Force: true}
+		for _, f := range e.Cause.Findings {
+			r.Classes = append(r.Classes, repair.Class(f.Class))
+		}
+		if e.Cause.Kind == change.CauseError {
+			failure := c.ParseAPIError([]byte(e.Cause.Text))
+			r.Error, r.Classes = &failure, nil
+		} else if len(r.Classes) == 0 {
+			return nil, errors.ErrUnsupported // an entry of an earlier version does not say what it fixed
+		}
+		head, err := c.sessionByID(ctx, e.Session)
+		if err != nil {
+			return nil, err
+		}
+		result, err := c.ProposeRepair(ctx, head, r)
+		return result.Plan.Ops, err
+	default:
+		return nil, errors.ErrUnsupported
+	}
+}

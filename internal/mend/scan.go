@@ -1,0 +1,389 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/scancache"
+	"mend/repair"
+
+	"mend/undo"
+)
+
+// ErrNoSession says that the store has no such session.
+var ErrNoSession = errors.New("no such session")
+
+// A Finding is a session and what is wrong with it.
+type Finding struct {
+	Session   change.Head // without its messages
+	Busy      bool        // the agent is working in it
+	Provider  string      // the API that it was diagnosed for, as its agent names it
+	Thinking  bool        // it was diagnosed for a model that is asked to think
+	Diagnoses []repair.Diagnosis
+	Err       error // why the session could not be examined; the rest is then empty
+}
+
+// Severity returns the worst severity of the diagnoses, 0 for a healthy session. A session that
+// could not be examined is broken.
+func (f *Finding) Severity() repair.Severity {
+	if f.Err != nil {
+		return repair.Broken
+	}
+	var worst repair.Severity
+	for _, d := range f.Diagnoses {
+		if worst == 0 || d.Severity < worst {
+			worst = d.Severity
+		}
+	}
+	return worst
+}
+
+// Fixable reports whether mend has a fix of something that is broken.
+func (f *Finding) Fixable() bool {
+	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Fix != "" })
+}
+
+// Scan examines the sessions, several at a time, and yields a finding for each in the
+// order of heads. It reads only. Of a session that has not changed since an earlier
+// scan it reads only the stamp. If a session cannot be examined, its finding has an
+// Err; the sequence ends early only when ctx does.
+func (c *Client) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
+	return c.scan(ctx, heads, false)
+}
+
+// ScanAll is Scan for heads that are all sessions of the store. It also keeps the
+// summary for [Client.LastScan], and a client made by [Client.Cached] lists the
+// orphans meanwhile for [Client.Orphans].
+func (c *Client) ScanAll(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
+	return c.scan(ctx, heads, true)
+}
+
+func (c *Client) scan(ctx context.Context, heads []change.Head, whole bool) iter.Seq[Finding] {
+	return func(yield func(Finding) bool) {
+		p, meanwhile := c.pass, func(context.Context) {}
+		switch {
+		case p == nil:
+			p = c.newPass()
+		case whole:
+			meanwhile = func(ctx context.Context) { _, _ = p.listOrphans(ctx) } // Orphans returns the error
+		}
+		p.start(len(heads))
+		var summary Summary
+		stopped := false
+		for e := range c.examineAll(ctx, p, heads, meanwhile) {
+			p.add(e.Session, e.result)
+			summary.Add(e.Session, e.Severity(), e.Fixable(), e.Busy, e.Err)
+			if stopped = !yield(e.Finding); stopped {
+				break
+			}
+		}
+		switch finished := !stopped && ctx.Err() == nil; {
+		case finished && whole:
+			summary.Time, summary.Damage = c.opt.Now(), p.knownDamage()
+			p.save(ctx, true, &summary)
+		default:
+			p.save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
+		}
+	}
+}
+
+// CheckFile checks the whole file of the store, if its sessions are together in one file of at most
+// most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
+// is right, and nothing is written to it. A client made by [Client.Cached] checks a file once in
+// each state; its next [Client.ScanAll] notes the damage.
+func (c *Client) CheckFile(ctx context.Context, most int64) error {
+	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {
+		return nil
+	}
+	if c.pass == nil {
+		return c.store.CheckFile(ctx)
+	}
+	return c.pass.checkFile(func() error { return c.store.CheckFile(ctx) })
+}
+
+// CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the
+// store that it uses, and so answers no prompt in any session. Any other store may be a copy that is
+// only looked at.
+func (c *Client) CheckAccess() error {
+	return c.store.CheckAccess(slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
+		path, err := filepath.EvalSymlinks(l.Path)
+		return err == nil && path == c.store.ID().Root
+	}))
+}
+
+// Broken yields those of the sessions that are broken, with what is broken. It reads only, one
+// session at a time: for a process that must leave the machine to others. Of a session that has
+// not changed since an earlier scan it reads only the stamp.
+func (c *Client) Broken(ctx context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis] {
+	return func(yield func(change.Head, []repair.Diagnosis) bool) {
+		p := c.newPass()
+		p.start(len(heads))
+		defer p.save(ctx, false, nil)
+		for _, head := range heads {
+			e := c.examine(ctx, p, head)
+			if ctx.Err() != nil {
+				return
+			}
+			p.add(head, e.result)
+			broken := slices.DeleteFunc(slices.Clone(e.Diagnoses), func(d repair.Diagnosis) bool { return d.Severity != repair.Broken })
+			if len(broken) > 0 && !yield(head, broken) {
+				return
+			}
+		}
+	}
+}
+
+// State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
+func (c *Client) State(ctx context.Context) (change.Stamp, error) {
+	return c.store.State(ctx)
+}
+
+// An examined session is a finding, with the result to be kept for later scans.
+type examined struct {
+	Finding
+	result scancache.Result
+}
+
+// examineAll yields what is found in each session. If the store has not changed, what an earlier
+// scan found is yielded without workers: to pass a session to one takes longer than to look it up.
+func (c *Client) examineAll(ctx context.Context, p *pass, heads []change.Head, side func(context.Context)) iter.Seq[examined] {
+	return func(yield func(examined) bool) {
+		for p.current && len(heads) > 0 && ctx.Err() == nil {
+			e, ok := c.lookup(ctx, p, heads[0])
+			if !ok {
+				break
+			}
+			if !yield(e) {
+				return
+			}
+			heads = heads[1:]
+		}
+		mapOrdered(ctx, heads, func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) }, side)(yield)
+	}
+}
+
+// lookup returns what an earlier scan found in a session that has not changed since.
+func (c *Client) lookup(ctx context.Context, p *pass, head change.Head) (examined, bool) {
+	r, ok := p.lookup(ctx, head, p.settingsOf(head))
+	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok
+}
+
+// examine returns what an earlier scan found in a session that has not changed since,
+// and else reads the session.
+func (c *Client) examine(ctx context.Context, p *pass, head change.Head) examined {
+	began, settings := c.clock(), p.settingsOf(head)
+	if e, ok := c.lookup(ctx, p, head); ok {
+		return e
+	}
+	e, err := c.diagnose(ctx, head, c.repairOptions())
+	if err != nil {
+		return examined{Finding: Finding{Session: head, Err: err}}
+	}
+	f := Finding{Session: head, Busy: e.Busy, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
+	if !e.Stamp.Distinct(began) {
+		return examined{Finding: f}
+	}
+	r := scancache.Result{Stamp: string(e.Stamp.Sum[:]), Settings: settings, Unfinished: e.Unfinished, Thinking: e.Thinking, Provider: e.Provider, Diagnoses: e.Diagnoses}
+	if !e.Until.IsZero() {
+		r.Until = e.Until.UnixMilli()
+	}
+	return examined{f, r}
+}
+
+// diagnose reads a session and diagnoses it.
+func (c *Client) diagnose(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
+	e, err := c.store.Examine(ctx, head, o)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return e, err
+	}
+	s, err := c.store.Case(ctx, head, repair.Request{Options: o})
+	if err != nil {
+		return agent.Examination{}, err
+	}
+	return agent.Examination{Busy: s.Busy() != "", Diagnoses: repair.Diagnose(s)}, nil
+}
+
+// Session returns the session with that id, or the only one whose id starts with it. The
+// error wraps [ErrNoSession]; if several ids start with it, it says so.
+func (c *Client) Session(ctx context.Context, id string) (change.Head, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return change.Head{}, err
+	}
+	var fit []change.Head
+	for _, h := range heads {
+		if h.ID == id {
+			return h, nil
+		}
+		if strings.HasPrefix(h.ID, id) && id != "" {
+			fit = append(fit, h)
+		}
+	}
+	switch len(fit) {
+	case 0:
+		return change.Head{}, fmt.Errorf("%w: %q", ErrNoSession, id)
+	case 1:
+		return fit[0], nil
+	}
+	return change.Head{}, fmt.Errorf("%w: %q is ambiguous: it matches %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
+}
+
+// SessionAt returns the session whose file is at path, without a list of all sessions. The error
+// wraps [ErrNoSession] if the store has none there.
+func (c *Client) SessionAt(ctx context.Context, path string) (change.Head, error) {
+	head, err := c.store.SessionAt(ctx, path)
+	if errors.Is(err, agent.ErrNoSession) {
+		err = fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	return head, err
+}
+
+// ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
+// [Client.Apply] carries the plan out. A healthy session has an empty plan. If an error
+// whose places only the provider can know was repaired before, it is repaired as with
+// All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
+func (c *Client) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
+	r = c.withOptions(r)
+	r.WrongClock = r.WrongClock && !r.Force
+	return c.plan(ctx, head, r)
+}
+
+// ProposeTrim plans to make the next request of a session smaller. It reads only;
+// [Client.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
+func (c *Client) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (repair.Trimmed, error) {
+	r.Options = c.repairOptions()
+	seen := c.seen()
+	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
+	if err != nil {
+		return repair.Trimmed{}, err
+	}
+	t, err := repair.Trim(head.ID, s, r)
+	if err == nil {
+		t.Plan.Seen = seen
+		err = c.checkLinks(ctx, t.Plan)
+	}
+	return t, err
+}
+
+// ProposeUncompact plans to take back the newest compaction of a session. It reads only;
+// [Client.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
+func (c *Client) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
+	r.Options = c.repairOptions()
+	seen := c.seen()
+	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
+	if err != nil {
+		return repair.Uncompacted{}, err
+	}
+	u, err := repair.Uncompact(head.ID, s, r)
+	if err == nil {
+		u.Plan.Seen = seen
+		err = c.checkLinks(ctx, u.Plan)
+	}
+	return u, err
+}
+
+// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The
+// store would refuse the plan, but only when the user has agreed to it. A repair finds this for each
+// of its fixes.
+func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
+	if len(p.Ops) == 0 {
+		return nil
+	}
+	refs := make([]change.Ref, 0, len(p.Ops))
+	for _, o := range p.Ops {
+		if o.Ref.Kind != change.KindFolder {
+			refs = append(refs, o.Ref)
+		}
+	}
+	return c.store.CheckLinks(ctx, refs)
+}
+
+// plan reads a session and plans its repair. It sets r.All if the same error was
+// repaired before. The result is without After: while the plan is applied, that would take
+// several times the memory of the session.
+func (c *Client) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
+	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
+	seen := c.seen()
+	s, err := c.store.Case(ctx, head, r)
+	if err != nil {
+		return repair.Result{}, err
+	}
+	result, err := repair.Plan(head.ID, s, r)
+	result.After = nil
+	result.Plan.Seen, result.Plan.Cause.Title, result.Plan.Cause.Folder = seen, head.Title, head.Directory
+	result.Plan.AgentVersion = cmp.Or(r.Version, head.Version)
+	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
+		e.Provider, e.Model = c.nextModel(ctx, head, r.Options)
+	}
+	return result, err
+}
+
+// nextModel returns the model that a session asks next, and its provider, "" if that is not known.
+func (c *Client) nextModel(ctx context.Context, head change.Head, o repair.Options) (provider, model string) {
+	f, err := c.store.Forecast(ctx, head, o)
+	if err != nil { // then it is not known
+		return "", ""
+	}
+	return f.Request.Model.ProviderID, f.Request.Model.ModelID
+}
+
+// current returns what the records of ops hold now, and the refs of all records of the
+// session, nil if the session does not exist or [undo.NeedsSession] is false.
+func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []change.Ref, error) {
+	now, err := c.read(ctx, ops)
+	if err != nil || !undo.NeedsSession(ops) {
+		return now, nil, err
+	}
+	heads, err := c.store.List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })
+	if i < 0 {
+		return now, nil, nil
+	}
+	records, err := c.store.Records(ctx, heads[i])
+	all := make([]change.Ref, len(records)) // not nil: the session is there
+	for i := range records {
+		all[i] = records[i].Ref
+	}
+	return now, all, err
+}
+
+// readTogether is how many records are read at once.
+const readTogether = 256
+
+// read returns what the records of ops hold now. An image that an op has is returned itself,
+// so that equal bytes are in memory once.
+func (c *Client) read(ctx context.Context, ops []change.Op) ([]*change.Image, error) {
+	now := make([]*change.Image, 0, len(ops))
+	for some := range slices.Chunk(ops, readTogether) {
+		refs := make([]change.Ref, len(some))
+		for i, o := range some {
+			refs[i] = o.Ref
+		}
+		images, err := c.store.Read(ctx, refs)
+		if err != nil {
+			return nil, err
+		}
+		for i, image := range images {
+			switch o := some[i]; {
+			case image.Equal(o.Pre):
+				image = o.Pre
+			case image.Equal(o.Post):
+				image = o.Post
+			}
+			now = append(now, image)
+		}
+	}
+	return now, nil
+}

@@ -1,0 +1,290 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"mend/change"
+	"mend/internal/scancache"
+	"mend/internal/userdir"
+)
+
+// A Summary is what a scan of a whole store found.
+type Summary = scancache.Summary
+
+// LastScan returns the summary of the last [Client.ScanAll] of this store; nil if there is none,
+// or if mend has changed the store since.
+func (c *Client) LastScan() *Summary { return c.cache().Load(c.opt.Now()).Summary }
+
+// lookAt is the size in bytes of the largest file that [Client.Look] checks as a whole.
+const lookAt = 100 << 20
+
+// Look is [Client.ScanAll] with its summary alone, as far as it gets within a limited time, which
+// is enough where little has changed since the last scan. The summary is nil if that was not
+// enough. The error is that of listing the sessions.
+func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error) {
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	cached := c.Cached()
+	heads, err := cached.Sessions(limited)
+	var s Summary
+	if err == nil {
+		most := int64(lookAt)
+		if cached.pass.knownDamage() != "" {
+			most = 0
+		}
+		_ = cached.CheckFile(limited, most) // the damage is noted
+		for f := range cached.ScanAll(limited, heads) {
+			s.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
+		}
+	}
+	if limited.Err() != nil {
+		return nil, ctx.Err()
+	}
+	s.Time, s.Damage = c.opt.Now(), cached.pass.knownDamage()
+	return &s, err
+}
+
+// Cached returns a copy of the client that is for scans alone: as long as the store has
+// not changed since an earlier scan, it lists sessions and orphans from the cache.
+// Sessions that are to be changed must be listed by the client itself. It lists orphans once.
+func (c *Client) Cached() *Client {
+	copied := *c
+	copied.pass = c.newPass()
+	return &copied
+}
+
+// cache returns the cache of the store.
+func (c *Client) cache() *scancache.Cache {
+	dir := c.opt.Cache
+	if dir == "" {
+		dir, _ = userdir.Cache() // "" on an error: no cache
+	}
+	id := c.store.ID()
+	return scancache.New(dir, id.Kind, id.Root, c.opt.Note)
+}
+
+// list returns the sessions of the store, the newest first.
+func (c *Client) list(ctx context.Context) ([]change.Head, error) {
+	heads, err := c.store.List(ctx)
+	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
+	return heads, err
+}
+
+// A pass is one scan of a store. It uses what earlier scans have kept, and keeps what it finds. Only
+// lookup may be called concurrently, also with findOrphans.
+type pass struct {
+	c        *Client
+	kept     *scancache.File
+	results  map[scancache.Key]*scancache.Result // of kept
+	build    string                              // of mend
+	settings string                              // that hold for all sessions
+	known    sync.Map                            // what settingsOf returned, by the settings of the store
+
+	state   string        // identifies the state of the store when it was listed; "" if a later one may have the same stamp
+	current bool          // kept is of this state
+	orphans *[]change.Ref // nil if they were not listed
+
+	sound   bool    // the whole file of the store is not damaged
+	damage  *string // what is damaged in it, "" for nothing; nil if it was not checked
+	found   []scancache.Session
+	changed bool // a result of found is not kept
+}
+
+func (c *Client) newPass() *pass {
+	return &pass{c: c, build: c.opt.Version + " " + build()}
+}
+
+// load reads what earlier scans have kept.
+func (p *pass) load() {
+	p.kept = p.c.cache().Load(p.c.opt.Now())
+	p.results = p.kept.Results()
+}
+
+// identify returns a short text that identifies the build of mend and some texts.
+func (p *pass) identify(texts ...string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", p.build, texts))
+	return string(sum[:])
+}
+
+// stateOf identifies the state of the store, "" if the stamp is none.
+func (p *pass) stateOf(s change.Stamp) string {
+	if s.Sum == ([32]byte{}) {
+		return ""
+	}
+	return p.identify(string(s.Sum[:]))
+}
+
+// list returns the sessions of the store, those that are kept if the store has not changed since.
+func (p *pass) list(ctx context.Context) ([]change.Head, error) {
+	p.load()
+	p.state, p.current, p.orphans = "", false, nil
+	began := p.c.clock()
+	state, err := p.c.store.State(ctx)
+	if err != nil {
+		return p.c.list(ctx)
+	}
+	if id := p.stateOf(state); id != "" && id == p.kept.State {
+		p.state, p.current, p.orphans = id, true, &p.kept.Orphans
+		return p.kept.Heads(), nil
+	}
+	all, err := p.c.list(ctx)
+	stray := slices.ContainsFunc(all, func(h change.Head) bool { return len(h.Stray) > 0 })
+	if err == nil && !stray && state.Distinct(began) {
+		p.state = p.stateOf(state)
+	}
+	return all, err
+}
+
+// listOrphans lists the orphans, once. The error is that of the store.
+func (p *pass) listOrphans(ctx context.Context) ([]change.Ref, error) {
+	if p.orphans == nil {
+		refs, err := p.c.store.Orphans(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.orphans = &refs
+	}
+	return slices.Clone(*p.orphans), nil
+}
+
+// checkFile returns the error of check, a check of the whole file of the store, which it does not
+// call if the file was sound in its present state.
+func (p *pass) checkFile(check func() error) error {
+	if p.state != "" && p.state == p.kept.Sound {
+		p.sound = true
+		return nil
+	}
+	err := check()
+	p.sound, p.damage = err == nil, new(string)
+	if d, ok := errors.AsType[*change.DamagedError](err); ok {
+		*p.damage = d.Error()
+	}
+	return err
+}
+
+// knownDamage returns what is damaged in the file of the store: what checkFile has found, or if it
+// was not called, what the last whole scan had found.
+func (p *pass) knownDamage() string {
+	switch {
+	case p.damage != nil:
+		return *p.damage
+	case p.kept.Summary != nil && !p.sound:
+		return p.kept.Summary.Damage
+	}
+	return ""
+}
+
+// start begins a scan of n sessions with the options of the client.
+func (p *pass) start(n int) {
+	if p.kept == nil {
+		p.load()
+	}
+	o, thinking := p.c.repairOptions(), "as shown"
+	if o.Thinking != nil {
+		thinking = fmt.Sprint(*o.Thinking)
+	}
+	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking, o.Provider, o.AllSettings, o.WrongClock)
+	p.found, p.changed = make([]scancache.Session, 0, n), false
+	p.known.Clear()
+	p.c.store.Refresh()
+}
+
+// settingsOf identifies what the result of a session depends on besides its records.
+func (p *pass) settingsOf(head change.Head) string {
+	own := p.c.store.Settings(head)
+	if id, ok := p.known.Load(own); ok {
+		return id.(string)
+	}
+	id := p.identify(p.settings, own)
+	p.known.Store(own, id)
+	return id
+}
+
+// lookup returns the result of an earlier scan that is valid now.
+func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (scancache.Result, bool) {
+	r := p.results[scancache.KeyOf(&head)]
+	if r == nil || r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
+		return scancache.Result{}, false
+	}
+	if p.damage != nil && *p.damage != "" { // a prompt may meet the damage
+		return scancache.Result{}, false
+	}
+	if !p.current {
+		if stamp, err := p.c.store.Stamp(ctx, head); err != nil || string(stamp.Sum[:]) != r.Stamp {
+			return scancache.Result{}, false
+		}
+	}
+	return *r, !p.c.store.Busy(ctx, head, r.Unfinished)
+}
+
+// add notes the result of a session.
+func (p *pass) add(head change.Head, r scancache.Result) {
+	kept := p.results[scancache.KeyOf(&head)]
+	if kept == nil {
+		kept = &scancache.Result{}
+	}
+	p.changed = p.changed || r.Stamp != kept.Stamp || r.Settings != kept.Settings || r.Until != kept.Until
+	p.found = append(p.found, scancache.Session{Head: head, Result: r})
+}
+
+// save keeps what was found. complete says that it is of every session of the store: the results of
+// others are dropped then. summary, which may be nil, is its summary.
+func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
+	cache, listed := p.c.cache(), complete && p.state != "" && p.orphans != nil
+	switch {
+	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
+	case summary == nil:
+		return
+	case p.kept.Summary != nil && summary.SameCounts(*p.kept.Summary):
+		cache.Touch(summary.Time)
+		return
+	}
+	next := cache.Load(p.c.opt.Now()) // another process may have written it
+	for i := range p.found {
+		if s := &p.found[i]; next.Forgotten(s.Head.ID) > p.kept.Forgotten(s.Head.ID) { // perhaps it was read before it was changed
+			s.Result, summary, listed = scancache.Result{}, nil, false
+		}
+	}
+	now, err := p.c.store.State(ctx)
+	same := err == nil && p.stateOf(now) == p.state
+	switch {
+	case same && listed:
+		next.State, next.Orphans = p.state, *p.orphans
+	case same && p.current && next.State == p.state: // they are what is kept
+	default:
+		next.State, next.Orphans = "", nil
+	}
+	if complete {
+		next.Sessions = p.found
+	} else {
+		next.Merge(p.found)
+	}
+	if p.sound {
+		next.Sound = p.state
+	}
+	next.Summary = cmp.Or(summary, next.Summary)
+	next.Written = p.c.opt.Now()
+	cache.Save(next)
+}
+
+// build identifies the build of the program by the size and the time of its file, ""
+// if they are not known.
+func build() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+}

@@ -1,0 +1,220 @@
+package mend_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/journal"
+	"mend/repair"
+	"mend/txn"
+)
+
+// toyConversation is a session of the toy agent with two faults.
+const toyConversation = "hello\n\nhow are you?\n \n"
+
+// A crashingAgent is a toy agent whose process ends in a Commit.
+type crashingAgent struct {
+	toyAgent
+
+	after bool // after the write, else before it
+}
+
+var errCrash = errors.New("the process has ended")
+
+func (a crashingAgent) Open(at agent.Located, _ func(string)) (agent.Store, error) {
+	return &crashingStore{toyStore: toyStore{toyAgent: toyAgent{folder: at.Path}}, after: a.after}, nil
+}
+
+type crashingStore struct {
+	toyStore
+
+	after, ended bool
+}
+
+func (s *crashingStore) Writer(string) (txn.Store, error) { return s, nil }
+
+func (s *crashingStore) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	if s.after {
+		_, err = s.toyStore.Commit(ctx, st)
+	}
+	s.ended = true
+	return out, errors.Join(err, errCrash)
+}
+
+func (s *crashingStore) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	if s.ended {
+		return change.Outcome{}, errCrash
+	}
+	return s.toyStore.Settle(ctx, st)
+}
+
+func toyClient(t *testing.T, dir string, with func(toyAgent) agent.Agent) (*mend.Client, mend.Options) {
+	t.Helper()
+	o := mend.Options{
+		Agents:  []agent.Agent{with(toyAgent{folder: filepath.Join(dir, "talks")})},
+		Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"),
+	}
+	c, err := mend.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, o
+}
+
+func sound(a toyAgent) agent.Agent { return a }
+
+func toyFolder(t *testing.T) (dir, file string) {
+	t.Helper()
+	dir = t.TempDir()
+	file = filepath.Join(dir, "talks", "ses_1.txt")
+	err := os.Mkdir(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte(toyConversation), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+func wantFile(t *testing.T, when, file, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s: the conversation is %q, %v, want %q", when, got, err, want)
+	}
+}
+
+// An agent gets scan, repair, undo, redo and log from the facade.
+func TestToyAgent(t *testing.T) {
+	dir, file := toyFolder(t)
+	c, o := toyClient(t, dir, sound)
+	heads, err := c.Sessions(t.Context())
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("Sessions = %v, %v, want one", heads, err)
+	}
+	scan := func(when string, want int) {
+		t.Helper()
+		for f := range c.ScanAll(t.Context(), heads) {
+			if f.Err != nil || len(f.Diagnoses) != want {
+				t.Errorf("%s: Scan found %v, %v, want %d findings", when, f.Diagnoses, f.Err, want)
+			}
+		}
+	}
+	apply := func(p change.Plan, err error) change.Entry {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := c.Apply(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	scan("first", 2)
+	r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
+	if len(r.Fixed) != 2 || len(r.Remaining) != 0 {
+		t.Errorf("ProposeRepair fixes %v and leaves %v, want two and none", r.Fixed, r.Remaining)
+	}
+	e := apply(r.Plan, err)
+	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n")
+	scan("repaired", 0)
+	apply(c.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID}))
+	wantFile(t, "undone", file, toyConversation)
+	apply(c.ProposeRedo(t.Context(), e.ID, false))
+	scan("redone", 0)
+	if es, err := o.Log(journal.Query{Session: "ses_1"}); err != nil || len(es) != 3 {
+		t.Errorf("Log = %v, %v, want three entries", es, err)
+	}
+	if err := os.WriteFile(file, []byte("something else\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *change.ConflictError
+	if _, err := c.ProposeUndo(t.Context(), mend.UndoRequest{Session: "ses_1"}); !errors.As(err, &conflict) {
+		t.Errorf("ProposeUndo of a conversation that was changed: %v, want a conflict", err)
+	}
+}
+
+// An interrupted repair of the agent is completed or rolled back.
+func TestToyAgentCrash(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		dir, file := toyFolder(t)
+		c, _ := toyClient(t, dir, func(a toyAgent) agent.Agent { return crashingAgent{a, after} })
+		var pending *txn.PendingError
+		if _, _, err := c.Repair(t.Context(), "ses_1", repair.Request{}); !errors.As(err, &pending) {
+			t.Fatalf("Repair that is cut = %v, want that it is pending", err)
+		}
+		c, _ = toyClient(t, dir, sound)
+		done, err := c.Recover(t.Context())
+		state, want := change.Aborted, toyConversation
+		if after {
+			state, want = change.Committed, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n"
+		}
+		if err != nil || len(done) != 1 || done[0].State != state {
+			t.Errorf("Recover = %v, %v, want one entry that is %s", done, err, state)
+		}
+		wantFile(t, "recovered", file, want)
+	}
+}
+
+// The text of an error finds the session and the block.
+func TestToyAgentError(t *testing.T) {
+	dir, file := toyFolder(t)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "ses_2.txt"), []byte("hello\nhello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, o := toyClient(t, dir, sound)
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	readings := o.ReadAPIError([]byte("messages.3: text content blocks must contain non-whitespace text"))
+	found, err := c.FindCulprits(t.Context(), heads, readings, dir, func() {})
+	if err != nil || len(found) != 1 || found[0].Session.ID != "ses_1" || found[0].Match.Degree != repair.BreaksThere || found[0].Match.N != 3 {
+		t.Fatalf("FindCulprits = %+v, %v, want ses_1 at message 3", found, err)
+	}
+	r, err := c.ProposeRepair(t.Context(), found[0].Session, repair.Request{Error: &found[0].Error})
+	if err != nil || len(r.Fixed) != 2 {
+		t.Fatalf("ProposeRepair fixes %+v, %v, want both", r.Fixed, err)
+	}
+	if _, err := c.Apply(t.Context(), r.Plan); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n") // all of the class
+}
+
+// A trim cuts the middle out of a long line, an undo puts it back, and rules are explained.
+func TestToyAgentTrim(t *testing.T) {
+	dir, file := toyFolder(t)
+	long := "hello\n" + strings.Repeat("word ", 10_000) + "\nhow are you?\nfine\n"
+	if err := os.WriteFile(file, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := toyClient(t, dir, sound)
+	id, trimmed, err := c.Trim(t.Context(), "ses_1", repair.TrimRequest{Goal: 1000, Hard: true})
+	if err != nil || id == "" || trimmed.After >= trimmed.Before || trimmed.After > 1000 {
+		t.Fatalf("Trim = %q, from %d to %d tokens, %v", id, trimmed.Before, trimmed.After, err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(data), "were taken out of this conversation to make room") {
+		t.Errorf("the file is %.200q, %v", data, err)
+	}
+	back, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, "undone", file, long)
+	if e := repair.ExplainRule(repair.Explanation{Code: "R11"}); e.Meaning == "" || e.Fix == "" || e.Class != repair.EmptyContentMessage {
+		t.Errorf("R11 is explained as %+v", e)
+	}
+}

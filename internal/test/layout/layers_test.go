@@ -1,0 +1,101 @@
+package layout
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers is what each package may import of this module: the table of the
+// design. A package that is not in it may not exist.
+var layers = map[string][]string{
+	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
+	"mend/agent":                            {"mend/change", "mend/internal/request", "mend/repair", "mend/txn"},
+	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
+	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
+	"mend/agent/claude/transcript":          {"mend/change", "mend/internal/jsonedit", "mend/internal/request"},
+	"mend/agent/opencode":                   {"mend/agent", "mend/agent/opencode/database", "mend/agent/opencode/diagnose", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/tree", "mend/change", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/provider/chat", "mend/internal/request", "mend/internal/userdir", "mend/repair", "mend/txn"},
+	"mend/agent/opencode/database":          {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/memory", "mend/sqlstore"},
+	"mend/agent/opencode/diagnose":          {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair"},
+	"mend/agent/opencode/js":                {"mend/change", "mend/internal/jsonedit"},
+	"mend/agent/opencode/record":            {"mend/agent/opencode/js", "mend/change", "mend/internal/jsonedit"},
+	"mend/agent/opencode/render":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
+	"mend/agent/opencode/schema":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/jsonedit"},
+	"mend/agent/opencode/tree":              {"mend/agent/opencode/record", "mend/change", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
+	"mend/change":                           {},
+	"mend/cmd/mend":                         {"mend/agent", "mend/agent/claude", "mend/agent/opencode", "mend/change", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/report", "mend/internal/request", "mend/internal/termjson", "mend/internal/ui", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/testdata", "mend/txn", "mend/undo"},
+	"mend/fsstore":                          {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
+	"mend/internal/atomicfile":              {"mend/internal/ownfile"},
+	"mend/internal/config":                  {"mend/internal/ownfile", "mend/internal/userdir"},
+	"mend/internal/jsonedit":                {},
+	"mend/internal/live":                    {"mend/change", "mend/internal/termjson", "mend/repair"},
+	"mend/internal/media":                   {},
+	"mend/internal/memory":                  {},
+	"mend/internal/ownfile":                 {},
+	"mend/internal/processes":               {},
+	"mend/internal/provider":                {"mend/change", "mend/internal/request"},
+	"mend/internal/provider/anthropic":      {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
+	"mend/internal/provider/bedrock":        {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
+	"mend/internal/provider/chat":           {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
+	"mend/internal/provider/gemini":         {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
+	"mend/internal/provider/openai":         {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
+	"mend/internal/report":                  {"mend/change", "mend/internal/request", "mend/internal/termjson", "mend/repair"},
+	"mend/internal/request":                 {"mend/change", "mend/internal/jsonedit", "mend/internal/media"},
+	"mend/internal/safedir":                 {"mend/internal/atomicfile", "mend/internal/ownfile"},
+	"mend/internal/scancache":               {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/repair"},
+	"mend/internal/termjson":                {},
+	"mend/internal/test/bigstore":           {"mend/testdata"},
+	"mend/internal/test/claude":             {"mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/internal/jsonedit", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/test/endpoint", "mend/internal/test/npm"},
+	"mend/internal/test/crosscheck":         {},
+	"mend/internal/test/damage":             {},
+	"mend/internal/test/dbtest":             {"mend/agent/opencode/record", "mend/change", "mend/internal/test/storetest", "mend/sqlstore", "mend/testdata"},
+	"mend/internal/test/endpoint":           {"mend/internal/test/endpoint/picture"},
+	"mend/internal/test/endpoint/picture":   {},
+	"mend/internal/test/endpoints":          {"mend/internal/test/endpoint/picture"},
+	"mend/internal/test/faulttest":          {},
+	"mend/internal/test/faulttest/filtered": {"mend/internal/test/faulttest"},
+	"mend/internal/test/layout":             {},
+	"mend/internal/test/mutation":           {},
+	"mend/internal/test/npm":                {},
+	"mend/internal/test/opencode":           {"mend/internal/test/damage", "mend/internal/test/endpoint", "mend/internal/test/endpoints", "mend/internal/test/mutation", "mend/internal/test/npm", "mend/testdata"},
+	"mend/internal/test/storetest":          {"mend/change", "mend/internal/jsonedit", "mend/internal/safedir"},
+	"mend/internal/ui":                      {},
+	"mend/internal/userdir":                 {},
+	"mend/journal":                          {"mend/change", "mend/internal/ownfile", "mend/journal/boltread"},
+	"mend/journal/boltread":                 {},
+	"mend/linestore":                        {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
+	"mend/repair":                           {"mend/change", "mend/internal/request"},
+	"mend/sqlstore":                         {"mend/change", "mend/internal/ownfile", "mend/internal/processes"},
+	"mend/testdata":                         {},
+	"mend/txn":                              {"mend/change", "mend/journal"},
+	"mend/undo":                             {"mend/change"},
+}
+
+// pure packages hold values and rules: they do no I/O.
+var pure = []string{"mend/agent/claude/transcript", "mend/agent/opencode/diagnose", "mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair", "mend/undo"}
+
+func TestLayers(t *testing.T) {
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata")
+	list.Dir = "../../.."
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		pkg, imports := fields[0], fields[1:]
+		allowed, ok := layers[pkg]
+		if !ok {
+			t.Errorf("package %s is not in the table of layers", pkg)
+		}
+		for _, i := range imports {
+			if strings.HasPrefix(i, "mend/") && !slices.Contains(allowed, i) {
+				t.Errorf("%s imports %s, which its layer does not allow", pkg, i)
+			}
+			if slices.Contains(pure, pkg) && (i == "os" || i == "net" || i == "net/http" || i == "time/tzdata") {
+				t.Errorf("%s imports %s, and is to do no I/O", pkg, i)
+			}
+		}
+	}
+}
