@@ -8,7 +8,6 @@ import (
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
-
 	"mend/txn"
 )
 

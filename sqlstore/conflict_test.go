@@ -11,7 +11,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
-
 	"mend/sqlstore"
 )
 

@@ -13,7 +13,6 @@ import (
 	"mend/change"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
-
 	"mend/sqlstore"
 )
 

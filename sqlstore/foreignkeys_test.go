@@ -7,7 +7,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
-
 	"mend/sqlstore"
 )
 

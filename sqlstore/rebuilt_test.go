@@ -16,7 +16,6 @@ import (
 	"mend/change"
 	"mend/internal/test/bigstore"
 	"mend/internal/test/dbtest"
-
 	"mend/sqlstore"
 )
 

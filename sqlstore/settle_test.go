@@ -5,7 +5,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/dbtest"
-
 	"mend/sqlstore"
 )
 

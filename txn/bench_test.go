@@ -14,7 +14,6 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/journal"
-
 	"mend/txn"
 )
 

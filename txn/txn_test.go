@@ -15,7 +15,6 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/journal"
-
 	"mend/testdata"
 	"mend/txn"
 )

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/change"
-
 	"mend/undo"
 )
 

@@ -21,7 +21,6 @@ import (
 	"mend/internal/safedir"
 	"mend/linestore"
 	"mend/repair"
-
 	"mend/txn"
 )
 

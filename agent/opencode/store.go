@@ -18,7 +18,6 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/repair"
-
 	"mend/txn"
 )
 

@@ -16,7 +16,6 @@ import (
 	"mend/internal/mend"
 	"mend/journal"
 	"mend/repair"
-
 	"mend/txn"
 	"mend/undo"
 )

@@ -38,7 +38,7 @@ the allowed values, ` + "`mend status`" + ` and ` + "`hook.log`" + ` have a note
 `
 
 const docsTail = `
-This page is generated from the table in ` + "`config/config.go`" + ` by ` + "`go test ./config -update`" + `.
+This page is generated from the table in ` + "`internal/config/config.go`" + ` by ` + "`go test ./internal/config -update`" + `.
 `
 
 // TestDocs checks that docs/configuration.md has the present settings.
@@ -60,6 +60,6 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != page.String() {
-		t.Error("docs/configuration.md is not of the present settings: run go test ./config -update")
+		t.Error("docs/configuration.md is not of the present settings: run go test ./internal/config -update")
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"mend/change"
 	"mend/journal"
-
 	"mend/txn"
 	"mend/undo"
 )

@@ -15,7 +15,6 @@ import (
 	"mend/internal/userdir"
 	"mend/journal"
 	"mend/repair"
-
 	"mend/txn"
 )
 

@@ -20,7 +20,6 @@ import (
 	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/repair"
-
 	"mend/testdata"
 )
 

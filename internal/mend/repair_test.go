@@ -18,7 +18,6 @@ import (
 	"mend/internal/test/storetest"
 	"mend/journal"
 	"mend/repair"
-
 	"mend/testdata"
 )
 

@@ -15,7 +15,6 @@ import (
 	"mend/change"
 	"mend/internal/scancache"
 	"mend/repair"
-
 	"mend/undo"
 )
 

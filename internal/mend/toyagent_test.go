@@ -15,7 +15,6 @@ import (
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/repair"
-
 	"mend/txn"
 )
 

@@ -42,7 +42,7 @@ func TestVocabulary(t *testing.T) {
 // sourceWords returns the words in the string literals of the packages that write sentences.
 func sourceWords(t *testing.T) map[string]bool {
 	words := map[string]bool{}
-	for _, dir := range []string{"agent", "provider", "repair", "request", "change", "session", "sqlstore", "fsstore", "linestore", "jsonedit"} {
+	for _, dir := range []string{"agent", "internal/provider", "repair", "internal/request", "change", "sqlstore", "fsstore", "linestore", "internal/jsonedit"} {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

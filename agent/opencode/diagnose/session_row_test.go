@@ -14,7 +14,6 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
-
 	"mend/testdata"
 )
 

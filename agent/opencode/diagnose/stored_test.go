@@ -21,7 +21,6 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
-
 	"mend/testdata"
 )
 
