@@ -129,7 +129,7 @@ func renameInGo(root, name string, text []byte, from, to string) ([]byte, error)
 		if err != nil || !ok || rest != "" && rest[0] != '/' {
 			return true
 		}
-		if imports[lit] || path.Base(name) == "layers_test.go" || isPackage(root, rest) {
+		if imports[lit] || filepath.Base(name) == "layers_test.go" || isPackage(root, rest) {
 			at := fset.Position(lit.Pos()).Offset
 			edits = append(edits, edit{at, at + len(lit.Value), strconv.Quote(to + rest)})
 		}
