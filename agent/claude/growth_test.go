@@ -110,6 +110,33 @@ func TestManyBreaks(t *testing.T) {
 	}
 }
 
+// TestManyLostLineEnds: records behind another one on its line are read again first, all at once, and
+// the conversation is whole then: nothing is linked past them.
+func TestManyLostLineEnds(t *testing.T) {
+	s := newTestStore(t, "none")
+	const n, lost = 2000, 33
+	var b bytes.Buffer
+	for i := range n / 2 {
+		writeRecord(&b, 2*i, 2*i-1, fmt.Sprintf(`"%d"`, i), "")
+		writeRecord(&b, 2*i+1, 2*i, `[{"type":"text","text":"ok"}]`, fmt.Sprintf("msg_%d", i))
+	}
+	lines := bytes.SplitAfter(b.Bytes(), []byte("\n"))
+	for i := range lost {
+		at := 100 + i*57
+		lines[at] = bytes.TrimSuffix(lines[at], []byte("\n"))
+	}
+	s.write(bytes.Join(lines, nil))
+	c := s.client()
+	head, err := c.Session(t.Context(), fixture.Session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
+	if err != nil || len(r.Remaining) != 0 || len(r.Plan.Ops) != lost || r.SentAfter != n {
+		t.Errorf("%d remain, %d records are written, %d blocks are sent, %v; want 0, %d, %d", len(r.Remaining), len(r.Plan.Ops), r.SentAfter, err, lost, n)
+	}
+}
+
 // TestGrowth: a transcript of twice the records takes no more than 2.5 times the memory to load.
 // BenchmarkGrowth shows the time.
 func TestGrowth(t *testing.T) {

@@ -62,10 +62,10 @@ const maxDrafts = 256
 // examine finds what is wrong.
 func (c *Case) examine() {
 	complete := c.findDisorder()
+	c.findUnread()
 	if !complete {
 		c.findBefore()
 	}
-	c.findUnread()
 	if !complete {
 		c.findBeside()
 		c.findOmitted()
