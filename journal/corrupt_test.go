@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 
 	"mend/change"
 	"mend/internal/test/storetest"
-	"mend/journal/boltread"
 )
 
 // A fixture is a journal with several levels of pages, and what it holds.
@@ -47,27 +45,15 @@ func newFixture(t *testing.T) *fixture {
 	return v
 }
 
-// The parts of bbolt's file format that the tests damage.
-const (
-	headerSize = 16
-	elemSize   = 16
-
-	flagBranch   = 0x01
-	flagLeaf     = 0x02
-	flagFreelist = 0x10
-)
-
-var order = binary.NativeEndian
-
-func (f *fixture) pageSize() int { return int(order.Uint32(f.file[headerSize+8:])) }
+func (f *fixture) pageSize() int { return int(order.Uint32(f.file[pageHeaderSize+8:])) }
 
 // used returns the size of the pages that are or were used.
 func (f *fixture) used() int {
-	s, err := boltread.Open(bytes.NewReader(f.file), int64(len(f.file)))
+	s, err := newSnapshot(bytes.NewReader(f.file), int64(len(f.file)))
 	if err != nil {
 		return 0
 	}
-	return int(s.Size())
+	return int(s.size())
 }
 
 // with returns a copy of the file with bytes changed.
@@ -181,7 +167,7 @@ func TestFlippedBytes(t *testing.T) {
 		if !storetest.Includes(page/size, 8) {
 			continue
 		}
-		flip(page + rng.IntN(headerSize))        // of its header
+		flip(page + rng.IntN(pageHeaderSize))    // of its header
 		flip(page + rng.IntN(20*elemSize))       // of its table
 		flip(page + size - 1 - rng.IntN(size/2)) // of its keys and values
 	}
@@ -248,19 +234,19 @@ func TestCircles(t *testing.T) {
 			for _, to := range []uint64{id, 0, 2, 1 << 63} {
 				v.check(t, fmt.Sprintf("page %d leads to %d", id, to), v.with(func(b []byte) {
 					for i := range count {
-						order.PutUint64(b[off+headerSize+elemSize*i+8:], to)
+						order.PutUint64(b[off+pageHeaderSize+elemSize*i+8:], to)
 					}
 				}))
 			}
 		case flagLeaf:
 			v.check(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
-				order.PutUint32(b[off+headerSize+off/size%4*4:], 0xFFFFFFF0)
+				order.PutUint32(b[off+pageHeaderSize+off/size%4*4:], 0xFFFFFFF0)
 			}))
 		case flagFreelist:
 			for _, n := range []uint64{0, 1 << 20, 1 << 62, 1<<64 - 1} {
 				v.check(t, "free list", v.with(func(b []byte) {
 					order.PutUint16(b[off+10:], 0xFFFF)
-					order.PutUint64(b[off+headerSize:], n)
+					order.PutUint64(b[off+pageHeaderSize:], n)
 				}))
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"mend/internal/ownfile"
-	"mend/journal/boltread"
 )
 
 // create creates an empty journal. bbolt's own creation is not safe: a file that was cut
@@ -111,7 +110,7 @@ func (j *Journal) dropTemp() error {
 // It does not use bolt.Compact, which checks no checksum, knows no context, and does not
 // return the error of a full disk.
 func (j *Journal) compact(ctx context.Context) error {
-	if err := j.snap.CheckStructure(buckets); err != nil {
+	if err := j.snap.checkStructure(buckets); err != nil {
 		return err
 	}
 	err := j.makeTemp(func(db *bolt.DB) error { return j.copyTo(ctx, db) })
@@ -168,19 +167,19 @@ type copier struct {
 	size   int
 }
 
-func (c *copier) add(it boltread.Item) error {
-	if c.bucket == bucketMeta && (string(it.Key) == markCompact || string(it.Key) == markNew) {
+func (c *copier) add(it item) error {
+	if c.bucket == bucketMeta && (string(it.key) == markCompact || string(it.key) == markNew) {
 		return nil
 	}
-	sealed, err := it.Value()
+	sealed, err := it.value()
 	if err == nil {
-		_, err = unseal(c.bucket, it.Key, sealed)
+		_, err = unseal(c.bucket, it.key, sealed)
 	}
 	if err != nil {
 		return err
 	}
-	c.values = append(c.values, keyValue{c.bucket, it.Key, sealed})
-	if c.size += len(it.Key) + len(sealed) + putCost; c.size < c.j.opts.batchSize {
+	c.values = append(c.values, keyValue{c.bucket, it.key, sealed})
+	if c.size += len(it.key) + len(sealed) + putCost; c.size < c.j.opts.batchSize {
 		return nil
 	}
 	return c.flush()
@@ -223,7 +222,7 @@ func (j *Journal) compareTemp() error {
 	}
 	s, err := newSnapshot(f, info.Size())
 	if err == nil {
-		err = s.CheckStructure(buckets)
+		err = s.checkStructure(buckets)
 	}
 	for _, name := range buckets {
 		if err != nil {

@@ -118,7 +118,7 @@ func (j *Journal) resolveCommit(id uint64, cause error) error {
 	if err == nil {
 		err = j.guard(j.db.Sync)
 	}
-	if j.snap != nil && j.snap.TxID() < id {
+	if j.snap != nil && j.snap.txid < id {
 		j.fatal = err // the transaction is not there, whatever else is wrong with the file
 		return cause
 	}
@@ -150,7 +150,7 @@ func (j *Journal) reread() error {
 	return err
 }
 
-// A writer is one transaction. bbolt follows only pointers that boltread has checked.
+// A writer is one transaction. bbolt follows only pointers that were checked.
 type writer struct {
 	tx   *bolt.Tx
 	snap *snapshot // the state before it; nil for a new file
@@ -162,8 +162,8 @@ type writer struct {
 // run checks that the transaction follows the snapshot, and calls fn. It also removes
 // markNew, which only the first open after a rename needs.
 func (w *writer) run(fn func(*writer) error) error {
-	if id := uint64(w.tx.ID()); id != w.snap.TxID()+1 {
-		return damaged("transaction %d follows %d: another program writes this file", id, w.snap.TxID())
+	if id := uint64(w.tx.ID()); id != w.snap.txid+1 {
+		return damaged("transaction %d follows %d: another program writes this file", id, w.snap.txid)
 	}
 	if _, ok, err := w.snap.get(bucketMeta, []byte(markNew)); err != nil {
 		return err
@@ -178,11 +178,7 @@ func (w *writer) run(fn func(*writer) error) error {
 // bucket checks the path to key in the bucket and returns the bucket.
 func (w *writer) bucket(name string, key []byte) (*bolt.Bucket, error) {
 	if w.snap != nil {
-		checked, err := w.snap.Bucket(name)
-		if err == nil {
-			err = checked.CheckPath(key)
-		}
-		if err != nil {
+		if _, _, err := w.snap.find(name, key); err != nil {
 			return nil, err
 		}
 	}
@@ -219,7 +215,7 @@ func (w *writer) del(name string, key []byte) error {
 }
 
 // keys returns up to n keys that have the prefix, as of now in this transaction. Call
-// CheckStructure before: the pages are not checked here.
+// checkStructure before: the pages are not checked here.
 func (w *writer) keys(name string, prefix []byte, n int) ([][]byte, error) {
 	b, err := w.bucket(name, prefix)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"mend/change"
-	"mend/journal/boltread"
 )
 
 // An entryState is the state of an entry, as its events say.
@@ -42,12 +41,12 @@ func (st *entryState) isDecided() bool {
 func (s *snapshot) entryState(seq uint64) (*entryState, error) {
 	st := &entryState{seq: seq}
 	var damage error
-	err := s.scan(bucketEntries, u64(seq), nil, func(it boltread.Item) error {
-		n, ok := splitU64(it.Key, 2)
+	err := s.scan(bucketEntries, u64(seq), nil, func(it item) error {
+		n, ok := splitU64(it.key, 2)
 		if !ok {
-			return damaged("entries has a key %x", it.Key)
+			return damaged("entries has a key %x", it.key)
 		}
-		_, err := openItem(bucketEntries, it)
+		_, err := it.open(bucketEntries)
 		var ev *event
 		if err == nil {
 			ev, err = s.event(n[1])

@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"mend/change"
-	"mend/journal/boltread"
 )
 
 // Errors that any method may wrap.
 var (
 	// ErrDamaged says that the file is not what mend wrote. It was not changed, and
 	// mend does not change it: a person has to look at it.
-	ErrDamaged = boltread.ErrDamaged
+	ErrDamaged = errors.New("journal is damaged")
 	// ErrFormat says that a later mend wrote the journal.
 	ErrFormat = errors.New("journal has another format")
 	// ErrNotFound says that no repair has the id.

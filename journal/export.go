@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/journal/boltread"
 )
 
 // An export is JSON Lines: one "journal"; the events in their order, each "event" that begins an
@@ -142,12 +141,12 @@ func (x *exporter) run(withBytes bool) error {
 	return x.out.Encode(exportedEnd{"end", r.Events, r.Entries, r.Images, r.Head})
 }
 
-func (x *exporter) event(it boltread.Item) error {
+func (x *exporter) event(it item) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
 	seq := uint64(x.report.Events) + 1
-	b, err := openItem(bucketEvents, it)
+	b, err := it.open(bucketEvents)
 	if err != nil {
 		return err
 	}
@@ -199,16 +198,16 @@ func (x *exporter) text(h *hash) (*string, error) {
 }
 
 // image writes an image. it is the key that makes it complete, or a piece of it.
-func (x *exporter) image(it boltread.Item) error {
-	if err := x.ctx.Err(); err != nil || len(it.Key) != len(hash{}) {
+func (x *exporter) image(it item) error {
+	if err := x.ctx.Err(); err != nil || len(it.key) != len(hash{}) {
 		return err
 	}
-	id := blobID{blobImage, hash(it.Key)}
+	id := blobID{blobImage, hash(it.key)}
 	needed, err := x.isNeeded(id)
 	if err != nil || !needed {
 		return err
 	}
-	head, err := openItem(bucketImages, it)
+	head, err := it.open(bucketImages)
 	if err != nil {
 		return err
 	}
@@ -220,14 +219,14 @@ func (x *exporter) image(it boltread.Item) error {
 // isNeeded reports whether an entry has the image whose images were not removed: a crash may have
 // left it.
 func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
-	err = x.j.snap.scan(bucketRefs, id.key(), nil, func(it boltread.Item) error {
-		_, entry, err := splitRef(it.Key)
+	err = x.j.snap.scan(bucketRefs, id.key(), nil, func(it item) error {
+		_, entry, err := splitRef(it.key)
 		if err != nil || entry > x.j.head.begun {
 			return err
 		}
 		st, err := x.j.snap.entryState(entry)
 		if err == nil && !st.imagesErased {
-			needed, err = true, boltread.ErrStop
+			needed, err = true, errStop
 		}
 		return err
 	})

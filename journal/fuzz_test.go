@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/journal/boltread"
 )
 
 func FuzzEvent(f *testing.F) {
@@ -110,7 +109,7 @@ func FuzzFile(f *testing.F) {
 		copy(b[at:], patch)
 		s, err := newSnapshot(bytes.NewReader(b), int64(len(b)))
 		if err == nil {
-			err = s.CheckStructure(buckets)
+			err = s.checkStructure(buckets)
 		}
 		if err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("checkStructure: %v", err)
@@ -119,10 +118,10 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		for _, name := range buckets {
-			err := s.scan(name, nil, nil, func(it boltread.Item) error {
-				_, err := openItem(name, it)
-				if err == nil && name == bucketImages && len(it.Key) == len(hash{}) {
-					_, err = c.readBlob(s, blobID{blobImage, hash(it.Key)})
+			err := s.scan(name, nil, nil, func(it item) error {
+				_, err := it.open(name)
+				if err == nil && name == bucketImages && len(it.key) == len(hash{}) {
+					_, err = c.readBlob(s, blobID{blobImage, hash(it.key)})
 				}
 				return err
 			})

@@ -56,8 +56,9 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 			return freed, err
 		}
 	}
-	free, err := j.snap.FreeBytes()
-	if err != nil || free <= j.opts.compactAbove || free <= j.snap.Size()/2 {
+	pages, _, err := j.snap.freePages()
+	free := int64(len(pages)) * j.snap.pageSize
+	if err != nil || free <= j.opts.compactAbove || free <= j.snap.size()/2 {
 		return freed, err
 	}
 	return freed, j.compact(ctx)
@@ -160,7 +161,7 @@ func (j *Journal) prepareErasing() error {
 	if err := j.cleanUp(); err != nil {
 		return err
 	}
-	return j.snap.CheckStructure(buckets)
+	return j.snap.checkStructure(buckets)
 }
 
 // erase writes the gc or forget event. From then on the images count as erased, also after

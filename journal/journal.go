@@ -16,7 +16,6 @@ import (
 
 	"mend/change"
 	"mend/internal/ownfile"
-	"mend/journal/boltread"
 )
 
 // Options say how to open a journal. The zero Options open it for writing.
@@ -175,8 +174,8 @@ func (j *Journal) Moved() bool {
 	if j.lock != nil || j.file == nil {
 		return false
 	}
-	before := j.snap.TxID()
-	return j.load() != nil || j.snap.TxID() != before
+	before := j.snap.txid
+	return j.load() != nil || j.snap.txid != before
 }
 
 // openWriter locks the journal, creates it if it does not exist, and makes it ready for
@@ -267,7 +266,7 @@ func (j *Journal) attach() error {
 	if err != nil {
 		return err
 	}
-	if err := j.snap.CheckFreelist(); err != nil { // before bbolt trusts it
+	if _, _, err := j.snap.freePages(); err != nil { // before bbolt trusts it
 		return err
 	}
 	return j.openBolt()
@@ -346,7 +345,7 @@ func (j *Journal) readIdentity() error {
 // a pending entry that was lost would never be recovered.
 func (j *Journal) checkTotals() error {
 	var pending uint64
-	err := j.snap.scan(bucketPending, nil, nil, func(boltread.Item) error { pending++; return nil })
+	err := j.snap.scan(bucketPending, nil, nil, func(item) error { pending++; return nil })
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (j *Journal) verifyChanged(stamp string) error {
 		return err
 	}
 	if now != "" && now == stamp {
-		j.stamp, j.stampTxID = stamp, j.snap.TxID()
+		j.stamp, j.stampTxID = stamp, j.snap.txid
 		return nil
 	}
 	return newVerifier(j, "").run()
@@ -108,7 +108,7 @@ func (j *Journal) closingStamp() string {
 	if j.db == nil || j.fatal != nil {
 		return ""
 	}
-	if j.stamp != "" && j.stampTxID == j.snap.TxID() {
+	if j.stamp != "" && j.stampTxID == j.snap.txid {
 		return j.stamp
 	}
 	if err := setTime(j.file, time.Now()); err != nil {

@@ -2,8 +2,6 @@ package journal
 
 import (
 	"context"
-
-	"mend/journal/boltread"
 )
 
 // mark returns the value of a mark, and whether it is set.
@@ -38,7 +36,7 @@ func (j *Journal) cleanUp() error {
 	if _, ok, err := j.mark(markErasing); err != nil {
 		return err
 	} else if ok {
-		if err := j.snap.CheckStructure(buckets); err != nil {
+		if err := j.snap.checkStructure(buckets); err != nil {
 			return err
 		}
 		if err := j.finishErasing(ctx, new(Freed)); err != nil {
@@ -57,13 +55,13 @@ func (j *Journal) cleanUpStaging() error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := j.snap.CheckStructure(buckets); err != nil {
+	if err := j.snap.checkStructure(buckets); err != nil {
 		return err
 	}
 	rel := releaser{ctx: context.Background(), j: j, freed: new(Freed)}
 	var refs []blobRef
-	err = j.snap.scan(bucketRefs, nil, nil, func(it boltread.Item) error {
-		r, e, err := splitRef(it.Key)
+	err = j.snap.scan(bucketRefs, nil, nil, func(it item) error {
+		r, e, err := splitRef(it.key)
 		if err == nil && e == entry {
 			refs = append(refs, blobRef{r, e})
 		}

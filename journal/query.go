@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/journal/boltread"
 )
 
 // A Query selects entries. The zero Query selects all. What an entry does not say, as those of
@@ -58,7 +57,7 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 			return err
 		}
 		if all = append(all, e); len(all) == q.Limit {
-			return boltread.ErrStop
+			return errStop
 		}
 		return nil
 	})
@@ -149,10 +148,10 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 		return j.eachPending(top, fn)
 	case q.Session != "":
 		prefix := sessionPrefix([]byte(q.Session))
-		return j.snap.scan(bucketBySession, prefix, sessionKey([]byte(q.Session), top), func(it boltread.Item) error {
-			seq, err := entryOfSessionKey(it.Key)
+		return j.snap.scan(bucketBySession, prefix, sessionKey([]byte(q.Session), top), func(it item) error {
+			seq, err := entryOfSessionKey(it.key)
 			if err == nil {
-				_, err = openItem(bucketBySession, it)
+				_, err = it.open(bucketBySession)
 			}
 			if err != nil {
 				return err
@@ -168,27 +167,19 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	return nil
 }
 
-// ignoreStop returns err, or nil if err only ends a loop.
-func ignoreStop(err error) error {
-	if errors.Is(err, boltread.ErrStop) {
-		return nil
-	}
-	return err
-}
-
 // eachPending calls fn for the pending entries up to number top, newest first.
 func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	var pending []uint64
-	err := j.snap.scan(bucketPending, nil, nil, func(it boltread.Item) error {
-		n, ok := splitU64(it.Key, 1)
+	err := j.snap.scan(bucketPending, nil, nil, func(it item) error {
+		n, ok := splitU64(it.key, 1)
 		if !ok {
-			return damaged("pending has a key %x", it.Key)
+			return damaged("pending has a key %x", it.key)
 		}
 		if n[0] > top {
-			return boltread.ErrStop
+			return errStop
 		}
 		pending = append(pending, n[0])
-		_, err := openItem(bucketPending, it)
+		_, err := it.open(bucketPending)
 		return err
 	})
 	if err != nil {

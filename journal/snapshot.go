@@ -3,22 +3,9 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
-
-	"mend/journal/boltread"
 )
-
-// A snapshot is the journal after one transaction. It checks the checksum of each
-// value it reads.
-type snapshot struct{ *boltread.Snapshot }
-
-func newSnapshot(r io.ReaderAt, size int64) (*snapshot, error) {
-	s, err := boltread.Open(r, size)
-	if err != nil {
-		return nil, err
-	}
-	return &snapshot{s}, nil
-}
 
 // A contextReader fails once its context has ended.
 type contextReader struct {
@@ -33,52 +20,61 @@ func (r contextReader) ReadAt(b []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, off)
 }
 
+// errStop ends [snapshot.scan] without an error.
+var errStop = errors.New("stop")
+
 // get returns the value of key, and whether the bucket has that key.
 func (s *snapshot) get(bucket string, key []byte) ([]byte, bool, error) {
-	b, err := s.Bucket(bucket)
-	if err != nil {
-		return nil, false, err
-	}
-	sealed, found, err := b.Get(key)
+	it, found, err := s.find(bucket, key)
 	if err != nil || !found {
 		return nil, false, err
 	}
-	v, err := unseal(bucket, key, sealed)
+	v, err := it.open(bucket)
 	return v, err == nil, err
 }
 
 // scan calls fn, in order, for the keys of the bucket that have the prefix and are
-// not less than from, until fn returns an error. [boltread.ErrStop] ends it without
-// an error.
-func (s *snapshot) scan(bucket string, prefix, from []byte, fn func(boltread.Item) error) error {
-	b, err := s.Bucket(bucket)
+// not less than from, until fn returns an error. [errStop] ends it without an error.
+func (s *snapshot) scan(bucket string, prefix, from []byte, fn func(item) error) error {
+	p, err := s.bucket(bucket)
 	if err != nil {
 		return err
 	}
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
-	return b.Ascend(from, func(it boltread.Item) error {
-		if !bytes.HasPrefix(it.Key, prefix) {
-			return boltread.ErrStop
+	return ignoreStop(walker{s: s, from: from, item: func(it item) error {
+		if !bytes.HasPrefix(it.key, prefix) {
+			return errStop
+		}
+		if err := it.checkNoBucket(); err != nil {
+			return err
 		}
 		return fn(it)
-	})
+	}}.walk(p, nil, 0))
+}
+
+// ignoreStop returns err, or nil if err only ends a loop.
+func ignoreStop(err error) error {
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
 }
 
 // count returns the number of keys in the bucket.
 func (s *snapshot) count(bucket string) (n int, err error) {
-	err = s.scan(bucket, nil, nil, func(boltread.Item) error { n++; return nil })
+	err = s.scan(bucket, nil, nil, func(item) error { n++; return nil })
 	return n, err
 }
 
-// openItem returns the item's value without its checksum.
-func openItem(bucket string, it boltread.Item) ([]byte, error) {
-	sealed, err := it.Value()
+// open returns the item's value without its checksum.
+func (it item) open(bucket string) ([]byte, error) {
+	sealed, err := it.value()
 	if err != nil {
 		return nil, err
 	}
-	return unseal(bucket, it.Key, sealed)
+	return unseal(bucket, it.key, sealed)
 }
 
 // event reads event seq.
@@ -103,19 +99,15 @@ type head struct {
 
 // head reads the newest event.
 func (s *snapshot) head() (head, error) {
-	b, err := s.Bucket(bucketEvents)
-	if err != nil {
-		return head{}, err
-	}
-	it, ok, err := b.Last()
+	it, ok, err := s.last(bucketEvents)
 	if err != nil || !ok {
 		return head{}, err
 	}
-	seq, ok := splitU64(it.Key, 1)
+	seq, ok := splitU64(it.key, 1)
 	if !ok {
-		return head{}, damaged("events has a key %x", it.Key)
+		return head{}, damaged("events has a key %x", it.key)
 	}
-	v, err := openItem(bucketEvents, it)
+	v, err := it.open(bucketEvents)
 	if err != nil {
 		return head{}, err
 	}
@@ -128,17 +120,13 @@ func (s *snapshot) head() (head, error) {
 
 // lastEntry returns the number of the newest entry, or 0 if there is none.
 func (s *snapshot) lastEntry() (uint64, error) {
-	b, err := s.Bucket(bucketEntries)
-	if err != nil {
-		return 0, err
-	}
-	it, ok, err := b.Last()
+	it, ok, err := s.last(bucketEntries)
 	if err != nil || !ok {
 		return 0, err
 	}
-	n, ok := splitU64(it.Key, 2)
+	n, ok := splitU64(it.key, 2)
 	if !ok {
-		return 0, damaged("entries has a key %x", it.Key)
+		return 0, damaged("entries has a key %x", it.key)
 	}
 	return n[0], nil
 }

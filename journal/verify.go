@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mend/change"
-	"mend/journal/boltread"
 )
 
 // A Report says what Verify has checked.
@@ -40,7 +39,7 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
 	err := j.checkReadable()
 	if err == nil && j.snap != nil {
-		j.snap.DropCache()
+		j.snap.dropCache()
 		err = cmp.Or(v.run(), j.damage)
 	}
 	if err == nil && v.wantHead != "" && !v.headFound {
@@ -91,7 +90,7 @@ func (v *verifier) run() error {
 	return nil
 }
 
-func (v *verifier) checkStructure() error { return v.s.CheckStructure(buckets) }
+func (v *verifier) checkStructure() error { return v.s.checkStructure(buckets) }
 
 // checkMeta checks the keys of the meta bucket and reads the marks.
 func (v *verifier) checkMeta() error {
@@ -99,13 +98,13 @@ func (v *verifier) checkMeta() error {
 		keyFormat: true, keyID: true, keyCreated: true,
 		markNew: true, markStaging: true, markErasing: true, markCompact: true,
 	}
-	err := v.s.scan(bucketMeta, nil, nil, func(it boltread.Item) error {
-		name := string(it.Key)
+	err := v.s.scan(bucketMeta, nil, nil, func(it item) error {
+		name := string(it.key)
 		if !known[name] {
-			return damaged("meta has a key %q", it.Key)
+			return damaged("meta has a key %q", it.key)
 		}
 		v.report.Unfinished = v.report.Unfinished || name == markStaging || name == markErasing || name == markCompact
-		_, err := openItem(bucketMeta, it)
+		_, err := it.open(bucketMeta)
 		return err
 	})
 	if err != nil {
@@ -130,13 +129,13 @@ func (v *verifier) checkChain() error {
 	v.pending = map[uint64]*event{}
 	v.headFound = v.wantHead == before.String()
 	v.report.Head = before.String()
-	return v.s.scan(bucketEvents, nil, nil, func(it boltread.Item) error {
+	return v.s.scan(bucketEvents, nil, nil, func(it item) error {
 		v.report.Events++
 		seq := uint64(v.report.Events)
-		if n, ok := splitU64(it.Key, 1); !ok || n[0] != seq {
-			return damaged("events has key %x, want event %d", it.Key, seq)
+		if n, ok := splitU64(it.key, 1); !ok || n[0] != seq {
+			return damaged("events has key %x, want event %d", it.key, seq)
 		}
-		b, err := openItem(bucketEvents, it)
+		b, err := it.open(bucketEvents)
 		if err != nil {
 			return err
 		}
@@ -312,12 +311,12 @@ func (v *verifier) checkRefs() error {
 		return damaged("entry %d is being staged, want %d", v.staging, n)
 	}
 	var last blobID
-	err := v.s.scan(bucketRefs, nil, nil, func(it boltread.Item) error {
-		r, entry, err := splitRef(it.Key)
+	err := v.s.scan(bucketRefs, nil, nil, func(it item) error {
+		r, entry, err := splitRef(it.key)
 		if err != nil {
 			return err
 		}
-		if _, err := openItem(bucketRefs, it); err != nil {
+		if _, err := it.open(bucketRefs); err != nil {
 			return err
 		}
 		if v.isUnfinished(r, entry) {
@@ -357,11 +356,11 @@ func (v *verifier) checkBlobs() error {
 	for _, kind := range []blobKind{blobImage, blobOps, blobText} {
 		var last []byte
 		var left uint64
-		err := v.s.scan(kind.bucket(), nil, nil, func(it boltread.Item) error {
-			if len(it.Key) != len(hash{}) && len(it.Key) != len(hash{})+4 {
-				return damaged("%s has a key %x", kind.bucket(), it.Key)
+		err := v.s.scan(kind.bucket(), nil, nil, func(it item) error {
+			if len(it.key) != len(hash{}) && len(it.key) != len(hash{})+4 {
+				return damaged("%s has a key %x", kind.bucket(), it.key)
 			}
-			id := blobID{kind: kind, hash: hash(it.Key)}
+			id := blobID{kind: kind, hash: hash(it.key)}
 			claims, staged, err := v.countRefs(id)
 			switch {
 			case err != nil:
@@ -371,13 +370,13 @@ func (v *verifier) checkBlobs() error {
 			case staged:
 				return nil
 			}
-			if len(it.Key) == len(hash{}) { // the key that makes it complete: checkRefs has read its chunks
-				head, err := openItem(kind.bucket(), it)
-				last, left = it.Key, chunkCount(blobSize(head))-1
+			if len(it.key) == len(hash{}) { // the key that makes it complete: checkRefs has read its chunks
+				head, err := it.open(kind.bucket())
+				last, left = it.key, chunkCount(blobSize(head))-1
 				return err
 			}
 			if !bytes.Equal(last, id.hash[:]) || left == 0 {
-				return damaged("%s has a chunk %x too many", kind.bucket(), it.Key)
+				return damaged("%s has a chunk %x too many", kind.bucket(), it.key)
 			}
 			left--
 			return nil
@@ -393,11 +392,11 @@ func (v *verifier) checkBlobs() error {
 // being staged.
 func (v *verifier) countRefs(id blobID) (n int, staged bool, err error) {
 	staged = true
-	err = v.s.scan(bucketRefs, id.key(), nil, func(it boltread.Item) error {
-		_, entry, err := splitRef(it.Key)
+	err = v.s.scan(bucketRefs, id.key(), nil, func(it item) error {
+		_, entry, err := splitRef(it.key)
 		n++
 		if staged = staged && entry == v.staging && entry != 0; !staged {
-			return boltread.ErrStop
+			return errStop
 		}
 		return err
 	})

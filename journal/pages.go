@@ -1,0 +1,536 @@
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+)
+
+// The file is read without bbolt, with plain reads and with every bound checked. bbolt
+// trusts its file: a branch page that leads back to itself ends the process with a stack
+// overflow, a wrong length makes it allocate gigabytes, and no caller can recover from
+// either. It also locks out every reader while there is a writer.
+//
+// The layout is bbolt's file format 2 (its internal/common), in the byte order of the
+// machine.
+const (
+	boltMagic   = 0xED0CDAED
+	boltVersion = 2
+
+	pageHeaderSize   = 16 // id u64, flags u16, count u16, overflow u32
+	elemSize         = 16 // branch: pos u32, ksize u32, child u64; leaf: flags, pos, ksize, vsize u32
+	metaSize         = 64
+	bucketHeaderSize = 16 // root page u64, sequence u64
+
+	flagBranch   = 0x01
+	flagLeaf     = 0x02
+	flagMeta     = 0x04
+	flagFreelist = 0x10
+
+	minPageSize, maxPageSize = 1 << 10, 1 << 24
+
+	maxDepth = 40   // more levels than any tree has that is not a circle
+	maxPages = 2048 // how many pages a snapshot keeps in memory
+)
+
+var order = binary.NativeEndian
+
+// A meta holds the fields of a meta page.
+type meta struct {
+	pageSize             int64
+	root, freelist, high uint64 // high: one more than the number of the last page
+	txid                 uint64
+}
+
+// readMeta reads both meta pages and returns the newer one. A meta page that is not valid is
+// damage, although bbolt would continue with the other one: a meta page is in one sector, so
+// no power cut leaves half of it, and the other page is one transaction behind.
+func readMeta(r io.ReaderAt, size int64) (meta, error) {
+	if size == 0 {
+		return meta{}, damaged("the file is empty")
+	}
+	a, err := metaAt(r, 0, 0)
+	if err != nil {
+		return meta{}, err
+	}
+	b, err := metaAt(r, a.pageSize, 1)
+	if err != nil {
+		return meta{}, err
+	}
+	if b.txid > a.txid {
+		a, b = b, a
+	}
+	high := uint64(size / a.pageSize)
+	switch {
+	case a.pageSize != b.pageSize || a.txid != b.txid+1:
+		return meta{}, damaged("the two meta pages do not fit each other")
+	case a.high > high || a.high < 4:
+		return meta{}, damaged("the file has %d pages, want %d: it was cut short", high, a.high)
+	case a.root < 2 || a.root >= a.high || a.freelist < 2 || a.freelist >= a.high:
+		return meta{}, damaged("root page %d, free list page %d of %d pages", a.root, a.freelist, a.high)
+	}
+	return a, nil
+}
+
+// metaAt reads meta page n, which starts at off.
+func metaAt(r io.ReaderAt, off int64, n uint64) (meta, error) {
+	b, err := readBytes(r, off, pageHeaderSize+metaSize)
+	if err != nil {
+		return meta{}, err
+	}
+	body := b[pageHeaderSize:]
+	sum := fnv.New64a()
+	sum.Write(body[:metaSize-8])
+	m := meta{
+		pageSize: int64(order.Uint32(body[8:])),
+		root:     order.Uint64(body[16:]), // then the root bucket's sequence, unused
+		freelist: order.Uint64(body[32:]),
+		high:     order.Uint64(body[40:]),
+		txid:     order.Uint64(body[48:]),
+	}
+	switch {
+	case order.Uint32(body) != boltMagic || order.Uint32(body[4:]) != boltVersion:
+		return meta{}, damaged("meta page %d is not one of a journal", n)
+	case order.Uint64(body[56:]) != sum.Sum64():
+		return meta{}, damaged("meta page %d has a wrong checksum", n)
+	case order.Uint64(b) != n || order.Uint16(b[8:]) != flagMeta || m.txid%2 != n:
+		return meta{}, damaged("meta page %d calls itself something else", n)
+	case m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0:
+		return meta{}, damaged("page size %d", m.pageSize)
+	}
+	return m, nil
+}
+
+// readBytes reads n bytes at off. The error wraps ErrDamaged if the file ends before, and
+// is the disk's own if reading fails.
+func readBytes(r io.ReaderAt, off, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	got, err := r.ReadAt(b, off)
+	switch {
+	case got == len(b):
+		return b, nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, damaged("the file ends before byte %d", off+n)
+	}
+	return nil, fmt.Errorf("reading at byte %d: %w", off, err)
+}
+
+// A page is a branch or leaf page whose bounds were checked.
+type page struct {
+	id    uint64 // 0: it is in the value of a small bucket
+	more  uint64 // how many pages of the file follow that belong to it
+	leaf  bool
+	items []item
+}
+
+// An item is an element of a page: a key, with its value in a leaf page, and with the page
+// that it leads to in a branch page.
+type item struct {
+	key       []byte // do not change it
+	child     uint64
+	isBucket  bool // the value is a bucket
+	src       *pageBytes
+	off, size int64 // of the value in src
+}
+
+// value reads the value. Do not change the slice.
+func (it item) value() ([]byte, error) { return it.src.bytes(it.off, it.size) }
+
+// pageBytes are the bytes of a page: its start, and where the rest is.
+type pageBytes struct {
+	start []byte
+	size  int64       // of all
+	r     io.ReaderAt // nil: start is all
+	off   int64       // of the page in r
+}
+
+// bytes returns n bytes at off, which lie in the page.
+func (b *pageBytes) bytes(off, n int64) ([]byte, error) {
+	if off+n <= int64(len(b.start)) {
+		return b.start[off : off+n : off+n], nil
+	}
+	return readBytes(b.r, b.off+off, n)
+}
+
+// parsePage checks the page with that number: every element points into it, together they
+// are no larger than it, and the keys are in order.
+func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
+	flags, count := order.Uint16(b.start[8:]), int64(order.Uint16(b.start[10:]))
+	p := &page{id: order.Uint64(b.start), more: uint64(order.Uint32(b.start[12:])), leaf: flags == flagLeaf}
+	switch {
+	case p.id != id:
+		return nil, damaged("page %d calls itself %d", id, p.id)
+	case flags != flagLeaf && flags != flagBranch:
+		return nil, damaged("page %d has flags %#x", id, flags)
+	case p.more >= m.high-id || b.r == nil && p.more > 0:
+		return nil, damaged("page %d with %d more ends behind page %d", id, p.more, m.high)
+	case !p.leaf && count == 0:
+		return nil, damaged("branch page %d is empty", id)
+	}
+	b.size = int64(len(b.start)) + int64(p.more)*m.pageSize
+	used := pageHeaderSize + elemSize*count
+	if used > b.size {
+		return nil, damaged("page %d has %d elements, more than fit", id, count)
+	}
+	table, err := b.bytes(0, used)
+	if err != nil {
+		return nil, err
+	}
+	p.items = make([]item, count)
+	var last []byte
+	for i := range p.items {
+		at := int64(pageHeaderSize + elemSize*i)
+		it, keySize, ok := m.parseElem(table[at:], p.leaf)
+		it.src, it.off = b, it.off+at
+		used += keySize + it.size
+		if !ok || it.off < int64(len(table)) || keySize == 0 || used > b.size || it.off+keySize+it.size > b.size {
+			return nil, damaged("element %d of page %d is wrong or lies outside of it", i, id)
+		}
+		if it.key, err = b.bytes(it.off, keySize); err != nil {
+			return nil, err
+		}
+		if bytes.Compare(it.key, last) <= 0 { // no key is empty
+			return nil, damaged("the keys of page %d are out of order", id)
+		}
+		it.off += keySize
+		last, p.items[i] = it.key, it
+	}
+	return p, nil
+}
+
+// parseElem reads an element of a page's table. The item's off is that of the key, from the
+// element.
+func (m meta) parseElem(e []byte, leaf bool) (it item, keySize int64, ok bool) {
+	if !leaf {
+		it.off, it.child = int64(order.Uint32(e)), order.Uint64(e[8:])
+		return it, int64(order.Uint32(e[4:])), it.child >= 2 && it.child < m.high
+	}
+	flags := order.Uint32(e)
+	it.isBucket, it.off, it.size = flags == 1, int64(order.Uint32(e[4:])), int64(order.Uint32(e[12:]))
+	return it, int64(order.Uint32(e[8:])), flags <= 1
+}
+
+// search returns the index of the first item whose key is not less than key, and whether it
+// has that key.
+func (p *page) search(key []byte) (index int, found bool) {
+	return slices.BinarySearchFunc(p.items, key, func(it item, key []byte) int { return bytes.Compare(it.key, key) })
+}
+
+// lead returns the index of the item of a branch page that leads to key.
+func (p *page) lead(key []byte) int {
+	i, found := p.search(key)
+	if !found && i > 0 {
+		i--
+	}
+	return i
+}
+
+// A snapshot is the state of the journal after one transaction. It is of no use after the
+// next one. It checks the checksum of each value it reads.
+type snapshot struct {
+	meta
+	r       io.ReaderAt
+	pages   map[uint64]*page // cache
+	buckets map[string]*page // cache: the page that the bucket's tree starts from
+}
+
+// newSnapshot reads the state after the newest transaction of a file of that size.
+func newSnapshot(r io.ReaderAt, size int64) (*snapshot, error) {
+	m, err := readMeta(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{meta: m, r: r, pages: map[uint64]*page{}, buckets: map[string]*page{}}, nil
+}
+
+// size returns how many bytes of the file the snapshot covers, free pages included.
+func (s *snapshot) size() int64 { return int64(s.high) * s.pageSize }
+
+// dropCache makes the snapshot read its pages from the file again.
+func (s *snapshot) dropCache() {
+	clear(s.pages)
+	clear(s.buckets)
+}
+
+// page reads a page, or returns it from the cache.
+func (s *snapshot) page(id uint64) (*page, error) {
+	if p, ok := s.pages[id]; ok {
+		return p, nil
+	}
+	off := int64(id) * s.pageSize
+	start, err := readBytes(s.r, off, s.pageSize)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.parsePage(id, &pageBytes{start: start, r: s.r, off: off})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.pages) >= maxPages {
+		clear(s.pages)
+	}
+	s.pages[id] = p
+	return p, nil
+}
+
+// child reads the page that item i of a branch page leads to. Its keys start with the item's
+// key and end before the next item's, or before high if there is none; a nil high is no
+// bound. So no reader goes in a circle, and bbolt's next write goes to the page that was
+// checked.
+func (s *snapshot) child(p *page, i int, high []byte) (child *page, end []byte, err error) {
+	if end = high; i+1 < len(p.items) {
+		end = p.items[i+1].key
+	}
+	if child, err = s.page(p.items[i].child); err != nil {
+		return nil, nil, err
+	}
+	n := len(child.items)
+	switch {
+	case n == 0:
+		err = damaged("page %d is empty", child.id)
+	case !bytes.Equal(child.items[0].key, p.items[i].key):
+		err = damaged("page %d does not start with the key that page %d has for it", child.id, p.id)
+	case end != nil && bytes.Compare(child.items[n-1].key, end) >= 0:
+		err = damaged("page %d has keys beyond those that page %d has for it", child.id, p.id)
+	}
+	return child, end, err
+}
+
+// bucket returns the page that the tree of a bucket starts from. It is an error if there is
+// no such bucket.
+func (s *snapshot) bucket(name string) (*page, error) {
+	if p, ok := s.buckets[name]; ok {
+		return p, nil
+	}
+	p, err := s.page(s.root)
+	if err != nil {
+		return nil, err
+	}
+	p, i, found, err := s.leaf(p, []byte(name))
+	if err != nil {
+		return nil, err
+	}
+	if !found || !p.items[i].isBucket {
+		return nil, damaged("it has no bucket %s", name)
+	}
+	v, err := p.items[i].value()
+	if err != nil {
+		return nil, err
+	}
+	if p, err = s.parseBucket(name, v); err == nil {
+		s.buckets[name] = p
+	}
+	return p, err
+}
+
+// parseBucket parses a bucket's value: its header, and if the root is 0 the only page.
+func (s *snapshot) parseBucket(name string, v []byte) (*page, error) {
+	if len(v) < bucketHeaderSize {
+		return nil, damaged("bucket %s is cut short", name)
+	}
+	root, sequence, rest := order.Uint64(v), order.Uint64(v[8:]), v[bucketHeaderSize:]
+	switch {
+	case sequence != 0 || root == 1 || root >= s.high || root == 0 && len(rest) < pageHeaderSize:
+		return nil, damaged("bucket %s has root page %d, sequence %d", name, root, sequence)
+	case root != 0:
+		return s.page(root)
+	}
+	p, err := s.parsePage(0, &pageBytes{start: rest})
+	if err == nil && !p.leaf {
+		err = damaged("bucket %s has no leaf page in it", name)
+	}
+	return p, err
+}
+
+// leaf returns the leaf page below p that has key, or would have it, and the index of the
+// first item that is not less. It goes through the same pages as bbolt.
+func (s *snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err error) {
+	for range maxDepth {
+		if p.leaf {
+			i, found = p.search(key)
+			return p, i, found, nil
+		}
+		if p, _, err = s.child(p, p.lead(key), nil); err != nil {
+			return nil, 0, false, err
+		}
+	}
+	return nil, 0, false, damaged("page %d lies too deep", p.id)
+}
+
+// find returns the item of a bucket that has the key, and whether there is one. It checks all
+// pages that bbolt goes through to change the key.
+func (s *snapshot) find(bucket string, key []byte) (item, bool, error) {
+	p, err := s.bucket(bucket)
+	if err != nil {
+		return item{}, false, err
+	}
+	p, i, found, err := s.leaf(p, key)
+	if err != nil || !found {
+		return item{}, false, err
+	}
+	return p.items[i], true, nil
+}
+
+// last returns the last item of a bucket, and whether there is one.
+func (s *snapshot) last(bucket string) (item, bool, error) {
+	p, err := s.bucket(bucket)
+	for range maxDepth {
+		if err != nil || len(p.items) == 0 {
+			return item{}, false, err
+		}
+		end := len(p.items) - 1
+		if p.leaf {
+			return p.items[end], true, nil
+		}
+		p, _, err = s.child(p, end, nil)
+	}
+	return item{}, false, cmp.Or(err, damaged("bucket %s lies too deep", bucket))
+}
+
+// A walker goes through a tree: it calls page for each page, if that is not nil, and item for
+// the items of the leaves from the key from on, in order.
+type walker struct {
+	s    *snapshot
+	from []byte
+	page func(*page) error
+	item func(item) error
+}
+
+// walk goes through the pages from p on. All keys are less than high; nil is no bound.
+func (w walker) walk(p *page, high []byte, depth int) error {
+	if depth > maxDepth {
+		return damaged("page %d lies too deep", p.id)
+	}
+	if w.page != nil {
+		if err := w.page(p); err != nil {
+			return err
+		}
+	}
+	if p.leaf {
+		i, _ := p.search(w.from)
+		for _, it := range p.items[i:] {
+			if err := w.item(it); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := p.lead(w.from); i < len(p.items); i++ {
+		child, end, err := w.s.child(p, i, high)
+		if err == nil {
+			err = w.walk(child, end, depth+1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkStructure follows every pointer of the file once: each page is used by one tree or is
+// free, not both and not neither, the keys are in order, and the file has exactly these
+// buckets.
+func (s *snapshot) checkStructure(names []string) error {
+	used := make([]bool, s.high)
+	mark := func(first, more uint64) error {
+		for id := range more + 1 {
+			id += first
+			if used[id] {
+				return damaged("page %d is used twice, or free and used", id)
+			}
+			used[id] = true
+		}
+		return nil
+	}
+	free, more, err := s.freePages()
+	if err == nil {
+		err = errors.Join(mark(0, 1), mark(s.freelist, more))
+	}
+	for _, id := range free {
+		if err == nil {
+			err = mark(id, 0)
+		}
+	}
+	if err == nil {
+		err = s.checkBuckets(names, func(p *page) error {
+			if p.id == 0 { // its bytes are in another page
+				return nil
+			}
+			return mark(p.id, p.more)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return damaged("page %d is neither used nor free", i)
+	}
+	return nil
+}
+
+// checkBuckets checks the tree of buckets and the tree of each bucket. It calls fn for each page.
+func (s *snapshot) checkBuckets(names []string, fn func(*page) error) error {
+	root, err := s.page(s.root)
+	if err != nil {
+		return err
+	}
+	var found []string
+	err = walker{s: s, page: fn, item: func(it item) error {
+		found = append(found, string(it.key))
+		p, err := s.bucket(string(it.key))
+		if err == nil {
+			err = walker{s: s, page: fn, item: item.checkNoBucket}.walk(p, nil, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("bucket %s: %w", it.key, err)
+		}
+		return nil
+	}}.walk(root, nil, 0)
+	if err == nil && !slices.Equal(found, slices.Sorted(slices.Values(names))) {
+		err = damaged("it has the buckets %q, want %q", found, names)
+	}
+	return err
+}
+
+// checkNoBucket checks that the item's value is not a bucket.
+func (it item) checkNoBucket() error {
+	if it.isBucket {
+		return damaged("it holds a bucket %q", it.key)
+	}
+	return nil
+}
+
+// freePages reads the free list: the free pages, and how many pages of the file follow the
+// list's first.
+func (s *snapshot) freePages() (free []uint64, more uint64, err error) {
+	off := int64(s.freelist) * s.pageSize
+	head, err := readBytes(s.r, off, pageHeaderSize+8)
+	if err != nil {
+		return nil, 0, err
+	}
+	id, count, at := order.Uint64(head), uint64(order.Uint16(head[10:])), uint64(pageHeaderSize)
+	more = uint64(order.Uint32(head[12:]))
+	if count == 0xFFFF { // the number does not fit, and precedes the list
+		count, at = order.Uint64(head[pageHeaderSize:]), at+8
+	}
+	if id != s.freelist || order.Uint16(head[8:]) != flagFreelist || more >= s.high-id || count > s.high || at+8*count > (more+1)*uint64(s.pageSize) {
+		return nil, 0, damaged("the free list in page %d is none", s.freelist)
+	}
+	list, err := readBytes(s.r, off+int64(at), int64(8*count))
+	if err != nil {
+		return nil, 0, err
+	}
+	free = make([]uint64, count)
+	for i := range free {
+		free[i] = order.Uint64(list[8*i:])
+		if free[i] < 2 || free[i] >= s.high || i > 0 && free[i] <= free[i-1] {
+			return nil, 0, damaged("the free list has page %d of %d", free[i], s.high)
+		}
+	}
+	return free, more, nil
+}
