@@ -99,7 +99,7 @@ func stateOf(t *testing.T, root string) map[string]string {
 }
 
 // applied applies a plan, and reports whether it was committed. It must come back at once.
-func applied(t *testing.T, c *mend.Client, p change.Plan) bool {
+func applied(t *testing.T, c *mend.Store, p change.Plan) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -111,7 +111,7 @@ func applied(t *testing.T, c *mend.Client, p change.Plan) bool {
 }
 
 // planned returns a damaged store with the plan of its repair.
-func planned(t *testing.T, damage string) (testStore, *mend.Client, change.Plan) {
+func planned(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) {
 	t.Helper()
 	s := newTestStore(t, damage)
 	c := s.client()
@@ -150,7 +150,7 @@ func TestChangedMeanwhile(t *testing.T) {
 // unchanged applies a plan to a store that has changed since. If it is not committed, every byte is as
 // it was; if it is, what was added to the transcript is still in it. repaired is the transcript
 // before the change if the plan is an undo.
-func (s testStore) unchanged(t *testing.T, c *mend.Client, p change.Plan, repaired []byte) {
+func (s testStore) unchanged(t *testing.T, c *mend.Store, p change.Plan, repaired []byte) {
 	t.Helper()
 	was := stateOf(t, s.root)
 	if !applied(t, c, p) {

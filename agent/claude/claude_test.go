@@ -62,10 +62,10 @@ func (s testStore) want(when string, want []byte) {
 	}
 }
 
-func (s testStore) client() *mend.Client {
+func (s testStore) client() *mend.Store {
 	s.t.Helper()
 	dir := filepath.Dir(s.root)
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{claude.Agent{}}, Store: s.root, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache")})
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{claude.Agent{}}, Store: s.root, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestTrimSubagent(t *testing.T) {
 }
 
 // repairAndUndo repairs one record of a session, and checks that an undo restores the transcript.
-func (s testStore) repairAndUndo(c *mend.Client, id string) {
+func (s testStore) repairAndUndo(c *mend.Store, id string) {
 	s.t.Helper()
 	repairID, r, err := c.Repair(s.t.Context(), id, repair.Request{})
 	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {

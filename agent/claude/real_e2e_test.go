@@ -51,18 +51,18 @@ func onVersions(t *testing.T, test func(t *testing.T, version string, h *fixture
 	}
 }
 
-func client(t *testing.T, h *fixture.Home) *mend.Client {
+func client(t *testing.T, h *fixture.Home) *mend.Store {
 	t.Helper()
 	return clientOf(t, h, *version)
 }
 
 // clientOf returns a client that expects a version of Claude Code.
-func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Client {
+func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Store {
 	t.Helper()
 	dir := t.TempDir()
 	c, err := mend.Open(mend.Options{
 		Agents: []agent.Agent{claude.Agent{}}, Store: h.Root(), AgentVersion: version,
-		Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"),
+		Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 }
 
 // checkUndo undoes a repair, after which the transcript must have its old bytes.
-func checkUndo(t *testing.T, c *mend.Client, h *fixture.Home, id, repairID string, want []byte) {
+func checkUndo(t *testing.T, c *mend.Store, h *fixture.Home, id, repairID string, want []byte) {
 	t.Helper()
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
 	if err == nil {

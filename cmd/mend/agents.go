@@ -70,7 +70,7 @@ func (a *app) agentOptions() []mend.Options {
 
 // openAll opens the store of each agent. The error is the worst of those that cannot be opened;
 // the others are returned with it.
-func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Client, left error) {
+func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Store, left error) {
 	for _, o := range a.agentOptions() {
 		c, err := a.openWith(cmd, o, write)
 		switch {
@@ -88,7 +88,7 @@ func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Client, left 
 // openFor opens the store that has the named sessions. The names are looked up in the stores of
 // all agents together, so that "@" is the newest session of all. Without a name it opens the
 // store of the first agent.
-func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Client, error) {
+func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Store, error) {
 	options := a.agentOptions()
 	if len(names) == 0 || len(options) == 1 {
 		return a.openWith(cmd, options[0], write)
@@ -172,19 +172,19 @@ var errOtherAgent = errors.New("repairing sessions of Claude Code with --yes nee
 // everything without a question must not begin to write to the stores of another agent, so
 // that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
 // names the agents that are left alone. The error is as that of [app.openAll].
-func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) ([]*mend.Client, error) {
+func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) ([]*mend.Store, error) {
 	if len(names) > 0 {
 		c, err := a.openFor(cmd, !f.dryRun, names...)
 		if err != nil {
 			return nil, err
 		}
-		return []*mend.Client{c}, nil
+		return []*mend.Store{c}, nil
 	}
 	all, err := a.openAll(cmd, !f.dryRun)
 	if len(all) == 0 || a.agentName != "" || a.opt.Store != "" || !f.yes && !a.asJSON {
 		return all, err
 	}
-	if agentOf(all[0].Store()) != "OpenCode" {
+	if agentOf(all[0].ID()) != "OpenCode" {
 		if f.yes && !f.dryRun {
 			return nil, worst(err, &usageError{errOtherAgent, "mend repair --yes --agent claude"})
 		}
@@ -192,16 +192,16 @@ func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) (
 	}
 	a.setAnswer("leftAlone", otherAgents(all[1:]))
 	for _, c := range all[1:] {
-		a.printNote(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.Store()), agentName(c.Store())))
+		a.printNote(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), agentName(c.ID())))
 	}
 	return all[:1], err
 }
 
 // otherAgents returns the names of the agents of stores.
-func otherAgents(clients []*mend.Client) []string {
+func otherAgents(clients []*mend.Store) []string {
 	names := []string{}
 	for _, c := range clients {
-		names = append(names, agentName(c.Store()))
+		names = append(names, agentName(c.ID()))
 	}
 	return names
 }

@@ -76,8 +76,9 @@ Run "mend" without a command to see the current status.`,
 	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // as other programs have it
 	_ = root.Flags().MarkHidden("v")
 	a.opt.Agents, a.findServers = agents, findServers
-	a.opt.Version, a.opt.Note = version(), a.printNote
-	a.opt.Writing = func() func() {
+	a.opt.Journal, a.opt.Note = mend.OpenJournal(""), a.printNote
+	a.opt.Journal.Version = version()
+	a.opt.Journal.Writing = func() func() {
 		a.writing.RLock()
 		a.changes.open.Store(true)
 		return a.writing.RUnlock
@@ -104,11 +105,12 @@ func (a *app) markParsed(verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a topic of the help has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			a.parsed, a.command = true, commandName(cmd)
-			a.opt.Unlocked, _ = cmd.Flags().GetBool("dry-run")
+			a.opt.Journal.Context = cmd.Context()
+			a.opt.Journal.Unlocked, _ = cmd.Flags().GetBool("dry-run")
 			if err := a.selectAgent(); err != nil {
 				return err
 			}
-			a.opt.Actor = change.Actor{Channel: a.channel(), Verb: a.command}
+			a.opt.Journal.Actor = change.Actor{Channel: a.channel(), Verb: a.command}
 			return run(cmd, args)
 		}
 	}
@@ -269,12 +271,12 @@ func (a *app) printf(format string, args ...any) {
 
 // open opens the store of the first agent that has one. For a verb that writes it first
 // recovers pending repairs.
-func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
+func (a *app) open(cmd *cobra.Command, write bool) (*mend.Store, error) {
 	return a.openWith(cmd, a.opt, write)
 }
 
 // openWith is open with other options.
-func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Client, error) {
+func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Store, error) {
 	if write && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(10) // memory is dearer here than time: less of it is garbage
 	}
@@ -308,7 +310,7 @@ func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Cl
 
 // warnPending reports pending repairs. Verbs that only read do not recover them, and work even
 // if the journal cannot be read.
-func (a *app) warnPending(ctx context.Context, c *mend.Client) {
+func (a *app) warnPending(ctx context.Context, c *mend.Store) {
 	pending, err := c.Pending(ctx)
 	if err != nil {
 		a.printError(err)
@@ -323,7 +325,7 @@ func (a *app) printPending(e change.Entry) {
 }
 
 // warnAbandoned reports staged changes that belong to no entry of this journal.
-func (a *app) warnAbandoned(c *mend.Client) {
+func (a *app) warnAbandoned(c *mend.Store) {
 	found, _ := c.Abandoned() // a verb that needs the journal or the store reports the error
 	for _, path := range found {
 		a.printMessage(warn("mend:"), escape(path)+" belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it")

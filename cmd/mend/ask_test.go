@@ -163,7 +163,7 @@ func TestAskStale(t *testing.T) {
 			var out, errs bytes.Buffer
 			a := &app{terminal: terminal{in: in, out: &out, err: &errs, canAsk: true}}
 			root := a.root()
-			a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+			a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 			root.SetArgs(append(expand(c.args), "--store", ts.path))
 			if code := a.report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
 				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, c.want, c.says, &out, &errs)
@@ -224,7 +224,7 @@ func TestAskChanged(t *testing.T) {
 	var out, errs bytes.Buffer
 	a := &app{terminal: terminal{in: in, out: &out, err: &errs, canAsk: true}}
 	root := a.root()
-	a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs([]string{"repair", "--store", ts.path})
 	if code := a.report(root.Execute()); code != exitConflict {
 		t.Errorf("exit code %d, want %d", code, exitConflict)

@@ -74,7 +74,7 @@ func (a *app) claudeHook(ctx context.Context, repair bool) error {
 
 // logClaudeHook writes an error to the log of hooks.
 func (a *app) logClaudeHook(err error) {
-	journal, jerr := a.opt.JournalDir()
+	journal, jerr := a.opt.Journal.Folder()
 	if jerr != nil {
 		return
 	}
@@ -172,7 +172,7 @@ var errHookLeaves = errors.New("the repair loses something, or leaves something 
 
 // repairForHook repairs a session if no other process uses it, the repair loses nothing and
 // leaves nothing broken, and the user has not undone the last one.
-func (a *app) repairForHook(ctx context.Context, client *mend.Client, head change.Head, writing *atomic.Bool) (string, error) {
+func (a *app) repairForHook(ctx context.Context, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
 	r, err := client.ProposeRepair(ctx, head, repair.Request{Unattended: true})
 	if err != nil {
 		return "", err
@@ -202,7 +202,7 @@ func (a *app) repairForHook(ctx context.Context, client *mend.Client, head chang
 // checkClaudeVersion returns an error if mend does not know the version of Claude Code that wrote
 // the session. A newer one than those that mend was verified with counts as the newest of them,
 // until a session that the hook repaired with it has the same fault again.
-func (a *app) checkClaudeVersion(client *mend.Client, head change.Head, found []repair.Diagnosis) error {
+func (a *app) checkClaudeVersion(client *mend.Store, head change.Head, found []repair.Diagnosis) error {
 	version, verified, newer := client.KnowsVersion(head.Version)
 	if verified || version == "" { // without a version in it, it is judged by its records alone
 		return nil
@@ -210,13 +210,13 @@ func (a *app) checkClaudeVersion(client *mend.Client, head change.Head, found []
 	if !newer {
 		return fmt.Errorf("%w: %q", live.ErrUnverified, version)
 	}
-	journalDir, err := a.opt.JournalDir()
+	journalDir, err := a.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
-	known, store := versionLog{journalDir, agentName(client.Store())}, client.Store()
+	known, store := versionLog{journalDir, agentName(client.ID())}, client.ID()
 	why := known.Contradiction(version)
-	last, err := a.opt.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
+	last, err := a.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
 	if err != nil {
 		return err
 	}

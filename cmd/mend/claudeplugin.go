@@ -77,7 +77,7 @@ type savedSettings struct {
 }
 
 func (a *app) savedSettingsFile(path string) (string, error) {
-	journal, err := a.opt.JournalDir()
+	journal, err := a.opt.Journal.Folder()
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(journal, "claude-settings-"+hex.EncodeToString(sum[:8])+".json"), err
 }

@@ -160,7 +160,7 @@ func both(a, b completions) completions {
 }
 
 func (a *app) classNames(context.Context, []string) (all []cobra.Completion) {
-	for _, c := range a.opt.Classes() {
+	for _, c := range a.opt.Agents.Classes() {
 		all = append(all, cobra.CompletionWithDesc(string(c), firstSentence(repair.ExplainClass(c).Meaning)))
 	}
 	return all
@@ -190,7 +190,7 @@ func conflicted(e change.Entry) bool { return e.State == change.Conflicted }
 // repairIDs returns the repairs for which fits holds, nil for all, the newest first.
 func (a *app) repairIDs(fits func(change.Entry) bool) completions {
 	return func(ctx context.Context, _ []string) (all []cobra.Completion) {
-		es, _ := a.quietOptions().Log(journal.Query{})
+		es, _ := a.quietOptions().Journal.Log(journal.Query{})
 		for _, e := range es {
 			if fits == nil || fits(e) {
 				all = append(all, cobra.CompletionWithDesc(e.ID, causeText(e)+" of "+entryTitle(e)+", "+age(time.Since(e.Time))))
@@ -210,7 +210,7 @@ func (a *app) ruleNames(context.Context, []string) (all []cobra.Completion) {
 
 // actorNames returns who made the entries of the journal.
 func (a *app) actorNames(context.Context, []string) (all []cobra.Completion) {
-	es, _ := a.quietOptions().Log(journal.Query{})
+	es, _ := a.quietOptions().Journal.Log(journal.Query{})
 	for _, e := range es {
 		if e.Actor != nil && !slices.Contains(all, e.Actor.User) {
 			all = append(all, e.Actor.User)
@@ -224,7 +224,7 @@ func (a *app) recordNames(_ context.Context, args []string) (all []cobra.Complet
 	if len(args) == 0 {
 		return nil
 	}
-	e, _, _ := a.quietOptions().Show(args[0])
+	e, _, _ := a.quietOptions().Journal.Show(args[0])
 	for _, o := range e.Ops {
 		all = append(all, cobra.CompletionWithDesc(o.Ref.String(), o.Ref.Kind.String()))
 	}
@@ -239,7 +239,7 @@ func (a *app) agentNames(context.Context, []string) (all []cobra.Completion) {
 }
 
 func (a *app) storePaths(context.Context, []string) (all []cobra.Completion) {
-	for _, st := range a.opt.Stores() {
+	for _, st := range a.opt.Agents.Stores() {
 		all = append(all, cobra.CompletionWithDesc(st.Path, st.Layout))
 	}
 	return all

@@ -68,11 +68,11 @@ func (e *noCulpritError) hint() string {
 // are broken. If none is, or no user can be asked, it may be one of a store that cannot be read:
 // then the error is that of the store, or unread, which is that of the stores that could not be
 // opened.
-func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Client, err error) {
+func (a *app) findCulprit(ctx context.Context, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Store, err error) {
 	var found []mend.Culprit
 	var heads []change.Head
 	var looked []string
-	stores := map[string]*mend.Client{} // by session
+	stores := map[string]*mend.Store{} // by session
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err != nil {
@@ -80,7 +80,7 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 			continue
 		}
 		heads = append(heads, all...)
-		looked = append(looked, fmt.Sprintf("%s of %s in %s", count(len(all), "session"), agentOf(c.Store()), shortenHome(c.Store().Root)))
+		looked = append(looked, fmt.Sprintf("%s of %s in %s", count(len(all), "session"), agentOf(c.ID()), shortenHome(c.ID().Root)))
 		bar := a.progress(len(all), "looking for the session")
 		culprits, err := c.FindCulprits(ctx, all, readings, workingFolder(), bar.step)
 		bar.clear()
@@ -210,10 +210,10 @@ func isHealthyByName(x mend.Culprit) bool {
 }
 
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
-func (a *app) printHealthy(c *mend.Client, h change.Head) {
-	command := continueCommand(agentName(c.Store()), h)
+func (a *app) printHealthy(c *mend.Store, h change.Head) {
+	command := continueCommand(agentName(c.ID()), h)
 	a.setAnswer("continue", command)
-	a.say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.Store()), escape(cmp.Or(shortenHome(h.Directory), "no folder")))
+	a.say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.ID()), escape(cmp.Or(shortenHome(h.Directory), "no folder")))
 	a.printf("To continue it: %s\n", bold(escape(command)))
 }
 

@@ -136,7 +136,7 @@ func (d demo) mend(code int, args ...string) error {
 		a.out = io.Discard
 	}
 	root := a.root()
-	a.opt.Journal, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
+	a.opt.Journal.Dir, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
 	root.SetArgs(append(args, "--store", d.storage))
 	if got := a.report(root.Execute()); got != code {
 		return fmt.Errorf("demo: mend %s: exit code %d, want %d", strings.Join(args, " "), got, code)

@@ -18,8 +18,8 @@ import (
 
 // openEntry opens the store of the repair with the id, which the journal knows. A store that the
 // user names comes first.
-func (a *app) openEntry(cmd *cobra.Command, id string, write bool) (*mend.Client, error) {
-	e, _, err := a.opt.Show(id)
+func (a *app) openEntry(cmd *cobra.Command, id string, write bool) (*mend.Store, error) {
+	e, _, err := a.opt.Journal.Show(id)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (a *app) openEntry(cmd *cobra.Command, id string, write bool) (*mend.Client
 }
 
 // openStoreOf opens the store of an entry, also if it was moved since.
-func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend.Client, error) {
+func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend.Store, error) {
 	if a.opt.Store == "" {
 		a.opt.Store = cmp.Or(a.movedTo(cmd.Context(), e), e.Store.Root)
 		defer func() { a.opt.Store = "" }() // the user did not name it: no hint has it
@@ -36,8 +36,8 @@ func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("repair %s: %w: %s is gone", e.ID, mend.ErrNoStore, a.opt.Store)
 	}
-	if err == nil && c.Store().Root != e.Store.Root && c.Owns(cmd.Context(), e) {
-		a.printNote(fmt.Sprintf("repair %s was made in %s; that store is %s now", e.ID, shortenHome(e.Store.Root), shortenHome(c.Store().Root)))
+	if err == nil && c.ID().Root != e.Store.Root && c.Owns(cmd.Context(), e) {
+		a.printNote(fmt.Sprintf("repair %s was made in %s; that store is %s now", e.ID, shortenHome(e.Store.Root), shortenHome(c.ID().Root)))
 	}
 	return c, err
 }
@@ -45,7 +45,7 @@ func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend
 // movedTo returns the path of the store of an entry if it is not where the entry was made, and is
 // the one that the user names or one of those that mend finds; else "".
 func (a *app) movedTo(ctx context.Context, e change.Entry) string {
-	found := a.opt.Stores()
+	found := a.opt.Agents.Stores()
 	if a.opt.Store != "" {
 		found = []mend.Located{{Path: a.opt.Store, Layout: a.opt.Layout}}
 	}
@@ -67,7 +67,7 @@ func (a *app) movedTo(ctx context.Context, e change.Entry) string {
 // newestRepair returns the newest entry of the stores that mend finds, or of the store that the
 // user names, for which wanted is true. If there is none, the error says so in the words of what.
 func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.Entry) bool) (change.Entry, error) {
-	es, err := a.opt.Log(journal.Query{State: change.Committed})
+	es, err := a.opt.Journal.Log(journal.Query{State: change.Committed})
 	if err != nil {
 		return change.Entry{}, err
 	}
@@ -105,10 +105,10 @@ func (a *app) storeRoots() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []string{c.Store().Root}, nil
+		return []string{c.ID().Root}, nil
 	}
 	var roots []string
-	for _, l := range a.opt.Stores() {
+	for _, l := range a.opt.Agents.Stores() {
 		if path, err := filepath.EvalSymlinks(l.Path); err == nil {
 			roots = append(roots, path)
 		}
@@ -149,7 +149,7 @@ func (a *app) knownSessions(ctx context.Context) ([]change.Head, error) {
 			return nil, err
 		}
 	}
-	es, err := a.opt.Log(journal.Query{})
+	es, err := a.opt.Journal.Log(journal.Query{})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) { // then what can be read of it is enough to find a session
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (a *app) knownSessions(ctx context.Context) ([]change.Head, error) {
 // repairedSession returns the id of a session that the user names, among those of the store and
 // of the journal. For an id of the journal it reads no store.
 func (a *app) repairedSession(ctx context.Context, name string) (string, error) {
-	es, err := a.opt.Log(journal.Query{Session: name, Limit: 1})
+	es, err := a.opt.Journal.Log(journal.Query{Session: name, Limit: 1})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return name, err
 	}

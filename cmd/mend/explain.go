@@ -122,7 +122,7 @@ func (a *app) ruleTopics() []topicJSON {
 
 // classTopics returns the classes that can be asked for by name and those of the rules.
 func (a *app) classTopics(rules []topicJSON) []topicJSON {
-	classes := a.opt.Classes()
+	classes := a.opt.Agents.Classes()
 	for _, r := range rules {
 		if c := repair.Class(r.Class); c != "" && !slices.Contains(classes, c) {
 			classes = append(classes, c)
@@ -173,7 +173,7 @@ func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error
 	if isRecord(name) || strings.HasPrefix(name, "ses_") {
 		return a.explainFindings(cmd, name, topics)
 	}
-	e := a.opt.ReadAPIError([]byte(name))[0]
+	e := a.opt.Agents.ReadAPIError([]byte(name))[0]
 	if e.Class != "" {
 		return a.explainError(e, topics)
 	}
@@ -297,7 +297,7 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 }
 
 // headsFor returns the session of that name, or for a record all sessions.
-func (a *app) headsFor(ctx context.Context, c *mend.Client, name string) ([]change.Head, error) {
+func (a *app) headsFor(ctx context.Context, c *mend.Store, name string) ([]change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if isRecord(name) || err != nil {
 		return all, err

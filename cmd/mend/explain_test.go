@@ -32,7 +32,7 @@ func TestExplainAll(t *testing.T) {
 	for _, e := range diagnose.Explanations() {
 		codes = append(codes, e.Code)
 	}
-	for _, c := range newTestApp().opt.Classes() {
+	for _, c := range newTestApp().opt.Agents.Classes() {
 		codes = append(codes, string(c))
 	}
 	for code, name := range codeNames {

@@ -28,7 +28,7 @@ func (a *app) exportLog(ctx context.Context, f exportFlags) error {
 	var r journal.Report
 	export := func(w io.Writer) (err error) {
 		buffered := bufio.NewWriterSize(w, 1<<16)
-		if r, err = a.opt.Export(ctx, buffered, f.withBytes); err != nil {
+		if r, err = a.opt.Journal.Export(ctx, buffered, f.withBytes); err != nil {
 			return fmt.Errorf("exporting the journal: %w", err)
 		}
 		return buffered.Flush()

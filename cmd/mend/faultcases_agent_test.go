@@ -166,13 +166,13 @@ func (sb sandbox) allText() string {
 	for _, content := range sb.snapshot() {
 		b.WriteString(content)
 	}
-	o := mend.Options{Agents: agents, Journal: filepath.Join(sb.dir, "state", "mend")}
-	es, err := o.Log(journal.Query{})
+	o := mend.Options{Agents: agents, Journal: mend.OpenJournal(filepath.Join(sb.dir, "state", "mend"))}
+	es, err := o.Journal.Log(journal.Query{})
 	if err != nil {
 		sb.Fatal(err)
 	}
 	for _, e := range es {
-		_, ops, err := o.Show(e.ID)
+		_, ops, err := o.Journal.Show(e.ID)
 		if err != nil {
 			sb.Fatal(err)
 		}

@@ -172,7 +172,7 @@ func TestCase22Clock(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	before := sb.snapshot()
 	times := []time.Time{time.Date(2262, 4, 12, 0, 0, 0, 0, time.UTC), time.Unix(0, 0), time.Unix(-1, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1, 0)}
-	o := mend.Options{Agents: agents, Store: sb.store, Journal: filepath.Join(sb.dir, "state", "mend"), Cache: filepath.Join(sb.dir, "cache")}
+	o := mend.Options{Agents: agents, Store: sb.store, Journal: mend.OpenJournal(filepath.Join(sb.dir, "state", "mend")), Cache: filepath.Join(sb.dir, "cache")}
 	var ids []string
 	for i, now := range times {
 		o.Now = func() time.Time { return now }
@@ -196,7 +196,7 @@ func TestCase22Clock(t *testing.T) {
 		}
 		ids = append(ids, e.ID)
 	}
-	es, err := o.Log(journal.Query{})
+	es, err := o.Journal.Log(journal.Query{})
 	if err != nil || len(es) != len(ids) {
 		t.Fatalf("Log = %v, %v, want %d entries", es, err, len(ids))
 	}
@@ -205,8 +205,7 @@ func TestCase22Clock(t *testing.T) {
 			t.Errorf("entry %d is %s, want %s: the order is not that of the numbers", i, e.ID, want)
 		}
 	}
-	o.Now = func() time.Time { return time.Unix(100, 0) } // nothing is older than a day
-	if freed, err := o.GC(t.Context(), time.Unix(-86300, 0)); err != nil || freed.Entries != 0 {
+	if freed, err := o.Journal.GC(t.Context(), time.Unix(-86300, 0)); err != nil || freed.Entries != 0 {
 		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
 	}
 	sb.mustExit(exitDone, "verify")
@@ -229,21 +228,21 @@ func TestGiveUp(t *testing.T) {
 		}); err == nil {
 			t.Fatal("the repair was not killed")
 		}
-		o := mend.Options{Agents: agents, Store: sb.store, Journal: dir}
+		o := mend.Options{Agents: agents, Store: sb.store, Journal: mend.OpenJournal(dir)}
 		c, err := mend.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e, p, err := c.ProposeResolve(t.Context(), journal.IDOf(1), d)
 		if err == nil {
-			e, p, err = o.GiveUp(e, p)
+			e, p, err = o.Journal.GiveUp(e, p)
 		}
 		var by change.Entry
 		if err == nil && len(p.Ops) > 0 {
 			by, err = c.Apply(t.Context(), p)
 		}
 		if err == nil {
-			e, err = o.Resolve(e, d, by.ID)
+			e, err = o.Journal.Resolve(e, d, by.ID)
 		}
 		if err == nil {
 			err = c.CleanUp(t.Context())

@@ -20,7 +20,7 @@ const followInterval = 300 * time.Millisecond
 // followLog shows the entries, oldest first, and then each entry that is added or
 // changes its state, until the context ends.
 func (a *app) followLog(ctx context.Context, q journal.Query) error {
-	dir, err := a.opt.JournalDir()
+	dir, err := a.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	var seen time.Time
 	for tick := time.NewTicker(followInterval); ; {
 		if changed := journalModTime(dir); changed != seen || seen.IsZero() {
-			es, err := a.opt.Log(q)
+			es, err := a.opt.Journal.Log(q)
 			var locked *journal.LockedError
 			if !errors.As(err, &locked) {
 				seen = changed

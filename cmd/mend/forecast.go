@@ -15,7 +15,7 @@ import (
 
 // printForecast prints the request that the agent will send for the session, and marks the
 // blocks that the provider will refuse. Its exit code is that of a scan of the session.
-func (a *app) printForecast(ctx context.Context, c *mend.Client, head change.Head) error {
+func (a *app) printForecast(ctx context.Context, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (a *app) printForecast(ctx context.Context, c *mend.Client, head change.Hea
 		version, note = f.Version, fmt.Sprintf("; %s was not verified", oneLine(version, 30))
 	}
 	a.answer["versionNote"] = c.VersionNote()
-	a.printf("%s\n\n", faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.Store()), oneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
+	a.printf("%s\n\n", faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), oneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
 	for n, t := range f.Request.Turns {
 		a.printf("%s %s\n", bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {

@@ -34,7 +34,7 @@ not touched, nor are repairs that moved files of yours into the journal: only
 			if err != nil {
 				return err
 			}
-			es, err := a.opt.Log(journal.Query{})
+			es, err := a.opt.Journal.Log(journal.Query{})
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ not touched, nor are repairs that moved files of yours into the journal: only
 			yours := idsWithFiles(old)
 			old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
 			return a.drop(cmd.Context(), f, old, yours, func() (journal.Freed, error) {
-				return a.opt.GC(cmd.Context(), before)
+				return a.opt.Journal.GC(cmd.Context(), before)
 			})
 		},
 	}
@@ -103,7 +103,7 @@ lists them before it asks.`,
 				return err
 			}
 			es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
-			return a.drop(cmd.Context(), f, es, nil, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
+			return a.drop(cmd.Context(), f, es, nil, func() (journal.Freed, error) { return a.opt.Journal.Forget(cmd.Context(), es) })
 		},
 	}
 	f.add(cmd, "")
@@ -113,7 +113,7 @@ lists them before it asks.`,
 // entriesToForget returns the repair that the user names, or else all repairs of the session that
 // the user names.
 func (a *app) entriesToForget(ctx context.Context, name string) ([]change.Entry, error) {
-	e, _, err := a.opt.Show(name)
+	e, _, err := a.opt.Journal.Show(name)
 	if err == nil {
 		return []change.Entry{e}, nil
 	}
@@ -124,7 +124,7 @@ func (a *app) entriesToForget(ctx context.Context, name string) ([]change.Entry,
 	var several *mend.AmbiguousNameError
 	switch {
 	case err2 == nil:
-		return a.opt.Log(journal.Query{Session: id})
+		return a.opt.Journal.Log(journal.Query{Session: id})
 	case errors.Is(err2, mend.ErrNoSession) && !errors.As(err2, &several):
 		return nil, fmt.Errorf("%w, and no such session", err)
 	}

@@ -93,7 +93,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 // listLog prints the entries that q selects; none is what it says if there are none. Of a damaged
 // journal it prints those that are intact, and returns the error.
 func (a *app) listLog(q journal.Query, none string) error {
-	es, err := a.opt.Log(q)
+	es, err := a.opt.Journal.Log(q)
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *app) listLog(q journal.Query, none string) error {
 	related := mend.Relate(es, es)
 	if !reflect.DeepEqual(q, journal.Query{}) {
 		var unrelated error
-		if related, unrelated = a.opt.Related(es); unrelated != nil {
+		if related, unrelated = a.opt.Journal.Related(es); unrelated != nil {
 			return unrelated
 		}
 	}
@@ -337,11 +337,11 @@ records hold now, and what the same change would do now: that is planned, and no
 				}
 				ids = []string{newest.ID}
 			}
-			e, ops, err := a.opt.Show(ids[0])
+			e, ops, err := a.opt.Journal.Show(ids[0])
 			if err != nil {
 				return err
 			}
-			related, err := a.opt.Related([]change.Entry{e})
+			related, err := a.opt.Journal.Related([]change.Entry{e})
 			if err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx := cmd.Context()
 	pipe, lines := live.NewPipe(a.out), live.NewLineReader(a.in)
-	hello, err := pipe.Handshake(ctx, lines, a.opt.Version)
+	hello, err := pipe.Handshake(ctx, lines, a.opt.Journal.Version)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 	if err != nil {
 		return nil, err
 	}
-	journal, err := a.opt.JournalDir()
+	journal, err := a.opt.Journal.Folder()
 	if err != nil {
 		return nil, err
 	}

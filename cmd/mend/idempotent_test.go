@@ -138,9 +138,9 @@ func (w *twice) snapshot() map[string]string {
 	return all
 }
 
-func (w *twice) client() *mend.Client {
+func (w *twice) client() *mend.Store {
 	w.Helper()
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Store: w.path, Journal: w.journal(), Cache: filepath.Join(w.dir, "cache")})
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Store: w.path, Journal: mend.OpenJournal(w.journal()), Cache: filepath.Join(w.dir, "cache")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (w *twice) client() *mend.Client {
 }
 
 // propose plans the repair.
-func (w *twice) propose(c *mend.Client) change.Plan {
+func (w *twice) propose(c *mend.Store) change.Plan {
 	w.Helper()
 	head, err := c.Session(w.Context(), w.session)
 	if err != nil {
@@ -163,7 +163,7 @@ func (w *twice) propose(c *mend.Client) change.Plan {
 
 func (w *twice) entries() []change.Entry {
 	w.Helper()
-	es, err := mend.Options{Journal: w.journal()}.Log(journal.Query{})
+	es, err := mend.OpenJournal(w.journal()).Log(journal.Query{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func (rs *twiceRows) try(t *testing.T, c twiceCase) {
 }
 
 // repairTwice returns the repaired store.
-func (w *twice) repairTwice(c *mend.Client) map[string]string {
+func (w *twice) repairTwice(c *mend.Store) map[string]string {
 	w.Helper()
 	if again := w.propose(w.client()); digestOf(again) != digestOf(w.plan) {
 		w.Errorf("the same session has another plan")
@@ -233,7 +233,7 @@ func (w *twice) repairTwice(c *mend.Client) map[string]string {
 	return w.snapshot()
 }
 
-func (w *twice) undoAndRedoTwice(c *mend.Client, mended map[string]string) {
+func (w *twice) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 	w.Helper()
 	id := w.entries()[0].ID
 	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{ID: id}) }
@@ -411,7 +411,7 @@ func (w *twice) twoProcesses(mended map[string]string) {
 			w.Errorf("process %d exits with %d:\n%s", i, code, &out[i])
 		}
 	}
-	es, err := mend.Options{Journal: filepath.Join(o.dir, "mend")}.Log(journal.Query{State: change.Committed})
+	es, err := mend.OpenJournal(filepath.Join(o.dir, "mend")).Log(journal.Query{State: change.Committed})
 	if err != nil || len(es) != 1 {
 		w.Errorf("two processes leave %d repairs, %v:\n%s\n%s", len(es), err, &out[0], &out[1])
 	}

@@ -126,7 +126,7 @@ func TestLiveServer(t *testing.T) {
 
 // A liveClient uses package live as another Go program would.
 type liveClient struct {
-	client *mend.Client
+	client *mend.Store
 	opt    mend.Options
 	server *live.Server
 	hook   *live.Hook
@@ -137,7 +137,7 @@ type liveClient struct {
 // openLiveClient opens a store and its server, and starts nothing.
 func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *liveClient {
 	t.Helper()
-	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
+	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: mend.OpenJournal(filepath.Join(t.TempDir(), "journal")), Cache: filepath.Join(t.TempDir(), "cache")}
 	client, err := mend.Open(opt)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func (e *liveClient) wantCallbacks(c liveCase) int {
 
 func (e *liveClient) checkRepaired(t *testing.T, c liveCase, session string) {
 	t.Helper()
-	es, err := e.opt.Log(journal.Query{})
+	es, err := e.opt.Journal.Log(journal.Query{})
 	if err != nil || len(es) != 1 {
 		t.Fatalf("%d entries in the journal, %v; want 1", len(es), err)
 	}
@@ -217,7 +217,7 @@ func (e *liveClient) checkRepaired(t *testing.T, c liveCase, session string) {
 
 func (e *liveClient) checkUnchanged(t *testing.T, session string, before []string) {
 	t.Helper()
-	if es, err := e.opt.Log(journal.Query{}); err != nil || len(es) != 0 {
+	if es, err := e.opt.Journal.Log(journal.Query{}); err != nil || len(es) != 0 {
 		t.Errorf("%d entries in the journal, %v; want none", len(es), err)
 	}
 	if now := storedMessages(t, e, session); !slices.Equal(now[:len(before)], before) {

@@ -38,7 +38,7 @@ type soakRun struct {
 	server   *opencode.Server
 	gate     *modelGate
 	random   *rand.Rand
-	journal  mend.Options
+	journal  *mend.Journal
 	sessions []string
 
 	refused, damaged, failed int
@@ -56,14 +56,14 @@ func TestLiveSoak(t *testing.T) {
 				var stop func()
 				if transport == "plugin" {
 					installPlugin(t, r.home)
-					_, r.journal.Journal = pluginHome(r.home)
+					_, r.journal.Dir = pluginHome(r.home)
 					r.start()
 					pid = r.hook()
 					stop = func() { waitForHooksEnd(t, r.home) }
 				} else {
 					r.start()
-					r.journal.Journal = t.TempDir()
-					cmd := startWatch(t, r.home, r.server, r.journal.Journal)
+					r.journal.Dir = t.TempDir()
+					cmd := startWatch(t, r.home, r.server, r.journal.Dir)
 					pid = cmd.Process.Pid
 					stop = func() {
 						if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -72,7 +72,7 @@ func TestLiveSoak(t *testing.T) {
 						_ = cmd.Wait()
 					}
 				}
-				r.journal.Journal = filepath.Join(r.journal.Journal, "mend")
+				r.journal.Dir = filepath.Join(r.journal.Dir, "mend")
 				began := time.Now()
 				var first usage
 				for n := range *soakPrompts {
@@ -99,7 +99,7 @@ func TestLiveSoak(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if code, out := runMend(t, r.home.DataDir(), r.journal.Journal, "verify"); code != exitDone {
+				if code, out := runMend(t, r.home.DataDir(), r.journal.Dir, "verify"); code != exitDone {
 					t.Errorf("verify: %d %s", code, out)
 				}
 				t.Logf("%d prompts in %d sessions in %v: %d damages, %d failures of the provider, %d prompts refused, %d repairs; after a quarter %+v, at the end %+v",
@@ -130,7 +130,7 @@ func newSoak(t *testing.T, version, sessions int) *soakRun {
 	// With thinking the endpoint could not judge turns (R8) in which some answers are its own and
 	// others the fixture's, which damages and aborts join.
 	r.home = opencode.New(t, exe, api, false)
-	r.journal = mend.Options{Agents: agents, Store: r.home.DataDir()}
+	r.journal = mend.OpenJournal("")
 	id := r.home.Unpack(fixtures[version])
 	r.sessions = r.copySession(id, sessions)
 	return r

@@ -111,7 +111,7 @@ func startMendWith(t *testing.T, change func(*app), args ...string) *runningMend
 	r := &runningMend{out: from, in: to, err: &lockedBuffer{written: make(chan struct{}, 1)}, done: make(chan error, 1)}
 	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
 	root := r.root()
-	r.opt.Journal, r.opt.Cache = t.TempDir(), t.TempDir()
+	r.opt.Journal.Dir, r.opt.Cache = t.TempDir(), t.TempDir()
 	change(r.app)
 	root.SetArgs(args)
 	var ctx context.Context
@@ -170,13 +170,13 @@ func TestHookConversation(t *testing.T) {
 	}
 	r.in.Close()
 	if err := <-r.done; err != nil {
-		t.Errorf("hook = %v; log:\n%s", err, readFile(t, filepath.Join(r.opt.Journal, "hook.log")))
+		t.Errorf("hook = %v; log:\n%s", err, readFile(t, filepath.Join(r.opt.Journal.Dir, "hook.log")))
 	}
-	es, err := r.opt.Log(journal.Query{})
+	es, err := r.opt.Journal.Log(journal.Query{})
 	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
-	all, err := readCounts(countsPath(r.opt.Journal))
+	all, err := readCounts(countsPath(r.opt.Journal.Dir))
 	if err != nil || all.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
 		t.Errorf("counters: %s, %v", all, err)
 	}
@@ -211,7 +211,7 @@ func TestHookQuestion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			versions := versionLog{r.opt.Journal, "opencode"}
+			versions := versionLog{r.opt.Journal.Dir, "opencode"}
 			if err := errors.Join(versions.Record("99.0.1", ""), versions.Record("99.0.1", "it sends other messages"), versions.Record("99.0.1", "")); err != nil {
 				t.Fatal(err)
 			}
@@ -250,11 +250,11 @@ func TestHookQuestion(t *testing.T) {
 			if got := strings.Join(calls, " "); got != c.calls {
 				t.Errorf("calls %q, want %q", got, c.calls)
 			}
-			es, err := r.opt.Log(journal.Query{})
+			es, err := r.opt.Journal.Log(journal.Query{})
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}
-			log := readHookLog(r.opt.Journal)
+			log := readHookLog(r.opt.Journal.Dir)
 			if version, why := liveVersion(log); version != c.unverified || why != c.why {
 				t.Errorf("version %q, %q, want %q, %q", version, why, c.unverified, c.why)
 			}
@@ -310,7 +310,7 @@ func TestHookRequest(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Errorf("hook = %v", err)
 	}
-	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 0 {
+	if es, err := r.opt.Journal.Log(journal.Query{}); err != nil || len(es) != 0 {
 		t.Errorf("%d repairs, %v, want none", len(es), err)
 	}
 }
@@ -348,9 +348,9 @@ func TestHookUnreportedError(t *testing.T) {
 			if err := <-r.done; err != nil {
 				t.Errorf("hook = %v", err)
 			}
-			es, err := r.opt.Log(journal.Query{})
+			es, err := r.opt.Journal.Log(journal.Query{})
 			if err != nil || len(es) != c.repairs {
-				t.Errorf("%d repairs, %v, want %d; log:\n%s", len(es), err, c.repairs, readFile(t, filepath.Join(r.opt.Journal, "hook.log")))
+				t.Errorf("%d repairs, %v, want %d; log:\n%s", len(es), err, c.repairs, readFile(t, filepath.Join(r.opt.Journal.Dir, "hook.log")))
 			}
 		})
 	}
@@ -473,7 +473,7 @@ func TestWatchVerb(t *testing.T) {
 	if err := <-r.done; !errors.Is(err, context.Canceled) {
 		t.Errorf("watch = %v", err)
 	}
-	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 1 {
+	if es, err := r.opt.Journal.Log(journal.Query{}); err != nil || len(es) != 1 {
 		t.Errorf("%d entries, %v; want 1; log:\n%s", len(es), err, r.err.text())
 	}
 }
@@ -491,7 +491,7 @@ func TestWatchOtherStore(t *testing.T) {
 	if err := <-r.done; !errors.Is(err, context.Canceled) {
 		t.Errorf("watch = %v", err)
 	}
-	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 0 || len(toast) > 0 {
+	if es, err := r.opt.Journal.Log(journal.Query{}); err != nil || len(es) != 0 || len(toast) > 0 {
 		t.Errorf("%d entries, %v, and %d toasts; want none", len(es), err, len(toast))
 	}
 	log := r.err.text()

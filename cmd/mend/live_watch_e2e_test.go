@@ -45,12 +45,12 @@ func startWatch(t *testing.T, h *opencode.Home, server *opencode.Server, state s
 // countRepairs counts the repairs in the journal of a state folder.
 func countRepairs(t *testing.T, h *opencode.Home, state string) int {
 	t.Helper()
-	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: filepath.Join(state, "mend")}
+	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: mend.OpenJournal(filepath.Join(state, "mend"))}
 	var es []change.Entry
 	waitFor(t, "the journal", func() bool { // a repair may hold it
 		var err error
 		var locked *journal.LockedError
-		if es, err = opt.Log(journal.Query{State: change.Committed}); err != nil && !errors.As(err, &locked) {
+		if es, err = opt.Journal.Log(journal.Query{State: change.Committed}); err != nil && !errors.As(err, &locked) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -96,7 +96,7 @@ func TestLiveServerKilled(t *testing.T) {
 		e.hook.SetOnAbort(func(string) { server.Close() })
 		server.Prompt(session, "one more") // its answer may be lost with the server
 		waitFor(t, "the repair", func() bool {
-			es, err := e.opt.Log(journal.Query{})
+			es, err := e.opt.Journal.Log(journal.Query{})
 			return err == nil && len(es) == 1 && es[0].State == change.Committed
 		})
 		if r := h.Serve().Prompt(session, "say more"); r.Verdict != opencode.Alive {

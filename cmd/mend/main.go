@@ -46,7 +46,6 @@ func run(args []string, t terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	a := &app{terminal: t}
-	a.opt.Context = ctx
 	a.handleSignals(cancel, args)
 	root := a.root()
 	root.SetArgs(args)

@@ -20,7 +20,7 @@ type orphanJSON struct {
 }
 
 // scanOrphans reports the number of orphans and, with all, each of them.
-func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
+func (a *app) scanOrphans(ctx context.Context, c *mend.Store, all bool) error {
 	found, err := c.Orphans(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -92,7 +92,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		}
 		return left
 	}
-	run := repairRun{app: a, client: c, agent: agentOf(c.Store()), proposals: todo}
+	run := repairRun{app: a, client: c, agent: agentOf(c.ID()), proposals: todo}
 	err = left
 	for _, p := range todo {
 		err = worst(err, run.apply(cmd.Context(), p, len(todo) == 1))
@@ -104,7 +104,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 }
 
 // proposeOrphans plans to move orphans. The error left is about those for which there is no plan.
-func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) (todo []proposal, left, err error) {
+func (a *app) proposeOrphans(ctx context.Context, c *mend.Store, ids []string) (todo []proposal, left, err error) {
 	found, err := c.Orphans(ctx)
 	if err != nil {
 		return nil, nil, err

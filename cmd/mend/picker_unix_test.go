@@ -141,7 +141,7 @@ func TestPicker(t *testing.T) {
 func (s *screen) run(ts *testStore, args ...string) <-chan int {
 	a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, canDraw: true, width: 80}}
 	root := a.root()
-	a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
 	done := make(chan int, 1)
 	go func() { done <- a.report(root.ExecuteContext(ts.Context())) }()
@@ -261,7 +261,7 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	go func() {
 		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
 		cmd := a.root()
-		a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+		a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 		cmd.SetArgs([]string{"repair"})
 		code <- a.report(cmd.ExecuteContext(t.Context()))
 	}()

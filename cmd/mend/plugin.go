@@ -219,7 +219,7 @@ func (a *app) pluginText(f pluginFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Version).Replace(pluginSource), nil
+	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Journal.Version).Replace(pluginSource), nil
 }
 
 // absStore returns the absolute path of the store that the user named, or "".
@@ -330,7 +330,7 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 	if !fresh {
 		return nil // the older plugin may not have repaired before requests: the hook shows that once
 	}
-	journal, err := a.opt.JournalDir()
+	journal, err := a.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (p *progress) clear() {
 
 // applyPlan applies a plan. This may take long: a large database is checked first. Before, it
 // returns the memory that planning took and that is garbage now: as much again may be needed.
-func (a *app) applyPlan(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
+func (a *app) applyPlan(ctx context.Context, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer a.showBusy("checking and writing ...")()
 	debug.FreeOSMemory()
 	var e change.Entry

@@ -92,7 +92,7 @@ removed at once.`,
 
 func (a *app) classList() string {
 	var names []string
-	for _, c := range a.opt.Classes() {
+	for _, c := range a.opt.Agents.Classes() {
 		names = append(names, string(c))
 	}
 	return strings.Join(names, ", ")
@@ -174,20 +174,20 @@ func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Reques
 }
 
 // repairHeads repairs sessions of one store. done says that it changed any.
-func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
+func (a *app) repairHeads(ctx context.Context, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
 	a.printStore(c)
 	proposals, err := a.propose(ctx, c, heads, req, named)
 	if ctx.Err() != nil {
 		return false, err
 	}
-	run := repairRun{app: a, client: c, agent: agentOf(c.Store()), flags: f, request: req, named: named, proposals: proposals}
+	run := repairRun{app: a, client: c, agent: agentOf(c.ID()), flags: f, request: req, named: named, proposals: proposals}
 	err = run.finish(ctx, err)
 	return len(run.done) > 0, err
 }
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
 // returns their worst error with the other plans.
-func (a *app) propose(ctx context.Context, c *mend.Client, heads []change.Head, req repair.Request, named bool) ([]proposal, error) {
+func (a *app) propose(ctx context.Context, c *mend.Store, heads []change.Head, req repair.Request, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
@@ -235,7 +235,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []change.Head, 
 
 // notHealthy returns the sessions that are broken or cannot be examined. To find them is faster
 // than to plan nothing for each of the others.
-func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []change.Head) (some []change.Head) {
+func (a *app) notHealthy(ctx context.Context, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := a.progress(len(heads), "scanning")
 	defer bar.clear()
 	for f := range c.Scan(ctx, heads) {
@@ -248,7 +248,7 @@ func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []change.Hea
 }
 
 // needsRepair reports whether a busy session would be repaired if it were not.
-func needsRepair(ctx context.Context, c *mend.Client, h change.Head, req repair.Request) bool {
+func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.Request) bool {
 	req.Force = true
 	r, err := c.ProposeRepair(ctx, h, req)
 	return err != nil || len(r.Plan.Ops) > 0
@@ -287,7 +287,7 @@ func hasBroken(ds []repair.Diagnosis) bool {
 // A repairRun shows planned repairs, asks, applies them, and says what became of them.
 type repairRun struct {
 	*app
-	client    *mend.Client
+	client    *mend.Store
 	agent     string // as sentences call it
 	flags     repairFlags
 	request   repair.Request
@@ -318,7 +318,7 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 		return errNoQuestion
 	case asks && r.named:
 		return errNoTerminal
-	case asks && agentOf(r.client.Store()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
+	case asks && agentOf(r.client.ID()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
 		return errNoTerminalForOther
 	case asks:
 		return errNoTerminalForMany

@@ -34,7 +34,7 @@ func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Reques
 	if strings.TrimSpace(string(text)) == "" {
 		return r, nil, usagef("the error text is empty")
 	}
-	readings = a.opt.ReadAPIError(text)
+	readings = a.opt.Agents.ReadAPIError(text)
 	a.printAPIError(readings[0])
 	r.Error = &readings[0]
 	return r, readings, nil

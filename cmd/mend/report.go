@@ -114,7 +114,7 @@ func createFile(path string, force bool, write func(io.Writer) error) error {
 // reportSource collects what a report says about the session or the repair with that name. The whole id
 // of a repair comes before a title that has it.
 func (a *app) reportSource(cmd *cobra.Command, name string) (report.Source, error) {
-	e, ops, noRepair := a.opt.Show(name)
+	e, ops, noRepair := a.opt.Journal.Show(name)
 	if noRepair == nil && e.ID == name {
 		return a.repairReport(cmd.Context(), e, ops)
 	}
@@ -133,7 +133,7 @@ func (a *app) reportSource(cmd *cobra.Command, name string) (report.Source, erro
 }
 
 // sessionReport is about a session and the repair that mend plans for it.
-func (a *app) sessionReport(ctx context.Context, c *mend.Client, head change.Head) (report.Source, error) {
+func (a *app) sessionReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
 	s, err := a.examineForReport(ctx, c, head)
 	if err != nil {
 		return s, err
@@ -144,7 +144,7 @@ func (a *app) sessionReport(ctx context.Context, c *mend.Client, head change.Hea
 	}
 	s.Fix = report.Fix{Planned: true, Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
 	s.Fix.Proof = []string{
-		provenText(agentOf(c.Store()), []proposal{{head: head, result: r}}),
+		provenText(agentOf(c.ID()), []proposal{{head: head, result: r}}),
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
 		fmt.Sprintf("%s in the store would change. Nothing has been written.", count(len(r.Plan.Ops), "record")),
@@ -183,7 +183,7 @@ func (a *app) repairReport(ctx context.Context, e change.Entry, ops []change.Op)
 }
 
 // storedText says whether the records of the store still hold what the repair wrote.
-func storedText(ctx context.Context, c *mend.Client, e change.Entry) string {
+func storedText(ctx context.Context, c *mend.Store, e change.Entry) string {
 	_, err := c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
 	var conflict *change.ConflictError
 	switch {
@@ -201,8 +201,8 @@ func storedText(ctx context.Context, c *mend.Client, e change.Entry) string {
 
 // agentText returns the agent and its newest version in the store, and as which version it is
 // checked if that is another one.
-func agentText(c *mend.Client) string {
-	text := agentOf(c.Store())
+func agentText(c *mend.Store) string {
+	text := agentOf(c.ID())
 	if v := c.AgentVersion(); v != "" {
 		text += " " + v
 	}
@@ -213,8 +213,8 @@ func agentText(c *mend.Client) string {
 }
 
 // examineForReport collects what is known about a session now.
-func (a *app) examineForReport(ctx context.Context, c *mend.Client, head change.Head) (report.Source, error) {
-	s := report.Source{Program: a.programText(), Agent: agentText(c), Layout: c.Store().Kind, Head: head}
+func (a *app) examineForReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
+	s := report.Source{Program: a.programText(), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	for f := range c.Scan(ctx, []change.Head{head}) {
 		if f.Err != nil {
 			return s, f.Err

@@ -54,7 +54,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	case err == nil:
 		e, p, err = c.ProposeResolve(cmd.Context(), id, d)
 	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is to be written there
-		e, err = a.opt.Unresolved(id)
+		e, err = a.opt.Journal.Unresolved(id)
 	}
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
 		return err
 	}
-	if e, p, err = a.opt.GiveUp(e, p); err != nil {
+	if e, p, err = a.opt.Journal.GiveUp(e, p); err != nil {
 		return err
 	}
 	var by change.Entry
@@ -78,7 +78,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 			return a.printConflicts(&forcedError{err})
 		}
 	}
-	if e, err = a.opt.Resolve(e, d, by.ID); err != nil {
+	if e, err = a.opt.Journal.Resolve(e, d, by.ID); err != nil {
 		return err
 	}
 	if a.asJSON {

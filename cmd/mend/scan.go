@@ -89,14 +89,14 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 	if err != nil {
 		return err
 	}
-	var clients []*mend.Client
+	var clients []*mend.Store
 	var left error
 	if len(names) > 0 {
 		c, err := a.openFor(cmd, false, names...)
 		if err != nil {
 			return err
 		}
-		clients = []*mend.Client{c}
+		clients = []*mend.Store{c}
 	} else {
 		clients, left = a.openAll(cmd, false)
 	}
@@ -118,14 +118,14 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		if err := c.CheckAccess(); err != nil {
 			left = a.skipStore(cmd.Context(), left, err)
 		}
-		scanned := scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
+		scanned := scannedJSON{Agent: agentName(c.ID()), Store: c.ID().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
 			left = a.skipStore(cmd.Context(), left, r.damaged)
 		}
 		stores = append(stores, scanned)
 		for _, s := range r.json {
-			s.Agent = agentName(c.Store())
+			s.Agent = agentName(c.ID())
 			found = append(found, s)
 		}
 	}
@@ -147,7 +147,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 var errSkipped = errors.New("not every store could be examined")
 
 // scan examines the sessions of a store and prints what it found.
-func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) error {
+func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) error {
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ const largestChecked = 1 << 30
 
 // checkFile returns the damage of the store's file as a whole. What keeps mend from finding out is
 // noted.
-func (a *app) checkFile(ctx context.Context, c *mend.Client, most int64) error {
+func (a *app) checkFile(ctx context.Context, c *mend.Store, most int64) error {
 	err := c.CheckFile(ctx, most)
 	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
 		return err
@@ -328,15 +328,15 @@ func (e *unreadableError) Error() string {
 	return "reading the store: " + count(e.n, "session") + " could not be examined"
 }
 
-func (a *app) printStore(c *mend.Client) {
+func (a *app) printStore(c *mend.Store) {
 	if a.asJSON {
 		return
 	}
-	line := escape(shortenHome(c.Store().Root))
+	line := escape(shortenHome(c.ID().Root))
 	if note := c.VersionNote(); note != "" {
-		line += ", requests of " + agentOf(c.Store()) + " " + escape(note)
+		line += ", requests of " + agentOf(c.ID()) + " " + escape(note)
 	} else if v := c.AgentVersion(); v != "" {
-		line += ", checked as " + agentOf(c.Store()) + " " + oneLine(v, 30) + " builds requests"
+		line += ", checked as " + agentOf(c.ID()) + " " + oneLine(v, 30) + " builds requests"
 	}
 	if t := (onOff{&a.opt.Thinking}).String(); t != "" {
 		line += ", with thinking " + t

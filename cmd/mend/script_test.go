@@ -253,7 +253,7 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 // the disk.
 func repairWith(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()
-	c, err := mend.Open(mend.Options{Agents: agents, Store: store, Journal: dir})
+	c, err := mend.Open(mend.Options{Agents: agents, Store: store, Journal: mend.OpenJournal(dir)})
 	if err != nil {
 		return err
 	}

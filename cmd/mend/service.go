@@ -209,7 +209,7 @@ func (a *app) serviceCommand(f watchFlags) (c serviceCommand, err error) {
 	if err != nil {
 		return c, err
 	}
-	state, err := a.opt.JournalDir()
+	state, err := a.opt.Journal.Folder()
 	if err != nil {
 		return c, err
 	}
@@ -309,7 +309,7 @@ func (a *app) installService(ctx context.Context, f watchFlags, w writeFlags, no
 	if err != nil {
 		return err
 	}
-	text := s.withHeader(s.text(c), a.opt.Version)
+	text := s.withHeader(s.text(c), a.opt.Journal.Version)
 	a.setAnswer("service", a.serviceState())
 	if !w.yes {
 		a.setAnswer("text", text)

@@ -79,7 +79,7 @@ func (a *app) selectSessions(all []change.Head, names []string, f sessionFilter)
 }
 
 // findSession returns the session that the user names.
-func (a *app) findSession(ctx context.Context, c *mend.Client, name string) (change.Head, error) {
+func (a *app) findSession(ctx context.Context, c *mend.Store, name string) (change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
@@ -113,7 +113,7 @@ func (a *app) listAmbiguous(found, all []change.Head) {
 
 // pickSession lets the user pick a session of the store, those of this folder first. Without a
 // terminal the error says that verb needs a session.
-func (a *app) pickSession(ctx context.Context, c *mend.Client, verb string) (change.Head, error) {
+func (a *app) pickSession(ctx context.Context, c *mend.Store, verb string) (change.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
@@ -139,7 +139,7 @@ func (a *app) parseClasses(names []string) (classes []repair.Class, err error) {
 	}
 	for _, name := range names {
 		class := repair.Class(name)
-		if !slices.Contains(a.opt.Classes(), class) {
+		if !slices.Contains(a.opt.Agents.Classes(), class) {
 			return nil, usagef("--class %s: no such class; there are %s", name, a.classList())
 		}
 		classes = append(classes, class)

@@ -77,7 +77,7 @@ func (a *app) status(ctx context.Context) error {
 	if left != nil {
 		s.LastScan = nil
 	}
-	inForce, err := a.opt.Log(journal.Query{Limit: 1, InForce: true})
+	inForce, err := a.opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *app) status(ctx context.Context) error {
 		last := entryJSON(inForce[0], nil)
 		s.LastRepair = &last
 	}
-	journalDir, err := a.opt.JournalDir()
+	journalDir, err := a.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *app) status(ctx context.Context) error {
 
 // readableStores opens the store of each agent that has one, and returns the worst error of those
 // that cannot be used.
-func (a *app) readableStores(ctx context.Context) (all []*mend.Client, left error) {
+func (a *app) readableStores(ctx context.Context) (all []*mend.Store, left error) {
 	for _, o := range a.agentOptions() {
 		c, err := mend.Open(o)
 		switch {
@@ -134,8 +134,8 @@ const lookTime = 2 * time.Second
 // addStores adds the stores to the status, and what a look at those that mend reads finds. It returns
 // the entries of the latter that are pending or conflicted, and the worst error of those that cannot be
 // read.
-func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client) (pending, conflicted []change.Entry, unread, err error) {
-	for _, l := range a.opt.Stores() {
+func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
+	for _, l := range a.opt.Agents.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
 	var scans []*mend.Summary
@@ -161,7 +161,7 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Client
 			unread = a.skipStore(ctx, unread, err)
 		}
 		scans = append(scans, last)
-		used := usedStore(&s.Stores, c.Store())
+		used := usedStore(&s.Stores, c.ID())
 		used.Version = c.VersionNote()
 		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
 	}

@@ -92,7 +92,7 @@ func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (in
 	var out bytes.Buffer
 	a := &app{terminal: terminal{in: in, out: &out, err: &out}}
 	root := a.root()
-	a.opt.Journal, a.opt.Cache = journal, filepath.Join(journal, "cache")
+	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 	root.SetArgs(args)
 	return a.report(root.ExecuteContext(t.Context())), out.String()
 }
@@ -208,7 +208,7 @@ func (ts *testStore) asking(in string, width int, args ...string) (code int, out
 	var o, e bytes.Buffer
 	a := &app{terminal: terminal{in: strings.NewReader(in), out: &o, err: &e, canAsk: true, width: width}}
 	root := a.root()
-	a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
 	code = a.report(root.ExecuteContext(ts.Context()))
 	return code, o.String(), e.String()

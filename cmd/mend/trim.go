@@ -168,7 +168,7 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 }
 
 // openSession opens the store and returns the session that the user names or picks.
-func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend.Client, change.Head, error) {
+func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend.Store, change.Head, error) {
 	c, err := a.openFor(cmd, write, names...)
 	if err != nil {
 		return nil, change.Head{}, err
@@ -183,7 +183,7 @@ func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend
 
 // applyOne asks about the plan of one session that was shown, and applies it, or says that it was a
 // dry run. question has %s for the name of the session.
-func (a *app) applyOne(ctx context.Context, c *mend.Client, f writeFlags, p change.Plan, head change.Head, question string) error {
+func (a *app) applyOne(ctx context.Context, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title
 	if f.dryRun {
 		return a.finishDryRun(p)

@@ -45,7 +45,7 @@ func (a *app) ui(ctx context.Context) error {
 	if !a.canAsk {
 		return errNoScreen
 	}
-	b := &uiBackend{app: a, clients: map[string]*mend.Client{}}
+	b := &uiBackend{app: a, clients: map[string]*mend.Store{}}
 	a.opt.Note = b.addNote
 	if err := b.open(); err != nil {
 		return err
@@ -64,7 +64,7 @@ type uiBackend struct {
 
 	mu      sync.Mutex // for the clients, besides a scan, and what follows
 	stores  []string
-	clients map[string]*mend.Client // by the root of the store
+	clients map[string]*mend.Store // by the root of the store
 
 	notesMu sync.Mutex
 	notes   []string
@@ -74,7 +74,7 @@ var _ ui.Backend = (*uiBackend)(nil)
 
 // open opens the store that the user named, or all that are found. It fails if there is none.
 func (b *uiBackend) open() error {
-	found := b.opt.Stores()
+	found := b.opt.Agents.Stores()
 	if b.opt.Store != "" {
 		found = []mend.Located{{Path: b.opt.Store, Layout: b.opt.Layout}}
 	}
@@ -87,7 +87,7 @@ func (b *uiBackend) open() error {
 			failed = err
 			continue
 		}
-		root := c.Store().Root
+		root := c.ID().Root
 		if former, err := filepath.EvalSymlinks(c.LegacyTree()); err == nil && former == root && b.opt.Store == "" {
 			b.addNote("the agent no longer reads " + shortenHome(root))
 			continue
@@ -96,7 +96,7 @@ func (b *uiBackend) open() error {
 			b.clients[root] = c
 			b.stores = append(b.stores, root)
 		}
-		pending, err := c.Pending(b.opt.Context)
+		pending, err := c.Pending(b.opt.Journal.Context)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
 }
 
 // with runs f with the client of a session's store, and its head.
-func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client, change.Head) error) error {
+func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Store, change.Head) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.clients[s.Store]
@@ -218,7 +218,7 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client,
 }
 
 // examine returns what is wrong with a session.
-func examine(ctx context.Context, c *mend.Client, h change.Head) (mend.Finding, error) {
+func examine(ctx context.Context, c *mend.Store, h change.Head) (mend.Finding, error) {
 	var found mend.Finding
 	for found = range c.Scan(ctx, []change.Head{h}) {
 	}
@@ -227,7 +227,7 @@ func examine(ctx context.Context, c *mend.Client, h change.Head) (mend.Finding, 
 
 // Examine implements [ui.Backend].
 func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if ctx.Err() == nil && f.Err != nil {
 			err = nil
@@ -255,7 +255,7 @@ func (b *uiBackend) printed(print func(a *app) error) ([]string, error) {
 
 // Detail implements [ui.Backend].
 func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if err != nil {
 			return err
@@ -276,7 +276,7 @@ func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err 
 			d.Changes = []string{"  No repair is planned: " + escape(err.Error())}
 			return nil
 		}
-		d.Changes, err = b.printedPlan(agentOf(c.Store()), proposal{head: h, result: r})
+		d.Changes, err = b.printedPlan(agentOf(c.ID()), proposal{head: h, result: r})
 		return err
 	})
 	return d, err
@@ -321,7 +321,7 @@ func explainViolations(lines []string, ds []repair.Diagnosis) (all []string) {
 
 // Repair implements [ui.Backend].
 func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if err != nil {
 			return err
@@ -350,7 +350,7 @@ func (b *uiBackend) repairChange(root string, p proposal) (ch ui.Change, err err
 	ch.Question = fmt.Sprintf("Repair %s: %s?", name, count(len(ops), "record"))
 	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s.")
 	ch.Hint = "u undoes it."
-	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].Store()), p)
+	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].ID()), p)
 	return ch, err
 }
 
@@ -375,7 +375,7 @@ func (b *uiBackend) applier(root string, p change.Plan, done string) func(contex
 
 // Newest implements [ui.Backend].
 func (b *uiBackend) Newest(ctx context.Context, s ui.Session, undone bool) (string, error) {
-	es, err := b.opt.Log(journal.Query{Session: s.ID, State: change.Committed})
+	es, err := b.opt.Journal.Log(journal.Query{Session: s.ID, State: change.Committed})
 	for _, e := range es {
 		switch {
 		case !b.clients[s.Store].Owns(ctx, e):
@@ -395,21 +395,21 @@ func (b *uiBackend) Newest(ctx context.Context, s ui.Session, undone bool) (stri
 
 // Undo implements [ui.Backend].
 func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(ctx, id, "Undo", "Restored as %s.", "R applies the repair again.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+	return b.revert(ctx, id, "Undo", "Restored as %s.", "R applies the repair again.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
 		return c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
 	})
 }
 
 // Redo implements [ui.Backend].
 func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(ctx, id, "Redo", "Applied again as %s.", "u undoes it.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+	return b.revert(ctx, id, "Redo", "Applied again as %s.", "u undoes it.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
 		return c.ProposeRedo(ctx, e.ID, false)
 	})
 }
 
 // revert plans the undo or the redo of a repair, in the store that it is about.
-func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, propose func(*mend.Client, change.Entry) (change.Plan, error)) (ui.Change, error) {
-	e, _, err := b.opt.Show(id)
+func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, propose func(*mend.Store, change.Entry) (change.Plan, error)) (ui.Change, error) {
+	e, _, err := b.opt.Journal.Show(id)
 	if err != nil {
 		return ui.Change{}, err
 	}
@@ -435,7 +435,7 @@ func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, pro
 
 // Journal implements [ui.Backend].
 func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
-	es, err := b.opt.Log(journal.Query{})
+	es, err := b.opt.Journal.Log(journal.Query{})
 	list := make([]ui.Entry, len(es))
 	for i, e := range es {
 		list[i] = ui.Entry{
@@ -447,11 +447,11 @@ func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
 
 // Show implements [ui.Backend].
 func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
-	e, ops, err := b.opt.Show(id)
+	e, ops, err := b.opt.Journal.Show(id)
 	if err != nil {
 		return nil, err
 	}
-	related, err := b.opt.Related([]change.Entry{e})
+	related, err := b.opt.Journal.Related([]change.Entry{e})
 	if err != nil {
 		return nil, err
 	}
@@ -463,7 +463,7 @@ func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
 
 // Explain implements [ui.Backend].
 func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, err error) {
-	err = b.with(ctx, s, func(c *mend.Client, h change.Head) error {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
 		f, err := examine(ctx, c, h)
 		if err != nil {
 			return err

@@ -78,7 +78,7 @@ func (ts *testStore) startUI() (*screen, chan int) {
 	go func() {
 		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
 		root := a.root()
-		a.opt.Journal, a.opt.Cache = ts.journal, ts.journal+"/cache"
+		a.opt.Journal.Dir, a.opt.Cache = ts.journal, ts.journal+"/cache"
 		root.SetArgs([]string{"ui", "--store", ts.path})
 		code <- a.report(root.ExecuteContext(ts.Context()))
 	}()
@@ -102,7 +102,7 @@ func TestUIClaude(t *testing.T) {
 	go func() {
 		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
 		cmd := a.root()
-		a.opt.Journal, a.opt.Cache = journal, filepath.Join(journal, "cache")
+		a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 		cmd.SetArgs([]string{"ui", "--store", root})
 		code <- a.report(cmd.ExecuteContext(t.Context()))
 	}()

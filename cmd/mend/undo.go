@@ -68,7 +68,7 @@ record: before, what the repair wrote, and now.`,
 }
 
 func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRequest) error {
-	propose := func(c *mend.Client) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) }
+	propose := func(c *mend.Store) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) }
 	if r.Session != "" {
 		c, err := a.openForSession(cmd, &r, f)
 		if err != nil {
@@ -90,13 +90,13 @@ func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRe
 
 // openForSession opens the store of the session that the request names, and puts its id into the
 // request.
-func (a *app) openForSession(cmd *cobra.Command, r *mend.UndoRequest, f writeFlags) (*mend.Client, error) {
+func (a *app) openForSession(cmd *cobra.Command, r *mend.UndoRequest, f writeFlags) (*mend.Store, error) {
 	id, err := a.repairedSession(cmd.Context(), r.Session)
 	if err != nil {
 		return nil, err
 	}
 	r.Session = id
-	es, err := a.opt.Log(journal.Query{Session: id, Limit: 1})
+	es, err := a.opt.Journal.Log(journal.Query{Session: id, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ Without an id it is the repair that was undone last. It is shown before you are 
 				return err
 			}
 			if len(ids) == 0 { // the undo: what it reverted is applied again
-				if e, _, err = a.opt.Show(journal.IDOf(e.Cause.Entries[0])); err != nil {
+				if e, _, err = a.opt.Journal.Show(journal.IDOf(e.Cause.Entries[0])); err != nil {
 					return err
 				}
 			}
@@ -130,7 +130,7 @@ Without an id it is the repair that was undone last. It is shown before you are 
 			if err != nil {
 				return err
 			}
-			return a.runChange(cmd, c, f, len(ids) > 0, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
+			return a.runChange(cmd, c, f, len(ids) > 0, func(c *mend.Store) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
 		},
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
@@ -141,7 +141,7 @@ Without an id it is the repair that was undone last. It is shown before you are 
 // chooseEntry returns the entry that the user names, or else the newest one that is wanted.
 func (a *app) chooseEntry(ctx context.Context, ids []string, none string, wanted func(change.Entry) bool) (change.Entry, error) {
 	if len(ids) == 1 {
-		e, _, err := a.opt.Show(ids[0])
+		e, _, err := a.opt.Journal.Show(ids[0])
 		return e, err
 	}
 	return a.newestRepair(ctx, none, wanted)
@@ -149,7 +149,7 @@ func (a *app) chooseEntry(ctx context.Context, ids []string, none string, wanted
 
 // runChange shows the undo or redo that propose returns, asks, and applies it. With --yes what the
 // user has named is not shown.
-func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, named bool, propose func(*mend.Client) (change.Plan, error)) error {
+func (a *app) runChange(cmd *cobra.Command, c *mend.Store, f writeFlags, named bool, propose func(*mend.Store) (change.Plan, error)) error {
 	p, err := propose(c)
 	if err != nil {
 		return a.printConflicts(err)
@@ -190,7 +190,7 @@ func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, named 
 
 // revertedRepairs returns the repairs that a plan undoes or applies again, newest first.
 func (a *app) revertedRepairs(p change.Plan) ([]change.Entry, error) {
-	es, err := a.opt.Log(journal.Query{Session: p.Session})
+	es, err := a.opt.Journal.Log(journal.Query{Session: p.Session})
 	seqs := p.Cause.Entries
 	if p.Cause.Kind == change.CauseRedo {
 		seqs = nil

@@ -25,7 +25,7 @@ standard input.
 mend never writes to a damaged journal.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			what, check := "journal", func() (journal.Report, error) { return a.opt.Verify(head) }
+			what, check := "journal", func() (journal.Report, error) { return a.opt.Journal.Verify(head) }
 			if len(files) == 1 {
 				what, check = "export", func() (journal.Report, error) { return a.verifyExport(cmd, files[0], head) }
 			}

@@ -19,7 +19,7 @@ import (
 	"mend/journal"
 )
 
-var _ live.Repairer = (*mend.Client)(nil)
+var _ live.Repairer = (*mend.Store)(nil)
 
 func (a *app) watchVerb() *cobra.Command {
 	var f watchFlags
@@ -77,7 +77,7 @@ func (f *watchFlags) add(cmd *cobra.Command) {
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func (a *app) watch(cmd *cobra.Command, f watchFlags, c config.Config, notes []string) error {
-	journal, err := a.opt.JournalDir()
+	journal, err := a.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *app) watchLog(journal string, debug bool) (*slog.Logger, error) {
 // checkWatch returns an error if no recovery could succeed: the journal, or the store that
 // the user names, cannot be used. Without a name the store may come with the server.
 func (a *app) checkWatch() error {
-	if _, err := a.opt.Log(journal.Query{Limit: 1}); err != nil {
+	if _, err := a.opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
 		return err
 	}
 	if a.opt.Store == "" {
@@ -161,9 +161,9 @@ func logNotes(log *slog.Logger, notes []string) {
 	}
 }
 
-func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
-	o.Versions = versionLog{filepath.Dir(counts.path), agentName(client.Store())}
-	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.Store(), log)
+func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
+	o.Versions = versionLog{filepath.Dir(counts.path), agentName(client.ID())}
+	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.ID(), log)
 	return &recoverer{hook: live.New(agent, client, o), config: c, log: log}
 }
 
@@ -186,7 +186,7 @@ func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 		return
 	}
 	for day := time.NewTicker(24 * time.Hour); ; {
-		freed, err := a.opt.GC(ctx, time.Now().AddDate(0, 0, -days))
+		freed, err := a.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days))
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)
 		} else if freed.Images > 0 {

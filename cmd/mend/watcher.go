@@ -356,7 +356,7 @@ func (f *follower) useStore(ctx context.Context, o mend.Options) error {
 	if err != nil {
 		return err
 	}
-	if f.recoverer != nil && f.store.Same(client.Store()) {
+	if f.recoverer != nil && f.store.Same(client.ID()) {
 		return nil
 	}
 	r := &recoverer{hook: f.hook(client), config: f.config, log: f.log}
@@ -367,12 +367,12 @@ func (f *follower) useStore(ctx context.Context, o mend.Options) error {
 	if f.events != nil {
 		f.events.Close()
 	}
-	f.store, f.recoverer, f.events = client.Store(), r, events
+	f.store, f.recoverer, f.events = client.ID(), r, events
 	return nil
 }
 
 // hook returns the recoveries of the server's sessions in a store.
-func (f *follower) hook(client *mend.Client) *live.Hook {
+func (f *follower) hook(client *mend.Store) *live.Hook {
 	o := liveOptions(f.config)
 	o.CheckStore = true // a server at this address may read another store
 	return newRecoverer(f.server, client, f.config, o, f.log, f.counts).hook

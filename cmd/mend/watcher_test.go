@@ -162,7 +162,7 @@ func (r *runningMend) end(t *testing.T) {
 func (r *runningMend) awaitRepairs(t *testing.T, n int) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		es, err := r.opt.Log(journal.Query{})
+		es, err := r.opt.Journal.Log(journal.Query{})
 		if err == nil && len(es) == n {
 			return
 		}
@@ -199,7 +199,7 @@ func TestWatchServers(t *testing.T) {
 	database.start(t)
 	found.set(other, database)
 	r.awaitRepairs(t, 2)
-	es, err := r.opt.Log(journal.Query{})
+	es, err := r.opt.Journal.Log(journal.Query{})
 	if err != nil || es[0].Store.Kind != "sqlite" || es[1].Store.Kind != "json" {
 		t.Errorf("entries %+v, %v; want one of the database, and before it one of the tree", es, err)
 	}

@@ -8,8 +8,8 @@ import (
 // ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent
 // stores or reports it, or plain text. If several agents recognise it, the first does; if none
 // does, it may be an error of the system or of any provider.
-func (o Options) ParseAPIError(input []byte) repair.APIError {
-	for _, a := range o.Agents {
+func (as Agents) ParseAPIError(input []byte) repair.APIError {
+	for _, a := range as {
 		if e := a.ParseAPIError(input); e.Recognised {
 			return e
 		}
@@ -17,5 +17,5 @@ func (o Options) ParseAPIError(input []byte) repair.APIError {
 	return provider.ParseCommon(input)
 }
 
-// ParseAPIError recognises an error, see [Options.ParseAPIError].
-func (c *Client) ParseAPIError(input []byte) repair.APIError { return c.opt.ParseAPIError(input) }
+// ParseAPIError recognises an error, see [Agents.ParseAPIError].
+func (c *Store) ParseAPIError(input []byte) repair.APIError { return c.opt.Agents.ParseAPIError(input) }

@@ -29,7 +29,7 @@ func TestParseAPIError(t *testing.T) {
 		{"one without errors", []agent.Agent{toy}, ""},
 		{"two", []agent.Agent{toy, opencode.Agent{}}, repair.EmptyContentMessage},
 	} {
-		e := mend.Options{Agents: c.agents}.ParseAPIError(input)
+		e := mend.Agents(c.agents).ParseAPIError(input)
 		if e.Class != c.want || e.Text != "messages.3: text content blocks must be non-empty" || e.Explanation == "" {
 			t.Errorf("%s: ParseAPIError(%s) = %+v, want the class %q", c.name, input, e, c.want)
 		}

@@ -29,7 +29,7 @@ func (b *scanFixture) alter(sql string) {
 // wantRescan scans with a cached client.
 func (b *scanFixture) wantRescan(when string, asked bool, read int, rules ...string) {
 	b.t.Helper()
-	got, st := b.pass((*Client).Cached)
+	got, st := b.pass((*Store).Cached)
 	if st.asked != asked || len(st.read) != read || !slices.Equal(got, rules) {
 		b.t.Errorf("%s: asked = %v, %d sessions were read and %v found, want %v, %d and %v", when, st.asked, len(st.read), got, asked, read, rules)
 	}
@@ -91,7 +91,7 @@ func TestRescanOfDatabase(t *testing.T) {
 		{"the cache is damaged", func(b *scanFixture) { b.edit(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, true, 1, nil},
 		{"the cache is longer", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, '?') }) }, true, 1, nil},
 		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, true, 1, nil},
-		{"another version of mend", func(b *scanFixture) { b.opt.Version = "2" }, true, 1, nil},
+		{"another version of mend", func(b *scanFixture) { b.opt.Journal.Version = "2" }, true, 1, nil},
 		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, true, 1, nil},
 		{"the session is about to be written", func(b *scanFixture) {
 			c, err := Open(b.opt)
@@ -135,7 +135,7 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 // ScanAll lists the orphans meanwhile. Scan does not, and a scan that is cut short keeps none. They
 // are listed once.
 func TestOrphansDuringScan(t *testing.T) {
-	type scan func(*Client, context.Context, []change.Head) iter.Seq[Finding]
+	type scan func(*Store, context.Context, []change.Head) iter.Seq[Finding]
 	ended, end := context.WithCancel(t.Context())
 	end()
 	rows := []struct {
@@ -144,9 +144,9 @@ func TestOrphansDuringScan(t *testing.T) {
 		scan  scan
 		looks []int // after the scan, after the orphans were asked for, and once more
 	}{
-		{"all sessions", t.Context(), (*Client).ScanAll, []int{1, 1, 1}},
-		{"some sessions", t.Context(), (*Client).Scan, []int{0, 1, 1}},
-		{"a scan that is cut short", ended, (*Client).ScanAll, []int{1, 2, 2}}, // the first look ends at once
+		{"all sessions", t.Context(), (*Store).ScanAll, []int{1, 1, 1}},
+		{"some sessions", t.Context(), (*Store).Scan, []int{0, 1, 1}},
+		{"a scan that is cut short", ended, (*Store).ScanAll, []int{1, 2, 2}}, // the first look ends at once
 	}
 	for _, r := range rows {
 		b := newScanFixture(t, testdata.OpenCode1153)

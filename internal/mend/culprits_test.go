@@ -109,7 +109,7 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 	v := refused[0]
 	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": v.Message}})
 	text := fmt.Sprintf("API Error: 400 %s", body)
-	readings := o.ReadAPIError([]byte(text))
+	readings := o.Agents.ReadAPIError([]byte(text))
 	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock has some of Anthropic's words
 		t.Errorf("%s of %s is read as %q (%s)", v.Message, v.Rule, readings[0].Rule, readings[0].Class)
 		return v.Rule
@@ -136,10 +136,10 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 }
 
 // openStore opens a store with a journal and a cache of its own.
-func openStore(t *testing.T, a agent.Agent, store string) (*Client, Options) {
+func openStore(t *testing.T, a agent.Agent, store string) (*Store, Options) {
 	t.Helper()
 	dir := t.TempDir()
-	o := Options{Agents: []agent.Agent{a}, Store: store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache")}
+	o := Options{Agents: []agent.Agent{a}, Store: store, Journal: OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")}
 	c, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	culprits, err := c.FindCulprits(t.Context(), heads, o.ReadAPIError([]byte("Error: "+text)), "", func() {})
+	culprits, err := c.FindCulprits(t.Context(), heads, o.Agents.ReadAPIError([]byte("Error: "+text)), "", func() {})
 	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Degree < repair.FailedWithIt {
 		t.Errorf("%s: FindCulprits = %+v, %v", a.Name(), culprits, err)
 	}

@@ -61,7 +61,7 @@ func TestDamagedPages(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			c, err := Open(Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, fmt.Sprint("cache", i))})
+			c, err := Open(Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, fmt.Sprint("cache", i))})
 			if err != nil {
 				files++
 				continue
@@ -255,7 +255,7 @@ func TestDamagedForPrompts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			scan := func() (found []Finding, damaged error) {
-				c, err := Open(Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache "+name)})
+				c, err := Open(Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache "+name)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,6 +7,6 @@
 //	store ──▶ session ──render──▶ request ──check──▶ findings ──search──▶ change.Plan
 //	txn.Run: store.Prepare → journal.Begin → store.Commit → journal.Finish → store.Discard
 //
-// This package is the facade: a [Client] is one store with one journal.
+// This package is the facade: a [Store] is one store of an agent, a [Journal] the record of all changes.
 // docs/architecture.md has the packages, and where a line of code belongs.
 package mend

@@ -15,10 +15,10 @@ import (
 // ErrNoEdits says that a plan cannot be carried out in a request alone.
 var ErrNoEdits = errors.New("the repair cannot be made in the request alone")
 
-// ProposeEdits plans the repair of what is broken in a session, as [Client.RepairIf] does, and
+// ProposeEdits plans the repair of what is broken in a session, as [Store.RepairIf] does, and
 // returns it as edits of the next request. It writes nothing. The error wraps [ErrNoEdits] if
 // the repair changes what no request has, or the order of messages.
-func (c *Client) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
+func (c *Store) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
 	errPlanned := errors.New("planned")
 	_, result, err = c.RepairIf(ctx, change.Head{ID: id}, r, func(context.Context, repair.Result) error { return errPlanned })
 	if errors.Is(err, errPlanned) {

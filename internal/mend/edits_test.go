@@ -40,7 +40,7 @@ func TestProposeEdits(t *testing.T) {
 			if c.damage != "" {
 				damage.Edit(t, storePath(data), id, damage.ByName(t, c.damage))
 			}
-			client, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: data, Journal: t.TempDir(), Cache: t.TempDir()})
+			client, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: data, Journal: mend.OpenJournal(t.TempDir()), Cache: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestProposeEdits(t *testing.T) {
 				continue
 			}
 			if c.want && err != nil || !c.want && !errors.Is(err, mend.ErrNoEdits) || (len(edits) > 0) != (c.want && c.damage != "") {
-				t.Errorf("%s of a %s: %d edits, %v", c.damage, client.Store().Kind, len(edits), err)
+				t.Errorf("%s of a %s: %d edits, %v", c.damage, client.ID().Kind, len(edits), err)
 			}
 			for _, e := range edits {
 				var ids struct{ ID, SessionID, MessageID string }

@@ -17,9 +17,9 @@ import (
 // ReadAPIError recognises an error of a model API or of an agent that a user copied from
 // somewhere: it returns the ways in which the text can be read (see [provider.Readings]), the
 // one that says most first.
-func (o Options) ReadAPIError(text []byte) (readings []repair.APIError) {
+func (as Agents) ReadAPIError(text []byte) (readings []repair.APIError) {
 	for _, t := range provider.Readings(string(text)) {
-		e := o.ParseAPIError([]byte(t))
+		e := as.ParseAPIError([]byte(t))
 		if !slices.ContainsFunc(readings, func(r repair.APIError) bool { return reflect.DeepEqual(r, e) }) {
 			readings = append(readings, e)
 		}
@@ -50,9 +50,9 @@ type Culprit struct {
 // FindCulprits returns the sessions that fit an error best (see [repair.Degree]), those of the
 // folder dir first, then the newest. Of several whose request breaks the rule of the error those
 // come first whose newest answer failed with it. If none fits, it returns all that are broken or
-// cannot be examined. readings are of [Options.ReadAPIError]. It calls step for each session that
+// cannot be examined. readings are of [Agents.ReadAPIError]. It calls step for each session that
 // it has examined. It reads only.
-func (c *Client) FindCulprits(ctx context.Context, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
+func (c *Store) FindCulprits(ctx context.Context, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
 	heads = slices.Clone(heads)
 	here := Here(heads, dir)
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return order(here(a)) - order(here(b)) })
@@ -69,7 +69,7 @@ func (c *Client) FindCulprits(ctx context.Context, heads []change.Head, readings
 
 // fitting returns the sessions that fit the error best by their names, their requests or their
 // findings.
-func (c *Client) fitting(ctx context.Context, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+func (c *Store) fitting(ctx context.Context, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
 	named := newNames(readings)
 	for f := range c.Cached().Scan(ctx, heads) {
 		step()
@@ -181,7 +181,7 @@ func squeeze(text string) string { return strings.Join(strings.Fields(strings.To
 
 // failedFirst returns the culprits, if there are several, with those first whose newest answer
 // failed with the error.
-func (c *Client) failedFirst(ctx context.Context, found []Culprit, readings []repair.APIError) []Culprit {
+func (c *Store) failedFirst(ctx context.Context, found []Culprit, readings []repair.APIError) []Culprit {
 	if len(found) < 2 {
 		return found
 	}
@@ -203,7 +203,7 @@ func order(first bool) int {
 }
 
 // failedWith returns the sessions whose newest answer failed with the error.
-func (c *Client) failedWith(ctx context.Context, heads []change.Head, readings []repair.APIError) (found []Culprit, err error) {
+func (c *Store) failedWith(ctx context.Context, heads []change.Head, readings []repair.APIError) (found []Culprit, err error) {
 	for _, h := range heads {
 		m, err := c.matcher(ctx, h)
 		if err != nil {
@@ -217,7 +217,7 @@ func (c *Client) failedWith(ctx context.Context, heads []change.Head, readings [
 }
 
 // hasFailedWith reports whether the newest answer of the session failed with the error.
-func (c *Client) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
+func (c *Store) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError()
 	if stored == nil {
 		return false
@@ -228,7 +228,7 @@ func (c *Client) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
 
 // matcher returns the case of a session if it can tell whether errors came from it. A session
 // that cannot be read has none; the error is the context's.
-func (c *Client) matcher(ctx context.Context, head change.Head) (repair.Case, error) {
+func (c *Store) matcher(ctx context.Context, head change.Head) (repair.Case, error) {
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
 	if err != nil {
 		return nil, ctx.Err()

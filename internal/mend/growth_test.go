@@ -23,7 +23,7 @@ func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: tb.TempDir(), Cache: tb.TempDir()})
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: mend.OpenJournal(tb.TempDir()), Cache: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 // Apply writes a plan to the journal and then applies it atomically. Before it begins, it
 // finishes what a crash left in this store; what cannot be finished stops only a plan for the
 // same records. The entry is committed if and only if the error is nil. The errors are those of
-// [txn.Run] and [Client.Recover], and of opening journal and store; a [*StaleError] if another
+// [txn.Run] and [Store.Recover], and of opening journal and store; a [*StaleError] if another
 // mend changed the session after the plan was made.
-func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
+func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
 	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
 		var left txn.UndecidedError
@@ -74,11 +74,9 @@ func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 
 // seen returns [change.Plan.Seen] for a plan that is made next. A dry run needs no journal, so one
 // that cannot be read is no error here: Apply reports it.
-func (c *Client) seen() *uint64 {
+func (c *Store) seen() *uint64 {
 	var n uint64
-	o := c.opt
-	o.Unlocked = true
-	if o.read(func(j *journal.Journal) error { n = j.Seen(); return nil }) != nil {
+	if c.journal.readAs(true, func(j *journal.Journal) error { n = j.Seen(); return nil }) != nil {
 		return nil
 	}
 	return &n
@@ -87,7 +85,7 @@ func (c *Client) seen() *uint64 {
 // Recover finishes what a crash left in this store, and returns the entries with their
 // new states. If there are none, which is usual, nothing is written. The error is a
 // [txn.UndecidedError] with the entries whose outcome could not be found out.
-func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
+func (c *Store) Recover(ctx context.Context) (done []change.Entry, err error) {
 	pending, err := c.Pending(ctx)
 	if err != nil || len(pending) == 0 {
 		return nil, err
@@ -99,7 +97,7 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	return done, err
 }
 
-func (c *Client) recover(ctx context.Context, j *journal.Journal, st txn.Store) ([]change.Entry, error) {
+func (c *Store) recover(ctx context.Context, j *journal.Journal, st txn.Store) ([]change.Entry, error) {
 	pending, err := j.List(journal.Query{State: change.Pending})
 	if err != nil {
 		return nil, err
@@ -113,9 +111,9 @@ func (c *Client) recover(ctx context.Context, j *journal.Journal, st txn.Store) 
 
 // CleanUp removes files that a crash left beside the store and the journal and that no
 // entry needs. Without a journal it writes nothing. It finishes pending entries first,
-// with the errors of [Client.Recover].
-func (c *Client) CleanUp(ctx context.Context) error {
-	dir, err := c.opt.JournalDir()
+// with the errors of [Store.Recover].
+func (c *Store) CleanUp(ctx context.Context) error {
+	dir, err := c.journal.Folder()
 	if err != nil {
 		return err
 	}
@@ -129,15 +127,15 @@ func (c *Client) CleanUp(ctx context.Context) error {
 }
 
 // Pending lists the entries of this store whose outcome a crash left open.
-func (c *Client) Pending(ctx context.Context) ([]change.Entry, error) {
+func (c *Store) Pending(ctx context.Context) ([]change.Entry, error) {
 	return c.log(ctx, journal.Query{State: change.Pending})
 }
 
 // Abandoned lists the paths below the store that changes of another journal have staged:
 // a change in progress, or one that was interrupted and whose journal is lost. mend does
 // not touch them.
-func (c *Client) Abandoned() (found []string, err error) {
-	err = c.opt.read(func(j *journal.Journal) error {
+func (c *Store) Abandoned() (found []string, err error) {
+	err = c.journal.read(func(j *journal.Journal) error {
 		found, err = c.store.Abandoned(j.ID())
 		return err
 	})
@@ -145,7 +143,7 @@ func (c *Client) Abandoned() (found []string, err error) {
 }
 
 // Conflicted lists the entries of this store with a conflict that is not resolved.
-func (c *Client) Conflicted(ctx context.Context) ([]change.Entry, error) {
+func (c *Store) Conflicted(ctx context.Context) ([]change.Entry, error) {
 	return c.log(ctx, journal.Query{State: change.Conflicted})
 }
 
@@ -167,11 +165,11 @@ var (
 	ErrOtherStore   = errors.New("belongs to another store")
 )
 
-// ProposeUndo plans the undo of entries. It reads only: [Client.Apply] carries the plan
+// ProposeUndo plans the undo of entries. It reads only: [Store.Apply] carries the plan
 // out. A [*change.ConflictError] lists the records that no longer hold what the repair
 // wrote.
-func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
-	err = c.opt.read(func(j *journal.Journal) error {
+func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
+	err = c.journal.read(func(j *journal.Journal) error {
 		es, err := c.undoable(ctx, j, r)
 		if errors.Is(err, ErrUndone) {
 			return fmt.Errorf("%w; %s", err, c.secondUndo(ctx, j, r))
@@ -186,7 +184,7 @@ func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan,
 }
 
 // secondUndo says what the undo of an entry would do that is undone.
-func (c *Client) secondUndo(ctx context.Context, j *journal.Journal, r UndoRequest) string {
+func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoRequest) string {
 	e, err := j.Get(r.ID)
 	var p change.Plan
 	if err == nil {
@@ -205,7 +203,7 @@ func (c *Client) secondUndo(ctx context.Context, j *journal.Journal, r UndoReque
 }
 
 // undoable returns the entries of the request, oldest first.
-func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
+func (c *Store) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 	if r.Session != "" {
 		known, err := j.List(journal.Query{Session: r.Session, Limit: 1})
 		if err != nil {
@@ -243,7 +241,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 }
 
 // revert returns the plan that undoes the entries, which are oldest first.
-func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
+func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
 	lists, reverts, version := make([][]change.Op, len(es)), []string{}, ""
 	for i, e := range es {
 		if !c.Owns(ctx, e) {
@@ -278,7 +276,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 
 // rebase adapts the plan to what the records hold now; the error says why that is not
 // possible. newest is the newest entry of the plan.
-func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
+func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
 		return change.Plan{}, err
@@ -305,7 +303,7 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 }
 
 // defaultRows returns the default rows of the tables of records that ops create.
-func (c *Client) defaultRows(ctx context.Context, ops []change.Op, now []*change.Image) (map[change.Kind]change.Record, error) {
+func (c *Store) defaultRows(ctx context.Context, ops []change.Op, now []*change.Image) (map[change.Kind]change.Record, error) {
 	rows := map[change.Kind]change.Record{}
 	for i, o := range ops {
 		if _, known := rows[o.Ref.Kind]; known || now[i] != nil || o.Post == nil {
@@ -335,9 +333,9 @@ func addLater(j *journal.Journal, cs []change.Conflict, after uint64) error {
 }
 
 // ProposeRedo plans the undo of the entry's newest undo. It reads only. Its errors are
-// those of [Client.ProposeUndo].
-func (c *Client) ProposeRedo(ctx context.Context, id string, force bool) (p change.Plan, err error) {
-	err = c.opt.read(func(j *journal.Journal) error {
+// those of [Store.ProposeUndo].
+func (c *Store) ProposeRedo(ctx context.Context, id string, force bool) (p change.Plan, err error) {
+	err = c.journal.read(func(j *journal.Journal) error {
 		e, err := j.Get(id)
 		if err != nil {
 			return err
@@ -370,11 +368,11 @@ const (
 )
 
 // ProposeResolve plans the decision on an entry that is in conflict, or whose outcome
-// [Client.Recover] could not find out. It reads only. The plan is empty if the decision changes
-// nothing, as Keep. [Options.GiveUp] is called before the plan is applied, and [Options.Resolve]
+// [Store.Recover] could not find out. It reads only. The plan is empty if the decision changes
+// nothing, as Keep. [Journal.GiveUp] is called before the plan is applied, and [Journal.Resolve]
 // then ends the conflict.
-func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
-	err = c.opt.read(func(j *journal.Journal) error {
+func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
+	err = c.journal.read(func(j *journal.Journal) error {
 		if e, err = unresolved(j, id); err != nil {
 			return err
 		}
@@ -403,8 +401,8 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 }
 
 // Unresolved returns the entry with that id if it is pending or in conflict.
-func (o Options) Unresolved(id string) (e change.Entry, err error) {
-	err = o.read(func(j *journal.Journal) error {
+func (l *Journal) Unresolved(id string) (e change.Entry, err error) {
+	err = l.read(func(j *journal.Journal) error {
 		e, err = unresolved(j, id)
 		return err
 	})
@@ -421,11 +419,11 @@ func unresolved(j *journal.Journal, id string) (change.Entry, error) {
 
 // GiveUp makes a pending entry one in conflict, so that no recovery decides about it any more, and
 // returns the plan of its resolution as one that knows this. It leaves other entries as they are.
-func (o Options) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
+func (l *Journal) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
 	if e.State != change.Pending {
 		return e, p, nil
 	}
-	err := o.write(func(j *journal.Journal) (err error) {
+	err := l.write(l.Actor, nil, func(j *journal.Journal) (err error) {
 		if err = checkSeen(j, e.Store, p); err != nil {
 			return err
 		}
@@ -439,8 +437,8 @@ func (o Options) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Pla
 
 // Resolve writes to the journal that the conflict of the entry is resolved: by the entry
 // with the id by, or without a change if by is "".
-func (o Options) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
-	err = o.write(func(j *journal.Journal) error {
+func (l *Journal) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
+	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		done, err = j.Resolve(e, string(d), by)
 		var state *journal.StateError
 		if errors.As(err, &state) {

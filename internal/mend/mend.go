@@ -12,24 +12,23 @@ import (
 
 	"mend/agent"
 	"mend/change"
-	"mend/internal/userdir"
 	"mend/journal"
 	"mend/repair"
 	"mend/txn"
 )
 
+// Agents are the agents whose stores can be opened.
+type Agents []agent.Agent
+
 // Options say which store and which journal. Except for Agents, the zero value means
-// those of the user: the store that an agent of the list finds first, and the journal
-// in $XDG_STATE_HOME/mend.
+// those of the user: the store that an agent of the list finds first, and its journal.
 type Options struct {
-	Agents       []agent.Agent // whose stores can be opened
-	Store        string        // a path in or above the store; "" to look for it
-	Layout       string        // of the store; "" to find it by looking
-	Journal      string        // the journal's folder
-	Cache        string        // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
-	AgentVersion string        // of the agent that will read the store; "" for the newest that wrote to it
-	Version      string        // of mend, for the journal
-	Actor        change.Actor  // for the journal: Channel and Verb; the rest is added
+	Agents       Agents
+	Store        string   // a path in or above the store; "" to look for it
+	Layout       string   // of the store; "" to find it by looking
+	Journal      *Journal // nil for that of the user
+	Cache        string   // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
+	AgentVersion string   // of the agent that will read the store; "" for the newest that wrote to it
 
 	// Thinking says whether the model is asked to think in the next request; nil
 	// for what the session shows.
@@ -48,35 +47,25 @@ type Options struct {
 	// guarantee on the store's file system, or what another program wrote so late that
 	// no entry has it.
 	Note func(string)
-
-	// Context ends what reads only the journal; nil: nothing does. What takes a context
-	// of its own does not need it.
-	Context context.Context
-
-	// Unlocked reads the journal beside another process that writes it, instead of waiting for
-	// that. It is for what changes nothing, as a dry run.
-	Unlocked bool
-
-	// Writing, if not nil, is called before the journal and a store are changed, and the
-	// function that it returns after that. A program should not exit in between.
-	Writing func() (done func())
 }
 
-// A Client is one store with one journal. It holds nothing open between calls.
-type Client struct {
-	opt   Options
-	store agent.Store
-	clock func() time.Time // the system's, for the age of a stamp
+// A Store is one store with one journal. It holds nothing open between calls.
+type Store struct {
+	opt     Options
+	agent   string // its name
+	store   agent.Store
+	journal *Journal
+	clock   func() time.Time // the system's, for the age of a stamp
 
 	listed *lastList
-	pass   *pass // of [Client.Cached]; nil for a new one with each scan
+	pass   *pass // of [Store.Cached]; nil for a new one with each scan
 }
 
 // listed is what the list of sessions shows about the store and the machine.
 type listed struct {
 	sessions   int
 	newest     string // the newest version of the agent in any of them
-	wrongClock bool   // see [Client.Sessions]; once set it stays
+	wrongClock bool   // see [Store.Sessions]; once set it stays
 }
 
 // A lastList is what the last list showed. It is safe for concurrent use.
@@ -102,9 +91,9 @@ func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	return news
 }
 
-// Open finds the store and returns a client for it. It writes nothing. The error wraps
+// Open finds the store. It writes nothing. The error wraps
 // [ErrNoStore] if there is none, and is otherwise that of the store.
-func Open(o Options) (*Client, error) {
+func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -112,14 +101,16 @@ func Open(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Actor.Agent = name
-	return &Client{opt: o, clock: time.Now, store: st, listed: &lastList{}}, nil
+	if o.Journal == nil {
+		o.Journal = OpenJournal("")
+	}
+	return &Store{opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listed: &lastList{}}, nil
 }
 
 // Classes returns the classes of faults that a user can ask for by name, of all agents.
-func (o Options) Classes() []repair.Class {
+func (as Agents) Classes() []repair.Class {
 	var all []repair.Class
-	for _, a := range o.Agents {
+	for _, a := range as {
 		for _, c := range a.Classes() {
 			if !slices.Contains(all, c) {
 				all = append(all, c)
@@ -129,28 +120,15 @@ func (o Options) Classes() []repair.Class {
 	return all
 }
 
-// JournalDir returns the folder of the journal: that of the options, or else
-// $XDG_STATE_HOME/mend. If that is not known the error says which variable to set.
-func (o Options) JournalDir() (string, error) {
-	if o.Journal != "" {
-		return o.Journal, nil
-	}
-	dir, err := userdir.State()
-	if err != nil {
-		return "", fmt.Errorf("finding the journal: %w", err)
-	}
-	return dir, nil
-}
-
-// Store returns the identity of the client's store.
-func (c *Client) Store() change.StoreID {
+// ID returns the identity of the store.
+func (c *Store) ID() change.StoreID {
 	return c.store.ID()
 }
 
 // Sessions lists the sessions of the store without their messages, newest first. If many
 // of them are dated in the future, the machine's clock is probably wrong: the client notes
 // that once, and from then on no message counts as dated in the future.
-func (c *Client) Sessions(ctx context.Context) ([]change.Head, error) {
+func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	list := c.list
 	if c.pass != nil {
 		list = c.pass.list
@@ -194,18 +172,18 @@ func sessionsAhead(heads []change.Head, now time.Time) int {
 }
 
 // AgentVersion returns the version of the agent that diagnoses are made for: that of the
-// options, or else the newest of the sessions that [Client.Sessions] listed; "" if none
+// options, or else the newest of the sessions that [Store.Sessions] listed; "" if none
 // has a version.
-func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
+func (c *Store) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
 
 // repairOptions returns the options of a diagnosis.
-func (c *Client) repairOptions() repair.Options {
+func (c *Store) repairOptions() repair.Options {
 	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
 }
 
 // withOptions returns the request with the options of the client, except that it keeps a
 // version of its own, and the model.
-func (c *Client) withOptions(r repair.Request) repair.Request {
+func (c *Store) withOptions(r repair.Request) repair.Request {
 	version, model := r.Version, r.Model
 	r.Options = c.repairOptions()
 	r.Version, r.Model = cmp.Or(version, r.Version), model
@@ -224,10 +202,10 @@ func newestVersion(heads []change.Head) string {
 
 // writing runs f with the journal open for writing, and with the transactions of the store
 // for changes of that journal. version is that of the agent, "" for the one that the client knows.
-func (c *Client) writing(version string, f func(*journal.Journal, txn.Store) error) error {
-	o := c.opt
-	o.Actor.AgentVersion = cmp.Or(version, c.AgentVersion())
-	return o.write(func(j *journal.Journal) error {
+func (c *Store) writing(version string, f func(*journal.Journal, txn.Store) error) error {
+	by := c.journal.Actor
+	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.AgentVersion())
+	return c.journal.write(by, c.opt.Now, func(j *journal.Journal) error {
 		st, err := c.store.Writer(j.ID())
 		if err != nil {
 			return err

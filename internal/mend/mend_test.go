@@ -28,7 +28,7 @@ func now() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // A bench is a fixture's store with a journal of its own.
 type bench struct {
-	client  *mend.Client
+	client  *mend.Store
 	store   string
 	session string
 }
@@ -45,7 +45,7 @@ func benchIn(t interface{ Fatal(...any) }, dir string) bench {
 		t.Fatal(err)
 	}
 	b := bench{store: filepath.Join(dir, "opencode", "storage"), session: id}
-	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
+	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"), Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // from which the store was moved or renamed. A store that was moved is known by its inode or by a
 // record that holds what the entry says, and by the fact that there is no such store at the former
 // path any more. So a copy is another store while the original is in its place.
-func (c *Client) Owns(ctx context.Context, e change.Entry) bool {
+func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
 		return e.Store.Kind == own.Kind
@@ -28,7 +28,7 @@ func (c *Client) Owns(ctx context.Context, e change.Entry) bool {
 
 // holds reports whether some record of the entry holds what it held before or after, and whether
 // all do.
-func (c *Client) holds(ctx context.Context, e change.Entry) (some, all bool) {
+func (c *Store) holds(ctx context.Context, e change.Entry) (some, all bool) {
 	ops := make([]change.Op, len(e.Ops))
 	for i, o := range e.Ops {
 		ops[i].Ref = o.Ref
@@ -46,7 +46,7 @@ func (c *Client) holds(ctx context.Context, e change.Entry) (some, all bool) {
 	return some, all
 }
 
-func (c *Client) has(ctx context.Context, id string) bool {
+func (c *Store) has(ctx context.Context, id string) bool {
 	h, err := c.Session(ctx, id)
 	return err == nil && h.ID == id
 }
@@ -63,12 +63,12 @@ func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 }
 
 // owned returns the entries that are about this store.
-func (c *Client) owned(ctx context.Context, es []change.Entry) []change.Entry {
+func (c *Store) owned(ctx context.Context, es []change.Entry) []change.Entry {
 	return slices.DeleteFunc(es, func(e change.Entry) bool { return !c.Owns(ctx, e) })
 }
 
 // log lists entries that are about this store.
-func (c *Client) log(ctx context.Context, q journal.Query) ([]change.Entry, error) {
-	es, err := c.opt.Log(q)
+func (c *Store) log(ctx context.Context, q journal.Query) ([]change.Entry, error) {
+	es, err := c.journal.Log(q)
 	return c.owned(ctx, es), err
 }

@@ -45,7 +45,7 @@ func TestOwns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, _, err := mend.Options{Journal: b.journal()}.Show(id)
+			e, _, err := mend.OpenJournal(b.journal()).Show(id)
 			if err = errors.Join(err, c.change(&e, filepath.Join(filepath.Dir(b.store), "was"), b.store)); err != nil {
 				t.Fatal(err)
 			}

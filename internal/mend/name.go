@@ -28,7 +28,7 @@ func (e *AmbiguousNameError) Unwrap() error { return ErrNoSession }
 // part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
 // as "@" for the newest of all. The first of these that fits any session counts. The error
 // wraps [ErrNoSession] and is an [*AmbiguousNameError] if several sessions fit.
-func (c *Client) Find(ctx context.Context, name, dir string) (change.Head, error) {
+func (c *Store) Find(ctx context.Context, name, dir string) (change.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
@@ -36,7 +36,7 @@ func (c *Client) Find(ctx context.Context, name, dir string) (change.Head, error
 	return Named(heads, name, dir)
 }
 
-// Named is [Client.Find] among sessions, newest first.
+// Named is [Store.Find] among sessions, newest first.
 func Named(heads []change.Head, name, dir string) (change.Head, error) {
 	switch name {
 	case "":

@@ -33,7 +33,7 @@ func TestNamesInTexts(t *testing.T) {
 		{text: "a title is missing", title: "A title"},
 		{text: "out of cheese", title: ""},
 	} {
-		n := newNames(o.ReadAPIError([]byte(c.text)))
+		n := newNames(o.Agents.ReadAPIError([]byte(c.text)))
 		if got := n.hasID(c.id); got != c.hasID {
 			t.Errorf("%q names the id %q: %v", c.text, c.id, got)
 		}

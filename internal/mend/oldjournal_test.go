@@ -56,13 +56,13 @@ func unpackOld(t *testing.T) (home string, o mend.Options) {
 			t.Fatal(err)
 		}
 	}
-	return home, mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Journal: filepath.Join(home, "state", "mend"), Cache: t.TempDir(), Version: "new"}
+	return home, mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Journal: &mend.Journal{Dir: filepath.Join(home, "state", "mend"), Version: "new"}, Cache: t.TempDir()}
 }
 
 // A journal of an earlier version is read and verified. What it does not have is unknown.
 func TestOldJournalRead(t *testing.T) {
 	_, o := unpackOld(t)
-	es, err := o.Log(journal.Query{})
+	es, err := o.Journal.Log(journal.Query{})
 	if err != nil || len(es) != 5 {
 		t.Fatalf("Log returns %d entries, %v", len(es), err)
 	}
@@ -71,11 +71,11 @@ func TestOldJournalRead(t *testing.T) {
 			t.Errorf("%s: actor %v, digest %q, error %v, %d ops, %s", e.ID, e.Actor, e.Digest, e.Cause.Error, len(e.Ops), e.State)
 		}
 	}
-	if r, err := o.Verify(oldHead); err != nil || r.Head != oldHead {
+	if r, err := o.Journal.Verify(oldHead); err != nil || r.Head != oldHead {
 		t.Errorf("Verify returns %+v, %v", r, err)
 	}
 	var out bytes.Buffer
-	if _, err := o.Export(t.Context(), &out, true); err != nil {
+	if _, err := o.Journal.Export(t.Context(), &out, true); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := journal.VerifyExport(t.Context(), &out, oldHead); err != nil || r.Entries != 5 || r.Images != 5 {
@@ -88,7 +88,7 @@ func TestOldJournalRead(t *testing.T) {
 func TestOldJournalUndone(t *testing.T) {
 	home, o := unpackOld(t)
 	root := filepath.Join(home, "data", "opencode", "storage")
-	e, ops, err := o.Show("migeji")
+	e, ops, err := o.Journal.Show("migeji")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOldJournalUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(o.Journal, journal.Options{Version: "new", Actor: &change.Actor{User: "u", UID: 1}})
+	j, err := journal.Open(o.Journal.Dir, journal.Options{Version: "new", Actor: &change.Actor{User: "u", UID: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (o *Orphaned) Records() []change.Ref {
 
 // Orphans lists the orphans by session. It reads only. The error wraps [ErrHidden] if
 // something that they may belong to cannot be read.
-func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
+func (c *Store) Orphans(ctx context.Context) ([]Orphaned, error) {
 	list := c.store.Orphans
 	if c.pass != nil {
 		list = c.pass.listOrphans
@@ -52,9 +52,9 @@ func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
 }
 
 // ProposeOrphans plans to delete orphans; the journal keeps their bytes. It reads only:
-// [Client.Apply] carries the plan out, and [Client.ProposeUndo] reverts it. The error
+// [Store.Apply] carries the plan out, and [Store.ProposeUndo] reverts it. The error
 // names a record that cannot be read.
-func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, error) {
+func (c *Store) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, error) {
 	seen := c.seen()
 	images, err := c.store.Read(ctx, o.Refs)
 	if err != nil {

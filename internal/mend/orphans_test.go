@@ -38,7 +38,7 @@ func benchOf(t *testing.T, archive []byte, apply func(b bench, s damage.Store)) 
 		s = damage.Tree{T: t, Root: b.store, Session: id}
 	}
 	apply(b, s)
-	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
+	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"), Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type Related struct{ Follows, Again []change.Entry }
 const maxRelated = 100
 
 // Related returns what is related to the entries, by their ids. Aborted entries changed nothing.
-func (o Options) Related(es []change.Entry) (map[string]Related, error) {
+func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 	q := journal.Query{Sessions: map[string]bool{}}
 	for _, e := range es {
 		q.Sessions[e.Session] = true
@@ -31,13 +31,13 @@ func (o Options) Related(es []change.Entry) (map[string]Related, error) {
 	var damage error
 	if len(q.Sessions) > 0 && len(q.Sessions) <= maxRelated { // each session has an index
 		for id := range q.Sessions {
-			some, err := o.Log(journal.Query{Session: id})
+			some, err := l.Log(journal.Query{Session: id})
 			all, damage = append(all, some...), errors.Join(damage, err)
 		}
 		slices.SortFunc(all, func(a, b change.Entry) int { return cmp.Compare(b.Seq, a.Seq) })
 		all = slices.CompactFunc(all, func(a, b change.Entry) bool { return a.Seq == b.Seq }) // one that is damaged fits every query
 	} else {
-		all, damage = o.Log(q)
+		all, damage = l.Log(q)
 	}
 	if damage != nil && !errors.Is(damage, journal.ErrDamaged) {
 		return nil, damage
@@ -97,9 +97,9 @@ func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]chan
 }
 
 // LastRepair returns the newest change of the session that is in force, nil if there is none.
-func (c *Client) LastRepair(id string) (*change.Entry, error) {
+func (c *Store) LastRepair(id string) (*change.Entry, error) {
 	store := c.store.ID()
-	es, err := c.opt.Log(journal.Query{Store: &store, Session: id, State: change.Committed, InForce: true, Limit: 1})
+	es, err := c.journal.Log(journal.Query{Store: &store, Session: id, State: change.Committed, InForce: true, Limit: 1})
 	if err != nil || len(es) == 0 {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ type Effect struct {
 
 // Effect computes what the records of an entry of this store hold now, and plans the same change again. It reads
 // only.
-func (c *Client) Effect(ctx context.Context, e change.Entry) (x Effect, err error) {
+func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error) {
 	refs := make([]change.Ref, len(e.Ops))
 	for i, op := range e.Ops {
 		refs[i] = op.Ref
@@ -151,7 +151,7 @@ func (c *Client) Effect(ctx context.Context, e change.Entry) (x Effect, err erro
 }
 
 // planAgain plans the change of an entry again.
-func (c *Client) planAgain(ctx context.Context, e change.Entry) ([]change.Op, error) {
+func (c *Store) planAgain(ctx context.Context, e change.Entry) ([]change.Op, error) {
 	switch e.Cause.Kind {
 	case change.CauseUndo:
 		if len(e.Cause.Entries) != 1 || e.Cause.Partial {

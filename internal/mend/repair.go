@@ -14,7 +14,7 @@ import (
 
 // Records reads the records of one session as they are stored: each message, followed by
 // its parts. The error wraps [ErrNoSession] if the store has none of that id.
-func (c *Client) Records(ctx context.Context, id string) ([]change.Record, error) {
+func (c *Store) Records(ctx context.Context, id string) ([]change.Record, error) {
 	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (c *Client) Records(ctx context.Context, id string) ([]change.Record, error
 }
 
 // sessionByID returns the session with exactly that id.
-func (c *Client) sessionByID(ctx context.Context, id string) (change.Head, error) {
+func (c *Store) sessionByID(ctx context.Context, id string) (change.Head, error) {
 	head, err := c.Session(ctx, id)
 	if err == nil && head.ID != id {
 		return head, fmt.Errorf("%w: %q", ErrNoSession, id)
@@ -34,7 +34,7 @@ func (c *Client) sessionByID(ctx context.Context, id string) (change.Head, error
 // LastChange returns the id of the newest journal entry that began at or after since and
 // changed the session, "" for none. An undo counts, an aborted entry
 // does not.
-func (c *Client) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
+func (c *Store) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
 	es, err := c.log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted && !e.Time.Before(since) {
@@ -46,8 +46,8 @@ func (c *Client) LastChange(ctx context.Context, id string, since time.Time) (en
 
 // Trim plans to make the next request of a session smaller, and applies the plan. It
 // returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
-// of [Client.ProposeTrim] and [Client.Apply].
-func (c *Client) Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error) {
+// of [Store.ProposeTrim] and [Store.Apply].
+func (c *Store) Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error) {
 	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return "", t, err
@@ -61,7 +61,7 @@ func (c *Client) Trim(ctx context.Context, id string, r repair.TrimRequest) (ent
 
 // LastUndone reports whether the newest change of the session is an undo. Aborted changes
 // do not count. The error is that of the journal.
-func (c *Client) LastUndone(ctx context.Context, id string) (bool, error) {
+func (c *Store) LastUndone(ctx context.Context, id string) (bool, error) {
 	es, err := c.log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted {
@@ -78,18 +78,18 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 // Repair plans the repair of one session for a running agent and applies it. It returns the id of the
 // journal entry, "" if there was nothing to repair. Of r.Options it uses Version
 // and Model alone. It sets r.All if the same error was repaired before, as
-// [Client.ProposeRepair] does. If another program interferes, it retries, and
+// [Store.ProposeRepair] does. If another program interferes, it retries, and
 // returns the error of the last try. Its errors are those of
-// [Client.ProposeRepair] and [Client.Apply].
-func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
+// [Store.ProposeRepair] and [Store.Apply].
+func (c *Store) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
 	return c.RepairIf(ctx, change.Head{ID: id}, r, nil)
 }
 
-// RepairIf is [Client.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
+// RepairIf is [Store.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
 // is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
 // After an interference accept is called again, with a new plan. head is one of
-// [Client.Sessions], or has an ID alone and is looked up.
-func (c *Client) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
+// [Store.Sessions], or has an ID alone and is looked up.
+func (c *Store) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
 	for _, wait := range repairRetries {
 		if entry, result, err = c.repair(ctx, head, r, accept); !isInterference(err) {
 			return entry, result, err
@@ -104,7 +104,7 @@ func (c *Client) RepairIf(ctx context.Context, head change.Head, r repair.Reques
 	return c.repair(ctx, head, r, accept)
 }
 
-func (c *Client) repair(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+func (c *Store) repair(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
 	if accept != nil && r.Error == nil && !r.Latent { // mostly nothing is broken, which is found out quickly
 		if found, ok := c.notBroken(ctx, head, r); ok {
 			return "", repair.Result{Remaining: found}, nil
@@ -133,7 +133,7 @@ func (c *Client) repair(ctx context.Context, head change.Head, r repair.Request,
 }
 
 // notBroken diagnoses a session, and reports whether nothing is broken.
-func (c *Client) notBroken(ctx context.Context, head change.Head, r repair.Request) (found []repair.Diagnosis, ok bool) {
+func (c *Store) notBroken(ctx context.Context, head change.Head, r repair.Request) (found []repair.Diagnosis, ok bool) {
 	head, err := c.knownSession(ctx, head)
 	if err != nil {
 		return nil, false
@@ -146,7 +146,7 @@ func (c *Client) notBroken(ctx context.Context, head change.Head, r repair.Reque
 
 // knownSession returns the head of a session that may have an ID alone. It does not list all
 // sessions again only for that, if the store can find one.
-func (c *Client) knownSession(ctx context.Context, head change.Head) (change.Head, error) {
+func (c *Store) knownSession(ctx context.Context, head change.Head) (change.Head, error) {
 	if head.Ref != (change.Ref{}) {
 		return head, nil
 	}
@@ -163,7 +163,7 @@ func (c *Client) knownSession(ctx context.Context, head change.Head) (change.Hea
 // provider can know the other places, the second error is a reason to repair all of the
 // kind at once. If the journal cannot be read, isRepeated returns false; then it cannot
 // be written either.
-func (c *Client) isRepeated(ctx context.Context, id string, e *repair.APIError) bool {
+func (c *Store) isRepeated(ctx context.Context, id string, e *repair.APIError) bool {
 	if e == nil || !repair.OnlyProviderSees(e.Class) {
 		return false
 	}

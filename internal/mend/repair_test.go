@@ -22,7 +22,7 @@ import (
 )
 
 // blank is a store whose session has a blank answer.
-func blank(t *testing.T) (*mend.Client, mend.Options, string) {
+func blank(t *testing.T) (*mend.Store, mend.Options, string) {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
@@ -31,7 +31,7 @@ func blank(t *testing.T) (*mend.Client, mend.Options, string) {
 	}
 	root := filepath.Join(dir, "opencode", "storage")
 	damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: root, Session: session})
-	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: root, Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: root, Journal: mend.OpenJournal(filepath.Join(t.TempDir(), "journal")), Cache: filepath.Join(t.TempDir(), "cache")}
 	c, err := mend.Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestRepair(t *testing.T) {
 		if err != nil || id == "" {
 			t.Fatalf("%s: Repair = %q, %v", name, id, err)
 		}
-		es, err := o.Log(journal.Query{})
+		es, err := o.Journal.Log(journal.Query{})
 		if err != nil || len(es) != 1 || es[0].ID != id || es[0].Cause.Kind != change.CauseError || es[0].Cause.Text != e.Text {
 			t.Errorf("%s: journal %+v, %v", name, es, err)
 		}
@@ -103,7 +103,7 @@ func TestRepairAgain(t *testing.T) {
 	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &signature}); err != nil || r.All {
 		t.Errorf("behind an undo: all %t, %v", r.All, err)
 	}
-	if es, err := o.Log(journal.Query{}); err != nil || len(es) < 3 {
+	if es, err := o.Journal.Log(journal.Query{}); err != nil || len(es) < 3 {
 		t.Errorf("%d entries, %v", len(es), err)
 	}
 }
@@ -160,7 +160,7 @@ func TestTreated(t *testing.T) {
 // Repair waits for another mend to be done with the journal.
 func TestRepairWaits(t *testing.T) {
 	c, o, session := blank(t)
-	j, err := journal.Open(o.Journal, journal.Options{})
+	j, err := journal.Open(o.Journal.Dir, journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestRepairForModel(t *testing.T) {
 				damage.Edit(t, db, session, k.Apply)
 			}
 		}
-		client, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: db, Journal: filepath.Join(dir, "journal"), Cache: dir})
+		client, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: db, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,27 +16,27 @@ type Forecast = agent.Forecast
 
 // Forecast returns the next request of a session. It reads only. The error wraps
 // [errors.ErrUnsupported] if mend does not know the requests of the agent.
-func (c *Client) Forecast(ctx context.Context, head change.Head) (Forecast, error) {
+func (c *Store) Forecast(ctx context.Context, head change.Head) (Forecast, error) {
 	return c.store.Forecast(ctx, head, c.repairOptions())
 }
 
 // Profile returns the known version of the agent whose requests are like those of the
 // version that diagnoses are made for.
-func (c *Client) Profile() string {
+func (c *Store) Profile() string {
 	return c.store.Profile(c.AgentVersion())
 }
 
 // KnowsVersion reports whether mend was verified with that version of the agent, and whether
 // it is newer than all of those; with "", with the version that diagnoses are made for, which
 // it returns.
-func (c *Client) KnowsVersion(version string) (resolved string, verified, newer bool) {
+func (c *Store) KnowsVersion(version string) (resolved string, verified, newer bool) {
 	version = cmp.Or(version, c.AgentVersion())
 	return version, c.store.Verified(version), c.store.Newer(version)
 }
 
 // VersionNote says as which version the agent's requests are built, if mend was not verified
 // with the version that diagnoses are made for; else "".
-func (c *Client) VersionNote() string {
+func (c *Store) VersionNote() string {
 	version, verified, _ := c.KnowsVersion("")
 	if version == "" || verified {
 		return ""
@@ -47,7 +47,7 @@ func (c *Client) VersionNote() string {
 // CompareRequest compares the messages of a request that the agent is making with the blocks
 // that mend expects in it, and returns the first that differs; "" for none. An answer that has
 // begun is not compared, nor is a message of which mend expects nothing, unless it is the first.
-func (c *Client) CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error) {
+func (c *Store) CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error) {
 	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return "", err

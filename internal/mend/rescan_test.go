@@ -79,7 +79,7 @@ func TestRescan(t *testing.T) {
 		{"the cache is empty", func(b *scanFixture) { b.edit(func([]byte) []byte { return nil }) }, 1, nil},
 		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, 1, nil},
 		{"something strange is written behind", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
-		{"another version of mend", func(b *scanFixture) { b.opt.Version = "2" }, 1, nil},
+		{"another version of mend", func(b *scanFixture) { b.opt.Journal.Version = "2" }, 1, nil},
 		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, 1, nil},
 		{"asking the model to think", func(b *scanFixture) { b.opt.Thinking = new(bool) }, 1, nil},
 		{"the session is about to be written", func(b *scanFixture) {

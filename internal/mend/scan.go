@@ -55,18 +55,18 @@ func (f *Finding) Fixable() bool {
 // order of heads. It reads only. Of a session that has not changed since an earlier
 // scan it reads only the stamp. If a session cannot be examined, its finding has an
 // Err; the sequence ends early only when ctx does.
-func (c *Client) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
+func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return c.scan(ctx, heads, false)
 }
 
 // ScanAll is Scan for heads that are all sessions of the store. It also keeps the
-// summary for [Client.LastScan], and a client made by [Client.Cached] lists the
-// orphans meanwhile for [Client.Orphans].
-func (c *Client) ScanAll(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
+// summary for [Store.LastScan], and a client made by [Store.Cached] lists the
+// orphans meanwhile for [Store.Orphans].
+func (c *Store) ScanAll(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return c.scan(ctx, heads, true)
 }
 
-func (c *Client) scan(ctx context.Context, heads []change.Head, whole bool) iter.Seq[Finding] {
+func (c *Store) scan(ctx context.Context, heads []change.Head, whole bool) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, meanwhile := c.pass, func(context.Context) {}
 		switch {
@@ -97,9 +97,9 @@ func (c *Client) scan(ctx context.Context, heads []change.Head, whole bool) iter
 
 // CheckFile checks the whole file of the store, if its sessions are together in one file of at most
 // most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
-// is right, and nothing is written to it. A client made by [Client.Cached] checks a file once in
-// each state; its next [Client.ScanAll] notes the damage.
-func (c *Client) CheckFile(ctx context.Context, most int64) error {
+// is right, and nothing is written to it. A client made by [Store.Cached] checks a file once in
+// each state; its next [Store.ScanAll] notes the damage.
+func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {
 		return nil
 	}
@@ -112,8 +112,8 @@ func (c *Client) CheckFile(ctx context.Context, most int64) error {
 // CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the
 // store that it uses, and so answers no prompt in any session. Any other store may be a copy that is
 // only looked at.
-func (c *Client) CheckAccess() error {
-	return c.store.CheckAccess(slices.ContainsFunc(c.opt.Stores(), func(l Located) bool {
+func (c *Store) CheckAccess() error {
+	return c.store.CheckAccess(slices.ContainsFunc(c.opt.Agents.Stores(), func(l Located) bool {
 		path, err := filepath.EvalSymlinks(l.Path)
 		return err == nil && path == c.store.ID().Root
 	}))
@@ -122,7 +122,7 @@ func (c *Client) CheckAccess() error {
 // Broken yields those of the sessions that are broken, with what is broken. It reads only, one
 // session at a time: for a process that must leave the machine to others. Of a session that has
 // not changed since an earlier scan it reads only the stamp.
-func (c *Client) Broken(ctx context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis] {
+func (c *Store) Broken(ctx context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis] {
 	return func(yield func(change.Head, []repair.Diagnosis) bool) {
 		p := c.newPass()
 		p.start(len(heads))
@@ -142,7 +142,7 @@ func (c *Client) Broken(ctx context.Context, heads []change.Head) iter.Seq2[chan
 }
 
 // State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
-func (c *Client) State(ctx context.Context) (change.Stamp, error) {
+func (c *Store) State(ctx context.Context) (change.Stamp, error) {
 	return c.store.State(ctx)
 }
 
@@ -154,7 +154,7 @@ type examined struct {
 
 // examineAll yields what is found in each session. If the store has not changed, what an earlier
 // scan found is yielded without workers: to pass a session to one takes longer than to look it up.
-func (c *Client) examineAll(ctx context.Context, p *pass, heads []change.Head, side func(context.Context)) iter.Seq[examined] {
+func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head, side func(context.Context)) iter.Seq[examined] {
 	return func(yield func(examined) bool) {
 		for p.current && len(heads) > 0 && ctx.Err() == nil {
 			e, ok := c.lookup(ctx, p, heads[0])
@@ -171,14 +171,14 @@ func (c *Client) examineAll(ctx context.Context, p *pass, heads []change.Head, s
 }
 
 // lookup returns what an earlier scan found in a session that has not changed since.
-func (c *Client) lookup(ctx context.Context, p *pass, head change.Head) (examined, bool) {
+func (c *Store) lookup(ctx context.Context, p *pass, head change.Head) (examined, bool) {
 	r, ok := p.lookup(ctx, head, p.settingsOf(head))
 	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok
 }
 
 // examine returns what an earlier scan found in a session that has not changed since,
 // and else reads the session.
-func (c *Client) examine(ctx context.Context, p *pass, head change.Head) examined {
+func (c *Store) examine(ctx context.Context, p *pass, head change.Head) examined {
 	began, settings := c.clock(), p.settingsOf(head)
 	if e, ok := c.lookup(ctx, p, head); ok {
 		return e
@@ -199,7 +199,7 @@ func (c *Client) examine(ctx context.Context, p *pass, head change.Head) examine
 }
 
 // diagnose reads a session and diagnoses it.
-func (c *Client) diagnose(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
+func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
 	e, err := c.store.Examine(ctx, head, o)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return e, err
@@ -213,7 +213,7 @@ func (c *Client) diagnose(ctx context.Context, head change.Head, o repair.Option
 
 // Session returns the session with that id, or the only one whose id starts with it. The
 // error wraps [ErrNoSession]; if several ids start with it, it says so.
-func (c *Client) Session(ctx context.Context, id string) (change.Head, error) {
+func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
@@ -238,7 +238,7 @@ func (c *Client) Session(ctx context.Context, id string) (change.Head, error) {
 
 // SessionAt returns the session whose file is at path, without a list of all sessions. The error
 // wraps [ErrNoSession] if the store has none there.
-func (c *Client) SessionAt(ctx context.Context, path string) (change.Head, error) {
+func (c *Store) SessionAt(ctx context.Context, path string) (change.Head, error) {
 	head, err := c.store.SessionAt(ctx, path)
 	if errors.Is(err, agent.ErrNoSession) {
 		err = fmt.Errorf("%w: %w", ErrNoSession, err)
@@ -247,18 +247,18 @@ func (c *Client) SessionAt(ctx context.Context, path string) (change.Head, error
 }
 
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
-// [Client.Apply] carries the plan out. A healthy session has an empty plan. If an error
+// [Store.Apply] carries the plan out. A healthy session has an empty plan. If an error
 // whose places only the provider can know was repaired before, it is repaired as with
 // All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
-func (c *Client) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
+func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	r = c.withOptions(r)
 	r.WrongClock = r.WrongClock && !r.Force
 	return c.plan(ctx, head, r)
 }
 
 // ProposeTrim plans to make the next request of a session smaller. It reads only;
-// [Client.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
-func (c *Client) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (repair.Trimmed, error) {
+// [Store.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
+func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (repair.Trimmed, error) {
 	r.Options = c.repairOptions()
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
@@ -274,8 +274,8 @@ func (c *Client) ProposeTrim(ctx context.Context, head change.Head, r repair.Tri
 }
 
 // ProposeUncompact plans to take back the newest compaction of a session. It reads only;
-// [Client.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
-func (c *Client) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
+// [Store.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
+func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
 	r.Options = c.repairOptions()
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
@@ -293,7 +293,7 @@ func (c *Client) ProposeUncompact(ctx context.Context, head change.Head, r repai
 // checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The
 // store would refuse the plan, but only when the user has agreed to it. A repair finds this for each
 // of its fixes.
-func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
+func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	if len(p.Ops) == 0 {
 		return nil
 	}
@@ -309,7 +309,7 @@ func (c *Client) checkLinks(ctx context.Context, p change.Plan) error {
 // plan reads a session and plans its repair. It sets r.All if the same error was
 // repaired before. The result is without After: while the plan is applied, that would take
 // several times the memory of the session.
-func (c *Client) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
+func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, r)
@@ -327,7 +327,7 @@ func (c *Client) plan(ctx context.Context, head change.Head, r repair.Request) (
 }
 
 // nextModel returns the model that a session asks next, and its provider, "" if that is not known.
-func (c *Client) nextModel(ctx context.Context, head change.Head, o repair.Options) (provider, model string) {
+func (c *Store) nextModel(ctx context.Context, head change.Head, o repair.Options) (provider, model string) {
 	f, err := c.store.Forecast(ctx, head, o)
 	if err != nil { // then it is not known
 		return "", ""
@@ -337,7 +337,7 @@ func (c *Client) nextModel(ctx context.Context, head change.Head, o repair.Optio
 
 // current returns what the records of ops hold now, and the refs of all records of the
 // session, nil if the session does not exist or [undo.NeedsSession] is false.
-func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []change.Ref, error) {
+func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []change.Ref, error) {
 	now, err := c.read(ctx, ops)
 	if err != nil || !undo.NeedsSession(ops) {
 		return now, nil, err
@@ -363,7 +363,7 @@ const readTogether = 256
 
 // read returns what the records of ops hold now. An image that an op has is returned itself,
 // so that equal bytes are in memory once.
-func (c *Client) read(ctx context.Context, ops []change.Op) ([]*change.Image, error) {
+func (c *Store) read(ctx context.Context, ops []change.Op) ([]*change.Image, error) {
 	now := make([]*change.Image, 0, len(ops))
 	for some := range slices.Chunk(ops, readTogether) {
 		refs := make([]change.Ref, len(some))

@@ -49,7 +49,7 @@ func benchmarkScan(b *testing.B, write func(string, bigstore.Mix, int, uint64) e
 func benchmarkScanOf(b *testing.B, a agent.Agent, store string) {
 	b.ReportAllocs()
 	for b.Loop() {
-		c, err := mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: store, Journal: b.TempDir(), Cache: b.TempDir()})
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: store, Journal: mend.OpenJournal(b.TempDir()), Cache: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func BenchmarkPreflight(b *testing.B) {
 		if err := kind.write(dir, bigstore.PlainWith(sizes...), 60_000, 1); err != nil {
 			b.Fatal(err)
 		}
-		c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: b.TempDir(), Cache: b.TempDir()})
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: mend.OpenJournal(b.TempDir()), Cache: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,17 +19,17 @@ import (
 // A Summary is what a scan of a whole store found.
 type Summary = scancache.Summary
 
-// LastScan returns the summary of the last [Client.ScanAll] of this store; nil if there is none,
+// LastScan returns the summary of the last [Store.ScanAll] of this store; nil if there is none,
 // or if mend has changed the store since.
-func (c *Client) LastScan() *Summary { return c.cache().Load(c.opt.Now()).Summary }
+func (c *Store) LastScan() *Summary { return c.cache().Load(c.opt.Now()).Summary }
 
-// lookAt is the size in bytes of the largest file that [Client.Look] checks as a whole.
+// lookAt is the size in bytes of the largest file that [Store.Look] checks as a whole.
 const lookAt = 100 << 20
 
-// Look is [Client.ScanAll] with its summary alone, as far as it gets within a limited time, which
+// Look is [Store.ScanAll] with its summary alone, as far as it gets within a limited time, which
 // is enough where little has changed since the last scan. The summary is nil if that was not
 // enough. The error is that of listing the sessions.
-func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error) {
+func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cached := c.Cached()
@@ -55,14 +55,14 @@ func (c *Client) Look(ctx context.Context, most time.Duration) (*Summary, error)
 // Cached returns a copy of the client that is for scans alone: as long as the store has
 // not changed since an earlier scan, it lists sessions and orphans from the cache.
 // Sessions that are to be changed must be listed by the client itself. It lists orphans once.
-func (c *Client) Cached() *Client {
+func (c *Store) Cached() *Store {
 	copied := *c
 	copied.pass = c.newPass()
 	return &copied
 }
 
 // cache returns the cache of the store.
-func (c *Client) cache() *scancache.Cache {
+func (c *Store) cache() *scancache.Cache {
 	dir := c.opt.Cache
 	if dir == "" {
 		dir, _ = userdir.Cache() // "" on an error: no cache
@@ -72,7 +72,7 @@ func (c *Client) cache() *scancache.Cache {
 }
 
 // list returns the sessions of the store, the newest first.
-func (c *Client) list(ctx context.Context) ([]change.Head, error) {
+func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 	heads, err := c.store.List(ctx)
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	return heads, err
@@ -81,7 +81,7 @@ func (c *Client) list(ctx context.Context) ([]change.Head, error) {
 // A pass is one scan of a store. It uses what earlier scans have kept, and keeps what it finds. Only
 // lookup may be called concurrently, also with findOrphans.
 type pass struct {
-	c        *Client
+	c        *Store
 	kept     *scancache.File
 	results  map[scancache.Key]*scancache.Result // of kept
 	build    string                              // of mend
@@ -98,8 +98,8 @@ type pass struct {
 	changed bool // a result of found is not kept
 }
 
-func (c *Client) newPass() *pass {
-	return &pass{c: c, build: c.opt.Version + " " + build()}
+func (c *Store) newPass() *pass {
+	return &pass{c: c, build: c.journal.Version + " " + build()}
 }
 
 // load reads what earlier scans have kept.

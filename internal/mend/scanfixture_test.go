@@ -84,7 +84,7 @@ func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 	if b.id, err = testdata.Unpack(fixture, b.dir); err != nil {
 		t.Fatal(err)
 	}
-	b.opt = Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(b.dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
+	b.opt = Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(b.dir, "opencode"), Journal: &Journal{Dir: filepath.Join(t.TempDir(), "journal"), Version: "1"}, Cache: filepath.Join(t.TempDir(), "cache")}
 	if err := os.MkdirAll(b.opt.Cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -97,13 +97,13 @@ func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 // scan returns the rules that a scan reports, and how many sessions it read.
 func (b *scanFixture) scan() (rules []string, read int) {
 	b.t.Helper()
-	rules, st := b.pass(func(c *Client) *Client { return c })
+	rules, st := b.pass(func(c *Store) *Store { return c })
 	return rules, len(st.read)
 }
 
 // pass scans with the client that with returns, and returns the rules that were
 // reported, and the store with what was called.
-func (b *scanFixture) pass(with func(*Client) *Client) (rules []string, st *countingStore) {
+func (b *scanFixture) pass(with func(*Store) *Store) (rules []string, st *countingStore) {
 	b.t.Helper()
 	c, err := Open(b.opt)
 	if err != nil {

@@ -28,9 +28,9 @@ var ErrMalformed = change.ErrMalformed
 var ErrLocked = change.ErrLocked
 
 // Stores lists the stores that this user has, for each agent the one in use first.
-func (o Options) Stores() []Located {
+func (as Agents) Stores() []Located {
 	var all []Located
-	for _, a := range o.Agents {
+	for _, a := range as {
 		found, _ := a.Find("")
 		all = append(all, found...)
 	}
@@ -76,6 +76,6 @@ func (o Options) open() (st agent.Store, name string, err error) {
 // LegacyTree returns the path of the store from which the agent made this one, "" if
 // there is none. It may still be on the disk, but the agent no longer reads it. If the
 // client's store is such a one, LegacyTree returns that.
-func (c *Client) LegacyTree() string {
+func (c *Store) LegacyTree() string {
 	return c.store.Former()
 }

@@ -55,11 +55,11 @@ func (s *crashingStore) Settle(ctx context.Context, st change.Staged) (change.Ou
 	return s.toyStore.Settle(ctx, st)
 }
 
-func toyClient(t *testing.T, dir string, with func(toyAgent) agent.Agent) (*mend.Client, mend.Options) {
+func toyClient(t *testing.T, dir string, with func(toyAgent) agent.Agent) (*mend.Store, mend.Options) {
 	t.Helper()
 	o := mend.Options{
 		Agents:  []agent.Agent{with(toyAgent{folder: filepath.Join(dir, "talks")})},
-		Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"),
+		Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"),
 	}
 	c, err := mend.Open(o)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestToyAgent(t *testing.T) {
 	wantFile(t, "undone", file, toyConversation)
 	apply(c.ProposeRedo(t.Context(), e.ID, false))
 	scan("redone", 0)
-	if es, err := o.Log(journal.Query{Session: "ses_1"}); err != nil || len(es) != 3 {
+	if es, err := o.Journal.Log(journal.Query{Session: "ses_1"}); err != nil || len(es) != 3 {
 		t.Errorf("Log = %v, %v, want three entries", es, err)
 	}
 	if err := os.WriteFile(file, []byte("something else\n"), 0o600); err != nil {
@@ -175,7 +175,7 @@ func TestToyAgentError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readings := o.ReadAPIError([]byte("messages.3: text content blocks must contain non-whitespace text"))
+	readings := o.Agents.ReadAPIError([]byte("messages.3: text content blocks must contain non-whitespace text"))
 	found, err := c.FindCulprits(t.Context(), heads, readings, dir, func() {})
 	if err != nil || len(found) != 1 || found[0].Session.ID != "ses_1" || found[0].Match.Degree != repair.BreaksThere || found[0].Match.N != 3 {
 		t.Fatalf("FindCulprits = %+v, %v, want ses_1 at message 3", found, err)

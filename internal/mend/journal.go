@@ -1,0 +1,177 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"time"
+
+	"mend/change"
+	"mend/internal/userdir"
+	"mend/journal"
+)
+
+// A Journal is the record of all changes, of all stores, in one folder. Its methods need no store. It
+// holds nothing open between calls. The fields are set before the first call.
+type Journal struct {
+	Dir     string       // its folder; "" for $XDG_STATE_HOME/mend
+	Version string       // of mend, for new entries
+	Actor   change.Actor // for new entries: Channel and Verb; the rest is added
+
+	// Context ends what reads only the journal; nil: nothing does. What takes a context
+	// of its own does not need it.
+	Context context.Context
+
+	// Unlocked reads the journal beside another process that writes it, instead of waiting for
+	// that. It is for what changes nothing, as a dry run.
+	Unlocked bool
+
+	// Writing, if not nil, is called before the journal and a store are changed, and the
+	// function that it returns after that. A program should not exit in between.
+	Writing func() (done func())
+}
+
+// OpenJournal returns the journal in a folder, which need not exist; "" for that of the user. It reads
+// nothing yet.
+func OpenJournal(dir string) *Journal { return &Journal{Dir: dir} }
+
+// Folder returns the folder of the journal. If that is not known the error says which variable to set.
+func (l *Journal) Folder() (string, error) {
+	if l.Dir != "" {
+		return l.Dir, nil
+	}
+	dir, err := userdir.State()
+	if err != nil {
+		return "", fmt.Errorf("finding the journal: %w", err)
+	}
+	return dir, nil
+}
+
+// read runs f with the journal open for reading, an empty one if there is none yet. It may run f
+// several times if the journal is read unlocked.
+func (l *Journal) read(f func(*journal.Journal) error) error { return l.readAs(l.Unlocked, f) }
+
+func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
+	jo := journal.Options{ReadOnly: true, Context: l.Context, Unlocked: unlocked}
+	for range unlockedReads {
+		moved := false
+		err := l.with(jo, func(j *journal.Journal) error {
+			err := f(j)
+			moved = j.Moved()
+			return err
+		})
+		if !moved && (!jo.Unlocked || !errors.Is(err, journal.ErrDamaged)) {
+			return err
+		}
+	}
+	jo.Unlocked = false // a writer is busy: wait for it, and report what is wrong
+	return l.with(jo, f)
+}
+
+// unlockedReads is how often a journal is read beside a writer, until it did not change meanwhile.
+const unlockedReads = 3
+
+// write runs f with the journal open for writing. now, which may be nil, is the clock of new events.
+func (l *Journal) write(by change.Actor, now func() time.Time, f func(*journal.Journal) error) error {
+	end := func() {}
+	defer func() { end() }() // after the journal is closed
+	return l.with(journal.Options{Version: l.Version, Actor: complete(by), Now: now}, func(j *journal.Journal) error {
+		if l.Writing != nil {
+			end = l.Writing()
+		}
+		return f(j)
+	})
+}
+
+// complete adds to an actor what this process knows of itself.
+func complete(a change.Actor) *change.Actor {
+	a.UID, a.PID = os.Getuid(), os.Getpid()
+	a.Host, _ = os.Hostname()
+	if u, err := user.Current(); err == nil {
+		a.User = u.Username
+	}
+	return &a
+}
+
+// with runs f with the journal open.
+func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error {
+	dir, err := l.Folder()
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(dir, jo)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(j), j.Close())
+}
+
+// Log lists entries, newest first. A query without a store lists those of all stores.
+func (l *Journal) Log(q journal.Query) (es []change.Entry, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		es, err = j.List(q)
+		return err
+	})
+	return es, err
+}
+
+// Show returns the entry with that id, or whose id begins with it, and its ops. If its
+// images were removed the ops are nil and the error is nil: the entry is Forgotten.
+func (l *Journal) Show(id string) (e change.Entry, ops []change.Op, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		if e, err = j.Get(id); err != nil {
+			return err
+		}
+		if ops, err = j.Ops(e); errors.Is(err, journal.ErrForgotten) {
+			return nil
+		}
+		return err
+	})
+	return e, ops, err
+}
+
+// Verify checks the whole journal. With the head that an earlier call returned, it also
+// checks that the events up to that head are still there.
+func (l *Journal) Verify(head string) (r journal.Report, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		if head != "" {
+			r, err = j.VerifyHead(head)
+		} else {
+			r, err = j.Verify()
+		}
+		return err
+	})
+	return r, err
+}
+
+// GC removes the images of entries that began before t, except pending and conflicted
+// ones. The entries stay and can no longer be undone.
+func (l *Journal) GC(ctx context.Context, t time.Time) (freed journal.Freed, err error) {
+	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
+		freed, err = j.GC(ctx, t)
+		return err
+	})
+	return freed, err
+}
+
+// Forget removes the images and texts of the entries from the journal's file. The entries
+// stay.
+func (l *Journal) Forget(ctx context.Context, es []change.Entry) (freed journal.Freed, err error) {
+	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
+		freed, err = j.Forget(ctx, es)
+		return err
+	})
+	return freed, err
+}
+
+// Export writes the whole journal to w as JSON Lines, see [journal.Journal.Export].
+func (l *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (r journal.Report, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		r, err = j.Export(ctx, w, withBytes)
+		return err
+	})
+	return r, err
+}
