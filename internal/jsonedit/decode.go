@@ -97,21 +97,6 @@ func parseError(d *jsontext.Decoder, err error) error {
 	return fmt.Errorf("not JSON at byte %d", d.InputOffset())
 }
 
-// EachElement calls f for the text of each element of a JSON list, until f returns
-// false. It may call f before it sees that data is no list.
-func EachElement(data []byte, f func(value []byte) bool) {
-	d := newDecoder(data)
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
-		return
-	}
-	for d.PeekKind() != ']' {
-		raw, err := d.ReadValue()
-		if end := int(d.InputOffset()); err != nil || !f(data[end-len(raw):end:end]) {
-			return
-		}
-	}
-}
-
 // A reader makes the nodes of a text.
 type reader struct {
 	dec   jsontext.Decoder

@@ -53,7 +53,7 @@ func Elements(data []byte, path ...string) ([][]byte, bool) {
 		return nil, false
 	}
 	var all [][]byte
-	for _, e := range v.Children() {
+	for e := range v.Elements() {
 		all = append(all, e.Raw())
 	}
 	return all, true

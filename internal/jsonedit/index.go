@@ -100,6 +100,20 @@ func (v Value) Children() iter.Seq2[[]byte, Value] {
 	}
 }
 
+// Elements returns an iterator over the elements of a list; over nothing if v is none.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Kind() != '[' {
+			return
+		}
+		for _, e := range v.Children() {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // Get returns the member of an object with that name, of equal names the last. It
 // returns the zero Value if there is none, or if v is no object.
 func (v Value) Get(name string) (member Value) {
@@ -178,7 +192,7 @@ func (n *node) memberStart() int {
 // maxNodes values inside any value but the outermost. What it does not list is
 // parsed each time that it is asked for.
 const (
-	indexDepth = 4
+	indexDepth = 7
 	maxNodes   = 1 << 10
 )
 

@@ -193,7 +193,7 @@ func (d *draft) resultsFirst(r *transcript.Record) error {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, b.Raw...)
+		list = append(list, b.Value.Raw()...)
 	}
 	raw, err := jsonedit.Set(d.raw(r.UUID), append(list, ']'), "message", "content")
 	if err == nil {

@@ -2,9 +2,9 @@ package diagnose
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"mend/agent/claude/transcript"
 	"mend/change"
@@ -37,10 +37,18 @@ func (c *Case) findRefusals() {
 // what was refused.
 var survived = []string{"R3", "R4", "R9", "R18", "R19", "R20", "R21"}
 
+// rules are all others of the provider.
+var rules = sync.OnceValue(func() []provider.Rule {
+	return slices.DeleteFunc(slices.Clone(anthropic.Provider{}.Rules()), func(r provider.Rule) bool { return slices.Contains(survived, r.Code) })
+})
+
 // Next implements [repair.Session].
 func (c *Case) Next() (request.Request, []request.Violation) {
 	q := c.linked.Request(c.ref)
-	refused := provider.Check(anthropic.Provider{}, q, false)
+	var refused []request.Violation
+	for _, r := range rules() {
+		refused = append(refused, r.Check(q, false)...)
+	}
 	for i := range refused {
 		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // what the program adds is at fault
 			refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}
@@ -49,7 +57,7 @@ func (c *Case) Next() (request.Request, []request.Violation) {
 			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"
 		}
 	}
-	return q, slices.DeleteFunc(refused, func(v request.Violation) bool { return slices.Contains(survived, v.Rule) })
+	return q, refused
 }
 
 // findRefusal reports a violation.
@@ -241,7 +249,7 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 	if !known {
 		if !slices.Contains(otherBlockTypes, kind) {
 			text := fmt.Sprintf("[a block of the type %q]", kind)
-			if s, ok := jsonedit.Text(b.stored.Raw); ok && !request.IsBlank(s) {
+			if s, ok := b.stored.Value.Text(); ok && !request.IsBlank(s) {
 				text = s
 			}
 			report("", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
@@ -253,7 +261,8 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 		report("", "R23", repair.IncompleteRecord, kind+"."+b.stored.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.stored.NotText), removeBlock(b))
 		return
 	}
-	for name, value := range members(b.stored.Raw) {
+	for n, v := range b.stored.Value.Children() {
+		name, value := string(n), v.Raw()
 		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
 		switch {
 		case field < 0:
@@ -265,8 +274,8 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 				}))
 			return
 		case name == "content": // sent as a text, whatever it is
-		case allowed[field].First != "" && !strings.Contains(allowed[field].First, value[:1]):
-			report("", "R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
+		case allowed[field].First != "" && strings.IndexByte(allowed[field].First, value[0]) < 0:
+			report("", "R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, string(value)))
 			return
 		}
 	}
@@ -290,23 +299,23 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 		return
 	}
 	i := -1
-	jsonedit.EachElement(jsonedit.Parse(b.stored.Raw).Get("content").Raw(), func(raw []byte) bool {
+	for in := range b.stored.Value.Get("content").Elements() {
 		i++
-		if kind := noData(raw); kind != "" {
+		index := i
+		if kind := noData(in); kind != "" {
 			lost := lostFile(&request.Block{Type: request.BlockType(kind)}, notSendable)
-			index := i
 			report(placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
 				editBlock(b, "The file becomes a line of text.", "", func(raw []byte) ([]byte, error) {
 					return editInner(raw, index, func([]byte) []byte { return textBlock(lost) })
 				}))
-			return true
+			continue
 		}
-		if innerTaken(raw) {
-			return true
+		if innerTaken(in) {
+			continue
 		}
-		index, text := i, string(raw)
-		if s, ok := jsonedit.Text(raw); ok {
-			text = s
+		text, ok := in.Text()
+		if !ok {
+			text = string(in.Raw())
 		}
 		if request.IsBlank(text) {
 			text = "(no content)"
@@ -315,32 +324,26 @@ func (c *Case) checkInner(b sentBlock, report reporter) {
 			editBlock(b, "It becomes a line of text.", "", func(raw []byte) ([]byte, error) {
 				return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
 			}))
-		return true
-	})
+	}
 }
 
 // noData returns the type of an image or a document without its data, "" for all else.
-func noData(raw []byte) string {
-	b := jsonedit.Parse(raw)
+func noData(b jsonedit.Value) string {
 	kind, _ := b.Get("type").Text()
 	if kind != string(request.Image) && kind != string(request.Document) {
 		return ""
 	}
 	from, _ := b.Get("source").Get("type").Text()
-	if _, ok := b.Get("source").Get("data").Text(); ok || from == "url" || from == "file" || from == "content" {
+	if b.Get("source").Get("data").Kind() == '"' || from == "url" || from == "file" || from == "content" {
 		return ""
 	}
 	return kind
 }
 
 // innerTaken reports whether the provider takes an element of a result's content.
-func innerTaken(raw []byte) bool {
-	kind, ok := jsonedit.Parse(raw).Get("type").Text()
-	if !ok || !slices.Contains(transcript.InnerTypes, kind) {
-		return false
-	}
-	_, text := jsonedit.Parse(raw).Get("text").Text()
-	return text || kind != "text"
+func innerTaken(b jsonedit.Value) bool {
+	kind, ok := b.Get("type").Text()
+	return ok && slices.Contains(transcript.InnerTypes, kind) && (kind != "text" || b.Get("text").Kind() == '"')
 }
 
 // mendField gives a field of a block a value that the provider takes, or removes what cannot be
@@ -357,17 +360,6 @@ func (c *Case) mendField(b sentBlock, name, value string) repair.Fix {
 		})
 	}
 	return editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) { return jsonedit.Remove(raw, name) })
-}
-
-// members returns the members of an object as texts, in its order.
-func members(object []byte) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for name, v := range jsonedit.Parse(object).Children() {
-			if !yield(string(name), string(v.Raw())) {
-				return
-			}
-		}
-	}
 }
 
 // restFixes returns the fixes of a record that cannot be sent where it is.

@@ -6,25 +6,44 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// recordSetters set the fields of a record by the names of its members. [newRecord] reads no others.
-var recordSetters = map[string]func(r *Record, v jsonedit.Value){
-	"parentUuid":        (*Record).setParent,
-	"isSidechain":       func(r *Record, v jsonedit.Value) { r.Side = string(v.Raw()) },
-	"agentId":           func(r *Record, v jsonedit.Value) { r.AgentID, _ = v.Text() },
-	"isMeta":            func(r *Record, v jsonedit.Value) { r.Meta = isTrue(v) },
-	"message":           (*Record).setMessage,
-	"isVirtual":         func(r *Record, v jsonedit.Value) { r.Virtual = isTrue(v) },
-	"isApiErrorMessage": func(r *Record, v jsonedit.Value) { r.APIError = isTrue(v) },
-	"isCompactSummary":  func(r *Record, v jsonedit.Value) { r.Summary = isTrue(v) },
-	"subtype":           func(r *Record, v jsonedit.Value) { r.Subtype, _ = v.Text() },
-	"type":              func(r *Record, v jsonedit.Value) { r.Type, _ = v.Text() },
-	"leafUuid":          func(r *Record, v jsonedit.Value) { r.leaf, _ = v.Text() },
-	"explicit":          func(r *Record, v jsonedit.Value) { r.explicit = isTrue(v) },
-	"rewound":           func(r *Record, v jsonedit.Value) { r.rewound = isTrue(v) },
-	"uuid":              func(r *Record, v jsonedit.Value) { r.UUID, _ = v.Text() },
-	"timestamp":         (*Record).setTime,
-	"cwd":               func(r *Record, v jsonedit.Value) { r.CWD, _ = v.Text() },
-	"version":           func(r *Record, v jsonedit.Value) { r.Version, _ = v.Text() },
+// set sets the field of a member of a record. Of members with equal names the last counts.
+func (r *Record) set(name []byte, v jsonedit.Value) {
+	switch string(name) {
+	case "parentUuid":
+		r.setParent(v)
+	case "isSidechain":
+		r.Side = string(v.Raw())
+	case "agentId":
+		r.AgentID, _ = v.Text()
+	case "isMeta":
+		r.Meta = isTrue(v)
+	case "message":
+		r.setMessage(v)
+	case "isVirtual":
+		r.Virtual = isTrue(v)
+	case "isApiErrorMessage":
+		r.APIError = isTrue(v)
+	case "isCompactSummary":
+		r.Summary = isTrue(v)
+	case "subtype":
+		r.Subtype, _ = v.Text()
+	case "type":
+		r.Type, _ = v.Text()
+	case "leafUuid":
+		r.leaf, _ = v.Text()
+	case "explicit":
+		r.explicit = isTrue(v)
+	case "rewound":
+		r.rewound = isTrue(v)
+	case "uuid":
+		r.UUID, _ = v.Text()
+	case "timestamp":
+		r.setTime(v)
+	case "cwd":
+		r.CWD, _ = v.Text()
+	case "version":
+		r.Version, _ = v.Text()
+	}
 }
 
 func (r *Record) setTime(v jsonedit.Value) {

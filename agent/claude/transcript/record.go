@@ -46,10 +46,11 @@ type Record struct {
 	leaf              string
 	explicit, rewound bool
 
-	message   []byte // nil if it is no object
+	value     jsonedit.Value // the record
+	message   jsonedit.Value // an object, or none
 	MessageID string
 	Model     string
-	content   []byte
+	content   jsonedit.Value
 
 	blocks []*Block
 	read   bool // blocks are those of content
@@ -58,7 +59,7 @@ type Record struct {
 // A Block is a block of a record's content.
 type Block struct {
 	request.Block
-	Raw []byte
+	Value jsonedit.Value
 	// Kind is the type as it is stored.
 	Kind string
 	// NotText says that a field which must be a string is none.
@@ -110,11 +111,9 @@ func (r *Record) IsPrompt() bool {
 }
 
 func newRecord(v jsonedit.Value) *Record {
-	r := &Record{Raw: v.Raw()}
+	r := &Record{Raw: v.Raw(), value: v}
 	for name, m := range v.Children() {
-		if set := recordSetters[string(name)]; set != nil {
-			set(r, m)
-		}
+		r.set(name, m)
 	}
 	if r.UUID == "" && r.InChain() {
 		r.UUID = noID
@@ -134,11 +133,11 @@ func (r *Record) setParent(v jsonedit.Value) {
 }
 
 func (r *Record) setMessage(v jsonedit.Value) {
-	r.message, r.MessageID, r.Model, r.content = nil, "", "", nil
+	r.message, r.MessageID, r.Model, r.content = jsonedit.Value{}, "", "", jsonedit.Value{}
 	if v.Kind() != '{' {
 		return
 	}
-	r.message = v.Raw()
+	r.message = v
 	for name, m := range v.Children() {
 		switch string(name) {
 		case "id":
@@ -146,31 +145,29 @@ func (r *Record) setMessage(v jsonedit.Value) {
 		case "model":
 			r.Model, _ = m.Text()
 		case "content":
-			r.content = m.Raw()
+			r.content = m
 		}
 	}
 }
 
 // HasContent reports whether the content is a string or a list.
-func (r *Record) HasContent() bool {
-	return len(r.content) > 0 && (r.content[0] == '"' || r.content[0] == '[')
-}
+func (r *Record) HasContent() bool { return r.IsString() || r.content.Kind() == '[' }
 
 // loads reports whether the program loads the record as a prompt, an answer or context: its content is a string,
 // an empty list, or a list in which a block has a type.
 func (r *Record) loads() bool {
 	if !r.IsMessage() {
-		return r.Type == Attachment && jsonedit.Parse(r.Raw).Get("attachment").Kind() == '{'
+		return r.Type == Attachment && r.value.Get("attachment").Kind() == '{'
 	}
 	blocks := r.Blocks()
 	return r.HasContent() && (len(blocks) == 0 || r.IsString() || slices.ContainsFunc(blocks, (*Block).hasType))
 }
 
 // IsString reports whether the content is a string.
-func (r *Record) IsString() bool { return len(r.content) > 0 && r.content[0] == '"' }
+func (r *Record) IsString() bool { return r.content.Kind() == '"' }
 
 // Content returns the text of the content.
-func (r *Record) Content() []byte { return r.content }
+func (r *Record) Content() []byte { return r.content.Raw() }
 
 // Blocks returns the blocks of the content. They must not be changed.
 func (r *Record) Blocks() []*Block {
@@ -180,10 +177,10 @@ func (r *Record) Blocks() []*Block {
 	r.read = true
 	switch {
 	case r.IsString():
-		text, _ := jsonedit.Text(r.content)
-		r.blocks = []*Block{{Block: request.Block{Type: request.Text, Text: text}, Kind: "text", Raw: r.content, Record: r}}
-	case r.HasContent():
-		for _, v := range jsonedit.Parse(r.content).Children() {
+		text, _ := r.content.Text()
+		r.blocks = []*Block{{Block: request.Block{Type: request.Text, Text: text}, Kind: "text", Value: r.content, Record: r}}
+	default:
+		for v := range r.content.Elements() {
 			b := newBlock(v)
 			b.Index, b.Record = len(r.blocks), r
 			r.blocks = append(r.blocks, b)
@@ -208,7 +205,7 @@ func (r *Record) toolIDs(kind request.BlockType) iter.Seq[string] {
 }
 
 func newBlock(v jsonedit.Value) *Block {
-	b := &Block{Raw: v.Raw()}
+	b := &Block{Value: v}
 	if v.Kind() != '{' {
 		return b
 	}
@@ -245,13 +242,13 @@ func newBlock(v jsonedit.Value) *Block {
 		source := v.Get("source")
 		b.Mime, _ = source.Get("media_type").Text()
 		kind, _ := source.Get("type").Text()
-		switch data, ok := source.Get("data").Text(); {
+		switch data, ok := source.Get("data").Bytes(); {
 		case kind == "url" || kind == "file" || kind == "content":
 			b.URL, _ = source.Get("url").Text()
 		case !ok:
 			b.NotText = "source.data"
 		default:
-			b.Data = []byte(data)
+			b.Data = data
 		}
 	}
 	return b
@@ -263,7 +260,7 @@ func (b *Block) readResult(content jsonedit.Value) {
 		b.Output = json.RawMessage(content.Raw())
 		return
 	}
-	for _, v := range content.Children() {
+	for v := range content.Elements() {
 		in := newBlock(v)
 		in.Index = len(b.Content)
 		b.Content = append(b.Content, &in.Block)
@@ -300,18 +297,18 @@ func (r *Record) Sendable() (n int) {
 // preserved returns the record behind which a compaction hangs the records that it
 // preserves, and their ids. ok is false if it names none.
 func (r *Record) preserved() (anchor string, ids []string, ok bool) {
-	list := jsonedit.Parse(r.Raw).Get("compactMetadata").Get("preservedMessages")
+	list := r.value.Get("compactMetadata").Get("preservedMessages")
 	anchor, ok = list.Get("anchorUuid").Text()
-	jsonedit.EachElement(list.Get("uuids").Raw(), func(raw []byte) bool {
-		ids = append(ids, jsonedit.Unquote(raw))
-		return true
-	})
+	for v := range list.Get("uuids").Elements() {
+		id, _ := v.Text()
+		ids = append(ids, id)
+	}
 	return anchor, ids, ok && len(ids) > 0
 }
 
 // preservedSegment returns the same as its ends, as the first versions named it.
 func (r *Record) preservedSegment() (anchor, head, tail string, ok bool) {
-	s := jsonedit.Parse(r.Raw).Get("compactMetadata").Get("preservedSegment")
+	s := r.value.Get("compactMetadata").Get("preservedSegment")
 	anchor, _ = s.Get("anchorUuid").Text()
 	head, _ = s.Get("headUuid").Text()
 	tail, ok = s.Get("tailUuid").Text()
@@ -320,7 +317,7 @@ func (r *Record) preservedSegment() (anchor, head, tail string, ok bool) {
 
 // HasMetadata reports whether the record of a compaction has any metadata.
 func (r *Record) HasMetadata() bool {
-	return jsonedit.Parse(r.Raw).Get("compactMetadata").Kind() == '{'
+	return r.value.Get("compactMetadata").Kind() == '{'
 }
 
 // preserves reports whether the record names what a compaction preserves.
@@ -332,13 +329,13 @@ func (r *Record) preserves() bool {
 
 // LogicalParent returns the leaf before a compaction.
 func (r *Record) LogicalParent() string {
-	id, _ := jsonedit.Parse(r.Raw).Get("logicalParentUuid").Text()
+	id, _ := r.value.Get("logicalParentUuid").Text()
 	return id
 }
 
 // Role returns the role in the record's message, "" if there is none.
 func (r *Record) Role() string {
-	role, _ := jsonedit.Parse(r.message).Get("role").Text()
+	role, _ := r.message.Get("role").Text()
 	return role
 }
 

@@ -145,15 +145,13 @@ func (b *builder) answer(r *Record) *message {
 
 // addAttachment adds the context that the program gives with a prompt.
 func (b *builder) addAttachment(r *Record) {
-	v := jsonedit.Parse(r.Raw)
 	var blocks []*request.Block
 	source := b.ref(r)
-	jsonedit.EachElement(v.Get("rendered").Raw(), func(raw []byte) bool {
-		if text, ok := jsonedit.Parse(raw).Get("content").Text(); ok && strings.TrimSpace(text) != "" {
+	for v := range r.value.Get("rendered").Elements() {
+		if text, ok := v.Get("content").Text(); ok && strings.TrimSpace(text) != "" {
 			blocks = append(blocks, &request.Block{Type: request.Text, Text: text, Source: &source})
 		}
-		return true
-	})
+	}
 	if len(blocks) > 0 {
 		b.messages = append(b.messages, &message{role: change.RoleUser, context: true, blocks: blocks, records: []*Record{r}})
 	}

@@ -52,7 +52,7 @@ func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 		blocks, _ := jsonedit.Elements(elements[0], "content")
 		return blocks[0]
 	}
-	raw := r.Blocks()[b.Index].Raw
+	raw := r.Blocks()[b.Index].Value.Raw()
 	if b.ToolName != r.Blocks()[b.Index].ToolName {
 		raw, _ = jsonedit.Set(raw, jsonedit.Quote(b.ToolName), "name")
 	}

@@ -1,7 +1,7 @@
-/* readall DIR THREADS [stat|lines]: the floor under a scan. It opens, reads and
- * closes every file below DIR, looks for newlines too, or only asks for its status,
- * and prints how many files, bytes and lines there were. Folders are listed once, and the
- * threads share them. */
+/* readall DIR THREADS [stat|lines|walk]: the floor under a scan. It opens, reads and
+ * closes every file below DIR, looks for newlines too, walks its bytes for the objects and
+ * lists outside of strings, or only asks for its status, and prints how many files, bytes and
+ * lines (or objects and lists) there were. Folders are listed once, and the threads share them. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 static char **folders;
 static size_t count, space;
 static atomic_size_t next_folder, files, bytes, lines;
-static int only_stat, find_lines;
+static int only_stat, find_lines, walk_bytes;
 
 static void die(const char *what)
 {
@@ -53,11 +53,32 @@ static void collect(const char *path, int depth)
 	closedir(d);
 }
 
+static size_t walk(const char *at, const char *end)
+{
+	size_t found = 0;
+	int in_string = 0;
+	for (; at < end; at++) {
+		if (in_string) {
+			if (*at == '\\')
+				at++;
+			else if (*at == '"')
+				in_string = 0;
+		} else if (*at == '"') {
+			in_string = 1;
+		} else if (*at == '{' || *at == '[') {
+			found++;
+		}
+	}
+	return found;
+}
+
 static void look(const char *buffer, size_t size)
 {
 	const char *at = buffer, *end = buffer + size;
 	size_t found = 0;
 	bytes += size;
+	if (walk_bytes)
+		lines += walk(buffer, end);
 	if (!find_lines)
 		return;
 	while ((at = memchr(at, '\n', end - at))) {
@@ -115,11 +136,12 @@ int main(int argc, char **argv)
 	pthread_t thread[64];
 	int threads = argc > 2 ? atoi(argv[2]) : 0, i;
 	if (threads < 1 || threads > 64) {
-		fprintf(stderr, "usage: readall DIR THREADS [stat|lines]\n");
+		fprintf(stderr, "usage: readall DIR THREADS [stat|lines|walk]\n");
 		return 2;
 	}
 	only_stat = argc > 3 && !strcmp(argv[3], "stat");
-	find_lines = argc > 3 && !only_stat;
+	walk_bytes = argc > 3 && !strcmp(argv[3], "walk");
+	find_lines = argc > 3 && !only_stat && !walk_bytes;
 	collect(argv[1], 2);
 	for (i = 0; i < threads; i++)
 		if ((errno = pthread_create(&thread[i], NULL, work, NULL)))
