@@ -35,6 +35,7 @@ type store struct {
 	step      func(call string) error
 	snapshots snapshotCache
 	unread    atomic.Pointer[error] // of the first folder of a project that could not be read at the last walk; nil if there was none
+	buffers   sync.Pool             // of *safedir.Buffer, for examinations
 	most      int64                 // the size in bytes of the largest transcript that is loaded
 }
 
@@ -89,14 +90,14 @@ func (s *store) stat(head change.Head) (safedir.Entry, error) {
 	return d.Stat(name)
 }
 
-// load reads a transcript.
-func (s *store) load(head change.Head) (safedir.Entry, error) {
+// load reads a transcript. b may be nil.
+func (s *store) load(head change.Head, b *safedir.Buffer) (safedir.Entry, error) {
 	d, name, err := s.open(head)
 	if err != nil {
 		return safedir.Entry{}, err
 	}
 	defer d.Close()
-	e, err := d.Read(nil, name, min(s.most, change.MaxText))
+	e, err := d.Read(b, name, min(s.most, change.MaxText))
 	switch why := e.ReadProblem(); {
 	case err != nil:
 	case e.TooLarge && e.Size <= change.MaxText:
@@ -121,8 +122,8 @@ func (s *store) whyLocked(head change.Head) string {
 	return why
 }
 
-func (s *store) newCase(head change.Head, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
-	e, err := s.load(head)
+func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
+	e, err := s.load(head, b)
 	if err != nil {
 		return nil, e, err
 	}
@@ -149,7 +150,7 @@ func checkLines(head change.Head, data []byte) error {
 
 // Case implements [agent.Store].
 func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
-	c, _, err := s.newCase(head, r.Options, repair.TextsOf(r), 0)
+	c, _, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (rep
 
 // Records implements [agent.Store].
 func (s *store) Records(_ context.Context, head change.Head) (all []change.Record, err error) {
-	e, err := s.load(head)
+	e, err := s.load(head, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,12 @@ func (s *store) Records(_ context.Context, head change.Head) (all []change.Recor
 
 // Examine implements [agent.Store].
 func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
-	c, e, err := s.newCase(head, o, repair.Texts{}, freshFor)
+	b, _ := s.buffers.Get().(*safedir.Buffer)
+	if b == nil {
+		b = new(safedir.Buffer)
+	}
+	defer s.buffers.Put(b) // of the case nothing is left that refers to it
+	c, e, err := s.newCase(head, b, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return s.examineLink(head, err)
 	}
@@ -219,7 +225,7 @@ func (s *store) Newer(version string) bool { return transcript.Newer(version) }
 
 // Forecast implements [agent.Store]. It reads only.
 func (s *store) Forecast(_ context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
-	c, _, err := s.newCase(head, o, repair.Texts{}, freshFor)
+	c, _, err := s.newCase(head, nil, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return agent.Forecast{}, err
 	}

@@ -6,19 +6,20 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// set sets the field of a member of a record. Of members with equal names the last counts.
-func (r *Record) set(name []byte, v jsonedit.Value) {
+// set sets the field of a member of a record. Of members with equal names the last counts. before is
+// the record of an earlier line: most records share their strings with it.
+func (r *Record) set(name []byte, v jsonedit.Value, before *Record) {
 	switch string(name) {
 	case "parentUuid":
-		r.setParent(v)
+		r.setParent(v, before)
 	case "isSidechain":
-		r.Side = string(v.Raw())
+		r.Side = text(v.Raw(), before.Side)
 	case "agentId":
-		r.AgentID, _ = v.Text()
+		r.AgentID, _ = textOf(v, before.AgentID)
 	case "isMeta":
 		r.Meta = isTrue(v)
 	case "message":
-		r.setMessage(v)
+		r.setMessage(v, before)
 	case "isVirtual":
 		r.Virtual = isTrue(v)
 	case "isApiErrorMessage":
@@ -28,7 +29,7 @@ func (r *Record) set(name []byte, v jsonedit.Value) {
 	case "subtype":
 		r.Subtype, _ = v.Text()
 	case "type":
-		r.Type, _ = v.Text()
+		r.Type, _ = textOf(v, before.Type)
 	case "leafUuid":
 		r.leaf, _ = v.Text()
 	case "explicit":
@@ -40,10 +41,25 @@ func (r *Record) set(name []byte, v jsonedit.Value) {
 	case "timestamp":
 		r.setTime(v)
 	case "cwd":
-		r.CWD, _ = v.Text()
+		r.CWD, _ = textOf(v, before.CWD)
 	case "version":
-		r.Version, _ = v.Text()
+		r.Version, _ = textOf(v, before.Version)
 	}
+}
+
+// textOf is [jsonedit.Value.Text] without a copy if it is one that is known.
+func textOf(v jsonedit.Value, known ...string) (string, bool) {
+	b, ok := v.Bytes()
+	return text(b, known...), ok
+}
+
+func text(b []byte, known ...string) string {
+	for _, s := range known {
+		if string(b) == s {
+			return s
+		}
+	}
+	return string(b)
 }
 
 func (r *Record) setTime(v jsonedit.Value) {

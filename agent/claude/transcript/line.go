@@ -24,6 +24,7 @@ type Line struct {
 func Parse(data []byte, size int64) []Line {
 	var lines []Line
 	budget := joinedShare * len(data)
+	var last *Record
 	for start := 0; start < len(data); {
 		end := start + bytes.IndexByte(data[start:], '\n')
 		if end < start {
@@ -31,7 +32,10 @@ func Parse(data []byte, size int64) []Line {
 		}
 		l := Line{Start: start, End: end, Raw: data[start:end]}
 		l.Marked = start == 0 && bytes.HasPrefix(l.Raw, byteOrderMark)
-		l.parse(data, size, &budget)
+		l.parse(data, size, &budget, last)
+		if l.Record != nil {
+			last = l.Record
+		}
 		lines = append(lines, l)
 		start = l.End + 1
 	}
@@ -41,7 +45,7 @@ func Parse(data []byte, size int64) []Line {
 // NewLine returns a line that is to be appended.
 func NewLine(raw []byte) Line {
 	l := Line{End: len(raw), Raw: raw}
-	l.parse(raw, int64(len(raw)), new(int))
+	l.parse(raw, int64(len(raw)), new(int), nil)
 	return l
 }
 
@@ -53,8 +57,9 @@ const joinedShare = 4
 // file.
 var byteOrderMark = []byte("\ufeff")
 
-// parse finds the record of a line. budget is how many bytes behind torn lines may still be read.
-func (l *Line) parse(data []byte, size int64, budget *int) {
+// parse finds the record of a line. budget is how many bytes behind torn lines may still be read; before
+// is the record of an earlier line, nil for none.
+func (l *Line) parse(data []byte, size int64, budget *int, before *Record) {
 	text := l.Raw
 	if l.Marked {
 		text = text[len(byteOrderMark):]
@@ -70,19 +75,19 @@ func (l *Line) parse(data []byte, size int64, budget *int) {
 	if object.Kind() == 0 && !json.Valid(text) {
 		value, n := jsonedit.First(text)
 		if value == nil {
-			l.parseSeveral(data, budget)
+			l.parseSeveral(data, budget, before)
 			return
 		}
 		l.Rest = text[n:]
 		object = jsonedit.Parse(value)
 	}
 	if object.Kind() == '{' {
-		l.Record = newRecord(object)
+		l.Record = newRecord(object, before)
 	}
 }
 
 // parseSeveral reads a record that goes on behind the end of the line.
-func (l *Line) parseSeveral(data []byte, budget *int) {
+func (l *Line) parseSeveral(data []byte, budget *int, before *Record) {
 	if *budget <= 0 || l.End >= len(data) || len(l.Raw) > 2 && l.Raw[len(l.Raw)-1] > '~' {
 		return
 	}
@@ -99,7 +104,7 @@ func (l *Line) parseSeveral(data []byte, budget *int) {
 		end = len(data)
 	}
 	l.End, l.Raw, l.Several = end, data[l.Start:end], true
-	l.Record = newRecord(object)
+	l.Record = newRecord(object, before)
 }
 
 // FirstObject returns the JSON object with which data begins, nil if there is none, and what

@@ -110,10 +110,14 @@ func (r *Record) IsPrompt() bool {
 	return r.Type == User && !r.Meta && !r.Summary && !r.has(request.ToolResult)
 }
 
-func newRecord(v jsonedit.Value) *Record {
+// newRecord returns the record that an object is. before is that of an earlier line, nil for none.
+func newRecord(v jsonedit.Value, before *Record) *Record {
+	if before == nil {
+		before = &Record{}
+	}
 	r := &Record{Raw: v.Raw(), value: v}
 	for name, m := range v.Children() {
-		r.set(name, m)
+		r.set(name, m, before)
 	}
 	if r.UUID == "" && r.InChain() {
 		r.UUID = noID
@@ -121,8 +125,8 @@ func newRecord(v jsonedit.Value) *Record {
 	return r
 }
 
-func (r *Record) setParent(v jsonedit.Value) {
-	id, ok := v.Text()
+func (r *Record) setParent(v jsonedit.Value, before *Record) {
+	id, ok := textOf(v, before.UUID)
 	r.Parent, r.ParentKind = id, ParentOther
 	switch {
 	case ok:
@@ -132,7 +136,7 @@ func (r *Record) setParent(v jsonedit.Value) {
 	}
 }
 
-func (r *Record) setMessage(v jsonedit.Value) {
+func (r *Record) setMessage(v jsonedit.Value, before *Record) {
 	r.message, r.MessageID, r.Model, r.content = jsonedit.Value{}, "", "", jsonedit.Value{}
 	if v.Kind() != '{' {
 		return
@@ -141,9 +145,9 @@ func (r *Record) setMessage(v jsonedit.Value) {
 	for name, m := range v.Children() {
 		switch string(name) {
 		case "id":
-			r.MessageID, _ = m.Text()
+			r.MessageID, _ = textOf(m, before.MessageID)
 		case "model":
-			r.Model, _ = m.Text()
+			r.Model, _ = textOf(m, before.Model)
 		case "content":
 			r.content = m
 		}
@@ -209,33 +213,33 @@ func newBlock(v jsonedit.Value) *Block {
 	if v.Kind() != '{' {
 		return b
 	}
-	text := func(name string) string {
+	member := func(name string) string {
 		s, ok := v.Get(name).Text()
 		if !ok {
 			b.NotText = name
 		}
 		return s
 	}
-	b.Kind, b.typed = v.Get("type").Text()
+	b.Kind, b.typed = textOf(v.Get("type"), "text", "thinking", "tool_use", "tool_result", "image")
 	b.Type = request.BlockType(b.Kind)
 	switch b.Type {
 	case request.Text:
-		b.Text = text("text")
+		b.Text = member("text")
 	case request.Thinking:
-		b.Text = text("thinking")
+		b.Text = member("thinking")
 		if sign := v.Get("signature").Raw(); sign == nil || string(sign) == "null" {
 			b.Unsigned = true
 		} else {
-			b.Signature = text("signature")
+			b.Signature = member("signature")
 		}
 	case request.Summary: // not seen in a transcript
 		b.Text, _ = v.Get("content").Text()
 	case request.RedactedThinking:
-		b.Signature = text("data")
+		b.Signature = member("data")
 	case request.ToolUse:
-		b.ToolID, b.ToolName, b.Input = text("id"), text("name"), json.RawMessage(v.Get("input").Raw())
+		b.ToolID, b.ToolName, b.Input = member("id"), member("name"), json.RawMessage(v.Get("input").Raw())
 	case request.ToolResult:
-		b.ToolID = text("tool_use_id")
+		b.ToolID = member("tool_use_id")
 		b.Error = string(v.Get("is_error").Raw()) == "true"
 		b.readResult(v.Get("content"))
 	case request.Image, request.Document:

@@ -71,12 +71,12 @@ func (b *builder) addRecord(r *Record) {
 		b.messages = append(b.messages, m)
 	}
 	m.records = append(m.records, r)
+	source := b.ref(r)
 	for _, block := range r.Blocks() {
 		if !block.hasType() && !r.IsString() {
 			continue
 		}
 		sent := block.Block
-		source := b.ref(r)
 		sent.Source = &source
 		if c := bytes.TrimSpace(sent.Output); len(c) > 0 && c[0] != '"' && c[0] != 'n' {
 			sent.Output = jsonedit.Quote(string(c)) // of a result
