@@ -18,7 +18,6 @@ import (
 	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
-	"mend/internal/test/endpoints"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
 )
@@ -246,7 +245,7 @@ func TestLivePreflightSwitch(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			h, session, _ := home(t, version, false)
-			other := endpoints.New(endpoints.Known{})
+			other := endpoint.NewKnown(nil, endpoint.Known{})
 			t.Cleanup(other.Close)
 			settings := fmt.Sprintf(`{"provider": {"local": {
 				"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "x"},
@@ -259,7 +258,7 @@ func TestLivePreflightSwitch(t *testing.T) {
 			damageSession(t, h, session, "bad tool name")
 			configure(t, h, `{"preflightMs": 20000}`) // on a busy machine
 			server := h.Serve()
-			prompt := func() []endpoints.Violation {
+			prompt := func() []endpoint.Violation {
 				t.Helper()
 				before := len(other.Calls())
 				callServer(t, server, http.MethodPost, "/session/"+session+"/message", map[string]any{

@@ -11,7 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/internal/test/damage"
-	"mend/internal/test/endpoints"
+	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
 )
@@ -87,7 +87,7 @@ func TestProvidersPage(t *testing.T) {
 	}
 	cells := providerCells(string(page))
 	store := opencode.UnpackProviders(t)
-	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1", "http://127.0.0.1:1"))
+	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
 	always := []string{ // findings that no other fast test has
 		"last answer dated in the future", "the provider ran the call", "reasoning deleted", "item id twice",
 		"output an object", "SVG attached", "tokens.total infinite in the last answer",
@@ -124,7 +124,7 @@ func TestProvidersPage(t *testing.T) {
 // model behind a chat-compatible API thinks, and needs reasoning with each call.
 func TestMissingReasoning(t *testing.T) {
 	store := opencode.UnpackProviders(t)
-	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1", "http://127.0.0.1:1"))
+	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
 	dir, session := storetest.FastDir(t), store.Base["chat"]
 	path, err := store.Write(dir, session)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestMissingReasoning(t *testing.T) {
 	refused := func() bool {
 		var answer struct{ Request json.RawMessage }
 		ts.runJSON(&answer, "scan", session, "--request")
-		rules, err := endpoints.Check("kimi", "fake-model", answer.Request, store.Known)
+		rules, err := endpoint.Refused("kimi", "fake-model", answer.Request, store.Known)
 		if err != nil {
 			t.Fatal(err)
 		}

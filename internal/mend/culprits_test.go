@@ -32,7 +32,7 @@ func TestCulpritOfEachRule(t *testing.T) {
 	tried := map[string]bool{} // rules of providers' settings
 	t.Run("OpenCode", func(t *testing.T) {
 		store := opencode.UnpackProviders(t)
-		t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1", "http://127.0.0.1:1"))
+		t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
 		for column, settings := range damage.ProviderColumns {
 			for n, k := range damage.ProviderTable {
 				rule := k.Want[column]

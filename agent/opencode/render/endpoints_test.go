@@ -10,7 +10,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/internal/provider"
 	"mend/internal/request"
-	"mend/internal/test/endpoints"
+	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
 )
 
@@ -57,7 +57,7 @@ func damagedProviders(t *rapid.T) {
 func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model string, q render.Request) {
 	p := diagnose.ProviderOf(q)
 	body := p.JSON(q.Request)
-	want, err := endpoints.Check(setting, model, body, endpoints.Known{})
+	want, err := endpoint.Refused(setting, model, body, endpoint.Known{})
 	if err != nil {
 		t.Errorf("%s: %v: %s", setting, err, body)
 		return

@@ -9,7 +9,7 @@ import (
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
-	"mend/internal/test/endpoints"
+	"mend/internal/test/endpoint"
 )
 
 // items are the ids of the responses that the provider of the tests issued.
@@ -76,8 +76,8 @@ func TestRules(t *testing.T) {
 			q.Turns = append(q.Turns, request.Turn{Role: role, Blocks: []*request.Block{b}})
 		}
 		body := openai.Provider{}.JSON(q)
-		known := endpoints.Known{Items: items, Encrypted: map[string]string{"x": endpoints.FirstAccount}}
-		refused, err := endpoints.Check("openai", "", body, known)
+		known := endpoint.Known{Items: items, Encrypted: map[string]string{"x": endpoint.FirstAccount}}
+		refused, err := endpoint.Refused("openai", "", body, known)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,43 +2,55 @@ package endpoint
 
 import "slices"
 
-// A conversation is a request with its turns and the answers before it.
+// A conversation is a request to Anthropic with its turns and the answers before it.
 type conversation struct {
 	Request
 	turns    []turn
 	previous []Content // the endpoint's earlier answers
 }
 
-// A rule checks one condition and returns the provider's error message, or "" if the
+// A rule is one condition of an API. check returns the provider's error message, or "" if the
 // request is fine.
-type rule struct {
-	code  string
-	check func(conversation) string
+type rule[R any] struct {
+	code   string
+	source string // where the rule was seen
+	check  func(R) string
 }
 
-// rules has all rules, by number.
-var rules = []rule{
-	{"R1", toolUseWithoutResult},
-	{"R2", toolResultWithoutUse},
-	{"R3", thinkingNotFirst},
-	{"R4", thinkingWhileOff},
-	{"R5", emptyText},
-	{"R6", emptyMessage},
-	{"R7", badSignature},
-	{"R8", changedThinking},
-	{"R9", missingSignature},
-	{"R10", thinkingLast},
-	{"R11", blankText},
-	{"R12", assistantLast},
-	{"R13", badToolID},
-	{"R14", badToolInput},
-	{"R15", largeImage},
-	{"R16", assistantFirst},
-	{"R17", repeatedToolID},
-	{"R18", noImage},
-	{"R19", otherMediaType},
-	{"R20", wrongMediaType},
-	{"R21", wideImage},
+// violations returns every rule that the request breaks, once each, in the order of the table.
+func violations[R any](rules []rule[R], r R) []Violation {
+	var all []Violation
+	for _, rule := range rules {
+		if m := rule.check(r); m != "" {
+			all = append(all, Violation{rule.code, m})
+		}
+	}
+	return all
+}
+
+// messageRules are Anthropic's, by number. docs/providers.md has their sources.
+var messageRules = []rule[conversation]{
+	{code: "R1", check: toolUseWithoutResult},
+	{code: "R2", check: toolResultWithoutUse},
+	{code: "R3", check: thinkingNotFirst},
+	{code: "R4", check: thinkingWhileOff},
+	{code: "R5", check: emptyText},
+	{code: "R6", check: emptyMessage},
+	{code: "R7", check: badSignature},
+	{code: "R8", check: changedThinking},
+	{code: "R9", check: missingSignature},
+	{code: "R10", check: thinkingLast},
+	{code: "R11", check: blankText},
+	{code: "R12", check: assistantLast},
+	{code: "R13", check: badToolID},
+	{code: "R14", check: badToolInput},
+	{code: "R15", check: largeImage},
+	{code: "R16", check: assistantFirst},
+	{code: "R17", check: repeatedToolID},
+	{code: "R18", check: noImage},
+	{code: "R19", check: otherMediaType},
+	{code: "R20", check: wrongMediaType},
+	{code: "R21", check: wideImage},
 }
 
 // A Violation is one broken rule, with the provider's error text.
@@ -58,15 +70,14 @@ func Check(r Request, previous ...Content) (rule, message string) {
 
 // Violations returns every rule that r breaks, once each, by number.
 func Violations(r Request, previous ...Content) []Violation {
-	c := conversation{r, joinTurns(r.Messages), previous}
-	var all []Violation
-	for _, rule := range rules {
-		if m := rule.check(c); m != "" {
-			all = append(all, Violation{rule.code, m})
-		}
-	}
-	return all
+	return newConversation(r, previous).violations()
 }
+
+func newConversation(r Request, previous []Content) conversation {
+	return conversation{r, joinTurns(r.Messages), previous}
+}
+
+func (c conversation) violations() []Violation { return violations(messageRules, c) }
 
 // find returns the first message of check for a block of the conversation, or "".
 func (c conversation) find(check func(locatedBlock) string) string {

@@ -22,8 +22,8 @@ const (
 	wideDot = "R0lGODdhKCMBAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs=" // on a screen of 9000
 )
 
-// image returns an image of that many bytes in base64.
-func image(size int) Block {
+// imageSized returns an image of that many bytes in base64.
+func imageSized(size int) Block {
 	return imageOf("image/gif", dot[:44]+strings.Repeat("A", size-44))
 }
 
@@ -131,9 +131,9 @@ var checks = []check{
 	{"R14 absent", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), ``)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
 	{name: "R14 object", messages: []Message{hi, assistant(SignedThinking("a"), input(use("1"), `{"a":1}`)), user(result("1"))}},
 
-	{"R15 in a prompt", false, []Message{user(Text("a"), image(largestImage+1))}, "R15", "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5242881 bytes > 5242880 bytes"},
-	{"R15 in a result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1", Text("b"), image(largestImage+4)))}, "R15", "messages.2.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},
-	{name: "R15 just small enough", messages: []Message{user(image(largestImage))}},
+	{"R15 in a prompt", false, []Message{user(Text("a"), imageSized(largestImage+1))}, "R15", "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5242881 bytes > 5242880 bytes"},
+	{"R15 in a result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1", Text("b"), imageSized(largestImage+4)))}, "R15", "messages.2.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},
+	{name: "R15 just small enough", messages: []Message{user(imageSized(largestImage))}},
 
 	{"R18 empty", false, []Message{user(imageOf("image/png", ""))}, "R18", "messages.0.content.0.image.source.base64: image cannot be empty"},
 	{"R18 no base64", false, []Message{user(imageOf("image/png", "AAAAA!"))}, "R18", "messages.0.content.0.image.source.base64: invalid base64 data"},
@@ -216,10 +216,10 @@ func TestRulesAreWhole(t *testing.T) {
 	for _, c := range checks {
 		refused[c.rule] = true
 	}
-	if len(rules) != 21 {
-		t.Errorf("%d rules, want 21", len(rules))
+	if len(messageRules) != 21 {
+		t.Errorf("%d rules, want 21", len(messageRules))
 	}
-	for _, r := range rules {
+	for _, r := range messageRules {
 		if !refused[r.code] {
 			t.Errorf("no row refuses for %s", r.code)
 		}

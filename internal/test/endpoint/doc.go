@@ -1,14 +1,15 @@
-// Package endpoint is a model provider for tests: it answers the Anthropic Messages API
-// on loopback from a script, and refuses what the real provider refuses, with the same
-// error texts.
+// Package endpoint is the model providers for tests: on loopback it answers Anthropic's Messages
+// API, OpenAI's Responses API, chat completions, Gemini and Bedrock's Converse API (AWS event
+// stream included) from a script, and refuses what the real providers refuse, with the same error
+// texts.
 //
 // A test starts a [Server], lets a program send requests to it, and reads these from
-// [Server.Calls]. [Check] checks a request without a server: it has the rules R1 to R21
-// of docs/providers.md, one function each, in one table; the server also refuses what is
-// larger than a request may be. It shares no code with package
-// provider/anthropic, so that tests can compare the two.
+// [Server.Calls]. [Check] checks a request to Anthropic without a server, [Refused] one to the
+// others. The rules are those of docs/providers.md, one function each, in a table for each API;
+// the server also refuses what is larger than a request may be. They share no code and no table
+// with package provider, so that tests can compare the two.
 //
-// Where the rules leave something open, Check does this:
+// Where the rules of Anthropic leave something open, Check does this:
 //
 //   - Neighbouring messages of one role are one turn; the numbers in a message
 //     are those of the request as it was sent, not of the joined turns.
@@ -25,6 +26,11 @@
 //   - R8 needs the earlier answers: Check has them as an argument, a Server remembers
 //     them, and without them R8 is never broken.
 //
-// Signatures are made with a fixed key, so that a thinking block of one server is valid
+// The paths of the other APIs begin with the name of a setting, such as /openai or /kimi, which
+// says which rules apply. A provider remembers what it issued: encrypted reasoning, items and
+// signatures belong to an account. [Known] has those of a store that was written earlier, and
+// [Server.SetAccount] makes another account ask.
+//
+// Signatures of Anthropic are made with a fixed key, so that a thinking block of one server is valid
 // for a later one.
 package endpoint

@@ -2,8 +2,6 @@ package endpoint
 
 import (
 	"fmt"
-
-	"mend/internal/test/endpoint/picture"
 )
 
 // largestImage is the provider's limit on the base64 text of an image.
@@ -56,7 +54,7 @@ func noImage(c conversation) string {
 		if !s.accepted() {
 			return ""
 		}
-		switch p := picture.Decode(s.Data); {
+		switch p := decodePicture(s.Data); {
 		case p.Empty:
 			return place + ": image cannot be empty"
 		case p.NotBase64:
@@ -81,7 +79,7 @@ func otherMediaType(c conversation) string {
 // R20: the media type is that of the data.
 func wrongMediaType(c conversation) string {
 	return c.findImage(func(place string, s Source) string {
-		p := picture.Decode(s.Data)
+		p := decodePicture(s.Data)
 		if !s.accepted() || p.Kind == "" || "image/"+p.Kind == s.MediaType {
 			return ""
 		}
@@ -95,7 +93,7 @@ func wideImage(c conversation) string {
 	c.findImage(func(string, Source) string { images++; return "" })
 	return c.findImage(func(place string, s Source) string {
 		const words = ".data: At least one of the image dimensions exceed max allowed size"
-		switch p := picture.Decode(s.Data); {
+		switch p := decodePicture(s.Data); {
 		case p.Width > 8000 || p.Height > 8000:
 			return place + words + ": 8000 pixels"
 		case images > 20 && (p.Width > 2000 || p.Height > 2000):

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,50 +8,68 @@ import (
 	"strings"
 )
 
-// signingKey is the key of every signature; the stores in testdata were
-// written with it.
+// signingKey is the key of every signature of Anthropic's; the stores in testdata were written
+// with it.
 const signingKey = "oracle-signing-key"
-
-// title is the answer to a request that asks for a session's title.
-const title = "A title"
 
 // A Script returns the answer to the nth request, counted from 1. It is called for requests
 // that break no rule.
 type Script func(n int, r Request) Content
 
-// Sign returns the signature of a thinking text.
-func Sign(thinking string) string {
-	mac := hmac.New(sha256.New, []byte(signingKey))
-	mac.Write([]byte(thinking))
-	return hex.EncodeToString(mac.Sum(nil))
+// An Answer is what a model of any provider answers.
+type Answer struct {
+	Thinking, Text string
+	Calls          []ToolCall
 }
 
-// Plain is the script of the stores in testdata: a prompt with the word TOOLS
-// is answered with two bash calls in one step, one with TOOL with one, a tool
-// result with "Done n.", anything else with "Hello n.". Signed thinking comes
-// first if thinking is on.
-func Plain(n int, r Request) Content {
+// A ToolCall is a call of the bash tool.
+type ToolCall struct{ Command, Description string }
+
+func (c ToolCall) input() string {
+	data, _ := json.Marshal(map[string]string{"command": c.Command, "description": c.Description}) // strings
+	return string(data)
+}
+
+// plainAnswer returns the nth answer, as in the stores in testdata: a prompt with the word TOOLS
+// is answered with two bash calls in one step, one with TOOL with one, a tool result with
+// "Done n.", anything else with "Hello n.".
+func plainAnswer(r asked, n int) Answer {
 	if r.IsTitle() {
-		return Content{Text(title)}
+		return Answer{Text: "A title"}
 	}
-	var answer Content
-	if r.Thinking.On() {
-		answer = Content{SignedThinking(fmt.Sprintf("Considering request %d.", n))}
-	}
-	switch prompt := lastBlock(r); {
-	case prompt.Type == "tool_result":
-		return append(answer, Text(fmt.Sprintf("Done %d.", n)))
-	case strings.Contains(prompt.Text, "TOOLS"):
-		return append(answer, Text("Running two."), Bash(r, "A", "echo one", "one"), Bash(r, "B", "echo two", "two"))
-	case strings.Contains(prompt.Text, "TOOL"):
-		return append(answer, Text("Running."), Bash(r, "A", "echo hi", "says hi"))
+	a := Answer{Thinking: fmt.Sprintf("Considering request %d.", n)}
+	switch text, isResult := r.prompt(); {
+	case isResult:
+		a.Text = fmt.Sprintf("Done %d.", n)
+	case strings.Contains(text, "TOOLS"):
+		a.Text, a.Calls = "Running two.", []ToolCall{{"echo one", "one"}, {"echo two", "two"}}
+	case strings.Contains(text, "TOOL"):
+		a.Text, a.Calls = "Running.", []ToolCall{{"echo hi", "says hi"}}
 	default:
-		return append(answer, Text(fmt.Sprintf("Hello %d.", n)))
+		a.Text = fmt.Sprintf("Hello %d.", n)
 	}
+	return a
+}
+
+// Plain is the script of the stores in testdata. Signed thinking comes first if thinking is on.
+func Plain(n int, r Request) Content {
+	a := plainAnswer(conversation{Request: r}, n)
+	var answer Content
+	if a.Thinking != "" && r.Thinking.On() {
+		answer = Content{SignedThinking(a.Thinking)}
+	}
+	answer = append(answer, Text(a.Text))
+	for i, c := range a.Calls {
+		answer = append(answer, Bash(r, string(rune('A'+i)), c.Command, c.Description))
+	}
+	return answer
 }
 
 // Text returns a text block.
 func Text(s string) Block { return Block{Type: "text", Text: s} }
+
+// Sign returns the signature of a thinking text.
+func Sign(thinking string) string { return sign(signingKey, thinking) }
 
 // SignedThinking returns a thinking block with its signature.
 func SignedThinking(s string) Block {
@@ -63,19 +80,7 @@ func SignedThinking(s string) Block {
 // Bash returns a call of the bash tool. Its id is made of a hash of the conversation, so
 // that no earlier call has it, and of suffix, which differs for the calls of one answer.
 func Bash(r Request, suffix, command, description string) Block {
-	// Values that were decoded from JSON can always be encoded.
-	input, _ := json.Marshal(map[string]string{"command": command, "description": description})
-	conversation, _ := json.Marshal(r.Messages)
+	conversation, _ := json.Marshal(r.Messages) // what was decoded from JSON
 	sum := sha256.Sum256(conversation)
-	return Block{Type: "tool_use", ID: "toolu_" + hex.EncodeToString(sum[:8]) + suffix, Name: "bash", Input: input}
-}
-
-// lastBlock returns the last block of the request, or a zero one.
-func lastBlock(r Request) Block {
-	for n := len(r.Messages) - 1; n >= 0; n-- {
-		if c := r.Messages[n].Content; len(c) > 0 {
-			return c[len(c)-1]
-		}
-	}
-	return Block{}
+	return Block{Type: "tool_use", ID: "toolu_" + hex.EncodeToString(sum[:8]) + suffix, Name: "bash", Input: json.RawMessage(ToolCall{command, description}.input())}
 }

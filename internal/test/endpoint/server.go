@@ -2,55 +2,88 @@ package endpoint
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 )
 
-// A Server is the provider: it checks each request, answers it from its script, and records
+// An api is one of the protocols.
+type api interface {
+	// parse reads a request to a path below the setting's prefix.
+	parse(s *Server, setting, path string, body []byte) (asked, error)
+}
+
+// Asked is a request, read.
+type asked interface {
+	IsTitle() bool // no part of a session: it offers no tools
+	prompt() (text string, isResult bool)
+	violations() []Violation
+	answer(w http.ResponseWriter, s *Server, n int)
+	refuse(w http.ResponseWriter, v Violation)
+}
+
+// settings are the names with which paths begin, and their APIs.
+var settings = map[string]api{
+	"v1":     messagesAPI{},
+	"openai": responsesAPI{}, "chat": chatAPI{}, "kimi": chatAPI{}, "openrouter": chatAPI{}, "copilot": chatAPI{},
+	"gemini": geminiAPI{}, "bedrock": bedrockAPI{},
+}
+
+// A Server is the providers: it checks each request, answers it from its script, and records
 // both. It is safe for concurrent use.
 type Server struct {
-	// URL is the base URL of the API, such as http://127.0.0.1:4096; the Messages API is at
-	// URL/v1/messages.
+	// URL is the base URL of the APIs, such as http://127.0.0.1:4096; Anthropic's is at
+	// URL/v1/messages, the others' begin with the name of a setting.
 	URL string
 
 	http   *httptest.Server
 	script Script
 	extra  func(body []byte) (rule, message string)
 
-	mu    sync.Mutex
-	calls []Call
+	mu      sync.Mutex
+	calls   []Call
+	known   Known
+	account string
 }
 
 // A Call is one request with its answer.
 type Call struct {
-	N       int     // its number, from 1
-	Raw     []byte  // the body as it was sent
-	Request Request // the body, read
-	Rule    string  // the rule it broke, "json" if it is no request at all, or ""
-	Message string  // the provider's message for that
-	Answer  Content // if it broke none
+	N          int         // its number, from 1
+	Raw        []byte      // the body as it was sent
+	Title      bool        // it asks for a title
+	Violations []Violation // the rules it broke, the one it is refused for first; none: it was answered
+	Rule       string      // that of the first violation, "json" if it is no request at all, or ""
+	Message    string      // the provider's message for it
+	Request    Request     // of Anthropic: the body, read
+	Answer     Content     // of Anthropic: the answer
 }
 
-// New starts a server on a free port of loopback; a nil script is [Plain].
-// It panics if there is no such port, as httptest does.
+// New starts a server on a free port of loopback. The script answers what is asked of
+// Anthropic; nil is [Plain], which the other APIs have always. It panics if there is no such port,
+// as httptest does.
 func New(script Script) *Server { return NewStrict(script, nil) }
 
 // NewStrict is New with one more check of each body: extra returns the rule that it breaks and
 // the provider's message, "" if it breaks none. extra may be nil.
 func NewStrict(script Script, extra func(body []byte) (rule, message string)) *Server {
-	if script == nil {
-		script = Plain
+	return start(&Server{script: script, extra: extra, known: Known{}.clone()})
+}
+
+// NewKnown is New of a server that knows what it issued earlier, to [FirstAccount].
+func NewKnown(script Script, known Known) *Server {
+	return start(&Server{script: script, known: known.clone()})
+}
+
+func start(s *Server) *Server {
+	if s.script == nil {
+		s.script = Plain
 	}
-	s := &Server{script: script, extra: extra}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/messages", s.messages)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, "not_found_error", "Not found: "+r.Method+" "+r.URL.Path)
-	})
-	s.http = httptest.NewServer(mux)
+	s.account = FirstAccount
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	return s
 }
@@ -65,65 +98,70 @@ func (s *Server) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// messages answers POST /v1/messages.
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
+// SetAccount sets whose credentials the next requests have.
+func (s *Server) SetAccount(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.account = name
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	setting, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	api := settings[setting]
+	if api == nil || r.Method != http.MethodPost || setting == "v1" && path != "messages" {
+		refuse(w, http.StatusNotFound, "not_found_error", "Not found: "+r.Method+" "+r.URL.Path)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client has disconnected
 	}
-	call := s.respond(body)
+	request, err := api.parse(s, setting, path, body)
+	n, broken := s.record(body, request, err)
 	switch {
-	case call.Rule == tooLarge:
-		refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", call.Message)
-	case call.Rule != "":
-		refuse(w, http.StatusBadRequest, "invalid_request_error", call.Message)
-	case call.Request.Stream:
-		w.Header().Set("Content-Type", "text/event-stream")
-		_ = stream(w, call.N, call.Request.Model, call.Answer) // an error: the client has disconnected
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+	case len(broken) > 0:
+		request.refuse(w, broken[0])
 	default:
-		reply(w, http.StatusOK, message(call.N, call.Request.Model, call.Answer))
+		request.answer(w, s, n)
 	}
 }
 
-// respond checks a body and records it with its answer before anything is sent: a client
-// that has the answer finds its call in Calls. While the script blocks, the call is there
-// without its answer.
-func (s *Server) respond(body []byte) Call {
-	call := s.record(body)
-	if call.Rule != "" {
-		return call
-	}
-	call.Answer = s.script(call.N, call.Request)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[call.N-1] = call
-	return call
-}
-
-// record records a body with the rule that it breaks.
-func (s *Server) record(body []byte) Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	call := Call{N: len(s.calls) + 1, Raw: body}
-	switch {
-	case len(body) > largestRequest:
-		call.Rule, call.Message = tooLarge, "Request exceeds the maximum size"
-	case s.extra != nil:
-		call.Rule, call.Message = s.extra(body)
-	}
-	var err error
-	if call.Request, err = Parse(body); call.Rule != "" {
-	} else if err != nil {
-		call.Rule, call.Message = "json", err.Error()
+// record records a body before anything is sent, so that a client that has the answer finds its
+// call in Calls. It returns the call's number and what is wrong with it.
+func (s *Server) record(body []byte, request asked, err error) (int, []Violation) {
+	call := Call{Raw: body}
+	if err != nil {
+		call.Violations = []Violation{{"json", err.Error()}}
 	} else {
-		call.Rule, call.Message = Check(call.Request, s.answersLocked()...)
+		call.Title, call.Violations = request.IsTitle(), request.violations()
+	}
+	if r, ok := request.(conversation); ok {
+		call.Request = r.Request
+	}
+	if s.extra != nil {
+		if rule, message := s.extra(body); rule != "" {
+			call.Violations = slices.Insert(call.Violations, 0, Violation{rule, message})
+		}
+	}
+	if len(body) > largestRequest {
+		call.Violations = slices.Insert(call.Violations, 0, Violation{tooLarge, "Request exceeds the maximum size"})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call.N = len(s.calls) + 1
+	if len(call.Violations) > 0 {
+		call.Rule, call.Message = call.Violations[0].Rule, call.Violations[0].Message
 	}
 	s.calls = append(s.calls, call)
-	return call
+	return call.N, call.Violations
 }
 
-// answersLocked returns the answers so far. The caller holds s.mu.
-func (s *Server) answersLocked() []Content {
+// answers returns Anthropic's answers so far.
+func (s *Server) answers() []Content {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var previous []Content
 	for _, c := range s.calls {
 		previous = append(previous, c.Answer)
@@ -137,14 +175,53 @@ const (
 	tooLarge       = "R26"
 )
 
-// refuse answers with an error in the provider's form.
+// Refused returns what a provider that has issued what is known refuses of a request to a setting
+// and a model: the codes of all rules, each once.
+func Refused(setting, model string, body []byte, known Known) ([]string, error) {
+	paths := map[string]string{"openai": "responses", "gemini": "models/" + model + ":streamGenerateContent", "bedrock": "model/" + model + "/converse-stream"}
+	path, ok := paths[setting]
+	if !ok {
+		path = "chat/completions"
+	}
+	request, err := settings[setting].parse(&Server{known: known, account: FirstAccount}, setting, path, body)
+	if err != nil {
+		return nil, err
+	}
+	var codes []string
+	for _, v := range request.violations() {
+		codes = append(codes, v.Rule)
+	}
+	return codes, nil
+}
+
+// object is a JSON object of an answer.
+type object = map[string]any
+
+// refuse answers with an error in Anthropic's form.
 func refuse(w http.ResponseWriter, status int, kind, message string) {
 	reply(w, status, object{"type": "error", "error": object{"type": kind, "message": message}})
 }
 
 // reply sends a JSON answer.
-func reply(w http.ResponseWriter, status int, answer object) {
+func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // an error: the client has disconnected
+	_ = json.NewEncoder(w).Encode(v) // an error: the client has disconnected
+}
+
+// events writes server-sent events.
+type events struct{ w http.ResponseWriter }
+
+func newEvents(w http.ResponseWriter) events {
+	w.Header().Set("Content-Type", "text/event-stream")
+	return events{w}
+}
+
+// send writes an event. An error means that the client has disconnected.
+func (e events) send(name string, v any) {
+	data, _ := json.Marshal(v) // what was decoded from JSON, strings and numbers
+	if name != "" {
+		_, _ = fmt.Fprintf(e.w, "event: %s\n", name)
+	}
+	_, _ = fmt.Fprintf(e.w, "data: %s\n\n", data)
 }

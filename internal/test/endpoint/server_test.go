@@ -35,7 +35,7 @@ func serve(t *testing.T, script Script) *Server {
 }
 
 // events returns the names and the data of server-sent events.
-func events(t *testing.T, stream string) (names []string, data []map[string]any) {
+func readEvents(t *testing.T, stream string) (names []string, data []map[string]any) {
 	t.Helper()
 	for lines := bufio.NewScanner(strings.NewReader(stream)); lines.Scan(); {
 		key, value, _ := strings.Cut(lines.Text(), ": ")
@@ -59,7 +59,7 @@ func TestStream(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("status %d: %s", status, answer)
 	}
-	names, data := events(t, answer)
+	names, data := readEvents(t, answer)
 	want := []string{
 		"message_start",
 		"content_block_start", "content_block_delta", "content_block_delta", "content_block_stop",

@@ -18,7 +18,6 @@ import (
 
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
-	"mend/internal/test/endpoints"
 	"mend/testdata"
 )
 
@@ -37,7 +36,7 @@ const providersDir = "/home/user/src/oc/work"
 
 // A ProviderStore is the unpacked archive.
 type ProviderStore struct {
-	Known        endpoints.Known   // what the providers issued
+	Known        endpoint.Known    // what the providers issued
 	Base, Killed map[string]string // ids of sessions by setting
 
 	path string // of the database
@@ -53,7 +52,7 @@ func UnpackProviders(t testing.TB) *ProviderStore {
 	s := &ProviderStore{path: filepath.Join(dir, "opencode", "opencode.db")}
 	state, err := os.ReadFile(filepath.Join(dir, "state.json"))
 	if err == nil {
-		s.Known, err = endpoints.ParseKnown(state)
+		s.Known, err = endpoint.ParseKnown(state)
 	}
 	var ids []byte
 	if err == nil {
@@ -120,9 +119,7 @@ func (s *ProviderStore) moveTo(empty, version string) (err error) {
 // test replaces again and again.
 type ProviderRunner struct {
 	Store *ProviderStore
-	API   *endpoints.Server
-
-	anthropic *endpoint.Server
+	API   *endpoint.Server
 
 	home   *Home
 	server *Server
@@ -138,11 +135,9 @@ func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunne
 		t.Fatal(err)
 	}
 	p := &ProviderRunner{Store: UnpackProviders(t)}
-	p.API = endpoints.New(p.Store.Known)
+	p.API = endpoint.NewKnown(freshAnswer, p.Store.Known)
 	t.Cleanup(p.API.Close)
-	p.anthropic = endpoint.New(freshAnswer)
-	t.Cleanup(p.anthropic.Close)
-	p.home = newHome(t, exe, providerConfig(p.API.URL, p.anthropic.URL))
+	p.home = newHome(t, exe, providerConfig(p.API.URL))
 	p.home.vars = append(vars, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1")
 	name := filepath.Join(filepath.Dir(exe), "bench") // as in ServeStores
 	if err := os.Link(exe, name); err == nil || errors.Is(err, os.ErrExist) {
@@ -177,26 +172,13 @@ func freshAnswer(n int, r endpoint.Request) endpoint.Content {
 	return answer
 }
 
-// callsSince returns the requests after the first of each endpoint.
-func (p *ProviderRunner) callsSince(n, anthropic int) []endpoints.Call {
-	calls := p.API.Calls()[n:]
-	for _, c := range p.anthropic.Calls()[anthropic:] {
-		call := endpoints.Call{Title: c.Request.IsTitle(), Body: c.Raw}
-		if c.Rule != "" {
-			call.Violations = []endpoints.Violation{{Rule: c.Rule, Message: c.Message}}
-		}
-		calls = append(calls, call)
-	}
-	return calls
-}
-
 // ConfigHome returns the directory of the program's settings: its XDG_CONFIG_HOME.
 func (p *ProviderRunner) ConfigHome() string { return p.home.path(".config") }
 
 // A ProviderResult is the outcome of a prompt.
 type ProviderResult struct {
 	Verdict string // Alive, Dead, damage.Endless, damage.NoAnswer, or the first rule that the last request broke
-	Calls   []endpoints.Call
+	Calls   []endpoint.Call
 	Output  string // the server's reply
 }
 
@@ -253,7 +235,7 @@ const endlessRequests = 8
 // send sends a prompt, and aborts it once the program waits to try again, or does not end. If
 // the program does not react to that within wait, it gets a new server.
 func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderResult {
-	before, beforeAnthropic := len(p.API.Calls()), len(p.anthropic.Calls())
+	before := len(p.API.Calls())
 	type answer struct {
 		status int
 		text   string
@@ -272,8 +254,8 @@ func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderRes
 		select {
 		case a := <-reply:
 			r := ProviderResult{Verdict: Dead, Output: a.text}
-			r.Calls = slices.DeleteFunc(p.callsSince(before, beforeAnthropic), func(c endpoints.Call) bool {
-				return c.Title || !bytes.Contains(c.Body, []byte(prompt)) && !bytes.Contains(c.Body, []byte(compactedQuestion))
+			r.Calls = slices.DeleteFunc(p.API.Calls()[before:], func(c endpoint.Call) bool {
+				return c.Title || !bytes.Contains(c.Raw, []byte(prompt)) && !bytes.Contains(c.Raw, []byte(compactedQuestion))
 			})
 			n := len(r.Calls)
 			switch {
@@ -293,22 +275,22 @@ func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderRes
 			return r
 		case <-tick.C:
 		}
-		endless = endless || len(p.API.Calls())-before+len(p.anthropic.Calls())-beforeAnthropic >= endlessRequests
+		endless = endless || len(p.API.Calls())-before >= endlessRequests
 		if endless || p.server.isRetrying(id) {
 			p.server.abort(id)
 		}
 	}
 }
 
-// WriteProviderConfig writes the settings that [ServeProviders] uses, with the addresses of
-// the endpoints, and returns the directory that XDG_CONFIG_HOME names.
-func WriteProviderConfig(t testing.TB, url, anthropic string) (configHome string) {
+// WriteProviderConfig writes the settings that [ServeProviders] uses, with the address of
+// the endpoint, and returns the directory that XDG_CONFIG_HOME names.
+func WriteProviderConfig(t testing.TB, url string) (configHome string) {
 	t.Helper()
-	return newHome(t, "", providerConfig(url, anthropic)).path(".config")
+	return newHome(t, "", providerConfig(url)).path(".config")
 }
 
 // providerConfig returns the content of opencode.json with one provider for each setting.
-func providerConfig(url, anthropic string) map[string]any {
+func providerConfig(url string) map[string]any {
 	type object = map[string]any
 	model := func(more object) object {
 		m := object{
@@ -329,8 +311,7 @@ func providerConfig(url, anthropic string) map[string]any {
 	google := provider("@ai-sdk/google", "/gemini/v1beta", object{"gemini-3-pro-fake": model(nil), "gemini-2.5-pro-fake": model(nil)})
 	bedrock := provider("@ai-sdk/amazon-bedrock", "/bedrock", object{"anthropic.claude-fake": model(object{"options": object{"reasoningConfig": object{"type": "enabled", "budgetTokens": 1024}}})})
 	bedrock["options"].(object)["region"] = "us-east-1"
-	claude := provider("@ai-sdk/anthropic", "", object{"claude-fake": model(object{"options": object{"thinking": object{"type": "enabled", "budgetTokens": 1024}}})})
-	claude["options"].(object)["baseURL"] = anthropic + "/v1"
+	claude := provider("@ai-sdk/anthropic", "/v1", object{"claude-fake": model(object{"options": object{"thinking": object{"type": "enabled", "budgetTokens": 1024}}})})
 	return object{
 		"model": "local/fake-model", "small_model": "local/fake-model",
 		"permission": object{"bash": "allow", "edit": "allow"},

@@ -1,4 +1,4 @@
-package endpoints
+package endpoint
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ type chatPart struct {
 	} `json:"image_url"`
 }
 
-func (chatAPI) parse(_ *Server, setting, path string, body []byte) (conversation, error) {
+func (chatAPI) parse(_ *Server, setting, path string, body []byte) (asked, error) {
 	if !strings.HasSuffix(path, "chat/completions") {
 		return nil, fmt.Errorf("no such path: %s", path)
 	}
@@ -73,7 +73,7 @@ func (chatAPI) parse(_ *Server, setting, path string, body []byte) (conversation
 	return r, nil
 }
 
-func (r *chatRequest) isTitle() bool { return len(r.Tools) == 0 }
+func (r *chatRequest) IsTitle() bool { return len(r.Tools) == 0 }
 
 func (r *chatRequest) prompt() (text string, isResult bool) {
 	if len(r.Messages) == 0 {
@@ -271,7 +271,8 @@ func (r *chatRequest) refuse(w http.ResponseWriter, v Violation) {
 	reply(w, http.StatusBadRequest, object{"error": object{"message": v.Message, "type": "invalid_request_error", "param": "messages", "code": nil}})
 }
 
-func (r *chatRequest) answer(w http.ResponseWriter, _ *Server, n int, a Answer) {
+func (r *chatRequest) answer(w http.ResponseWriter, _ *Server, n int) {
+	a := plainAnswer(r, n)
 	e := newEvents(w)
 	chunk := func(delta object, reason any) {
 		e.send("", object{

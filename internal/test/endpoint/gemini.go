@@ -1,4 +1,4 @@
-package endpoints
+package endpoint
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"mend/internal/test/endpoint/picture"
 )
 
 // geminiAPI is Google's Gemini API.
@@ -55,7 +53,7 @@ type geminiResponse struct {
 	Parts    []geminiPart    `json:"parts"` // media of the result
 }
 
-func (geminiAPI) parse(s *Server, _, path string, body []byte) (conversation, error) {
+func (geminiAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
 	_, path, ok := strings.Cut(path, "models/")
 	model, verb, _ := strings.Cut(path, ":")
 	if !ok || verb != "streamGenerateContent" {
@@ -65,7 +63,7 @@ func (geminiAPI) parse(s *Server, _, path string, body []byte) (conversation, er
 	return r, json.Unmarshal(body, r)
 }
 
-func (r *geminiRequest) isTitle() bool { return len(r.Tools) == 0 }
+func (r *geminiRequest) IsTitle() bool { return len(r.Tools) == 0 }
 
 func (r *geminiRequest) prompt() (text string, isResult bool) {
 	if len(r.Contents) == 0 {
@@ -253,7 +251,7 @@ func badInlineImage(r *geminiRequest) string {
 
 // isBad reports whether the data is to be an image, and cannot be decoded.
 func (d *geminiData) isBad() bool {
-	return d != nil && strings.HasPrefix(d.MimeType, "image/") && picture.Decode(d.Data).Kind == ""
+	return d != nil && strings.HasPrefix(d.MimeType, "image/") && decodePicture(d.Data).Kind == ""
 }
 
 func endsWithModel(r *geminiRequest) string {
@@ -267,7 +265,8 @@ func (r *geminiRequest) refuse(w http.ResponseWriter, v Violation) {
 	reply(w, http.StatusBadRequest, object{"error": object{"code": 400, "message": v.Message, "status": "INVALID_ARGUMENT"}})
 }
 
-func (r *geminiRequest) answer(w http.ResponseWriter, s *Server, n int, a Answer) {
+func (r *geminiRequest) answer(w http.ResponseWriter, s *Server, n int) {
+	a := plainAnswer(r, n)
 	e := newEvents(w)
 	chunk := func(part object, reason string) {
 		candidate := object{"index": 0, "content": object{"role": "model", "parts": []object{part}}}

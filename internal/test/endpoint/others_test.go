@@ -1,4 +1,4 @@
-package endpoints
+package endpoint
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+const pngDot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
 // refusals are bodies that break one rule, by the setting.
 var refusals = []struct{ rule, setting, body string }{
@@ -32,7 +32,7 @@ var refusals = []struct{ rule, setting, body string }{
 	{"O8", "openai", `{"store":false,"input":[{"type":"reasoning","encrypted_content":"gAAAAforeign"}]}`},
 	{"O9", "openai", `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,"}]}]}`},
 	{"O9", "openai", `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}`},
-	{"", "openai", `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,` + dot + `"}]}]}`},
+	{"", "openai", `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,` + pngDot + `"}]}]}`},
 	{"O12", "openai", `{"input":[{"type":"function_call","call_id":"c","name":"a"},{"type":"function_call_output","call_id":"c","output":"` + strings.Repeat("x", largestString+1) + `"}]}`},
 
 	{"", "chat", `{"messages":[{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"a","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":""}]}`},
@@ -73,7 +73,7 @@ var refusals = []struct{ rule, setting, body string }{
 	{"B8", "bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"a"}},{"text":"b"}]},{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"x"}]}}]}]}`},
 	{"B8", "bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"a"}}]},{"role":"user","content":[{"text":"b"}]}]}`},
 	{"B9", "bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"altered","signature":"known"}}},{"text":"b"}]}]}`},
-	{"B10", "bedrock", `{"messages":[{"role":"user","content":[{"image":{"format":"jpeg","source":{"bytes":"` + dot + `"}}}]}]}`},
+	{"B10", "bedrock", `{"messages":[{"role":"user","content":[{"image":{"format":"jpeg","source":{"bytes":"` + pngDot + `"}}}]}]}`},
 	{"B10", "bedrock", `{"messages":[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"` + strings.Repeat("A", 5_300_000) + `"}}}]}]}`},
 	{"B11", "bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"thought","signature":"known"}}}]}]}`},
 }
@@ -106,7 +106,7 @@ func send(t *testing.T, s *Server, setting, body string) (status int, answer str
 
 // Each body is refused for its rule, in the provider's form, or answered.
 func TestRefusals(t *testing.T) {
-	s := New(issued)
+	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)
 	for _, c := range refusals {
 		status, answer := send(t, s, c.setting, c.body)
@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Every rule of the tables has a body that breaks it, and a source.
-func TestRulesAreWhole(t *testing.T) {
+func TestOtherRulesAreWhole(t *testing.T) {
 	var codes []string
 	for _, r := range responsesRules {
 		codes = append(codes, r.code)
@@ -150,7 +150,7 @@ func TestRulesAreWhole(t *testing.T) {
 
 // What was issued to one account is refused from another.
 func TestAccount(t *testing.T) {
-	s := New(issued)
+	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)
 	const body = `{"store":false,"input":[{"type":"reasoning","encrypted_content":"known"}]}`
 	if status, answer := send(t, s, "openai", body); status != http.StatusOK {
@@ -164,7 +164,7 @@ func TestAccount(t *testing.T) {
 
 // The messages of the event stream are whole.
 func TestEventStream(t *testing.T) {
-	s := New(issued)
+	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)
 	_, answer := send(t, s, "bedrock", `{"toolConfig":{"tools":[{}]},"messages":[{"role":"user","content":[{"text":"please TOOL"}]}]}`)
 	var kinds []string

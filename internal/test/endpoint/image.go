@@ -1,9 +1,7 @@
-package endpoints
+package endpoint
 
 import (
 	"strings"
-
-	"mend/internal/test/endpoint/picture"
 )
 
 // decodes reports whether the URL is one of an image that can be decoded. A link counts,
@@ -16,6 +14,6 @@ func decodes(url string) (empty, ok bool) {
 	if !found || !strings.HasSuffix(head, ";base64") {
 		return false, false
 	}
-	p := picture.Decode(data)
+	p := decodePicture(data)
 	return p.Empty, p.Kind != ""
 }

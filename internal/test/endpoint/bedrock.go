@@ -1,4 +1,4 @@
-package endpoints
+package endpoint
 
 import (
 	"encoding/base64"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"mend/internal/test/endpoint/picture"
 )
 
 // bedrockAPI is Amazon Bedrock's Converse API with Claude behind it.
@@ -56,7 +54,7 @@ type bedrockBlock struct {
 	CachePoint json.RawMessage `json:"cachePoint"`
 }
 
-func (bedrockAPI) parse(s *Server, _, path string, body []byte) (conversation, error) {
+func (bedrockAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
 	if !strings.HasSuffix(path, "/converse-stream") {
 		return nil, fmt.Errorf("no such path: %s", path)
 	}
@@ -77,7 +75,7 @@ func (bedrockAPI) parse(s *Server, _, path string, body []byte) (conversation, e
 	return r, nil
 }
 
-func (r *bedrockRequest) isTitle() bool { return len(r.Tools.Tools) == 0 }
+func (r *bedrockRequest) IsTitle() bool { return len(r.Tools.Tools) == 0 }
 
 func (r *bedrockRequest) prompt() (text string, isResult bool) {
 	if len(r.Messages) == 0 {
@@ -97,7 +95,7 @@ func (r *bedrockRequest) violations() []Violation { return violations(bedrockRul
 // bedrockRules are B1 to B11. Those from B5 on, but B10's decoding, are Claude's rules behind
 // another API.
 var bedrockRules = []rule[*bedrockRequest]{
-	{"B1", "reports of users", assistantFirst},
+	{"B1", "reports of users", bedrockAssistantFirst},
 	{"B3", "reports of users", noBedrockContent},
 	{"B4", "OpenHands#5722, continuedev/continue#9767, anomalyco/opencode#15715, #17381", blankBedrockText},
 	{"B5", "derived from Claude's rules", badToolUseID},
@@ -108,7 +106,7 @@ var bedrockRules = []rule[*bedrockRequest]{
 	{"B11", "derived from Claude's rules", reasoningLast},
 }
 
-func assistantFirst(r *bedrockRequest) string {
+func bedrockAssistantFirst(r *bedrockRequest) string {
 	if len(r.Messages) > 0 && r.Messages[0].Role != "user" {
 		return "A conversation must start with a user message. Try again with a conversation that starts with a user message."
 	}
@@ -232,7 +230,7 @@ func badBedrockImage(r *bedrockRequest) string {
 					continue
 				}
 				place := fmt.Sprintf("messages.%d.content.%d", n, i)
-				p := picture.Decode(b.Image.Source.Bytes)
+				p := decodePicture(b.Image.Source.Bytes)
 				switch size := base64.StdEncoding.DecodedLen(len(b.Image.Source.Bytes)); {
 				case size > largestBedrockImage:
 					return fmt.Sprintf("The model returned the following errors: %s.image.source.base64: image exceeds 3.75 MB maximum: %d bytes > %d bytes", place, size, largestBedrockImage)
@@ -263,7 +261,8 @@ func (r *bedrockRequest) refuse(w http.ResponseWriter, v Violation) {
 	reply(w, http.StatusBadRequest, object{"message": v.Message})
 }
 
-func (r *bedrockRequest) answer(w http.ResponseWriter, s *Server, n int, a Answer) {
+func (r *bedrockRequest) answer(w http.ResponseWriter, s *Server, n int) {
+	a := plainAnswer(r, n)
 	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
 	send := func(kind string, payload object) {
 		data, _ := json.Marshal(payload) // of strings and numbers

@@ -1,6 +1,4 @@
-// Package picture decodes images for the endpoints of tests, as a provider does. It shares
-// no code with package media, which never decodes pixels.
-package picture
+package endpoint
 
 import (
 	"bytes"
@@ -14,8 +12,9 @@ import (
 	_ "golang.org/x/image/webp" // BSD; the standard library has none for WebP
 )
 
-// A Picture is what data holds.
-type Picture struct {
+// A picture is what data holds. It is decoded as a provider does, and shares no code with
+// package media, which never decodes pixels.
+type picture struct {
 	Kind             string // png, jpeg, gif or webp; "" if it cannot be decoded
 	Width, Height    int
 	Empty, NotBase64 bool
@@ -24,22 +23,22 @@ type Picture struct {
 // maxPixels is how large an image is decoded. The header alone counts for larger ones.
 const maxPixels = 20 << 20
 
-// Decode returns what base64 data holds. Padding is optional, and both alphabets count.
-func Decode(data string) Picture {
+// decodePicture returns what base64 data holds. Padding is optional, and both alphabets count.
+func decodePicture(data string) picture {
 	plain := strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", " ", "", "\t", "").Replace(data)
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(plain, "="))
 	switch {
 	case err != nil:
-		return Picture{NotBase64: true}
+		return picture{NotBase64: true}
 	case len(raw) == 0:
-		return Picture{Empty: true}
+		return picture{Empty: true}
 	}
 	size, kind, err := image.DecodeConfig(bytes.NewReader(raw))
 	if err == nil && size.Width*size.Height <= maxPixels {
 		_, kind, err = image.Decode(bytes.NewReader(raw))
 	}
 	if err != nil {
-		return Picture{}
+		return picture{}
 	}
-	return Picture{Kind: kind, Width: size.Width, Height: size.Height}
+	return picture{Kind: kind, Width: size.Width, Height: size.Height}
 }

@@ -1,4 +1,4 @@
-package endpoints
+package endpoint
 
 import (
 	"encoding/json"
@@ -58,7 +58,7 @@ func contentParts(raw json.RawMessage) ([]responsesPart, error) {
 	return parts, err
 }
 
-func (responsesAPI) parse(s *Server, _, path string, body []byte) (conversation, error) {
+func (responsesAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
 	if !strings.HasSuffix(path, "responses") {
 		return nil, fmt.Errorf("no such path: %s", path)
 	}
@@ -83,7 +83,7 @@ func (responsesAPI) parse(s *Server, _, path string, body []byte) (conversation,
 	return r, nil
 }
 
-func (r *responsesRequest) isTitle() bool { return len(r.Tools) == 0 }
+func (r *responsesRequest) IsTitle() bool { return len(r.Tools) == 0 }
 
 func (r *responsesRequest) prompt() (text string, isResult bool) {
 	if len(r.Input) == 0 {
@@ -339,7 +339,8 @@ func (r *responsesRequest) refuse(w http.ResponseWriter, v Violation) {
 	reply(w, status, object{"error": object{"message": v.Message, "type": kind, "param": "input", "code": code}})
 }
 
-func (r *responsesRequest) answer(w http.ResponseWriter, s *Server, n int, a Answer) {
+func (r *responsesRequest) answer(w http.ResponseWriter, s *Server, n int) {
+	a := plainAnswer(r, n)
 	e := newEvents(w)
 	id := fmt.Sprintf("%010d%04d", n, len(r.Input))
 	var output []object
