@@ -399,6 +399,16 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 	}
 	t := c.Table(change.KindPart)
 	var b sqlstore.RowBuffer
+	var run []record.Part // the last parts, of the message at last
+	last := -1
+	flush := func() {
+		if m := &s.Messages[last]; m.Parts == nil {
+			m.Parts = slices.Clone(run) // without the room to grow
+		} else {
+			m.Parts = append(m.Parts, run...)
+		}
+		run = run[:0]
+	}
 	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
@@ -417,17 +427,17 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 			return nil
 		}
 		r := sqlstore.CopyRecord(seen)
-		m := &s.Messages[i]
-		r.Ref = change.Ref{Kind: change.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idOf(&r)}
-		p := record.NewPart(r)
-		checkNamed(&p.Record)
-		m.Parts = append(m.Parts, p)
+		r.Ref = change.Ref{Kind: change.KindPart, Session: s.ID, Message: s.Messages[i].Ref.Message, Part: idOf(&r)}
+		if i != last && len(run) > 0 {
+			flush()
+		}
+		last, run = i, append(run, record.NewPart(r))
+		checkNamed(&run[len(run)-1].Record)
 		return nil
 	})
-	for i := range s.Messages {
-		s.Messages[i].Parts = slices.Clone(s.Messages[i].Parts) // without the room to grow
+	if len(run) > 0 {
+		flush()
 	}
-	s.Messages = slices.Clone(s.Messages)
 	return own, err
 }
 

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"slices"
 
 	"mend/agent/opencode/js"
@@ -15,8 +16,9 @@ func NewMessage(r change.Record) Message {
 	column, _ := r.Col("time_created") // what the agent sorts rows by
 	at, isTime := column.Int()
 	m.Created = at
-	obj, ok := decode(&m.Record)
-	if !ok {
+	m.JSON = decode(&m.Record)
+	obj := m.JSON
+	if m.Malformed() {
 		return m
 	}
 	m.ID = decodeID(&m.Record, obj, m.ID)
@@ -29,7 +31,7 @@ func NewMessage(r change.Record) Message {
 		m.ProviderID, _ = model.Get("providerID").Text()
 		m.ModelID, _ = model.Get("modelID").Text()
 	}
-	m.Failed = js.Value{Value: obj.Get("error")}.Truthy()
+	m.Failed = obj.Get("error").Truthy()
 	m.ErrorName, _ = obj.Get("error").Get("name").Text()
 	times := obj.Get("time")
 	created, ok := times.Get("created").Int()
@@ -47,8 +49,9 @@ func NewMessage(r change.Record) Message {
 // cannot be read.
 func NewPart(r change.Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}
-	obj, ok := decode(&p.Record)
-	if !ok {
+	p.JSON = decode(&p.Record)
+	obj := p.JSON
+	if p.Malformed() {
 		return p
 	}
 	p.ID = decodeID(&p.Record, obj, p.ID)
@@ -76,11 +79,11 @@ func NewPart(r change.Record) Part {
 }
 
 // decodeState decodes the state of a tool part, and returns its times.
-func (p *Part) decodeState(obj jsonedit.Value) (times jsonedit.Value) {
+func (p *Part) decodeState(obj js.Value) (times js.Value) {
 	state := obj.Get("state")
 	if state.Kind() != '{' {
 		setWrongType(&p.Record, "state is missing or no object")
-		return jsonedit.Value{}
+		return js.Value{}
 	}
 	p.Status = text(&p.Record, state, "status")
 	if state.Get("input").Kind() != '{' {
@@ -95,34 +98,34 @@ func (p *Part) decodeState(obj jsonedit.Value) (times jsonedit.Value) {
 	return state.Get("time")
 }
 
-// decode parses the record's data. If that is not one JSON object, it sets the record's
-// Defect and reports false.
-func decode(r *change.Record) (obj jsonedit.Value, ok bool) {
-	if r.Malformed() {
-		return jsonedit.Value{}, false
-	}
-	if r.Class != 0 {
-		r.Defect = &change.Defect{Kind: change.Malformed, Why: "the data column holds " + r.Class.String() + ", not text"}
-		return jsonedit.Value{}, false
-	}
-	if obj := jsonedit.Parse(r.Data); obj.Kind() == '{' {
-		return obj, true
-	}
-	if jsonedit.TooDeep(r.Data) {
-		r.Defect = &change.Defect{Kind: change.TooDeep, Why: (&DepthError{r.Ref}).Error()}
-		return jsonedit.Value{}, false
+// decode parses the record's data, as an agent does that reads what is no object, too. If it is not
+// one JSON object, decode sets the record's Defect.
+func decode(r *change.Record) (v js.Value) {
+	if r.Unreadable() {
+		return js.Value{}
 	}
 	why := "not a JSON object"
-	switch err := jsonedit.CheckObject(r.Data); {
-	case len(r.Data) == 0:
+	if r.Class != 0 {
+		why = "the data column holds " + r.Class.String() + ", not text"
+	} else if v = js.Parse(r.Data); v.Kind() == '{' {
+		return v
+	} else if jsonedit.TooDeep(r.Data) {
+		r.Defect = &change.Defect{Kind: change.TooDeep, Why: (&DepthError{r.Ref}).Error()}
+		return js.Value{}
+	} else if err := jsonedit.CheckObject(r.Data); len(r.Data) == 0 {
 		why = "empty, zero bytes"
-	case zeros(r.Data):
+	} else if zeros(r.Data) {
 		why = "nothing but NUL bytes"
-	case err != nil:
+	} else if err != nil {
 		why = err.Error()
 	}
-	r.Defect = &change.Defect{Kind: change.Malformed, Why: why}
-	return jsonedit.Value{}, false
+	if r.Class == 0 && !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
+		v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+	}
+	if !r.Malformed() {
+		r.Defect = &change.Defect{Kind: change.Malformed, Why: why}
+	}
+	return v
 }
 
 func zeros(data []byte) bool {
@@ -130,7 +133,7 @@ func zeros(data []byte) bool {
 }
 
 // text returns a string member that the agent needs, and sets a Defect if it is missing.
-func text(r *change.Record, obj jsonedit.Value, name string) string {
+func text(r *change.Record, obj js.Value, name string) string {
 	s, ok := obj.Get(name).Text()
 	if !ok {
 		setWrongType(r, name+" is missing or not a string")
@@ -139,7 +142,7 @@ func text(r *change.Record, obj jsonedit.Value, name string) string {
 }
 
 // checkText is text without the result, which may be large.
-func checkText(r *change.Record, obj jsonedit.Value, name string) {
+func checkText(r *change.Record, obj js.Value, name string) {
 	if obj.Get(name).Kind() != '"' {
 		setWrongType(r, name+" is missing or not a string")
 	}
@@ -156,7 +159,7 @@ func setWrongType(r *change.Record, why string) {
 const NoID = "id is missing or not a string"
 
 // decodeID returns the id in the data of a file. A row has none there.
-func decodeID(r *change.Record, obj jsonedit.Value, stored string) string {
+func decodeID(r *change.Record, obj js.Value, stored string) string {
 	if r.IsRow() {
 		return stored
 	}
@@ -173,7 +176,7 @@ func decodeID(r *change.Record, obj jsonedit.Value, stored string) string {
 
 // either returns the first of two members that is a string with something in it, ""
 // if neither is.
-func either(obj jsonedit.Value, name, other string) string {
+func either(obj js.Value, name, other string) string {
 	if s, _ := obj.Get(name).Text(); s != "" {
 		return s
 	}

@@ -70,7 +70,7 @@ func TestNewPart(t *testing.T) {
 		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
 	} {
 		p := NewPart(change.Record{Ref: ref, Data: []byte(c.data), Cols: change.NewCols()}) // a row: its id is not in the data
-		c.want.Record, c.want.ID = p.Record, "prt_1"
+		c.want.Record, c.want.JSON, c.want.ID = p.Record, p.JSON, "prt_1"
 		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
 			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)
 		}
@@ -110,7 +110,7 @@ func TestNewMessage(t *testing.T) {
 		if m.Defect != nil {
 			defect = m.Defect.Kind
 		}
-		c.want.Record = m.Record
+		c.want.Record, c.want.JSON = m.Record, m.JSON
 		if fmt.Sprint(m) != fmt.Sprint(c.want) || defect != c.defect {
 			t.Errorf("NewMessage(%s) = %+v, want %+v with the defect %v", c.data, m, c.want, c.defect)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mend/agent/opencode/js"
 	"mend/change"
 )
 
@@ -37,7 +38,7 @@ func TestNewPromptFile(t *testing.T) {
   }
 }`),
 	})
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Message{})); !ok || diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(js.Value{})); !ok || diff != "" {
 		t.Errorf("NewPrompt (-want +got):\n%s", diff)
 	}
 	s.InsertMessage(got)
@@ -58,7 +59,7 @@ func TestNewPromptRow(t *testing.T) {
 	s := &Session{Head: change.Head{ID: "s"}, Messages: []Message{answer, row("msg_z", `{"role":"user","time":{"created":1000},"model":{"providerID":"p","modelID":"m"}}`, 3000)}}
 	got, ok := s.NewPrompt(&answer, promptID)
 	want := row(promptID, `{"role":"user","time":{"created":999},"agent":"build","model":{"providerID":"p","modelID":"m"}}`, 999)
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Message{})); !ok || diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(js.Value{})); !ok || diff != "" {
 		t.Errorf("NewPrompt (-want +got):\n%s", diff)
 	}
 }

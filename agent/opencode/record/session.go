@@ -65,13 +65,14 @@ func (s *Session) HasRecordIn(project string) bool {
 // its content.
 type Message struct {
 	change.Record
-	ID        string // the id in the record, or else the one it is stored under
-	Role      string // RoleUser, RoleAssistant, or whatever the record says
-	Created   int64  // milliseconds since 1970; 0 if missing
-	Completed int64  // 0 while unfinished
-	Finish    string // why the model stopped: "stop", "tool-calls", …
-	ErrorName string // the name of the stored error; "" without one
-	Failed    bool   // an error is stored
+	JSON      js.Value // of Data: what an agent reads, also if it is no object; see [NewMessage]
+	ID        string   // the id in the record, or else the one it is stored under
+	Role      string   // RoleUser, RoleAssistant, or whatever the record says
+	Created   int64    // milliseconds since 1970; 0 if missing
+	Completed int64    // 0 while unfinished
+	Finish    string   // why the model stopped: "stop", "tool-calls", …
+	ErrorName string   // the name of the stored error; "" without one
+	Failed    bool     // an error is stored
 
 	Parent string // the id of the prompt that an answer is for, "" if it names none
 
@@ -83,12 +84,13 @@ type Message struct {
 // A Part is one piece of a message's content.
 type Part struct {
 	change.Record
-	ID        string // the id in the record, or else the one it is stored under
-	Type      string // TypeText, TypeTool, …; "" if missing
-	Text      string // of text and thinking parts
-	Synthetic bool   // not typed by the user
-	Ignored   bool   // not sent to the model
-	Signature string // of thinking parts: the provider's signature, or the redacted data
+	JSON      js.Value // like that of a Message
+	ID        string   // the id in the record, or else the one it is stored under
+	Type      string   // TypeText, TypeTool, …; "" if missing
+	Text      string   // of text and thinking parts
+	Synthetic bool     // not typed by the user
+	Ignored   bool     // not sent to the model
+	Signature string   // of thinking parts: the provider's signature, or the redacted data
 
 	CallID, Tool, Status string // of tool parts
 	Start, End           int64  // milliseconds since 1970; 0 if missing

@@ -88,12 +88,12 @@ func (a *assistantDraft) addPart(p part) {
 func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 	b.Source = &p.Ref
 	s := &a.steps[len(a.steps)-1]
-	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.json.Get("metadata").Nullish()})
+	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.JSON.Get("metadata").Nullish()})
 }
 
 // addText adds a text, even if it is marked as ignored.
 func (a *assistantDraft) addText(p part) {
-	text, ok := p.json.Get("text").Text()
+	text, ok := p.text()
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
@@ -114,7 +114,7 @@ func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
 	if a.api != Anthropic || a.foreign {
 		return
 	}
-	meta := p.json.Get("metadata").Get("anthropic")
+	meta := p.JSON.Get("metadata").Get("anthropic")
 	kind, _ := meta.Get("type").Text()
 	switch {
 	case kind == "compaction" && b.Text != "" && a.since(v12):
@@ -127,7 +127,7 @@ func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
 // addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
 // signature.
 func (a *assistantDraft) addReasoning(p part) {
-	text, ok := p.json.Get("text").Text()
+	text, ok := p.text()
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
@@ -147,7 +147,7 @@ func (a *assistantDraft) addReasoning(p part) {
 		a.addOtherReasoning(p, b)
 		return
 	}
-	meta := p.json.Get("metadata")
+	meta := p.JSON.Get("metadata")
 	if meta.Kind() == 'n' {
 		a.fail(fieldFailure(p.Ref, "metadata is null"))
 		return
@@ -184,7 +184,7 @@ func (a *assistantDraft) addReasoning(p part) {
 // validMetadata reports whether the part's metadata is valid: an object of objects, or none.
 // Metadata of another model is not used.
 func (a *assistantDraft) validMetadata(p part) bool {
-	v := p.json.Get("metadata")
+	v := p.JSON.Get("metadata")
 	if a.foreign || v.Nullish() {
 		return true
 	}

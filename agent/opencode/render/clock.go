@@ -8,7 +8,6 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/internal/jsonedit"
 )
 
 // earliestPrompt is the earliest default time of a new prompt, in milliseconds since 1970:
@@ -50,7 +49,7 @@ func StableUntil(s *record.Session, now time.Time) time.Time {
 // newest message by it, although they sort rows by the column. Without a valid time in the
 // JSON it returns the column's.
 func CreatedInJSON(m *record.Message) int64 {
-	f, err := strconv.ParseFloat(string(jsonedit.Parse(m.Data).Get("time").Get("created").Raw()), 64)
+	f, err := strconv.ParseFloat(string(m.JSON.Get("time").Get("created").Raw()), 64)
 	if err != nil || !m.IsRow() {
 		return m.Created
 	}

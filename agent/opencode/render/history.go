@@ -49,7 +49,7 @@ func (m *message) tailID(p Profile) string {
 	if !p.since(v115) {
 		return ""
 	}
-	id, _ := m.compaction.json.Get("tail_start_id").Text()
+	id, _ := m.compaction.JSON.Get("tail_start_id").Text()
 	return id
 }
 
@@ -58,10 +58,10 @@ func (m *message) tailID(p Profile) string {
 func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.json.Get("tail_start_id").Exists() })
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.JSON.Get("tail_start_id").Exists() })
 		if m.role == change.RoleUser && j >= 0 {
 			at = i
-			tail, _ = m.parts[j].json.Get("tail_start_id").Text()
+			tail, _ = m.parts[j].JSON.Get("tail_start_id").Text()
 			break
 		}
 	}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -37,8 +36,16 @@ type message struct {
 type part struct {
 	*record.Part
 	kind   string
-	signed bool     // thinking with a signature of Anthropic
-	json   js.Value // of the record
+	signed bool // thinking with a signature of Anthropic
+}
+
+// text returns the text of a text or of reasoning, and whether it has one.
+func (p part) text() (text string, ok bool) {
+	v := p.JSON.Get("text")
+	if p.Malformed() { // a file with a byte order mark, of which nothing is decoded
+		return v.Text()
+	}
+	return p.Text, v.Kind() == '"'
 }
 
 // hasPart reports whether the message has a part of that kind.
@@ -66,8 +73,8 @@ func (m *message) setTasks() {
 // readMessage parses a message.
 func readMessage(src *record.Message) *message {
 	m := &message{ref: src.Ref, id: src.ID, storedAt: src.Created, parts: make([]part, 0, len(src.Parts))}
-	v, fault := readRecord(&src.Record)
-	if fault != "" {
+	v := src.JSON
+	if fault := whyUnread(&src.Record, v); fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
 	}
 	m.json = v
@@ -76,16 +83,16 @@ func readMessage(src *record.Message) *message {
 	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
 	m.timeless, m.created = v.Get("time").Nullish(), v.Get("time").Get("created").Number()
 	for i := range src.Parts {
-		rec := &src.Parts[i].Record
-		v, fault := readRecord(rec)
-		if fault == "" && nullFile(rec, v) {
+		p := part{Part: &src.Parts[i]}
+		v := p.JSON
+		fault := whyUnread(&p.Record, v)
+		if fault == "" && nullFile(&p.Record, v) {
 			fault = "null"
 		}
 		if fault != "" {
-			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref, nil})
+			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, p.Ref, nil})
 			continue
 		}
-		p := part{Part: &src.Parts[i], json: v}
 		p.kind, _ = v.Get("type").Text()
 		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)
@@ -97,22 +104,16 @@ func readMessage(src *record.Message) *message {
 	return m
 }
 
-// readRecord returns the record's JSON, or why the agent cannot read it. The agent can read
-// JSON that is no object, and ignores it for its lack of a role or a type.
-func readRecord(r *change.Record) (v js.Value, fault string) {
-	if !r.Unreadable() && r.Class == 0 {
-		v = js.Parse(r.Data)
-		if !v.Exists() && !r.IsRow() { // a file may begin with a byte order mark
-			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
-		}
-	}
+// whyUnread returns why the agent cannot read the record, whose JSON is v. The agent can read JSON
+// that is no object, and ignores it for its lack of a role or a type.
+func whyUnread(r *change.Record, v js.Value) string {
 	switch {
-	case v.Exists():
-		return v, ""
+	case v.Exists() && !r.Unreadable():
+		return ""
 	case r.Defect != nil:
-		return js.Value{}, r.Defect.Why
+		return r.Defect.Why
 	}
-	return js.Value{}, "no JSON"
+	return "no JSON"
 }
 
 // nullFile reports whether the record is a file that holds null, on which the agent

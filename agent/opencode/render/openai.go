@@ -43,7 +43,7 @@ func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 
 // finishStep notes for the items of the step whether the response had reasoning.
 func (a *assistantDraft) finishStep(p part) {
-	if a.api != OpenAI || !(p.json.Get("tokens").Get("reasoning").Number() > 0) {
+	if a.api != OpenAI || !(p.JSON.Get("tokens").Get("reasoning").Number() > 0) {
 		return
 	}
 	for _, b := range a.steps[len(a.steps)-1].blocks {

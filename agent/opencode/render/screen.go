@@ -32,7 +32,7 @@ func (m *message) validate() (all []Failure) {
 		add(m.ref, schema.CheckMessage(m.id, v))
 	}
 	for _, part := range m.parts {
-		add(part.Ref, schema.CheckPart(part.ID, part.json))
+		add(part.Ref, schema.CheckPart(part.ID, part.JSON))
 	}
 	return all
 }

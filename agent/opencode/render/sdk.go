@@ -125,7 +125,7 @@ func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 	}
 	out := &a.prompts[0]
 	for _, file := range files {
-		b, ok := a.promptFile(part{Part: p.Part, json: file})
+		b, ok := a.promptFile(p.Ref, file)
 		if !ok {
 			return false
 		}

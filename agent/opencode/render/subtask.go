@@ -20,7 +20,7 @@ func (r *builder) runSubtask(m *message, pending []*message) {
 		}
 	}
 	r.running = m
-	v := m.task.json
+	v := m.task.JSON
 	agent, isAgent := v.Get("agent").Text()
 	model := v.Get("model")
 	switch {
@@ -45,7 +45,7 @@ func subtaskMessages(m *message) []draftMessage {
 		{role: change.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
 		{role: change.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
 	}
-	if m.task.json.Get("command").Truthy() {
+	if m.task.JSON.Get("command").Truthy() {
 		next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
 		all = append(all, draftMessage{role: change.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
 	}

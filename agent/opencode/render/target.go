@@ -157,7 +157,7 @@ func (a *assistantDraft) ownMetadata(p part) js.Value {
 	if a.foreign {
 		return js.Value{}
 	}
-	meta, keys := p.json.Get("metadata"), packages[a.target.Package].keys
+	meta, keys := p.JSON.Get("metadata"), packages[a.target.Package].keys
 	if len(keys) > 0 && keys[0] != a.Model.ProviderID {
 		if v := meta.Get(a.Model.ProviderID); v.Exists() {
 			return v

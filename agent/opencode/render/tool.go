@@ -19,11 +19,11 @@ const (
 
 // addTool adds a tool call and its result. It ignores a call in an unknown state.
 func (a *assistantDraft) addTool(p part) {
-	if p.json.Get("state").Nullish() {
+	if p.JSON.Get("state").Nullish() {
 		a.fail(fieldFailure(p.Ref, "state is missing"))
 		return
 	}
-	state := p.json.Get("state")
+	state := p.JSON.Get("state")
 	status, _ := state.Get("status").Text()
 	result, ok := request.Block{}, true
 	switch status {
@@ -37,18 +37,18 @@ func (a *assistantDraft) addTool(p part) {
 		return
 	}
 	// A call that a provider ran itself is sent without its result, or not at all.
-	provided := p.json.Get("metadata").Get("providerExecuted").Truthy() && a.since(v115)
+	provided := p.JSON.Get("metadata").Get("providerExecuted").Truthy() && a.since(v115)
 	if provided && (a.api == Anthropic || a.api == OpenAI) {
 		return
 	}
-	id, isID := p.json.Get("callID").Text()
+	id, isID := p.JSON.Get("callID").Text()
 	if !isID {
 		a.fail(fieldFailure(p.Ref, "callID is missing or not a string"))
 	}
 	if !a.validMetadata(p) || !ok || !isID {
 		return
 	}
-	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.json.Get("tool").String(), Input: callInput(state.Get("input"), status)}
+	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.JSON.Get("tool").String(), Input: callInput(state.Get("input"), status)}
 	a.mark(p, &call)
 	a.addBlock(p, call, false)
 	if provided {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/request"
@@ -25,10 +26,10 @@ func (r *builder) userMessages(m *message) []draftMessage {
 func (r *builder) userBlock(p part) (request.Block, bool) {
 	switch p.kind {
 	case record.TypeText:
-		if p.json.Get("ignored").Truthy() {
+		if p.JSON.Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
-		text, ok := p.json.Get("text").Text()
+		text, ok := p.text()
 		if !ok {
 			r.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		}
@@ -46,36 +47,36 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 // userFile returns the block of a file in a user message. Text files and folders have none:
 // another part of the message holds their content as text.
 func (r *builder) userFile(p part) (request.Block, bool) {
-	mime, isMime := p.json.Get("mime").Text()
+	mime, isMime := p.JSON.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
 	}
-	name, isName := p.json.Get("filename").Text()
+	name, isName := p.JSON.Get("filename").Text()
 	if r.stripFiles && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
 		}
 		return request.Block{Type: request.Text, Text: "[Attached " + mime + ": " + name + "]"}, true
 	}
-	return r.promptFile(p)
+	return r.promptFile(p.Ref, p.JSON)
 }
 
-// promptFile returns the block of a file that is sent to the model.
-func (r *builder) promptFile(p part) (request.Block, bool) {
-	mime, isMime := p.json.Get("mime").Text()
-	name, isName := p.json.Get("filename").Text()
-	url, isURL := p.json.Get("url").Bytes()
+// promptFile returns the block of a file that is sent to the model. ref is its record.
+func (r *builder) promptFile(ref change.Ref, file js.Value) (request.Block, bool) {
+	mime, isMime := file.Get("mime").Text()
+	name, isName := file.Get("filename").Text()
+	url, isURL := file.Get("url").Bytes()
 	switch {
 	case !isURL:
-		r.fail(fieldFailure(p.Ref, "url is missing or not a string"))
+		r.fail(fieldFailure(ref, "url is missing or not a string"))
 	case !isMime:
-		r.fail(fieldFailure(p.Ref, "mime is missing or not a string"))
-	case !isName && p.json.Get("filename").Kind() != 0:
-		r.fail(fieldFailure(p.Ref, "filename is not a string"))
+		r.fail(fieldFailure(ref, "mime is missing or not a string"))
+	case !isName && file.Get("filename").Kind() != 0:
+		r.fail(fieldFailure(ref, "filename is not a string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
 		if why != "" {
-			r.fail(Failure{FailureMedia, why, p.Ref, nil})
+			r.fail(Failure{FailureMedia, why, ref, nil})
 		}
 		return b, why == ""
 	}

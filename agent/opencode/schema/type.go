@@ -78,16 +78,17 @@ type Source string
 // Check returns why the agent cannot show the value, as the path to the first invalid member
 // and the end of a sentence; "" if it can.
 func (t *Type) Check(v js.Value) string {
-	text, isText := v.Bytes()
 	switch t.Kind {
 	case Any:
 	case String, Name, Path:
-		if !isText {
+		if v.Kind() != '"' {
 			return " is not a string"
 		}
-		return t.checkText(string(text))
+		if t.Words != nil || t.Kind != String { // others may be long, and are not decoded
+			return t.checkText(textOf(v))
+		}
 	case ID:
-		return checkPrefix(string(text), t.Prefix)
+		return checkPrefix(textOf(v), t.Prefix)
 	case Number, Finite:
 		if v.Kind() != '0' {
 			return " is not a number"
@@ -146,11 +147,12 @@ func (t *Type) checkList(v js.Value) string {
 	if v.Kind() != '[' {
 		return " is not a list"
 	}
-	items, _ := v.List()
-	for i := range items {
-		if why := t.Elem.Check(items[i]); why != "" {
+	i := 0
+	for _, item := range v.Children() {
+		if why := t.Elem.Check(js.Value{Value: item}); why != "" {
 			return "[" + strconv.Itoa(i) + "]" + why
 		}
+		i++
 	}
 	return ""
 }
@@ -159,12 +161,12 @@ func (t *Type) checkMap(v js.Value) string {
 	if v.Kind() != '{' {
 		return " is not an object"
 	}
-	for _, m := range v.Members() {
-		if m.Name == t.Except {
+	for name, member := range v.Children() {
+		if string(name) == t.Except {
 			continue
 		}
-		if why := t.Elem.Check(m.Value); why != "" {
-			return "." + m.Name + why
+		if why := t.Elem.Check(js.Value{Value: member}); why != "" {
+			return "." + string(name) + why
 		}
 	}
 	return ""

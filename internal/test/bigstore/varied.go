@@ -9,9 +9,10 @@ import (
 )
 
 // writeVaried makes sessions like those of real users, with about that many parts in all:
-// several versions and two models, with files, several tools, failed calls, aborted and
-// failed answers, retries, patches, compactions, subtasks and sessions of subagents. One
-// session in twenty is broken.
+// several versions and models, files, several tools, outputs and images of varied size, failed
+// calls, aborted and failed answers, retries, patches, compactions, subtasks, sessions of
+// subagents, members that no version knows in a third of the sessions, and kinds of parts in one of
+// thirty. One session in twenty is broken. No code of mend is tuned to what it makes.
 func writeVaried(parts int, seed uint64, put func(record) error) error {
 	w := &variedWriter{writer: *newWriter(seed, put)}
 	for n := 0; w.parts < parts; n++ {
@@ -27,20 +28,23 @@ func writeVaried(parts int, seed uint64, put func(record) error) error {
 type variedWriter struct {
 	writer
 
-	broken bool
-	model  string // of the next prompts
+	broken  bool
+	unknown bool   // the session has members that no version knows
+	kinds   bool   // and kinds of parts
+	model   string // of the next prompts
 }
 
-var models = []string{"claude-fake", "claude-other"}
+var (
+	models   = []string{"claude-fake", "claude-other", "claude-third"}
+	versions = []string{"1.0.201", "1.1.30", "1.1.53", "1.2.27", "1.2.27", "1.15.0", "1.17.9", "1.18.33", "1.18.33", "1.18.33"}
+)
 
 // conversation makes a session, and those of the subagents that it starts.
 func (w *variedWriter) conversation(parent string) error {
-	outer, version := w.session, "1.1.53"
-	switch n := w.rnd.IntN(10); {
-	case n < 3:
-		version = "1.1.30"
-	case n < 4:
-		version = "1.0.201"
+	outer, version := w.session, versions[w.rnd.IntN(len(versions))]
+	if parent == "" {
+		w.unknown = w.rnd.IntN(3) == 0
+		w.kinds = w.unknown && w.rnd.IntN(10) == 0
 	}
 	w.session = w.id("ses")
 	session, began := w.session, w.clock
@@ -63,6 +67,9 @@ func (w *variedWriter) conversation(parent string) error {
 	data[2].value = version
 	if parent != "" {
 		data = slices.Insert(data, 5, member{"parentID", parent})
+	}
+	if w.unknown {
+		data = append(data, member{"labels", []string{"a", "b"}})
 	}
 	return w.put(record{kind: sessionRecord, id: session, session: session, parent: parent, version: version, created: began, data: data})
 }
@@ -97,7 +104,7 @@ func (w *variedWriter) turn(parent string, breaks bool) error {
 		}
 		parts := w.varyStep(calls, reason, w.rnd.IntN(3) == 0)
 		if breaks && i == 0 {
-			parts = answerDamage(1 + w.rnd.IntN(answerDamages)).apply(parts)
+			parts = w.breakStep(parts)
 		}
 		if aborted && i == max(0, steps-2) {
 			parts = slices.DeleteFunc(parts, func(p object) bool { return p[0].value == "step-finish" })
@@ -108,6 +115,21 @@ func (w *variedWriter) turn(parent string, breaks bool) error {
 		}
 	}
 	return nil
+}
+
+// breakStep damages the parts of an answer.
+func (w *variedWriter) breakStep(parts []object) []object {
+	n := w.rnd.IntN(answerDamages + 2)
+	call := slices.IndexFunc(parts, func(p object) bool { return p[0].value == "tool" })
+	switch {
+	case n < answerDamages || call < 0:
+		return answerDamage(1 + n%answerDamages).apply(parts)
+	case n == answerDamages: // a name that providers refuse
+		parts[call][2].value = "a tool"
+	default: // one call twice
+		parts = slices.Insert(parts, call, slices.Clone(parts[call]))
+	}
+	return parts
 }
 
 // promptParts are a text, and at times a file, or an agent that is asked.
@@ -134,7 +156,7 @@ func (w *variedWriter) promptParts() []object {
 // image is a data URL of a picture of 512 by 384 pixels: a PNG in its structure, with random
 // data.
 func (w *variedWriter) image() string {
-	data := make([]byte, int(w.logarithmic(1000, 40_000)))
+	data := make([]byte, int(w.logarithmic(1000, 300_000)))
 	for i := range data {
 		data[i] = byte(w.rnd.Uint32())
 	}
@@ -202,11 +224,20 @@ func (w *variedWriter) varyAnswer(prompt, finish string, parts []object, besides
 	if finish == "" {
 		data = data.without("finish")
 	}
+	if w.unknown && w.rnd.IntN(10) == 0 {
+		data = append(data, member{"telemetry", object{{"region", "eu"}, {"attempts", []int{1, 2}}}})
+	}
 	return w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: began, data: data})
 }
 
 func (w *variedWriter) all(message string, parts []object) error {
+	if w.kinds && w.rnd.IntN(10) == 0 {
+		parts = append(parts, object{{"type", "bookmark"}, {"note", w.text(20, 2000)}})
+	}
 	for _, p := range parts {
+		if w.unknown && w.rnd.IntN(10) == 0 {
+			p = append(p[:len(p):len(p)], member{"origin", object{{"client", "desktop"}, {"seq", w.parts}}})
+		}
 		if err := w.part(message, p); err != nil {
 			return err
 		}
@@ -258,5 +289,17 @@ func (w *variedWriter) varyCall(id string, at int64) object {
 			{"status", "error"}, {"input", object{{"url", "https://example.com/"}, {"format", "markdown"}}}, {"error", "Error: Request failed with status code: 404"}, {"time", span(at, at+8)},
 		}}}
 	}
-	return call("bash", object{{"command", w.text(20, 200)}, {"description", "says hi"}}, object{{"output", w.text(20, 200)}, {"exit", 0}, {"description", "says hi"}, {"truncated", false}}, w.text(100, 10_000))
+	output := w.text(100, 10_000)
+	switch w.rnd.IntN(50) {
+	case 0:
+		output = w.text(20_000, 200_000)
+	case 1:
+		picture := call("read", object{{"filePath", directory + "/screen.png"}}, object{{"truncated", false}}, "Image read successfully")
+		state := picture[3].value.(object)
+		picture[3].value = append(state, member{"attachments", []object{{
+			{"id", w.id("prt")}, {"sessionID", w.session}, {"messageID", "msg_x"}, {"type", "file"}, {"mime", "image/png"}, {"url", w.image()},
+		}}})
+		return picture
+	}
+	return call("bash", object{{"command", w.text(20, 200)}, {"description", "says hi"}}, object{{"output", w.text(20, 200)}, {"exit", 0}, {"description", "says hi"}, {"truncated", false}}, output)
 }
