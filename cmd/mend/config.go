@@ -187,10 +187,7 @@ func completeSettings(suffix string) cobra.CompletionFunc {
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
 		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
-		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, ToastTime: time.Duration(c.ToastSeconds) * time.Second, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
-	}
-	if c.ModelFallback {
-		o.Fallback = fallbackPolicy(c)
+		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, ToastTime: time.Duration(c.ToastSeconds) * time.Second, Placeholder: c.Placeholder,
 	}
 	if c.Origin("cancelledToolResultText") != config.Default { // the default depends on the class
 		o.Cancelled = c.Cancelled
@@ -217,28 +214,4 @@ func liveOptions(c config.Config) live.Options {
 		}
 	}
 	return o
-}
-
-// fallbackPolicy converts the settings of model fallback.
-func fallbackPolicy(c config.Config) live.FallbackPolicy {
-	p := live.FallbackPolicy{
-		Models: parseModels(c.FallbackModels), AgentModels: map[string][]live.Model{},
-		Codes: c.FallbackErrors, Attempts: c.FallbackAttempts, Restore: c.FallbackRestore,
-		Cooldown: time.Duration(c.FallbackCooldownSeconds) * time.Second, Silence: time.Duration(c.FallbackSilenceSeconds) * time.Second,
-	}
-	for agent, models := range c.AgentFallbackModels {
-		p.AgentModels[agent] = parseModels(models)
-	}
-	return p
-}
-
-// parseModels returns the models with these names. The settings have checked them.
-func parseModels(names []string) []live.Model {
-	var all []live.Model
-	for _, name := range names {
-		if m, err := live.ParseModel(name); err == nil {
-			all = append(all, m)
-		}
-	}
-	return all
 }

@@ -18,6 +18,7 @@ import (
 
 	"mend/agent"
 	"mend/internal/config"
+	"mend/internal/hooks"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
@@ -81,7 +82,7 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 // awaitStore returns a recoverer as soon as there is a store, and the event at which it is
 // there: OpenCode 1.1.53 makes its store with the first session.
 func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, set []string) (h *recoverer, first []live.Event, err error) {
-	if err := pipe.Ready(ctx, 0, nil, 0, false); err != nil { // so that it does not wait for answers
+	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that it does not wait for answers
 		return nil, nil, err
 	}
 	done := make(chan error, 1)
@@ -107,7 +108,7 @@ func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineR
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
 // the journal.
-func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string) (*recoverer, error) {
+func (a *app) openRecoverer(ctx context.Context, pipe *live.Pipe, set []string) (*recoverer, error) {
 	c, notes, err := loadLiveSettings(set)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,8 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 		log.Error("recovering interrupted repairs", "error", err)
 	}
 	logNotes(log, notes)
-	h := newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal))
+	pipe.SetTimeout(milliseconds(c.TimeoutMs))
+	h := newRecoverer(pipe, client, c, liveOptions(c), log, newRecoveryCounter(journal))
 	h.journal = journal
 	return h, nil
 }
@@ -144,9 +146,9 @@ const maxCatchUp = time.Minute
 func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event) error {
 	h.log.Info(logServing, "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
-	if hello.Once {
-		w.KeepTurns()
-	}
+	others := hooks.New(w, pipe, h.client, otherHooks(h.config.Other, hello.Once))
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
 	work.Go(func() {
@@ -154,34 +156,18 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		defer cancel()
 		h.recoverMissed(ctx, hello.Since, hello.Directory)
 	})
-	accept := []func(live.Event){w.Accept}
-	accept = append(accept, func(e live.Event) {
-		if live.IsRequest(e) {
-			work.Go(func() { h.hook.CompareRequest(ctx, e) })
-		}
-	})
-	var guard *live.WriteGuard
-	if h.config.WriteGuard {
-		guard = live.NewWriteGuard(h.hook)
-		accept = append(accept, guard.Accept)
-	}
-	var activity time.Duration
-	watching, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-	if h.config.WatchSubagents {
-		children := live.NewChildWatch(h.hook, live.ChildOptions{After: time.Duration(h.config.StuckAfter) * time.Second, Action: h.config.StuckAction})
-		accept, activity = append(accept, children.Accept), children.ActivityInterval()
-		work.Go(func() { children.Run(watching) })
-	}
+	work.Go(func() { others.Run(watching) })
 	if h.config.Preflight == config.PreflightRepair && !hello.Once {
 		work.Go(func() { h.hook.WatchStore(watching, hello.Directory) })
 	}
 	ended := make(chan error, 1)
-	answer := h.questions(ctx, pipe, w, guard, activity)
+	answer := h.questions(ctx, pipe, others)
 	go func() {
 		handle := func(e live.Event) {
-			for _, f := range accept {
-				f(e)
+			others.Accept(e)
+			w.Accept(e)
+			if live.IsRequest(e) {
+				work.Go(func() { h.hook.CompareRequest(ctx, e) })
 			}
 		}
 		for _, e := range first {

@@ -240,7 +240,7 @@ func writing(file string) endpoint.Script {
 	}
 }
 
-// TestRecordFallback writes the event sequences of live/testdata/fallback: a prompt to
+// TestRecordFallback writes the event sequences of hooks/testdata/fallback: a prompt to
 // claude-fake that fails, an abort where OpenCode would go on, and a prompt to claude-two.
 func TestRecordFallback(t *testing.T) {
 	if *recordTo == "" {

@@ -92,7 +92,7 @@ func TestLiveServerKilled(t *testing.T) {
 		h, session, _ := home(t, version, true)
 		damageSession(t, h, session, "blank answer")
 		server := h.Serve()
-		e := startLiveClient(t, h, server, live.Options{Timeout: 2 * time.Second})
+		e := startLiveClient(t, h, server, live.Options{})
 		e.hook.SetOnAbort(func(string) { server.Close() })
 		server.Prompt(session, "one more") // its answer may be lost with the server
 		waitFor(t, "the repair", func() bool {

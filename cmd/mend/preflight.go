@@ -10,54 +10,42 @@ import (
 
 	"mend/internal/atomicfile"
 	"mend/internal/config"
+	"mend/internal/hooks"
 	"mend/internal/live"
 	"mend/internal/ownfile"
 )
 
-// hookWait is how long OpenCode waits for mend before a tool runs and before a request.
-const hookWait = time.Second
-
 // questions tells the plugin where it can ask, and returns the function that answers.
-func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watch, guard *live.WriteGuard, activity time.Duration) func(context.Context, live.Question) (live.Reply, error) {
+func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) func(context.Context, live.Question) (live.Reply, error) {
 	wait := milliseconds(h.config.PreflightMs)
-	hooks := map[live.HookPoint]time.Duration{}
+	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}
 	if h.config.Preflight == config.PreflightRequest {
-		hooks[live.HookRepair] = wait
+		offer.Hooks[live.HookRepair] = wait
 	}
 	if h.config.Preflight != config.PreflightOff {
-		hooks[live.HookCompare] = wait
+		offer.Hooks[live.HookCompare] = wait
 	}
 	off := h.config.Preflight != config.PreflightRepair
-	if off && !w.HasFallback() {
-		wait = 0
+	if !off {
+		offer.Wait = wait
 	}
-	if guard != nil {
-		hooks[live.HookTool] = hookWait
-	}
-	if h.config.ExplainToolErrors {
-		hooks[live.HookRequest] = hookWait
-	}
-	if err := pipe.Ready(ctx, wait, hooks, activity, w.HasFallback()); err != nil {
+	others.Offer(&offer, wait)
+	if err := pipe.Ready(ctx, offer); err != nil {
 		h.log.Warn("offering to answer questions", "error", err)
 	}
 	var announced sync.Once
 	return func(ctx context.Context, q live.Question) (r live.Reply, err error) {
-		switch {
-		case q.Hook == live.HookTool && guard != nil && q.Call != nil:
-			ctx, cancel := context.WithTimeout(ctx, q.Deadline)
-			defer cancel()
-			r.Actions = guard.Check(ctx, *q.Call, q.Session.Directory)
+		if r, ok := others.Answer(ctx, q); ok {
 			return r, nil
+		}
+		switch {
 		case q.Hook == live.HookRepair && h.config.Preflight == config.PreflightRequest:
 			r.Edits, err = h.hook.RepairRequest(ctx, q)
 			return r, err
-		case q.Hook == live.HookRequest && h.config.ExplainToolErrors:
-			r.Actions = live.ExplainToolErrors(q.Failed)
-			return r, nil
 		case q.Hook != live.HookPrompt:
 			return r, errHookOff
 		}
-		if r.Model = w.Model(q); r.Model != nil {
+		if r.Model = others.Model(q); r.Model != nil {
 			q.Model, q.Named = r.Model, true
 		}
 		if off {
@@ -85,8 +73,6 @@ func (h *recoverer) announcePreflight(ctx context.Context, pipe *live.Pipe) {
 		Title: "mend", Variant: live.VariantWarning, Duration: h.config.ToastSeconds * 1000,
 		Message: "mend now repairs broken sessions before each prompt. Setting preflight=off stops that.",
 	}
-	ctx, cancel := context.WithTimeout(ctx, milliseconds(h.config.TimeoutMs))
-	defer cancel()
 	err := pipe.Toast(ctx, "", toast)
 	if err == nil {
 		err = writePreflightNotice(h.journal)

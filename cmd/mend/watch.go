@@ -148,6 +148,7 @@ func logOptions(debug bool) *slog.HandlerOptions {
 // A recoverer recovers the sessions of one agent according to the settings.
 type recoverer struct {
 	hook   *live.Hook
+	client *mend.Store
 	config config.Config
 	log    *slog.Logger
 
@@ -164,7 +165,7 @@ func logNotes(log *slog.Logger, notes []string) {
 func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
 	o.Versions = versionLog{filepath.Dir(counts.path), agentName(client.ID())}
 	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.ID(), log)
-	return &recoverer{hook: live.New(agent, client, o), config: c, log: log}
+	return &recoverer{hook: live.New(agent, client, o), client: client, config: c, log: log}
 }
 
 // recoverMissed recovers sessions that broke before listening, in one directory or, for

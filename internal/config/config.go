@@ -7,7 +7,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -32,22 +31,10 @@ type Config struct {
 	ThinkingSignature, EncryptedReasoning                            bool
 	ThinkingBlockModified, AssistantPrefillUnsupported               bool
 
-	Hooks        string // [HooksRecovery] or [HooksAll]
+	Hooks        string // [HooksRecovery] or [HooksAll]: also the switches of Other
 	TrimOverflow bool   // trim sessions whose request is too long for the model
 
-	WriteGuard              bool   // refuse writes to files that the model has not read
-	ExplainToolErrors       bool   // tell the model what to do about failed calls
-	WatchSubagents          bool   // act upon subagents that are stuck
-	StuckAfter              int    // without any event, in seconds
-	StuckAction             string // notify, abort or retry
-	ModelFallback           bool   // continue a turn with another model if its model fails
-	FallbackModels          []string
-	AgentFallbackModels     map[string][]string // by agent
-	FallbackErrors          []int               // status codes
-	FallbackAttempts        int
-	FallbackCooldownSeconds int
-	FallbackSilenceSeconds  int
-	FallbackRestore         bool
+	Other OtherHooks // the hooks that repair no session
 
 	Preflight   string // [PreflightRepair], [PreflightRequest] or [PreflightOff]
 	PreflightMs int    // how long the agent waits for that
@@ -119,45 +106,16 @@ const (
 
 // choices has the values of the settings that allow only some.
 var choices = map[string][]string{
-	"preflight": {PreflightRepair, PreflightRequest, PreflightOff},
-	"hooks":     {HooksRecovery, HooksAll},
-
+	"preflight":   {PreflightRepair, PreflightRequest, PreflightOff},
+	"hooks":       {HooksRecovery, HooksAll},
 	"stuckAction": {"notify", "abort", "retry"},
-}
-
-// HooksValues returns the values of the setting hooks.
-func HooksValues() []string { return slices.Clone(choices["hooks"]) }
-
-// Switches returns the settings that are on by default if hooks is "all".
-func Switches() []string {
-	return []string{"trimOverflow", "writeGuard", "explainToolErrors", "watchSubagents", "modelFallback"}
-}
-
-// applyHooks turns on the switches that no source sets, if hooks is "all". It turns on
-// modelFallback if there are models to continue with.
-func (c *Config) applyHooks() error {
-	if c.Origin("modelFallback") == Default && len(c.FallbackModels)+len(c.AgentFallbackModels) > 0 {
-		if err := c.assign("modelFallback", "true", FromModels); err != nil {
-			return err
-		}
-	}
-	if c.Hooks != HooksAll {
-		return nil
-	}
-	for _, name := range Switches() {
-		if c.Origin(name) != Default {
-			continue
-		}
-		if err := c.assign(name, "true", FromHooks); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // settings returns all settings in the order in which they are shown. docs/opencode.md
 // has the names.
-func (c *Config) settings() []setting {
+func (c *Config) settings() []setting { return append(c.recoverySettings(), c.Other.settings()...) }
+
+func (c *Config) recoverySettings() []setting {
 	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent. If off, mend watch and the plugin do nothing."},
 		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you."},
@@ -181,19 +139,6 @@ func (c *Config) settings() []setting {
 		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
 		{"hooks", &c.Hooks, 0, 0, "Which hooks are on: recovery alone, or all, which also turns on " + strings.Join(Switches(), ", ") + ". The setting of a hook takes precedence."},
 		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store."},
-		{"writeGuard", &c.WriteGuard, 0, 0, "Refuse to overwrite a file that the model has not read completely, or that was changed since. Needs the plugin."},
-		{"explainToolErrors", &c.ExplainToolErrors, 0, 0, "Tell the model in one sentence what to do after a failed edit or a call with malformed JSON. Needs the plugin."},
-		{"watchSubagents", &c.WatchSubagents, 0, 0, "Notice subagents in which nothing happens while their parent waits. Needs the plugin."},
-		{"stuckAfter", &c.StuckAfter, 1, 86_400, "After how many seconds without any event a subagent counts as stuck. A running tool counts as activity."},
-		{"stuckAction", &c.StuckAction, 0, 0, "What to do then: notify you, abort the subagent so that its parent continues, or abort it and ask the parent to retry."},
-		{"modelFallback", &c.ModelFallback, 0, 0, "If a model fails, continue the turn with the next model of fallbackModels. On by default if there are such models."},
-		{"fallbackModels", &c.FallbackModels, 0, 0, "The models to continue with, best first."},
-		{"agentFallbackModels", &c.AgentFallbackModels, 0, 0, "The same for prompts to some agents."},
-		{"fallbackErrors", &c.FallbackErrors, 100, 599, "The status codes of the provider after which the next model continues. Used-up quotas, unknown models and rejected API keys always count."},
-		{"fallbackAttempts", &c.FallbackAttempts, 1, 20, "How often the model changes until your next prompt."},
-		{"fallbackCooldownSeconds", &c.FallbackCooldownSeconds, 0, 86_400, "How long a model that failed is not used, in seconds, or longer if the provider says so."},
-		{"fallbackSilenceSeconds", &c.FallbackSilenceSeconds, 0, 86_400, "How long a model may send nothing until the next one continues, in seconds. 0 means forever. While a tool runs, the time does not count."},
-		{"fallbackRestore", &c.FallbackRestore, 0, 0, "Send a prompt that names no model to the first model again when that can be used."},
 		{"preflight", &c.Preflight, 0, 0, "Before the next request of a broken session: repair the stored session, if that loses nothing that can be read, or only that request (the store stays as it is), or do nothing."},
 		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
@@ -214,10 +159,8 @@ func defaults() Config {
 		EmptyContentMessage: true, UnavailableTool: true, InterruptedTools: true,
 		InvalidToolCall: true, InvalidFile: true, FirstPromptMissing: true, ThinkingSignature: true, EncryptedReasoning: true,
 		ThinkingBlockModified: true, AssistantPrefillUnsupported: true,
-		Hooks:      HooksRecovery,
-		StuckAfter: 120, StuckAction: "notify",
-		FallbackErrors: []int{429, 500, 502, 503, 504, 529}, FallbackModels: []string{}, AgentFallbackModels: map[string][]string{},
-		FallbackAttempts: 3, FallbackCooldownSeconds: 60, FallbackSilenceSeconds: 120,
+		Hooks:     HooksRecovery,
+		Other:     defaultOtherHooks(),
 		Preflight: PreflightRepair, PreflightMs: 1500,
 		TimeoutMs: 5000, LookBackHours: 24,
 		origin: map[string]Origin{},

@@ -246,7 +246,7 @@ func TestProblems(t *testing.T) {
 		t.Fatalf("Load = %v, want seven problems", err)
 	}
 	usual := Defaults()
-	if !c.AutoResume || c.LookBackHours != 3 || !c.WriteGuard || c.MaxRetries != usual.MaxRetries || c.TimeoutMs != usual.TimeoutMs || len(c.FallbackModels) != 0 || c.Debug {
+	if !c.AutoResume || c.LookBackHours != 3 || !c.Other.WriteGuard || c.MaxRetries != usual.MaxRetries || c.TimeoutMs != usual.TimeoutMs || len(c.Other.FallbackModels) != 0 || c.Debug {
 		t.Errorf("settings %+v", c)
 	}
 	if _, err := Load(path, noEnv, []string{"unheardOf=1"}); errors.As(err, &problem) {

@@ -37,8 +37,17 @@ the allowed values, ` + "`mend status`" + ` and ` + "`hook.log`" + ` have a note
 |---|---|---|---|---|
 `
 
+const docsOther = `
+## The other hooks
+
+These repair no session, are off by default, and need the plugin ([hooks.md](hooks.md)). In the file they stand beside the others.
+
+| setting | meaning | values | default | environment variable |
+|---|---|---|---|---|
+`
+
 const docsTail = `
-This page is generated from the table in ` + "`internal/config/config.go`" + ` by ` + "`go test ./internal/config -update`" + `.
+This page is generated from the tables in ` + "`internal/config`" + ` by ` + "`go test ./internal/config -update`" + `.
 `
 
 // TestDocs checks that docs/configuration.md has the present settings.
@@ -47,6 +56,9 @@ func TestDocs(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(docsHead)
 	for _, s := range c.Settings() {
+		if s.Key == "writeGuard" {
+			page.WriteString(docsOther)
+		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s | `%s` | `%s` |\n", s.Key, s.Description, s.Want, Text(s.Default), s.Env)
 	}
 	page.WriteString(docsTail)

@@ -10,7 +10,8 @@ import (
 	"mend/repair"
 )
 
-// An Agent is a running OpenCode. Every method fails if the agent has ended.
+// An Agent is a running OpenCode. Every method fails if the agent has ended, or does not
+// answer in time.
 type Agent interface {
 	// Messages returns the newest messages of a session, oldest first. It returns
 	// at most limit messages, or all if limit is 0.
@@ -23,14 +24,11 @@ type Agent interface {
 	Toast(ctx context.Context, directory string, t Toast) error
 	// Prompt sends a prompt to the session and does not wait for the turn.
 	Prompt(ctx context.Context, s SessionRef, p Prompt) error
-}
-
-// A publisher is an [Agent] that can pass events to its other plugins.
-type publisher interface {
+	// Publish passes an event to the agent's other plugins.
 	Publish(ctx context.Context, directory, event string) error
 }
 
-// The events that a [publisher] gets, each followed by a space and the id of the session.
+// The events that are published, each followed by a space and the id of the session.
 const (
 	recoveryStarted  = "mend.recovery.started"
 	recoveryFinished = "mend.recovery.finished"

@@ -25,16 +25,9 @@
 // [Watch.RecoverUnreported] finds errors in the store that the agent did not report
 // before it ended.
 //
-// A [FallbackPolicy] continues a turn with another model if its model fails.
-// [Watch.Model] chooses the model of a new prompt. It is a pure function, like the other
-// policies: [ChildWatch] and [WriteGuard].
-//
 // The agent may read another store than the one that is repaired, for example if a
 // server was found by its address. With [Options.CheckStore] nothing is done for a
 // session until both are known to hold it.
-//
-// Besides the recovery there are policies with settings of their own, which are off by
-// default: a [WriteGuard], [ExplainToolErrors] and a [ChildWatch] (docs/hooks.md).
 //
 // Loops are prevented as follows: a message is recovered once, and a session at most
 // [Options.MaxAttempts] times until one of its turns succeeds. A prompt is sent only

@@ -16,25 +16,19 @@ type Event struct {
 
 // The types of events that matter.
 const (
-	eventError   = "session.error"
-	eventIdle    = "session.idle"
-	eventStatus  = "session.status"
-	eventDeleted = "session.deleted"
-	eventMessage = "message.updated"
+	EventError   = "session.error"
+	EventIdle    = "session.idle"
+	EventStatus  = "session.status"
+	EventDeleted = "session.deleted"
+	EventMessage = "message.updated"
 
-	// Of the plugin alone. Two are for a [WriteGuard].
-	eventToolBefore = "tool.execute.before"
-	eventToolAfter  = "tool.execute.after"
-	eventActivity   = "mend.activity" // for a [ChildWatch]
-	eventRequest    = "mend.request"  // for [Hook.CompareRequest]
-	eventPart       = "message.part.updated"
-	eventDelta      = "message.part.delta" // of newer agents
+	eventRequest = "mend.request" // of the plugin, for [Hook.CompareRequest]
 )
 
 // relevant reports whether events of this type are handled.
 func relevant(kind string) bool {
 	switch kind {
-	case eventError, eventIdle, eventStatus, eventDeleted, eventMessage:
+	case EventError, EventIdle, EventStatus, EventDeleted, EventMessage:
 		return true
 	}
 	return false
@@ -69,13 +63,13 @@ func (e *Event) decode() (update, error) {
 	}
 	u := update{session: p.SessionID}
 	switch e.Type {
-	case eventError:
+	case EventError:
 		u.failure = &Info{ID: "", SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error, Directory: e.Directory}
-	case eventIdle:
+	case EventIdle:
 		u.idle = true
-	case eventStatus:
+	case EventStatus:
 		u.idle = p.Status.Type == "idle"
-	case eventDeleted, eventMessage:
+	case EventDeleted, EventMessage:
 		return e.decodeInfo(p.Info)
 	}
 	return u, nil
@@ -87,7 +81,7 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 	if err := json.Unmarshal(raw, &i); err != nil {
 		return update{}, fmt.Errorf("reading %s event: %w", e.Type, err)
 	}
-	if e.Type == eventDeleted {
+	if e.Type == EventDeleted {
 		return update{session: i.ID, deleted: true}, nil
 	}
 	i.Directory = e.Directory
@@ -95,18 +89,18 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 	switch {
 	case i.Role == change.RoleUser:
 		u.prompted, u.prompt = true, i.ID
-	case i.Role == change.RoleAssistant && i.hasError():
+	case i.Role == change.RoleAssistant && i.HasError():
 		u.failure = &i
 	case i.Role == change.RoleAssistant:
-		u.succeeded = i.finished() && i.Summary != true
+		u.succeeded = i.Finished() && i.Summary != true
 		u.answered = u.succeeded && i.Finish != nil
 	}
 	return u, nil
 }
 
-// isAbort reports whether the user aborted the turn.
-func isAbort(i *Info) bool {
-	switch errorName(i.Error) {
+// IsAbort reports whether an error says that the user aborted the turn.
+func IsAbort(e json.RawMessage) bool {
+	switch errorName(e) {
 	case "MessageAbortedError", "AbortError":
 		return true
 	}

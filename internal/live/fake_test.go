@@ -105,6 +105,8 @@ func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
 	return f.record("prompt")
 }
 
+func (f *fakeAgent) Publish(context.Context, string, string) error { return nil }
+
 func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
 	return append([]change.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
 }

@@ -19,14 +19,12 @@ type Options struct {
 	Disabled        []repair.Class // classes that are not handled
 	KeepInterrupted bool           // leave interrupted tool calls of idle sessions unchanged
 	TrimOverflow    bool           // trim sessions whose request is too long for the model
-	Fallback        FallbackPolicy // continue turns with another model
 	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
 	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
 	NoToasts        bool           // do not show toasts
 	ToastTime       time.Duration  // how long a toast of a result is shown; 0 means 12 s
 	Placeholder     string         // see [repair.Request]
 	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
-	Timeout         time.Duration  // of one call to the agent; 0 means 5 s
 
 	// CheckStore is set if the agent may read another store than the one that is
 	// repaired. Nothing is done for a session unless both hold the same newest
@@ -66,8 +64,6 @@ const Interrupted repair.Class = "interrupted_tool"
 // defaultAttempts is the default of [Options.MaxAttempts].
 const defaultAttempts = 3
 
-const defaultTimeout = 5 * time.Second
-
 // A Hook recovers sessions of one agent. Its methods are safe for concurrent use; one
 // recovery runs at a time.
 type Hook struct {
@@ -76,24 +72,21 @@ type Hook struct {
 	opt     Options
 	sem     chan struct{} // holds a value while a recovery runs
 	dedupe  *dedupe
-	amended boundedMap[struct{}] // sessions whose requests are repaired; guarded by sem
+	amended Recent[struct{}] // sessions whose requests are repaired; guarded by sem
 	wait    func(context.Context, time.Duration) error
 
 	mu         sync.Mutex
 	onAbort    func(sessionID string)
 	onComplete func(sessionID string)
 	version    string
-	trials     boundedMap[string]   // versions, by the sessions that were repaired before a request of them
-	said       boundedMap[struct{}] // see [Hook.sayOnce]
+	trials     Recent[string]   // versions, by the sessions that were repaired before a request of them
+	said       Recent[struct{}] // see [Hook.sayOnce]
 }
 
 // New returns a Hook for the sessions of a. r must repair the store that a uses.
 func New(a Agent, r Repairer, o Options) *Hook {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = defaultAttempts
-	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -103,6 +96,12 @@ func New(a Agent, r Repairer, o Options) *Hook {
 	}
 	return &Hook{agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep}
 }
+
+// Agent returns the agent.
+func (h *Hook) Agent() Agent { return h.agent }
+
+// Log returns the log.
+func (h *Hook) Log() *slog.Logger { return h.opt.Log }
 
 // SetOnAbort sets the function that is called before each recovery: before a session is
 // aborted or its store is changed. It replaces the one set before.
@@ -137,17 +136,18 @@ func (h *Hook) notify(callback *func(string), sessionID string) {
 	}
 }
 
+// Begin reports to the callbacks, and to the other plugins of the agent, that what is done to a
+// session begins. The function that it returns reports that it has ended.
+func (h *Hook) Begin(ctx context.Context, s SessionRef) (end func()) { return h.begin(ctx, s, true) }
+
 // begin reports to the callback that a recovery begins, and to the other plugins of the agent
 // if public is set. The function that it returns reports that the recovery has ended.
 func (h *Hook) begin(ctx context.Context, s SessionRef, public bool) (end func()) {
 	publish := func(event string) {
-		p, ok := h.agent.(publisher)
-		if !ok || !public {
+		if !public {
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
-		defer cancel()
-		if err := p.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
+		if err := h.agent.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
 			h.opt.Log.Debug("publishing a recovery", "error", err)
 		}
 	}
@@ -181,11 +181,11 @@ func (h *Hook) handles(c repair.Class) bool {
 // session is meant.
 func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 	e := h.store.ParseAPIError(i.Error)
-	if i.Role != change.RoleAssistant || i.SessionID == "" || !i.hasError() || !h.handles(e.Class) {
+	if i.Role != change.RoleAssistant || i.SessionID == "" || !i.HasError() || !h.handles(e.Class) {
 		return false
 	}
 	h.noteRefusal(i.SessionID, e)
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return false
 	}
@@ -194,8 +194,8 @@ func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 	return r.run(ctx)
 }
 
-// acquire waits until no other recovery runs.
-func (h *Hook) acquire(ctx context.Context) (release func(), err error) {
+// Acquire waits until no other recovery runs.
+func (h *Hook) Acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case h.sem <- struct{}{}:
 		return func() { <-h.sem }, nil
@@ -210,24 +210,15 @@ func (h *Hook) count(o Outcome, c repair.Class) {
 	}
 }
 
-// toast shows a toast. An error is only logged.
-func (h *Hook) toast(ctx context.Context, directory string, t Toast) {
+// Toast shows a toast. An error is only logged.
+func (h *Hook) Toast(ctx context.Context, directory string, t Toast) {
 	if h.opt.NoToasts {
 		return
 	}
 	t.Duration = cmp.Or(t.Duration, int(cmp.Or(h.opt.ToastTime, defaultToastTime).Milliseconds()))
-	ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
-	defer cancel()
 	if err := h.agent.Toast(ctx, directory, t); err != nil {
 		h.opt.Log.Debug("showing a toast", "error", err)
 	}
-}
-
-// agentMessages calls [Agent.Messages] with the timeout.
-func (h *Hook) agentMessages(ctx context.Context, s SessionRef, limit int) ([]Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
-	defer cancel()
-	return h.agent.Messages(ctx, s, limit)
 }
 
 // busyDelays are the delays between tries while the agent still writes.
@@ -257,6 +248,19 @@ func (h *Hook) repair(ctx context.Context, id string, req repair.Request) (strin
 		}
 	}
 	return h.store.Repair(ctx, id, req)
+}
+
+// AwaitIdle waits while the agent works in the session. The error says that it still does.
+func (h *Hook) AwaitIdle(ctx context.Context, s SessionRef) error {
+	for n := 0; h.busy(ctx, s); n++ {
+		if n == len(busyDelays) {
+			return errWorking
+		}
+		if err := h.wait(ctx, busyDelays[n]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

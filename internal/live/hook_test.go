@@ -328,7 +328,7 @@ func TestOtherFault(t *testing.T) {
 func TestEndedContext(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
-	release, err := h.acquire(t.Context())
+	release, err := h.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestEndedContext(t *testing.T) {
 		t.Errorf("did %v during another recovery, want nothing", f.recorded())
 	}
 	release()
-	if _, err := h.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
+	if _, err := h.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
 		t.Errorf("begin = %v", err)
 	}
 }

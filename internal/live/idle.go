@@ -15,23 +15,23 @@ const interruptedText = "Tool execution was interrupted before producing a resul
 // each tool call of the last assistant message that has none, and reports whether it
 // repaired the store. If the last turn succeeded, it resets the number of attempts.
 func (h *Hook) handleIdle(ctx context.Context, s SessionRef) bool {
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return false
 	}
 	defer release()
 	log := h.opt.Log.With("session", s.ID, "class", Interrupted)
-	ms, err := h.agentMessages(ctx, s, 4)
+	ms, err := h.agent.Messages(ctx, s, 4)
 	if err != nil {
 		log.Debug("looking at an idle session", "error", err)
 		return false
 	}
-	m := finalAssistant(ms)
+	m := FinalAssistant(ms)
 	switch {
 	case m == nil:
 		return false
-	case m.Info.finished():
-		if !m.Info.hasError() && m.Info.Finish != nil { // see update.answered
+	case m.Info.Finished():
+		if !m.Info.HasError() && m.Info.Finish != nil { // see update.answered
 			h.dedupe.reset(s.ID)
 		}
 		return false
@@ -67,8 +67,6 @@ func (h *Hook) storedMessage(ctx context.Context, s SessionRef, id string) *Mess
 
 // busy reports whether the agent may be working in the session.
 func (h *Hook) busy(ctx context.Context, s SessionRef) bool {
-	ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
-	defer cancel()
 	busy, err := h.agent.Busy(ctx, s)
 	return busy || err != nil
 }
@@ -105,7 +103,7 @@ func (h *Hook) endCalls(ctx context.Context, s SessionRef, m *Message, log *slog
 	}
 	h.count(Repaired, Interrupted)
 	log.Info("repaired", "repair", entry, "calls", len(calls))
-	h.toast(ctx, s.Directory, Toast{
+	h.Toast(ctx, s.Directory, Toast{
 		notices[repair.ToolResultMissing].title, endedText(len(calls), entry), VariantSuccess, resultTime,
 	})
 	return true

@@ -29,13 +29,13 @@ type turnState struct {
 // another prompt than the newest, or if the one before it should have ended the turn.
 func countRounds(s turnState, m Info, now time.Time) (turnState, bool) {
 	if m.Role == change.RoleUser {
-		if m.ID != s.prompt && m.Time.Created >= s.created && !m.created().After(now) {
+		if m.ID != s.prompt && m.Time.Created >= s.created && !m.Created().After(now) {
 			s = turnState{prompt: m.ID, created: m.Time.Created}
 		}
 		return s, false
 	}
 	finish, _ := m.Finish.(string)
-	if m.Role != change.RoleAssistant || finish == "" || m.hasError() || m.Summary == true || m.ID == s.last {
+	if m.Role != change.RoleAssistant || finish == "" || m.HasError() || m.Summary == true || m.ID == s.last {
 		return s, false
 	}
 	if s.prompt != "" && m.ParentID != s.prompt || s.ended && m.ParentID == s.parent {
@@ -54,7 +54,7 @@ func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
 	if !h.handles(repair.AssistantPrefillUnsupported) {
 		return false
 	}
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return false
 	}
@@ -74,15 +74,7 @@ func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
 			aborted, end = true, h.begin(ctx, s, true)
 			(&recovery{Hook: h, info: Info{SessionID: s.ID, Directory: s.Directory}, log: log}).abort(ctx)
 		}
-		for _, delay := range busyDelays {
-			if !h.busy(ctx, s) {
-				return nil
-			}
-			if err := h.wait(ctx, delay); err != nil {
-				return err
-			}
-		}
-		return errWorking
+		return h.AwaitIdle(ctx, s)
 	}
 	req := h.complete(repair.Request{Classes: []repair.Class{repair.AssistantPrefillUnsupported}, Latent: true, Force: true})
 	entry, result, err := h.store.RepairIf(ctx, change.Head{ID: s.ID}, req, accept)
@@ -95,6 +87,6 @@ func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
 	}
 	h.dedupe.progress(s.ID)
 	h.countRepaired(log, entry, result)
-	h.toast(ctx, s.Directory, Toast{repairedTitle, endlessText(entry), VariantSuccess, resultTime})
+	h.Toast(ctx, s.Directory, Toast{repairedTitle, endlessText(entry), VariantSuccess, resultTime})
 	return true
 }

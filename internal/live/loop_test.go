@@ -1,7 +1,10 @@
 package live
 
 import (
+	"bufio"
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -102,7 +105,7 @@ func TestHandleLoop(t *testing.T) {
 	}{
 		{"no fault", &fakeAgent{}, []string{"repair"}},
 		{"a fault", &fakeAgent{entry: "quail"}, []string{"repair", "onAbort ses_1", "abort", "busy", "toast", "onComplete ses_1"}},
-		{"the agent goes on", &fakeAgent{entry: "quail", busy: true}, []string{"repair", "onAbort ses_1", "abort", "busy", "busy", "busy", "onComplete ses_1"}},
+		{"the agent goes on", &fakeAgent{entry: "quail", busy: true}, []string{"repair", "onAbort ses_1", "abort", "busy", "busy", "busy", "busy", "onComplete ses_1"}},
 		{"the repair fails", &fakeAgent{entry: "quail", errors: map[string]error{"repair": errTest}}, []string{"repair"}},
 	} {
 		f := c.agent
@@ -111,4 +114,24 @@ func TestHandleLoop(t *testing.T) {
 			t.Errorf("%s: repaired %t, did %v, want %v", c.name, repaired, got, c.want)
 		}
 	}
+}
+
+// recordedLines reads a file of testdata.
+func recordedLines[T any](t *testing.T, path string) (all []T) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, v)
+	}
+	return all
 }

@@ -50,6 +50,21 @@ type Model struct {
 	Variant    string `json:"variant,omitempty"`
 }
 
+// Key returns the model without its variant, in a form that is the same for all ways to
+// write it.
+func (m Model) Key() string {
+	return strings.ReplaceAll(strings.ToLower(m.ProviderID+"/"+m.ModelID), ".", "-")
+}
+
+// String returns the model as the settings name it.
+func (m Model) String() string {
+	text := m.ProviderID + "/" + m.ModelID
+	if m.Variant != "" {
+		text += "(" + m.Variant + ")"
+	}
+	return text
+}
+
 // A Part holds the fields of a part that are used here.
 type Part struct {
 	ID        string `json:"id"`
@@ -72,16 +87,13 @@ const (
 
 	statusPending = "pending"
 	statusRunning = "running"
-
-	callCompleted = "completed"
-	callFailed    = "error"
 )
 
 // created returns the time at which the message was created.
-func (i *Info) created() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
+func (i *Info) Created() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
 
-// hasError reports whether the message holds an error.
-func (i *Info) hasError() bool {
+// HasError reports whether the message holds an error.
+func (i *Info) HasError() bool {
 	return len(i.Error) > 0 && string(i.Error) != "null"
 }
 
@@ -94,8 +106,8 @@ func errorName(e json.RawMessage) string {
 
 // finished reports whether the agent has finished the message. Finish is a reason to
 // stop, or only true.
-func (i *Info) finished() bool {
-	if i.hasError() {
+func (i *Info) Finished() bool {
+	if i.HasError() {
 		return true
 	}
 	switch f := i.Finish.(type) {
@@ -151,9 +163,9 @@ func lastMessage(ms []Message) *Message {
 	return &ms[len(ms)-1]
 }
 
-// finalAssistant returns the last assistant message, or nil if there is none or if a
+// FinalAssistant returns the last assistant message, or nil if there is none or if a
 // user message follows it. Messages of other roles are skipped.
-func finalAssistant(ms []Message) *Message {
+func FinalAssistant(ms []Message) *Message {
 	for i := len(ms) - 1; i >= 0; i-- {
 		switch ms[i].Info.Role {
 		case change.RoleUser:

@@ -36,7 +36,7 @@ func (w *Watch) RecoverUnreported(ctx context.Context, since time.Time) error {
 		heads = append(heads, change.Head{ID: id})
 	}
 	w.mu.Unlock()
-	return w.hook.recoverStored(ctx, heads, func(created time.Time) bool { return !created.Before(since) })
+	return w.recoverStored(ctx, heads, func(created time.Time) bool { return !created.Before(since) })
 }
 
 // recoverStored repairs the sessions whose last assistant message failed and was
@@ -54,7 +54,7 @@ func (h *Hook) recoverStored(ctx context.Context, heads []change.Head, inRange f
 }
 
 func (h *Hook) storedSessions(ctx context.Context) ([]change.Head, error) {
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (h *Hook) storedSessions(ctx context.Context) ([]change.Head, error) {
 }
 
 func (h *Hook) recoverSession(ctx context.Context, head change.Head, inRange func(created time.Time) bool) error {
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (h *Hook) recoverSession(ctx context.Context, head change.Head, inRange fun
 		return err
 	}
 	last := lastMessage(ms)
-	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.hasError() || !inRange(last.Info.created()) {
+	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.HasError() || !inRange(last.Info.Created()) {
 		return nil
 	}
 	e := h.store.ParseAPIError(last.Info.Error)
@@ -81,7 +81,7 @@ func (h *Hook) recoverSession(ctx context.Context, head change.Head, inRange fun
 		return nil
 	}
 	// See [recovery.lastChange].
-	if entry, err := h.store.LastChange(ctx, head.ID, last.Info.created()); entry != "" || err != nil {
+	if entry, err := h.store.LastChange(ctx, head.ID, last.Info.Created()); entry != "" || err != nil {
 		return err
 	}
 	last.Info.Directory = head.Directory

@@ -29,7 +29,7 @@ func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "Contex
 // session since then.
 func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMessage, since time.Time) {
 	e, compacts := h.store.ParseAPIError(raw), compactsItself(raw)
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return
 	}
@@ -53,13 +53,9 @@ func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 	defer h.begin(ctx, s, true)()
 	r := &recovery{Hook: h, info: Info{SessionID: s.ID, Directory: s.Directory}, err: e, log: log}
 	r.abort(ctx)
-	for _, delay := range busyDelays {
-		if !h.busy(ctx, s) {
-			break
-		}
-		if h.wait(ctx, delay) != nil {
-			return
-		}
+	_ = h.AwaitIdle(ctx, s) // the repair is forced
+	if ctx.Err() != nil {
+		return
 	}
 	request := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), Force: true, TooLong: true,
@@ -75,19 +71,19 @@ func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 	case err != nil:
 		h.count(Failed, e.Class)
 		log.Error("trimming", "error", err)
-		h.toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, resultTime})
+		h.Toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, resultTime})
 		return
 	case entry == "":
 		h.count(Refused, e.Class)
 		log.Info("left alone: nothing can be trimmed")
-		h.toast(ctx, s.Directory, Toast{trimTitle, nothingTrimmedText, VariantWarning, resultTime})
+		h.Toast(ctx, s.Directory, Toast{trimTitle, nothingTrimmedText, VariantWarning, resultTime})
 		return
 	}
 	h.count(Repaired, e.Class)
 	log.Info("repaired", "repair", entry, "outputs", len(t.Outputs), "before", t.Before, "after", t.After, "error", e.Text)
-	h.toast(ctx, s.Directory, Toast{trimTitle, trimmedText(len(t.Outputs), entry), VariantSuccess, resultTime})
+	h.Toast(ctx, s.Directory, Toast{trimTitle, trimmedText(len(t.Outputs), entry), VariantSuccess, resultTime})
 	if h.opt.AutoResume {
-		ms, err := h.agentMessages(ctx, s, 0)
+		ms, err := h.agent.Messages(ctx, s, 0)
 		if err == nil {
 			r.sendResume(ctx, ms)
 		}

@@ -14,7 +14,7 @@ import (
 // overflowEvent returns the error of a request that is too long. OpenCode gives it the
 // name ContextOverflowError if it answers with a compaction.
 func overflowEvent(name, text string) Event {
-	return event(eventError, object{"sessionID": "ses_1", "error": object{"name": name, "data": object{"message": text}}})
+	return event(EventError, object{"sessionID": "ses_1", "error": object{"name": name, "data": object{"message": text}}})
 }
 
 const tooLong = "prompt is too long: 240000 tokens > 200000 maximum"
@@ -51,7 +51,7 @@ func TestOverflow(t *testing.T) {
 		f.entry = "quail"
 		w := NewWatch(f.hook(c.opt))
 		for n, e := range c.events {
-			if e.Type == eventError { // each follows a prompt, the agent's own or the user's, and is reported twice
+			if e.Type == EventError { // each follows a prompt, the agent's own or the user's, and is reported twice
 				w.Accept(messageEvent(prompt(fmt.Sprintf("msg_1%d", n), "do it")))
 				w.Accept(e)
 			}
@@ -66,7 +66,7 @@ func TestOverflow(t *testing.T) {
 		}
 		var actual, window int
 		for _, e := range c.events {
-			if u, err := e.decode(); err == nil && e.Type == eventError {
+			if u, err := e.decode(); err == nil && e.Type == EventError {
 				actual, window = requestSizes(f.ParseAPIError(u.failure.Error).Text)
 			}
 		}
@@ -85,8 +85,8 @@ func TestOverflowRecorded(t *testing.T) {
 		w := NewWatch(f.hook(Options{TrimOverflow: true}))
 		failed := map[string]bool{} // the prompts whose requests were too long
 		for _, e := range recordedLines[Event](t, filepath.Join("testdata", "overflow_"+version+".jsonl")) {
-			if w.Accept(e); e.Type == eventError && f.count("trim") == 0 {
-				newest, _ := w.prompts.get("ses_1")
+			if w.Accept(e); e.Type == EventError && f.count("trim") == 0 {
+				newest, _ := w.prompts.Get("ses_1")
 				failed[newest] = true
 			}
 			drain(t, w)

@@ -31,6 +31,8 @@ var (
 // A Pipe is an agent that is reached through its plugin. Both sides write one JSON
 // object a line.
 type Pipe struct {
+	timeout time.Duration // of one call
+
 	out     chan outgoing
 	ended   chan struct{} // closed when the plugin has closed its side
 	endOnce sync.Once
@@ -49,7 +51,7 @@ type outgoing struct {
 // NewPipe returns a pipe that writes its lines to out. A goroutine writes them; it ends
 // when the plugin closes its side.
 func NewPipe(out io.Writer) *Pipe {
-	p := &Pipe{out: make(chan outgoing, 16), ended: make(chan struct{}), pending: map[int]chan line{}}
+	p := &Pipe{timeout: defaultTimeout, out: make(chan outgoing, 16), ended: make(chan struct{}), pending: map[int]chan line{}}
 	go func() {
 		for {
 			select {
@@ -67,6 +69,12 @@ func NewPipe(out io.Writer) *Pipe {
 	}()
 	return p
 }
+
+// defaultTimeout limits one call, unless [Pipe.SetTimeout] does.
+const defaultTimeout = 5 * time.Second
+
+// SetTimeout limits each later call.
+func (p *Pipe) SetTimeout(d time.Duration) { p.timeout = d }
 
 // end makes all current and later calls fail.
 func (p *Pipe) end() { p.endOnce.Do(func() { close(p.ended) }) }
@@ -125,14 +133,18 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 	}
 }
 
-// Ready tells the plugin that it can ask a question before each prompt, and for how long it
-// may wait for the answer. If wait is 0 it asks none. hooks has the other places where it
-// can ask, with the time to wait there, and activity is how often it shall report what a
-// session does that another one has begun; 0 means never. If parts is set, it
-// also sends events of parts. Plugins of protocol 1 ignore it.
-func (p *Pipe) Ready(ctx context.Context, wait time.Duration, hooks map[HookPoint]time.Duration, activity time.Duration, parts bool) error {
-	l := line{Type: lineReady, Wait: wait.Milliseconds(), Activity: activity.Milliseconds(), Parts: parts}
-	for h, wait := range hooks {
+// An Offer says which questions mend answers, and which events it wants.
+type Offer struct {
+	Wait     time.Duration               // how long the plugin may wait before each prompt; 0: it asks nothing there
+	Hooks    map[HookPoint]time.Duration // the same for the other places
+	Activity time.Duration               // how often it reports what a session does that another one has begun; 0: never
+	Parts    bool                        // it also sends events of parts
+}
+
+// Ready makes the plugin an offer. Plugins of protocol 1 ignore it.
+func (p *Pipe) Ready(ctx context.Context, o Offer) error {
+	l := line{Type: lineReady, Wait: o.Wait.Milliseconds(), Activity: o.Activity.Milliseconds(), Parts: o.Parts}
+	for h, wait := range o.Hooks {
 		if l.Hooks == nil {
 			l.Hooks = map[HookPoint]int64{}
 		}
@@ -192,18 +204,9 @@ func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Q
 			return waits, err
 		},
 	})
-	r := line{Type: lineReply, ID: l.ID, Repair: given.Repair, Model: given.Model}
+	r := line{Type: lineReply, ID: l.ID, Repair: given.Repair, Model: given.Model, Refuse: given.Refuse, Append: given.Append}
 	for _, e := range given.Edits {
 		r.Edits = append(r.Edits, edited{e.Message, e.Part, e.New, e.Data})
-	}
-	for _, a := range given.Actions {
-		switch a.Kind {
-		case ActRefuse:
-			r.Refuse = a.Text
-		case ActAppend:
-			r.Append = append(r.Append, appended{a.Part, a.Text})
-		case ActToast, ActAbort, ActPrompt, ActCool, ActModel: // see [Hook.execute]
-		}
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -239,6 +242,8 @@ func (p *Pipe) send(ctx context.Context, l line, done chan struct{}) error {
 
 // call makes a call and decodes the answer into result, if that is not nil.
 func (p *Pipe) call(ctx context.Context, l line, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
 	to := make(chan line, 1)
 	p.mu.Lock()
 	p.lastID++
@@ -302,7 +307,7 @@ func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
 	return p.call(ctx, line{Method: "prompt", Session: s.ID, Body: prompt}, nil)
 }
 
-// Publish implements [publisher].
+// Publish implements [Agent].
 func (p *Pipe) Publish(ctx context.Context, _, event string) error {
 	return p.call(ctx, line{Method: "publish", Body: published(event)}, nil)
 }
@@ -313,13 +318,13 @@ func published(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }
 
-// Models implements [modelAgent].
+// Models returns the models that the agent can use.
 func (p *Pipe) Models(ctx context.Context, _ string) (all []Model, err error) {
 	err = p.call(ctx, line{Method: "models"}, &all)
 	return all, err
 }
 
-// Parent implements [modelAgent].
+// Parent returns the id of the session that waits for this one, or "".
 func (p *Pipe) Parent(ctx context.Context, s SessionRef) (id string, err error) {
 	err = p.call(ctx, line{Method: "parent", Session: s.ID}, &id)
 	return id, err
@@ -360,13 +365,7 @@ type line struct {
 	Call     *ToolCall           `json:"call,omitempty"`
 	Failed   []FailedCall        `json:"failed,omitempty"`
 	Refuse   string              `json:"refuse,omitempty"`
-	Append   []appended          `json:"append,omitempty"`
-}
-
-// appended is a text that is appended to the result of a tool call in a request.
-type appended struct {
-	Part string `json:"part"`
-	Text string `json:"text"`
+	Append   []Appended          `json:"append,omitempty"`
 }
 
 // An edited record is a [repair.RequestEdit]. Without data the record is removed.

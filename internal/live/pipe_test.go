@@ -77,7 +77,7 @@ func TestPipe(t *testing.T) {
 	other.send(`{"type":"event"}`)
 	other.send(`{"type":"weather"}`)
 	other.send(`{"type":"answer","id":99,"data":1}`)
-	if e := <-events; e.Type != eventIdle || string(e.Properties) != `{"sessionID":"ses_1"}` {
+	if e := <-events; e.Type != EventIdle || string(e.Properties) != `{"sessionID":"ses_1"}` {
 		t.Errorf("event %+v", e)
 	}
 	ref := SessionRef{ID: "ses_1", Directory: "/elsewhere"}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,35 @@ type Question struct {
 	Begin func(ctx context.Context) (bool, error)
 }
 
+// A ToolCall is a call of a tool as the agent reports it before and after it runs.
+type ToolCall struct {
+	Session string          `json:"sessionID"`
+	ID      string          `json:"callID"`
+	Tool    string          `json:"tool"`
+	Time    int64           `json:"time"` // of the report, in milliseconds since 1970
+	Args    json.RawMessage `json:"args,omitempty"`
+
+	// After the call: what the model gets, and whether the tool says that this is not all.
+	// The call succeeded; a call that failed is not reported.
+	Output    string `json:"output,omitempty"`
+	Truncated *bool  `json:"truncated,omitempty"`
+}
+
+// A FailedCall is a stored tool call that did not do what the model wanted, as the agent will
+// send it.
+type FailedCall struct {
+	Part   string `json:"part"` // its id
+	Tool   string `json:"tool"`
+	Status string `json:"status"` // of the call: error or completed
+	Text   string `json:"text"`   // the beginning of what the model gets
+}
+
+// Appended is a text that is appended to the result of a tool call in a request.
+type Appended struct {
+	Part string `json:"part"`
+	Text string `json:"text"`
+}
+
 // A HookPoint is the place where an agent asks.
 type HookPoint string
 
@@ -47,10 +77,11 @@ const (
 
 // A Reply is the answer to a [Question].
 type Reply struct {
-	Repair  string               // the id of the repair if the store was changed
-	Model   *Model               // the model to which the prompt is to be sent instead of its own
-	Actions []Action             // of the kinds ActRefuse and ActAppend
-	Edits   []repair.RequestEdit // of the request, with [HookRepair]
+	Repair string               // the id of the repair if the store was changed
+	Model  *Model               // the model to which the prompt is to be sent instead of its own
+	Refuse string               // why the tool must not run, with [HookTool]
+	Append []Appended           // with [HookRequest]
+	Edits  []repair.RequestEdit // of the request, with [HookRepair]
 }
 
 // Reasons why a session is left as it is before a request. If the provider refuses the
@@ -129,7 +160,7 @@ func (h *Hook) preflight(ctx context.Context, head change.Head, q Question, o oc
 	defer cancel(nil)
 	timer := time.AfterFunc(q.Deadline, func() { cancel(ErrTooLate) })
 	defer timer.Stop()
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return "", causeOr(ctx, err)
 	}
@@ -176,11 +207,11 @@ func (h *Hook) preflight(ctx context.Context, head change.Head, q Question, o oc
 	h.countRepaired(log, entry, result)
 	if newer != "" {
 		h.mu.Lock()
-		h.trials.set(q.Session.ID, newer)
+		h.trials.Set(q.Session.ID, newer)
 		h.mu.Unlock()
 	}
 	if o.text != nil {
-		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, o.text(entry), VariantSuccess, resultTime})
+		h.Toast(ctx, q.Session.Directory, Toast{repairedTitle, o.text(entry), VariantSuccess, resultTime})
 	}
 	return entry, nil
 }
@@ -197,7 +228,7 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Deadline, ErrTooLate)
 	defer cancel()
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return nil, causeOr(ctx, err)
 	}
@@ -218,10 +249,10 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 		log.Info("left alone before the request", "why", causeOr(ctx, err))
 		return nil, causeOr(ctx, err)
 	}
-	if _, ok := h.amended.get(q.Session.ID); len(edits) > 0 && !ok { // the next requests are repaired silently
-		h.amended.set(q.Session.ID, struct{}{})
+	if _, ok := h.amended.Get(q.Session.ID); len(edits) > 0 && !ok { // the next requests are repaired silently
+		h.amended.Set(q.Session.ID, struct{}{})
 		log.Info("repaired in the request alone", "records", len(edits))
-		h.toast(ctx, q.Session.Directory, Toast{"Request repaired", requestRepairedText(q.Session.ID), VariantSuccess, resultTime})
+		h.Toast(ctx, q.Session.Directory, Toast{"Request repaired", requestRepairedText(q.Session.ID), VariantSuccess, resultTime})
 	}
 	return edits, nil
 }

@@ -162,10 +162,10 @@ func TestUnanswered(t *testing.T) {
 		{"an unknown error (#742)", []Event{asked, errorEvent(otherText), idleEvent()}, false, 1},
 		{"answered", []Event{asked, messageEvent(done), idleEvent()}, false, 0},
 		{"the prompt is reported again after the answer", []Event{asked, messageEvent(done), asked, idleEvent()}, false, 0},
-		{"aborted", []Event{asked, event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}), idleEvent()}, false, 0},
+		{"aborted", []Event{asked, event(EventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}), idleEvent()}, false, 0},
 		{"no prompt", []Event{idleEvent()}, false, 0},
 		{"still busy", []Event{asked, idleEvent()}, true, 0},
-		{"deleted", []Event{asked, event(eventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0},
+		{"deleted", []Event{asked, event(EventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0},
 	} {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail", busy: c.busy}
 		w := NewWatch(f.hook(Options{}))

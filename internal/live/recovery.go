@@ -159,12 +159,10 @@ func (r *recovery) lastChange(ctx context.Context) (entry string, err error) {
 	if r.unreported() || r.info.Time.Created == 0 { // it was checked before, or the time is unknown
 		return "", nil
 	}
-	return r.store.LastChange(ctx, r.info.SessionID, r.info.created())
+	return r.store.LastChange(ctx, r.info.SessionID, r.info.Created())
 }
 
 func (r *recovery) abort(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
-	defer cancel()
 	if err := r.agent.Abort(ctx, r.ref()); err != nil {
 		r.log.Warn("aborting the session", "error", err)
 	}
@@ -174,7 +172,7 @@ func (r *recovery) abort(ctx context.Context) {
 // not answer or sends no parts.
 func (r *recovery) allMessages(ctx context.Context) ([]Message, error) {
 	if !r.storeOnly {
-		ms, err := r.agentMessages(ctx, r.ref(), 0)
+		ms, err := r.agent.Messages(ctx, r.ref(), 0)
 		if err == nil && hasParts(ms) {
 			return ms, nil
 		}
@@ -227,14 +225,14 @@ var (
 // one no longer matters, and an abort would end another turn.
 func (r *recovery) findFailed(ctx context.Context) (Info, error) {
 	for n := 0; ; n++ {
-		ms, err := r.agentMessages(ctx, r.ref(), 2)
+		ms, err := r.agent.Messages(ctx, r.ref(), 2)
 		if err != nil {
 			return Info{}, err
 		}
 		r.reported = ms
 		last := lastMessage(ms)
 		switch {
-		case last == nil || last.Info.Role == change.RoleAssistant && !last.Info.hasError():
+		case last == nil || last.Info.Role == change.RoleAssistant && !last.Info.HasError():
 		case last.Info.Role == change.RoleAssistant && r.info.ID == "":
 			if r.store.ParseAPIError(last.Info.Error).Class == r.err.Class {
 				return last.Info, nil
@@ -262,7 +260,7 @@ func (r *recovery) findFailedInStore(ctx context.Context) (Info, error) {
 		return Info{}, err
 	}
 	last := lastMessage(ms)
-	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.hasError() && last.Info.finished() {
+	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.HasError() && last.Info.Finished() {
 		return Info{}, errNotStored
 	}
 	return last.Info, nil
@@ -290,8 +288,6 @@ func (r *recovery) resume(ctx context.Context, ms []Message) bool {
 // sendResume sends the prompt that continues the turn.
 func (r *recovery) sendResume(ctx context.Context, ms []Message) {
 	p := resumePrompt(lastUserPrompt(ms))
-	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
-	defer cancel()
 	if err := r.agent.Prompt(ctx, r.ref(), p); err != nil {
 		r.log.Error("resuming the turn", "error", err)
 		return

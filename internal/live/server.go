@@ -180,36 +180,9 @@ func (s *Server) Prompt(ctx context.Context, p SessionRef, prompt Prompt) error 
 	return s.callSession(ctx, http.MethodPost, p, "prompt_async", directoryQuery(p.Directory), prompt, nil)
 }
 
-// Publish implements [publisher].
+// Publish implements [Agent].
 func (s *Server) Publish(ctx context.Context, dir, event string) error {
 	return s.call(ctx, http.MethodPost, "/tui/publish", directoryQuery(dir), published(event), nil)
-}
-
-// Models implements [modelAgent].
-func (s *Server) Models(ctx context.Context, dir string) ([]Model, error) {
-	var answer struct {
-		Providers []struct {
-			ID     string                     `json:"id"`
-			Models map[string]json.RawMessage `json:"models"`
-		} `json:"providers"`
-	}
-	err := s.call(ctx, http.MethodGet, "/config/providers", directoryQuery(dir), nil, &answer)
-	var all []Model
-	for _, p := range answer.Providers {
-		for id := range p.Models {
-			all = append(all, Model{ProviderID: p.ID, ModelID: id})
-		}
-	}
-	return all, err
-}
-
-// Parent implements [modelAgent].
-func (s *Server) Parent(ctx context.Context, p SessionRef) (string, error) {
-	var answer struct {
-		ParentID string `json:"parentID"`
-	}
-	err := s.callSession(ctx, http.MethodGet, p, "", directoryQuery(p.Directory), nil, &answer)
-	return answer.ParentID, err
 }
 
 // callSession calls an action of a session. Invalid ids such as ".." are refused,

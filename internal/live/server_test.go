@@ -193,9 +193,9 @@ func TestBadIDs(t *testing.T) {
 			}
 		}
 		for kind, properties := range map[string]object{
-			eventError:   {"sessionID": id, "error": errorJSON(emptyText)},
-			eventIdle:    {"sessionID": id},
-			eventMessage: {"info": object{"id": "msg_2", "sessionID": id, "role": "assistant", "error": errorJSON(emptyText)}},
+			EventError:   {"sessionID": id, "error": errorJSON(emptyText)},
+			EventIdle:    {"sessionID": id},
+			EventMessage: {"info": object{"id": "msg_2", "sessionID": id, "role": "assistant", "error": errorJSON(emptyText)}},
 		} {
 			raw, err := json.Marshal(properties)
 			if err != nil {
@@ -329,11 +329,11 @@ func followEvents(t *testing.T, s *Server, n int) (events []Event, connections i
 func TestFollow(t *testing.T) {
 	long := strings.Repeat("x", 3<<20)
 	s := newServer(t, streamHandler(
-		": hello\n\n"+eventData("server.connected", "", object{})+eventData("session.diff", "/a", object{})+eventData(eventIdle, "/a", object{"sessionID": "ses_1"}),
+		": hello\n\n"+eventData("server.connected", "", object{})+eventData("session.diff", "/a", object{})+eventData(EventIdle, "/a", object{"sessionID": "ses_1"}),
 		"",
-		"data: {not json\n\ndata: []\n\nevent: x\ndata: 1\n\n"+eventData("sync", "/a", object{})+eventData(eventError, "/b", object{"long": long}),
-		"retry: 1\nid: 7\n"+eventData(eventStatus, "", nil)+eventData(eventIdle, "/c", nil)[:20],
-		eventData(eventDeleted, "/d", nil),
+		"data: {not json\n\ndata: []\n\nevent: x\ndata: 1\n\n"+eventData("sync", "/a", object{})+eventData(EventError, "/b", object{"long": long}),
+		"retry: 1\nid: 7\n"+eventData(EventStatus, "", nil)+eventData(EventIdle, "/c", nil)[:20],
+		eventData(EventDeleted, "/d", nil),
 	))
 	events, connections, err := followEvents(t, s, 4)
 	if !errors.Is(err, context.Canceled) {
@@ -391,7 +391,7 @@ func TestReconnect(t *testing.T) {
 			<-r.Context().Done()
 		default:
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, eventData(eventIdle, "", nil))
+			fmt.Fprint(w, eventData(EventIdle, "", nil))
 		}
 	})
 	s.setTimeout(200 * time.Millisecond)
@@ -410,7 +410,7 @@ func TestServerGone(t *testing.T) {
 			s.Guard(func(net.Addr) error { return errors.New("of another user") })
 		},
 	} {
-		web := httptest.NewServer(streamHandler(eventData(eventIdle, "", nil)))
+		web := httptest.NewServer(streamHandler(eventData(EventIdle, "", nil)))
 		s, err := NewServer(web.URL, "", "", logTo(t))
 		if err != nil {
 			t.Fatal(err)
@@ -440,7 +440,7 @@ func TestHeartbeat(t *testing.T) {
 			w.(http.Flusher).Flush()
 			time.Sleep(50 * time.Millisecond)
 		}
-		fmt.Fprint(w, eventData(eventIdle, "", nil))
+		fmt.Fprint(w, eventData(EventIdle, "", nil))
 	})
 	s.maxSilence = 300 * time.Millisecond
 	if events, connections, _ := followEvents(t, s, 1); len(events) != 1 || connections != 1 {
@@ -456,7 +456,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // TestBackoff checks that delays grow, also for a server that accepts each connection and soon
 // breaks it, and are short again after a connection that lasted.
 func TestBackoff(t *testing.T) {
-	idle := eventData(eventIdle, "", nil)
+	idle := eventData(EventIdle, "", nil)
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -538,7 +538,7 @@ func TestEndlessEvent(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if n.Add(1) == 2 {
-			fmt.Fprint(w, eventData(eventIdle, "", nil))
+			fmt.Fprint(w, eventData(EventIdle, "", nil))
 			return
 		}
 		fmt.Fprint(w, "data: ")

@@ -19,7 +19,7 @@ func (r *recovery) checkStore(ctx context.Context) (err error) {
 		return nil
 	}
 	if r.reported == nil {
-		if r.reported, err = r.agentMessages(ctx, r.ref(), 2); err != nil {
+		if r.reported, err = r.agent.Messages(ctx, r.ref(), 2); err != nil {
 			return fmt.Errorf("%w: %w", ErrOtherStore, err)
 		}
 	}
@@ -49,7 +49,7 @@ func (h *Hook) checkMessages(ctx context.Context, id string, reported []Message)
 	for i := range reported {
 		got := &reported[i].Info
 		want := stored[got.ID]
-		if want == nil || want.Time.Created != got.Time.Created || want.hasError() != got.hasError() {
+		if want == nil || want.Time.Created != got.Time.Created || want.HasError() != got.HasError() {
 			return fmt.Errorf("%w: message %q of session %s is not in it as the agent reports it", ErrOtherStore, got.ID, id)
 		}
 	}
@@ -73,7 +73,7 @@ func (h *Hook) CheckStore(ctx context.Context) error {
 func (h *Hook) checkSessions(ctx context.Context, heads []change.Head) (err error) {
 	for _, head := range heads[:min(maxChecked, len(heads))] {
 		var reported []Message
-		if reported, err = h.agentMessages(ctx, SessionRef{head.ID, head.Directory}, 2); err == nil {
+		if reported, err = h.agent.Messages(ctx, SessionRef{head.ID, head.Directory}, 2); err == nil {
 			err = h.checkMessages(ctx, head.ID, reported)
 		}
 		if err == nil {

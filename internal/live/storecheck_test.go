@@ -26,7 +26,7 @@ func TestCheckStore(t *testing.T) {
 		}},
 		{name: "a message whose error differs", prep: func(f *fakeAgent) {
 			f.stored = slices.Clone(f.stored)
-			if f.stored[1].Info.Error = nil; !f.messages[1].Info.hasError() {
+			if f.stored[1].Info.Error = nil; !f.messages[1].Info.HasError() {
 				f.stored[1].Info.Error = errorJSON(emptyText)
 			}
 		}},

@@ -24,9 +24,9 @@ const (
 // has changed and was then left alone for a moment. The conditions are those of
 // [Hook.preflightNamed], and no other process may be working in the session.
 func (h *Hook) WatchStore(ctx context.Context, directory string) {
-	var looked, last [32]byte   // states of the store
-	var left boundedMap[string] // what is broken in the sessions that are left as they are
-	var next time.Time          // of a look
+	var looked, last [32]byte // states of the store
+	var left Recent[string]   // what is broken in the sessions that are left as they are
+	var next time.Time        // of a look
 	for h.wait(ctx, storeInterval) == nil {
 		state, err := h.store.State(ctx)
 		if err == nil && state.Sum == ([32]byte{}) {
@@ -51,7 +51,7 @@ func (h *Hook) WatchStore(ctx context.Context, directory string) {
 
 // repairStored repairs the broken sessions of a directory. It returns false if one may be
 // repaired later. left has those that are left as they are.
-func (h *Hook) repairStored(ctx context.Context, directory string, left *boundedMap[string]) (done bool, err error) {
+func (h *Hook) repairStored(ctx context.Context, directory string, left *Recent[string]) (done bool, err error) {
 	heads, err := h.storedSessions(ctx)
 	if err != nil {
 		return true, err
@@ -64,7 +64,7 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *bounded
 		for _, d := range broken {
 			fmt.Fprintln(&what, d.Class, d.Ref)
 		}
-		if known, ok := left.get(head.ID); ok && known == what.String() {
+		if known, ok := left.Get(head.ID); ok && known == what.String() {
 			continue
 		}
 		if h.busy(ctx, ref) {
@@ -77,9 +77,9 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *bounded
 		case errors.Is(err, errWorking) || errors.Is(err, repair.ErrBusy):
 			done = false
 		case entry == "":
-			left.set(head.ID, what.String())
+			left.Set(head.ID, what.String())
 		default:
-			left.remove(head.ID)
+			left.Remove(head.ID)
 		}
 	}
 	return done, ctx.Err()

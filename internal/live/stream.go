@@ -121,7 +121,7 @@ func dispatch(data string, handle func(Event)) error {
 	if err := json.Unmarshal([]byte(data), &envelope); err != nil {
 		return err
 	}
-	if kind := envelope.Payload.Type; relevant(kind) || kind == eventPart || kind == eventDelta {
+	if kind := envelope.Payload.Type; relevant(kind) {
 		envelope.Payload.Directory = envelope.Directory
 		handle(envelope.Payload)
 	}

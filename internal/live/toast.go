@@ -53,7 +53,7 @@ func isExplainOnly(c repair.Class) bool {
 // showToast shows a toast, unless the recovery only writes the store.
 func (r *recovery) showToast(ctx context.Context, t Toast) {
 	if !r.storeOnly {
-		r.toast(ctx, r.info.Directory, t)
+		r.Toast(ctx, r.info.Directory, t)
 	}
 }
 

@@ -19,9 +19,6 @@ func TestToastLength(t *testing.T) {
 		requestRepairedText("ses_1"), trimmedText(12, "qevajo"), nothingTrimmedText,
 		unexplainedText(repair.APIError{}), unexplainedText(repair.APIError{Rule: "R7", Class: repair.ThinkingSignature}),
 	}
-	for _, why := range []string{"429", "quota used up", "silent for 2m0s", emptyAnswers} {
-		texts = append(texts, switchedText(fake, why, two), usedUpText(fake, why, true), lostResultsText(why), avoidedText(fake, two), notContinuedText(two))
-	}
 	for _, n := range notices {
 		texts = append(texts, n.message)
 	}

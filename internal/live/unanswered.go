@@ -12,7 +12,7 @@ import (
 // that is not known. An agent that cannot read a stored record ends the turn like that. All
 // that is broken in the store is repaired.
 func (h *Hook) handleUnanswered(ctx context.Context, s SessionRef) {
-	release, err := h.acquire(ctx)
+	release, err := h.Acquire(ctx)
 	if err != nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 	}
 	h.dedupe.progress(s.ID)
 	h.countRepaired(log, entry, result)
-	h.toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, resultTime})
+	h.Toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, resultTime})
 	return true
 }
 
@@ -66,7 +66,7 @@ func (h *Hook) checkUnanswered(ctx context.Context, s SessionRef) error {
 	if !h.opt.CheckStore {
 		return nil
 	}
-	ms, err := h.agentMessages(ctx, s, 2)
+	ms, err := h.agent.Messages(ctx, s, 2)
 	if err == nil {
 		return h.checkMessages(ctx, s.ID, ms)
 	}

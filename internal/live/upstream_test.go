@@ -75,14 +75,14 @@ func TestUpstream(t *testing.T) {
 		},
 		"IDL-01 an abort is consumed once": func(t *testing.T) {
 			w := NewWatch(interruptedSession().hook(Options{}))
-			w.Accept(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
+			w.Accept(event(EventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
 			if first, second := w.consumeAbortLocked("ses_1"), w.consumeAbortLocked("ses_1"); !first || second {
 				t.Errorf("skip = %t, %t, want true, false", first, second)
 			}
 		},
 		"IDL-03 another error is no abort": func(t *testing.T) {
 			w := NewWatch(interruptedSession().hook(Options{}))
-			w.Accept(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "ProviderTimeoutError"}}))
+			w.Accept(event(EventError, object{"sessionID": "ses_1", "error": object{"name": "ProviderTimeoutError"}}))
 			if w.consumeAbortLocked("ses_1") {
 				t.Error("skipped")
 			}
@@ -96,7 +96,7 @@ func TestUpstream(t *testing.T) {
 			w := NewWatch(f.hook(Options{}))
 			w.Accept(idleEvent())
 			w.process(t.Context(), w.next())
-			w.Accept(event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
+			w.Accept(event(EventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
 			drain(t, w)
 			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
 		},

@@ -53,8 +53,8 @@ func (h *Hook) checkVersion(version string) (newer string, err error) {
 func (h *Hook) sayOnce(level slog.Level, message string, fields ...any) {
 	key := message + fmt.Sprint(fields...)
 	h.mu.Lock()
-	_, known := h.said.get(key)
-	h.said.set(key, struct{}{})
+	_, known := h.said.Get(key)
+	h.said.Set(key, struct{}{})
 	h.mu.Unlock()
 	if !known {
 		h.opt.Log.Log(context.Background(), level, message, fields...)
@@ -73,8 +73,8 @@ func (h *Hook) contradict(version, why string) {
 // mend had repaired the session before that request, mend does not know the version.
 func (h *Hook) noteRefusal(id string, e repair.APIError) {
 	h.mu.Lock()
-	version, ok := h.trials.get(id)
-	h.trials.remove(id)
+	version, ok := h.trials.Get(id)
+	h.trials.Remove(id)
 	h.mu.Unlock()
 	if ok && !repair.OnlyProviderSees(e.Class) {
 		h.contradict(version, fmt.Sprintf("a request that mend had repaired was refused: %s", e.Class))
@@ -85,7 +85,7 @@ func (h *Hook) noteRefusal(id string, e repair.APIError) {
 func (h *Hook) endTrial(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.trials.remove(id)
+	h.trials.Remove(id)
 }
 
 // IsRequest reports whether an event is the report of a request, for [Hook.CompareRequest].

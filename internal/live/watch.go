@@ -13,21 +13,20 @@ import (
 // A Watch feeds a [Hook] from a stream of events. [Watch.Accept] never blocks; the
 // recoveries run in [Watch.Run], one at a time.
 type Watch struct {
-	hook *Hook
+	*Hook
 
 	mu        sync.Mutex
 	items     map[string]*queueItem // by session
 	order     []string              // sessions in items, oldest first
-	aborted   boundedMap[struct{}]  // sessions whose turn the user aborted
-	overflows boundedMap[int]       // requests in a row that were too long, of sessions that the agent compacts
-	prompts   boundedMap[string]    // the ids of the newest prompts
-	prompted  boundedMap[struct{}]  // sessions with a prompt that has no answer, not even a failed one
-	seen      boundedMap[struct{}]  // sessions that had events
-	turns     boundedMap[turnState]
+	aborted   Recent[struct{}]      // sessions whose turn the user aborted
+	overflows Recent[int]           // requests in a row that were too long, of sessions that the agent compacts
+	prompts   Recent[string]        // the ids of the newest prompts
+	prompted  Recent[struct{}]      // sessions with a prompt that has no answer, not even a failed one
+	seen      Recent[struct{}]      // sessions that had events
+	turns     Recent[turnState]
 	wake      chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
-	fallback  *fallback
 }
 
 // A queueItem is the pending work of one session.
@@ -43,37 +42,18 @@ type queueItem struct {
 
 // NewWatch returns a Watch that passes events to h.
 func NewWatch(h *Hook) *Watch {
-	w := &Watch{hook: h, items: map[string]*queueItem{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
-	w.fallback = newFallback(h, h.opt.Fallback, w.forgetPrompt)
-	return w
+	return &Watch{Hook: h, items: map[string]*queueItem{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// forgetPrompt makes the end of the current turn of a session one that needs no answer.
-func (w *Watch) forgetPrompt(session string) {
+// ExpectEnd makes the end of the current turn of a session one that needs no answer.
+func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prompted.remove(session)
+	w.prompted.Remove(session)
 }
-
-// HasFallback reports whether turns can be continued with another model, so that it needs
-// the events of parts, and a question before each prompt.
-func (w *Watch) HasFallback() bool { return w.fallback != nil }
-
-// KeepTurns makes the Watch end no turn to continue it with another model: the agent ends
-// with its turn. Call it before Run.
-func (w *Watch) KeepTurns() {
-	if w.fallback != nil {
-		w.fallback.policy.KeepTurns = true
-	}
-}
-
-// Model returns the model to which the prompt of a question is to be sent instead of its
-// own, which failed a short time ago, or nil.
-func (w *Watch) Model(q Question) *Model { return w.fallback.ask(q) }
 
 // Accept queues an event. Events that are irrelevant or unreadable are dropped.
 func (w *Watch) Accept(e Event) {
-	w.fallback.accept(e)
 	if !relevant(e.Type) {
 		return
 	}
@@ -82,7 +62,7 @@ func (w *Watch) Accept(e Event) {
 		err = change.ValidateID(u.session)
 	}
 	if err != nil {
-		w.hook.opt.Log.Warn("an event that cannot be read", "error", err)
+		w.opt.Log.Warn("an event that cannot be read", "error", err)
 		return
 	}
 	if u.session == "" {
@@ -90,11 +70,11 @@ func (w *Watch) Accept(e Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen.set(u.session, struct{}{})
+	w.seen.Set(u.session, struct{}{})
 	if u.message != nil {
-		turn, _ := w.turns.get(u.session)
+		turn, _ := w.turns.Get(u.session)
 		turn, endless := countRounds(turn, *u.message, time.Now())
-		if w.turns.set(u.session, turn); endless {
+		if w.turns.Set(u.session, turn); endless {
 			w.itemLocked(u.session, e.Directory).endless = true
 		}
 	}
@@ -102,33 +82,33 @@ func (w *Watch) Accept(e Event) {
 	case u.deleted:
 		w.forgetLocked(u.session)
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it
-		w.aborted.remove(u.session)
-		if last, ok := w.prompts.get(u.session); !ok || last != u.prompt { // else it is reported again, with a summary
-			w.prompts.set(u.session, u.prompt)
-			w.prompted.set(u.session, struct{}{})
+		w.aborted.Remove(u.session)
+		if last, ok := w.prompts.Get(u.session); !ok || last != u.prompt { // else it is reported again, with a summary
+			w.prompts.Set(u.session, u.prompt)
+			w.prompted.Set(u.session, struct{}{})
 		}
 	case u.succeeded:
-		w.prompted.remove(u.session)
+		w.prompted.Remove(u.session)
 		if u.answered { // not only completed, as before a compaction
-			w.overflows.remove(u.session)
-			w.hook.dedupe.reset(u.session)
-			w.hook.endTrial(u.session)
+			w.overflows.Remove(u.session)
+			w.dedupe.reset(u.session)
+			w.endTrial(u.session)
 		}
-	case u.failure != nil && isAbort(u.failure):
-		w.prompted.remove(u.session)
-		w.aborted.set(u.session, struct{}{})
-	case u.failure != nil && w.hook.opt.TrimOverflow && w.hook.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong:
+	case u.failure != nil && IsAbort(u.failure.Error):
+		w.prompted.Remove(u.session)
+		w.aborted.Set(u.session, struct{}{})
+	case u.failure != nil && w.opt.TrimOverflow && w.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong:
 		w.acceptOverflowLocked(u, e.Directory)
-	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
-		w.prompted.remove(u.session)
+	case u.failure != nil && w.IsRecoverableError(u.failure.Error):
+		w.prompted.Remove(u.session)
 		item := w.itemLocked(u.session, e.Directory)
 		item.failures = append(item.failures[:min(len(item.failures), 1)], *u.failure)
 	case u.idle && !w.consumeAbortLocked(u.session):
 		item := w.itemLocked(u.session, e.Directory)
 		item.idle = true
-		if _, ok := w.prompted.get(u.session); ok {
+		if _, ok := w.prompted.Get(u.session); ok {
 			item.silent = true
-			w.prompted.remove(u.session)
+			w.prompted.Remove(u.session)
 		}
 	}
 }
@@ -136,34 +116,34 @@ func (w *Watch) Accept(e Event) {
 // acceptOverflowLocked queues the failure of a request that was too long, unless it was reported
 // before or the agent may still succeed with a compaction of its own.
 func (w *Watch) acceptOverflowLocked(u update, directory string) {
-	if _, ok := w.prompted.get(u.session); !ok {
+	if _, ok := w.prompted.Get(u.session); !ok {
 		return
 	}
-	w.prompted.remove(u.session)
-	if n, _ := w.overflows.get(u.session); compactsItself(u.failure.Error) && n+1 < maxCompactions {
-		w.overflows.set(u.session, n+1)
+	w.prompted.Remove(u.session)
+	if n, _ := w.overflows.Get(u.session); compactsItself(u.failure.Error) && n+1 < maxCompactions {
+		w.overflows.Set(u.session, n+1)
 		return
 	}
-	w.overflows.remove(u.session)
+	w.overflows.Remove(u.session)
 	item := w.itemLocked(u.session, directory)
 	item.overflow, item.overflowed = u.failure, time.Now()
 }
 
 // forgetLocked drops what is known of a session that was deleted.
 func (w *Watch) forgetLocked(session string) {
-	w.aborted.remove(session)
-	w.prompted.remove(session)
-	w.prompts.remove(session)
-	w.seen.remove(session)
-	w.turns.remove(session)
+	w.aborted.Remove(session)
+	w.prompted.Remove(session)
+	w.prompts.Remove(session)
+	w.seen.Remove(session)
+	w.turns.Remove(session)
 	w.removeLocked(session)
 }
 
 // consumeAbortLocked reports whether the user aborted the turn of a session that is
 // now idle, and clears that state.
 func (w *Watch) consumeAbortLocked(session string) bool {
-	_, ok := w.aborted.get(session)
-	w.aborted.remove(session)
+	_, ok := w.aborted.Get(session)
+	w.aborted.Remove(session)
 	return ok
 }
 
@@ -177,7 +157,7 @@ func (w *Watch) itemLocked(session, directory string) *queueItem {
 		return item
 	}
 	if len(w.order) == maxQueued {
-		w.hook.opt.Log.Warn("too many sessions are waiting; dropping one", "session", w.order[0])
+		w.opt.Log.Warn("too many sessions are waiting; dropping one", "session", w.order[0])
 		w.removeLocked(w.order[0])
 	}
 	item = &queueItem{ref: SessionRef{session, directory}}
@@ -203,11 +183,6 @@ func (w *Watch) Close() { w.closeOnce.Do(func() { close(w.closed) }) }
 // Run handles events until the context ends, or until the queue is empty after Close.
 // A recovery that has begun to write is completed.
 func (w *Watch) Run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	group.Go(func() { w.fallback.run(ctx) })
 	for {
 		if item := w.next(); item != nil {
 			w.process(ctx, item)
@@ -243,20 +218,20 @@ func (w *Watch) next() *queueItem {
 func (w *Watch) process(ctx context.Context, item *queueItem) {
 	for _, i := range item.failures {
 		if ctx.Err() == nil {
-			w.hook.HandleSessionRecovery(ctx, i)
+			w.HandleSessionRecovery(ctx, i)
 		}
 	}
-	if item.endless && ctx.Err() == nil && w.hook.handleLoop(ctx, item.ref) {
+	if item.endless && ctx.Err() == nil && w.handleLoop(ctx, item.ref) {
 		return
 	}
 	if item.overflow != nil && ctx.Err() == nil {
-		w.hook.handleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)
+		w.handleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)
 		return
 	}
-	if item.idle && ctx.Err() == nil && w.hook.handleIdle(ctx, item.ref) {
+	if item.idle && ctx.Err() == nil && w.handleIdle(ctx, item.ref) {
 		return
 	}
 	if item.silent && ctx.Err() == nil {
-		w.hook.handleUnanswered(ctx, item.ref)
+		w.handleUnanswered(ctx, item.ref)
 	}
 }

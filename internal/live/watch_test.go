@@ -22,12 +22,12 @@ func event(kind string, properties any) Event {
 type object = map[string]any
 
 func errorEvent(text string) Event {
-	return event(eventError, object{"sessionID": "ses_1", "error": errorJSON(text)})
+	return event(EventError, object{"sessionID": "ses_1", "error": errorJSON(text)})
 }
 
-func messageEvent(m Message) Event { return event(eventMessage, object{"info": m.Info}) }
+func messageEvent(m Message) Event { return event(EventMessage, object{"info": m.Info}) }
 
-func idleEvent() Event { return event(eventIdle, object{"sessionID": "ses_1"}) }
+func idleEvent() Event { return event(EventIdle, object{"sessionID": "ses_1"}) }
 
 // drain closes a Watch and waits until Run returns.
 func drain(t *testing.T, w *Watch) {
@@ -43,11 +43,11 @@ func drain(t *testing.T, w *Watch) {
 
 // TestWatch checks the recoveries that a stream of events causes.
 func TestWatch(t *testing.T) {
-	aborted := event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError", "data": object{}}})
+	aborted := event(EventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError", "data": object{}}})
 	abortedAnswer := assistantMessage("msg_2")
 	abortedAnswer.Info.Error = json.RawMessage(`{"name":"AbortError"}`)
 	status := func(kind string) Event {
-		return event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": kind}})
+		return event(EventStatus, object{"sessionID": "ses_1", "status": object{"type": kind}})
 	}
 	failed := failedMessage("msg_2", emptyText)
 	for _, c := range []struct {
@@ -62,11 +62,11 @@ func TestWatch(t *testing.T) {
 		{"both, and idle", []Event{errorEvent(emptyText), idleEvent(), messageEvent(failed), status("idle")}, false, 1, -1},
 		{"many", []Event{errorEvent(emptyText), errorEvent(emptyText), messageEvent(failed), messageEvent(failed), errorEvent(emptyText)}, false, 1, -1},
 		{"another error", []Event{errorEvent(otherText)}, false, 0, 0},
-		{"an error without a session", []Event{event(eventError, object{"error": errorJSON(emptyText)})}, false, 0, 0},
+		{"an error without a session", []Event{event(EventError, object{"error": errorJSON(emptyText)})}, false, 0, 0},
 		{"the prompt sent again after it", []Event{errorEvent(emptyText), messageEvent(prompt("msg_1", "do it"))}, false, 1, -1},
-		{"a deleted session", []Event{errorEvent(emptyText), event(eventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0, 0},
+		{"a deleted session", []Event{errorEvent(emptyText), event(EventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0, 0},
 		{"an unfinished message", []Event{messageEvent(assistantMessage("msg_2"))}, false, 0, 0},
-		{"unreadable", []Event{{Type: eventError, Properties: []byte("[")}, {Type: eventMessage, Properties: []byte(`{"info":"x"}`)}, {Type: eventIdle}}, false, 0, 0},
+		{"unreadable", []Event{{Type: EventError, Properties: []byte("[")}, {Type: EventMessage, Properties: []byte(`{"info":"x"}`)}, {Type: EventIdle}}, false, 0, 0},
 		{"irrelevant", []Event{event("session.diff", object{"sessionID": "ses_1"})}, false, 0, 0},
 
 		{"idle", []Event{idleEvent()}, true, 1, 1},
@@ -77,7 +77,7 @@ func TestWatch(t *testing.T) {
 		{"idle after an aborted answer", []Event{messageEvent(abortedAnswer), status("idle")}, true, 0, 0},
 		{"idle twice after one abort", []Event{aborted, idleEvent(), idleEvent()}, true, 1, 1},
 		{"idle after an abort and a prompt", []Event{aborted, messageEvent(prompt("msg_3", "")), idleEvent()}, true, 1, 1},
-		{"idle after an abort and the end of the session", []Event{aborted, event(eventDeleted, object{"info": object{"id": "ses_1"}}), idleEvent()}, true, 1, 1},
+		{"idle after an abort and the end of the session", []Event{aborted, event(EventDeleted, object{"info": object{"id": "ses_1"}}), idleEvent()}, true, 1, 1},
 	} {
 		f, _ := failedSession(emptyText)
 		if c.stuck {
@@ -160,7 +160,7 @@ func TestAcceptWhileRunning(t *testing.T) {
 	w.Accept(errorEvent(emptyText))
 	<-started
 	for n := range 2 * maxQueued {
-		w.Accept(event(eventIdle, object{"sessionID": fmt.Sprintf("ses_%d", n+2)}))
+		w.Accept(event(EventIdle, object{"sessionID": fmt.Sprintf("ses_%d", n+2)}))
 	}
 	if n := len(w.order); n != maxQueued {
 		t.Errorf("%d sessions wait, want %d", n, maxQueued)
@@ -180,7 +180,7 @@ func TestRunEnds(t *testing.T) {
 	f.onRepair = cancel
 	w := NewWatch(f.hook(Options{}))
 	w.Accept(errorEvent(emptyText))
-	w.Accept(event(eventIdle, object{"sessionID": "ses_2"}))
+	w.Accept(event(EventIdle, object{"sessionID": "ses_2"}))
 	w.Run(ctx)
 	if did := strings.Join(f.recorded(), ", "); !strings.HasSuffix(did, "onComplete ses_1") {
 		t.Errorf("did %s", did)
@@ -190,12 +190,12 @@ func TestRunEnds(t *testing.T) {
 // TestDedupeBound checks that a dedupe is bounded and keeps the newest.
 func TestDedupeBound(t *testing.T) {
 	d := newDedupe(1)
-	for n := range 3 * maxRemembered {
+	for n := range 3 * maxRecent {
 		if id := fmt.Sprint(n); !d.claim(id, false) || !d.attempt(id) || d.claim(id, false) || d.attempt(id) {
 			t.Fatalf("claim or try %s went wrong", id)
 		}
 	}
-	if len(d.claimed.values) != maxRemembered || len(d.claimed.order) != maxRemembered || len(d.attempts.values) != maxRemembered {
-		t.Errorf("remembers %d answers, want %d", len(d.claimed.values), maxRemembered)
+	if len(d.claimed.values) != maxRecent || len(d.claimed.order) != maxRecent || len(d.attempts.values) != maxRecent {
+		t.Errorf("remembers %d answers, want %d", len(d.claimed.values), maxRecent)
 	}
 }

@@ -1,19 +1,12 @@
-package live
+package hooks
 
 import (
 	"regexp"
 	"strings"
 	"sync"
-)
 
-// A FailedCall is a stored tool call that did not do what the model wanted, as the agent will
-// send it.
-type FailedCall struct {
-	Part   string `json:"part"` // its id
-	Tool   string `json:"tool"`
-	Status string `json:"status"` // of the call: error or completed
-	Text   string `json:"text"`   // the beginning of what the model gets
-}
+	"mend/internal/live"
+)
 
 // The instructions that a model gets with the result of a call. Each is short, because it is
 // sent with every later request.
@@ -43,21 +36,20 @@ var malformedArguments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^The arguments provided to the tool are invalid: Invalid input for tool [^\s:]+: JSON parsing failed: `)
 })
 
-// ExplainToolErrors is the policy for failed tool calls: some of them get an instruction for
+// explainToolErrors is the policy for failed tool calls: some of them get an instruction for
 // the model. It has no state, so a call gets the same text in every request, and the
 // provider's cache of the prompt stays valid.
-func ExplainToolErrors(calls []FailedCall) []Action {
-	var actions []Action
+func explainToolErrors(calls []live.FailedCall) (all []live.Appended) {
 	for _, c := range calls {
 		if text := instructionFor(c); text != "" {
-			actions = append(actions, Action{Kind: ActAppend, Part: c.Part, Text: text})
+			all = append(all, live.Appended{Part: c.Part, Text: text})
 		}
 	}
-	return actions
+	return all
 }
 
 // instructionFor returns the instruction that a failed call gets, or "".
-func instructionFor(c FailedCall) string {
+func instructionFor(c live.FailedCall) string {
 	switch {
 	case c.Tool == toolEdit && c.Status == callFailed:
 		text := strings.TrimPrefix(c.Text, "Error: ")

@@ -1,4 +1,4 @@
-package live
+package hooks
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/live"
 )
 
 // childSteps runs the policy over events, each "seconds what", with After = 120 s, and
 // returns what it did and when.
-func childSteps(t *testing.T, action, steps string) string {
+func childSteps(t *testing.T, reaction, steps string) string {
 	t.Helper()
 	var s childState
-	o := ChildOptions{After: 2 * time.Minute, Action: action}
+	o := ChildOptions{After: 2 * time.Minute, Action: reaction}
 	var did []string
 	for step := range strings.SplitSeq(steps, "; ") {
 		var at int64
@@ -47,11 +48,11 @@ func childSteps(t *testing.T, action, steps string) string {
 		case "again": // the same parent begins another subagent
 			e.session = "ses_child" + status
 		}
-		var actions []Action
+		var actions []action
 		s, actions = watchChildren(s, e, o)
 		for _, a := range actions {
-			kind := map[ActionKind]string{ActToast: "toast", ActAbort: "abort", ActPrompt: "prompt"}[a.Kind]
-			did = append(did, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.Session.ID, "ses_")))
+			kind := map[actionKind]string{actToast: "toast", actAbort: "abort", actPrompt: "prompt"}[a.kind]
+			did = append(did, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.session.ID, "ses_")))
 		}
 	}
 	return strings.Join(did, ", ")
@@ -103,16 +104,16 @@ func TestWatchChildrenRecorded(t *testing.T) {
 	for _, path := range paths {
 		var s childState
 		var silent []string
-		for _, e := range recordedLines[Event](t, path) {
-			c, ok := e.childEvent()
+		for _, e := range recordedLines[live.Event](t, path) {
+			c, ok := decodeChild(e)
 			if !ok {
 				continue
 			}
 			for now := s.newest() + 100; c.parent != "" && now < c.at; now += 100 {
-				var actions []Action
+				var actions []action
 				s, actions = watchChildren(s, childEvent{at: now}, ChildOptions{After: 2 * time.Second, Action: StuckNotify})
 				for _, a := range actions {
-					silent = append(silent, a.Toast.Message)
+					silent = append(silent, a.toast.Message)
 				}
 			}
 			s, _ = watchChildren(s, c, ChildOptions{})
@@ -120,8 +121,8 @@ func TestWatchChildrenRecorded(t *testing.T) {
 		if len(silent) != 1 || !strings.HasPrefix(silent[0], "hang: silent for 2 s") {
 			t.Errorf("%s: %q, want one about hang", path, silent)
 		}
-		if len(s.children.order) > 0 {
-			t.Errorf("%s: %q have not ended", path, s.children.order)
+		if len(s.children.Keys()) > 0 {
+			t.Errorf("%s: %q have not ended", path, s.children.Keys())
 		}
 	}
 }
@@ -129,7 +130,8 @@ func TestWatchChildrenRecorded(t *testing.T) {
 // newest returns the time of the newest event, or a late time if there is none.
 func (s *childState) newest() int64 {
 	newest := int64(-1)
-	for _, c := range s.children.values {
+	for _, id := range s.children.Keys() {
+		c, _ := s.children.Get(id)
 		newest = max(newest, c.last)
 	}
 	if newest < 0 {
@@ -144,7 +146,7 @@ func TestStuckText(t *testing.T) {
 	for _, action := range []string{StuckNotify, StuckAbort, StuckRetry} {
 		for _, c := range []child{{}, {title: "look (@general subagent)", doing: "thinking"}, long} {
 			text := stuckText(c, 2*time.Minute, action, action == StuckRetry)
-			if n := len(strings.Fields(text)); n > maxToast {
+			if n := len(strings.Fields(text)); n > 15 {
 				t.Errorf("%q has %d words", text, n)
 			}
 		}
@@ -164,7 +166,7 @@ func TestChildWatch(t *testing.T) {
 	}{
 		{"stuck", func(*fakeAgent) {}, "busy, abort, toast, busy, messages, prompt"},
 		{"the user aborts the turn", func(f *fakeAgent) {
-			f.messages = []Message{{Info: Info{ID: "msg_1", Role: change.RoleAssistant, Error: json.RawMessage(`{"name":"MessageAbortedError"}`)}}}
+			f.messages = []live.Message{{Info: live.Info{ID: "msg_1", Role: change.RoleAssistant, Error: json.RawMessage(`{"name":"MessageAbortedError"}`)}}}
 		}, "busy, abort, toast, busy, messages"},
 		{"idle", func(f *fakeAgent) { f.busy = false }, "busy"},
 		{"cannot be asked", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, "busy"},
@@ -172,17 +174,17 @@ func TestChildWatch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fakeAgent{busy: true}
+				f := &fakeAgent{busy: true, silent: true}
 				c.change(f)
-				w := NewChildWatch(f.hook(Options{}), ChildOptions{After: 2 * time.Minute, Action: StuckRetry})
+				w := New(f.watch(), f, f, Options{Children: ChildOptions{After: 2 * time.Minute, Action: StuckRetry}})
 				ctx, cancel := context.WithCancel(t.Context())
 				go w.Run(ctx)
-				activity := func(session string) Event {
+				activity := func(session string) live.Event {
 					return event(eventActivity, object{"sessionID": session, "parentID": "ses_1", "title": "look", "time": time.Now().UnixMilli(), "status": object{"type": "busy"}})
 				}
 				w.Accept(activity("ses_2"))
 				w.Accept(activity("../ses_3"))
-				w.Accept(Event{Type: eventActivity, Properties: []byte("{")})
+				w.Accept(live.Event{Type: eventActivity, Properties: []byte("{")})
 				time.Sleep(3 * time.Minute)
 				f.setBusy(false) // the turn of the parent ends
 				time.Sleep(time.Minute)

@@ -1,4 +1,4 @@
-package live
+package hooks
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/live"
 )
 
 // What is done about a session of a subagent in which nothing happens.
@@ -20,7 +21,7 @@ const (
 	StuckRetry  = "retry"  // also ask the parent to begin the task again
 )
 
-// ChildOptions configure a [ChildWatch].
+// ChildOptions say when a subagent counts as stuck. The zero value says never.
 type ChildOptions struct {
 	After  time.Duration // without any event
 	Action string        // [StuckNotify], …
@@ -48,8 +49,8 @@ type childEvent struct {
 
 // A childState is what is known of the sessions of subagents that have not ended.
 type childState struct {
-	children boundedMap[child]
-	retries  boundedMap[[]int64] // by parent: when it was asked to begin a task again
+	children live.Recent[child]
+	retries  live.Recent[[]int64] // by parent: when it was asked to begin a task again
 }
 
 // A child is a session that another one has begun.
@@ -63,20 +64,20 @@ type child struct {
 // watchChildren is the policy for subagents that are stuck: their parents wait, no tool
 // runs in them, and nothing has happened for a time. What it decides about a session it
 // decides once in stuckCoolDown.
-func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []Action) {
+func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []action) {
 	if e.session == "" {
 		return s.stuck(e.at, o)
 	}
 	if e.ended {
-		s.children.remove(e.session)
-		for _, id := range slices.Clone(s.children.order) { // the parent no longer waits
-			if c, _ := s.children.get(id); c.parent == e.session {
-				s.children.remove(id)
+		s.children.Remove(e.session)
+		for _, id := range s.children.Keys() { // the parent no longer waits
+			if c, _ := s.children.Get(id); c.parent == e.session {
+				s.children.Remove(id)
 			}
 		}
 		return s, nil
 	}
-	c, known := s.children.get(e.session)
+	c, known := s.children.Get(e.session)
 	if e.parent == "" || !known && !e.active {
 		return s, nil
 	}
@@ -90,33 +91,35 @@ func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []Ac
 			c.running = append(c.running, e.call)
 		}
 	}
-	s.children.set(e.session, c)
+	s.children.Set(e.session, c)
 	return s, nil
 }
 
 // stuck returns what is done about the sessions that are stuck.
-func (s childState) stuck(now int64, o ChildOptions) (childState, []Action) {
-	var actions []Action
-	for _, id := range slices.Clone(s.children.order) {
-		c, _ := s.children.get(id)
+func (s childState) stuck(now int64, o ChildOptions) (childState, []action) {
+	var actions []action
+	for _, id := range s.children.Keys() {
+		c, _ := s.children.Get(id)
 		silent := time.Duration(now-c.last) * time.Millisecond
 		if len(c.running) > 0 || silent < o.After || c.acted > 0 && now-c.acted < stuckCoolDown.Milliseconds() {
 			continue
 		}
 		c.acted = now
-		s.children.set(id, c)
-		retries, _ := s.retries.get(c.parent)
+		s.children.Set(id, c)
+		retries, _ := s.retries.Get(c.parent)
 		retries = slices.DeleteFunc(slices.Clone(retries), func(at int64) bool { return now-at >= retryPeriod.Milliseconds() })
 		retry := o.Action == StuckRetry && len(retries) < maxRetries
-		text := stuckText(c, silent, o.Action, retry)
+		text, ref := stuckText(c, silent, o.Action, retry), live.SessionRef{ID: id}
 		if o.Action == StuckAbort || o.Action == StuckRetry {
-			actions = append(actions, Action{Kind: ActAbort, Session: SessionRef{ID: id}})
+			actions = append(actions, action{kind: actAbort, session: ref})
 		}
-		actions = append(actions, Action{Kind: ActToast, Session: SessionRef{ID: id}, Toast: Toast{stuckTitle, text, VariantWarning, resultTime}})
+		shown := showToast(stuckTitle, text, live.VariantWarning)
+		shown.session = ref
+		actions = append(actions, shown)
 		if retry {
-			s.retries.set(c.parent, append(retries, now))
-			p := Prompt{Parts: []PromptPart{{Type: typeText, Synthetic: true, Text: retryText(c)}}}
-			actions = append(actions, Action{Kind: ActPrompt, Session: SessionRef{ID: c.parent}, Prompt: p})
+			s.retries.Set(c.parent, append(retries, now))
+			p := live.Prompt{Parts: []live.PromptPart{{Type: typeText, Synthetic: true, Text: retryText(c)}}}
+			actions = append(actions, action{kind: actPrompt, session: live.SessionRef{ID: c.parent}, prompt: p})
 		}
 	}
 	return s, actions
@@ -124,7 +127,7 @@ func (s childState) stuck(now int64, o ChildOptions) (childState, []Action) {
 
 const stuckTitle = "Subagent"
 
-// stuckText says what is done about a session, in at most maxToast words.
+// stuckText says what is done about a session, in at most 15 words.
 func stuckText(c child, silent time.Duration, action string, retry bool) string {
 	title, _, _ := strings.Cut(c.title, " (@") // OpenCode appends the name of the agent
 	words := strings.Fields(title)
@@ -148,28 +151,25 @@ func retryText(c child) string {
 	return fmt.Sprintf("[mend] The subagent of the task %.200q stopped responding and was ended. Begin that task again.", c.title)
 }
 
-// A ChildWatch acts upon subagents that are stuck. It is safe for concurrent use.
-type ChildWatch struct {
-	hook *Hook
+// A childWatch acts upon subagents that are stuck. It is safe for concurrent use.
+type childWatch struct {
+	hook *live.Hook
 	opt  ChildOptions
 
 	mu    sync.Mutex
 	state childState
 
-	prompts []Action // that wait for the end of the parent's turn; used by look alone
+	prompts []action // that wait for the end of the parent's turn; used by look alone
 }
 
-// NewChildWatch returns a ChildWatch for the sessions of h.
-func NewChildWatch(h *Hook, o ChildOptions) *ChildWatch { return &ChildWatch{hook: h, opt: o} }
-
-// ActivityInterval is how often the activity of a session should be reported.
-func (w *ChildWatch) ActivityInterval() time.Duration {
+// interval is how often the activity of a session should be reported.
+func (w *childWatch) interval() time.Duration {
 	return min(max(w.opt.After/8, 250*time.Millisecond), 10*time.Second)
 }
 
-// Accept takes an event of the agent.
-func (w *ChildWatch) Accept(e Event) {
-	c, ok := e.childEvent()
+// accept takes an event of the agent.
+func (w *childWatch) accept(e live.Event) {
+	c, ok := decodeChild(e)
 	if !ok || change.ValidateID(c.session) != nil || c.parent != "" && change.ValidateID(c.parent) != nil {
 		return
 	}
@@ -178,9 +178,9 @@ func (w *ChildWatch) Accept(e Event) {
 	w.state, _ = watchChildren(w.state, c, w.opt)
 }
 
-// Run looks for sessions that are stuck until the context ends.
-func (w *ChildWatch) Run(ctx context.Context) {
-	tick := time.NewTicker(w.ActivityInterval())
+// run looks for sessions that are stuck until the context ends.
+func (w *childWatch) run(ctx context.Context) {
+	tick := time.NewTicker(w.interval())
 	defer tick.Stop()
 	for {
 		select {
@@ -194,55 +194,53 @@ func (w *ChildWatch) Run(ctx context.Context) {
 
 // look acts upon the sessions that are stuck. One in which the agent is not working is left
 // alone: an event may have been lost. If it cannot be aborted, nothing is said of it.
-func (w *ChildWatch) look(ctx context.Context, now time.Time) {
+func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.mu.Lock()
-	var actions []Action
+	var actions []action
 	o := w.opt
-	o.After += w.ActivityInterval() // the last event may have been left out
+	o.After += w.interval() // the last event may have been left out
 	w.state, actions = watchChildren(w.state, childEvent{at: now.UnixMilli()}, o)
 	w.mu.Unlock()
 	child, stuck := "", false
 	for _, a := range actions {
-		if a.Kind != ActPrompt && a.Session.ID != child { // a prompt is for the parent of the last one
-			child, stuck = a.Session.ID, w.working(ctx, a.Session)
-			w.hook.opt.Log.Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
+		if a.kind != actPrompt && a.session.ID != child { // a prompt is for the parent of the last one
+			child, stuck = a.session.ID, w.working(ctx, a.session)
+			w.hook.Log().Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
 		}
 		switch {
 		case !stuck:
-		case a.Kind == ActPrompt:
+		case a.kind == actPrompt:
 			w.prompts = append(w.prompts, a)
-		case w.hook.execute(ctx, a) != nil:
+		case execute(ctx, w.hook, a) != nil:
 			stuck = false
 		}
 	}
-	w.prompts = slices.DeleteFunc(w.prompts, func(a Action) bool { return w.prompt(ctx, a) })
+	w.prompts = slices.DeleteFunc(w.prompts, func(a action) bool { return w.prompt(ctx, a) })
 }
 
 // prompt sends a prompt if the agent is idle in the session, and reports whether it is done with
 // it: OpenCode 1.1.53 never answers a prompt that comes while a turn ends. If the user aborted
 // the turn it is not sent.
-func (w *ChildWatch) prompt(ctx context.Context, a Action) (done bool) {
-	if w.working(ctx, a.Session) {
+func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
+	if w.working(ctx, a.session) {
 		return false
 	}
-	ms, err := w.hook.agentMessages(ctx, a.Session, 2)
-	if last := finalAssistant(ms); err == nil && (last == nil || !isAbort(&last.Info)) {
-		_ = w.hook.execute(ctx, a) // an error is logged
+	ms, err := w.hook.Agent().Messages(ctx, a.session, 2)
+	if last := live.FinalAssistant(ms); err == nil && (last == nil || !live.IsAbort(last.Info.Error)) {
+		_ = execute(ctx, w.hook, a) // an error is logged
 	}
 	return true
 }
 
 // working reports whether the agent says that it is working in the session.
-func (w *ChildWatch) working(ctx context.Context, s SessionRef) bool {
-	ctx, cancel := context.WithTimeout(ctx, w.hook.opt.Timeout)
-	defer cancel()
-	busy, err := w.hook.agent.Busy(ctx, s)
+func (w *childWatch) working(ctx context.Context, s live.SessionRef) bool {
+	busy, err := w.hook.Agent().Busy(ctx, s)
 	return busy && err == nil
 }
 
-// childEvent returns what an event says of the session of a subagent. ok is false if that
+// decodeChild returns what an event says of the session of a subagent. ok is false if that
 // is nothing.
-func (e *Event) childEvent() (c childEvent, ok bool) {
+func decodeChild(e live.Event) (c childEvent, ok bool) {
 	var p struct {
 		SessionID string `json:"sessionID"`
 		ParentID  string `json:"parentID"`
@@ -263,7 +261,7 @@ func (e *Event) childEvent() (c childEvent, ok bool) {
 		} `json:"info"`
 	}
 	switch e.Type {
-	case eventActivity, eventIdle, eventStatus, eventDeleted:
+	case eventActivity, live.EventIdle, live.EventStatus, live.EventDeleted:
 	default:
 		return c, false
 	}
@@ -272,9 +270,9 @@ func (e *Event) childEvent() (c childEvent, ok bool) {
 	}
 	c = childEvent{at: p.Time, session: p.SessionID, parent: p.ParentID, title: p.Title}
 	switch e.Type {
-	case eventDeleted:
+	case live.EventDeleted:
 		c.session, c.ended = p.Info.ID, true
-	case eventIdle:
+	case live.EventIdle:
 		c.ended = true
 	default:
 		c.ended = p.Status.Type == "idle"

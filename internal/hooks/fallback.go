@@ -1,4 +1,4 @@
-package live
+package hooks
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mend/internal/live"
 )
 
 // A FallbackPolicy continues a turn with another model if its model fails. The zero value
@@ -20,14 +22,14 @@ import (
 // conversation with the prompt that has no answer, its files, and the results of all tools
 // that ran. Nothing is reverted, removed or sent twice.
 type FallbackPolicy struct {
-	Models      []Model            // the models to continue with, best first
-	AgentModels map[string][]Model // for prompts to some agents, instead of Models
-	Codes       []int              // HTTP status codes after which the next model is used
-	Attempts    int                // changes of the model until the user's next prompt; 0 means 3
-	Cooldown    time.Duration      // how long a model that failed is not used
-	Silence     time.Duration      // how long a model may say nothing; 0 means for ever
-	Restore     bool               // return to the first model when its cool-down is over
-	KeepTurns   bool               // only choose the models of new prompts
+	Models      []live.Model            // the models to continue with, best first
+	AgentModels map[string][]live.Model // for prompts to some agents, instead of Models
+	Codes       []int                   // HTTP status codes after which the next model is used
+	Attempts    int                     // changes of the model until the user's next prompt; 0 means 3
+	Cooldown    time.Duration           // how long a model that failed is not used
+	Silence     time.Duration           // how long a model may say nothing; 0 means for ever
+	Restore     bool                    // return to the first model when its cool-down is over
+	KeepTurns   bool                    // only choose the models of new prompts
 }
 
 // enabled reports whether there is a model to continue with.
@@ -35,15 +37,15 @@ func (p *FallbackPolicy) enabled() bool { return len(p.Models) > 0 || len(p.Agen
 
 // A fallbackState is what the policy knows of one session.
 type fallbackState struct {
-	prompt Info  // the newest prompt
-	picked Model // the model that the user asked for last
-	asked  bool  // the agent asks for the model before each prompt, so that picked is exact
+	prompt live.Info  // the newest prompt
+	picked live.Model // the model that the user asked for last
+	asked  bool       // the agent asks for the model before each prompt, so that picked is exact
 
 	phase    fallbackPhase
-	next     Model     // that continues the turn
-	why      string    // the turn failed
-	ended    bool      // the message that failed has ended
-	deadline time.Time // of the phase
+	next     live.Model // that continues the turn
+	why      string     // the turn failed
+	ended    bool       // the message that failed has ended
+	deadline time.Time  // of the phase
 
 	busy    bool
 	active  time.Time // the newest event of the turn
@@ -54,9 +56,9 @@ type fallbackState struct {
 	empty   int    // answers in a row without
 	last    string // the newest answer that the model did not end
 
-	failed   []Model // since the user's newest prompt
-	attempts int     // changes since then
-	usedUp   bool    // the user knows that no model is left
+	failed   []live.Model // since the user's newest prompt
+	attempts int          // changes since then
+	usedUp   bool         // the user knows that no model is left
 }
 
 // A fallbackPhase is a step of a change of the model.
@@ -76,18 +78,18 @@ const maxPhase = 10 * time.Second
 type fallbackEvent struct {
 	kind    fallbackKind
 	at      time.Time
-	message Info            // of prompted, answered
+	message live.Info       // of prompted, answered
 	err     json.RawMessage // of failed
 	text    string          // of retried: the reason
 	next    time.Time       // of retried: when the agent tries again
-	part    Part            // of worked
-	model   Model           // of asked: the model of the prompt
+	part    live.Part       // of worked
+	model   live.Model      // of asked: the model of the prompt
 	agent   string          // of asked
 	named   bool            // of asked: the prompt names the model; else it is that of the prompt before
 
-	cooling map[string]time.Time // when models that failed can be used again, by [Model.key]
-	known   func(Model) bool     // whether the agent has a model; nil if unknown
-	child   bool                 // another session waits for this one
+	cooling map[string]time.Time  // when models that failed can be used again, by [live.Model.Key]
+	known   func(live.Model) bool // whether the agent has a model; nil if unknown
+	child   bool                  // another session waits for this one
 }
 
 // A fallbackKind is the kind of a [fallbackEvent].
@@ -115,7 +117,7 @@ func (e *fallbackEvent) isFailure() bool {
 	case sawError, sawRetry, sawTime:
 		return true
 	case sawAnswer:
-		return e.message.hasError()
+		return e.message.HasError()
 	default:
 		return false
 	}
@@ -123,7 +125,7 @@ func (e *fallbackEvent) isFailure() bool {
 
 // step returns the state after an event, and what is to be done. If an action fails, those
 // after it are not done, and the policy gets sawFailure.
-func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	switch e.kind {
 	case sawPrompt:
 		return s.prompted(e), nil
@@ -177,7 +179,7 @@ func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 		return s
 	}
 	s.active = e.at
-	ownPrompt := s.phase == phaseSent && e.message.Model != nil && e.message.Model.key() == s.next.key()
+	ownPrompt := s.phase == phaseSent && e.message.Model != nil && e.message.Model.Key() == s.next.Key()
 	s.prompt, s.phase = e.message, phaseNone
 	if ownPrompt {
 		return s
@@ -195,24 +197,24 @@ func (s fallbackState) renewed() fallbackState {
 }
 
 // answered handles an assistant message that failed or has ended.
-func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.active = e.at
 	i := &e.message
 	if s.prompt.ID != "" && i.ParentID != "" && i.ParentID != s.prompt.ID || i.Summary == true {
 		return s, nil // of an older prompt, or of a compaction
 	}
 	switch {
-	case i.hasError() && !isAbort(i) && i.ID != "" && i.ID == s.worker:
+	case i.HasError() && !live.IsAbort(i.Error) && i.ID != "" && i.ID == s.worker:
 		return s.lostResults()
 	case s.phase == phaseEnding:
-		s.ended = s.ended || i.hasError() || i.Time.Completed != nil
-	case i.hasError():
+		s.ended = s.ended || i.HasError() || i.Time.Completed != nil
+	case i.HasError():
 		s, actions := p.errored(s, e, i.Error)
 		s.ended = s.phase == phaseEnding
 		return s, actions
 	case i.Finish == finishUnknown:
 		return p.unended(s, e)
-	case i.finished():
+	case i.Finished():
 		return s.renewed(), nil
 	}
 	return s, nil
@@ -226,7 +228,7 @@ const (
 
 // unended handles an answer that the model did not end: the agent asks it again. If the answers
 // have no content, there is no end of that.
-func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if e.message.ID == s.last { // each is reported twice
 		return s, nil
 	}
@@ -244,19 +246,19 @@ func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackStat
 
 // lostResults handles an error of a message in which a tool ran. The agent leaves such a
 // message out of the next request, so another model would call the tool again.
-func (s fallbackState) lostResults() (fallbackState, []Action) {
+func (s fallbackState) lostResults() (fallbackState, []action) {
 	if s.phase != phaseEnding {
 		return s, nil
 	}
 	s.phase = phaseNone
-	return s, []Action{{Kind: ActToast, Toast: Toast{fallbackTitle, lostResultsText(s.why), VariantError, resultTime}}}
+	return s, []action{showToast(fallbackTitle, lostResultsText(s.why), live.VariantError)}
 }
 
 // idled handles the end of a turn. A turn that failed is continued if the message that
 // failed has ended too: before, the agent loses a prompt.
-func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.busy, s.running = false, nil
-	var actions []Action
+	var actions []action
 	if s.phase == phaseNone && s.empty > 0 { // the agent gave up without an error
 		s.empty = 0
 		s, actions = p.fail(s, e, emptyAnswers, time.Time{}, false)
@@ -270,12 +272,12 @@ func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState,
 }
 
 // resumed sends the prompt that continues the turn.
-func (s fallbackState) resumed(now time.Time) (fallbackState, []Action) {
+func (s fallbackState) resumed(now time.Time) (fallbackState, []action) {
 	failed := s.failed[len(s.failed)-1]
 	s.phase, s.deadline = phaseSent, now.Add(maxPhase)
-	return s, []Action{
-		{Kind: ActPrompt, Prompt: s.continuation()},
-		{Kind: ActToast, Toast: Toast{fallbackTitle, switchedText(failed, s.why, s.next), VariantWarning, resultTime}},
+	return s, []action{
+		{kind: actPrompt, prompt: s.continuation()},
+		showToast(fallbackTitle, switchedText(failed, s.why, s.next), live.VariantWarning),
 	}
 }
 
@@ -284,7 +286,7 @@ const continueText = "[the model of this turn failed - another model continues i
 
 // continuation returns the prompt that continues the turn: with the choices of the prompt
 // that has no answer, which the agent sends too.
-func (s fallbackState) continuation() Prompt {
+func (s fallbackState) continuation() live.Prompt {
 	i := s.prompt
 	model := s.next
 	model.Variant = ""
@@ -292,19 +294,19 @@ func (s fallbackState) continuation() Prompt {
 	if i.Model != nil {
 		variant = cmp.Or(variant, i.Model.Variant)
 	}
-	return Prompt{
-		Parts: []PromptPart{{Type: typeText, Text: continueText, Synthetic: true}},
+	return live.Prompt{
+		Parts: []live.PromptPart{{Type: typeText, Text: continueText, Synthetic: true}},
 		Agent: i.Agent, Model: &model, Variant: cmp.Or(s.next.Variant, variant),
 		Tools: i.Tools, System: i.System, Format: i.Format,
 	}
 }
 
 // errored handles an error that ended the turn.
-func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawMessage) (fallbackState, []Action) {
+func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawMessage) (fallbackState, []action) {
 	switch {
 	case s.phase == phaseEnding: // the agent reports the policy's own abort, or the error again
 		return s, nil
-	case isAbort(&Info{Error: raw}):
+	case live.IsAbort(raw):
 		return s.renewed(), nil
 	}
 	why, wait := p.reason(raw)
@@ -315,7 +317,7 @@ func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawM
 }
 
 // retried handles a request that the agent will send again.
-func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.active, s.busy = e.at, true
 	if s.phase != phaseNone || len(s.running) > 0 { // a tool is not interrupted
 		return s, nil
@@ -348,7 +350,7 @@ func (s fallbackState) worked(e fallbackEvent) fallbackState {
 }
 
 // timed handles the time that wakeTime returned.
-func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if at := p.wakeTime(s); at.IsZero() || e.at.Before(at) {
 		return s, nil
 	}
@@ -368,7 +370,7 @@ const whySilent = "silent for "
 
 // fail handles a failure of the model. running is set if the turn has not ended. The next
 // model is chosen before anything is done: without one the turn is left as it is.
-func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []Action) {
+func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []action) {
 	if s.prompt.Model == nil {
 		return s, nil
 	}
@@ -376,7 +378,7 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 	if again := e.at.Add(p.Cooldown); until.Before(again) {
 		until = again
 	}
-	actions := []Action{{Kind: ActCool, Model: model, Until: until}}
+	actions := []action{{kind: actCool, model: model, until: until}}
 	s.failed = append(slices.Clone(s.failed), model)
 	if e.child || p.KeepTurns { // what waits for it would get the end of the turn as the answer
 		return s, actions
@@ -388,28 +390,28 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 		return s, actions
 	default:
 		s.usedUp = true
-		return s, append(actions, Action{Kind: ActToast, Toast: Toast{fallbackTitle, usedUpText(model, why, running), VariantError, resultTime}})
+		return s, append(actions, showToast(fallbackTitle, usedUpText(model, why, running), live.VariantError))
 	}
 	s.attempts++
 	s.phase, s.next, s.why, s.ended, s.deadline = phaseEnding, next, why, false, e.at.Add(maxPhase)
 	if running {
-		actions = append(actions, Action{Kind: ActAbort})
+		actions = append(actions, action{kind: actAbort})
 	}
 	return s, actions
 }
 
 // choose returns the first model of the chain that has not failed in this turn, is not
 // cooling down, and exists.
-func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) (Model, bool) {
+func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) (live.Model, bool) {
 	if s.attempts >= cmp.Or(p.Attempts, defaultFallbackAttempts) {
-		return Model{}, false
+		return live.Model{}, false
 	}
-	i := slices.IndexFunc(p.chain(agent), func(m Model) bool {
-		failed := slices.ContainsFunc(s.failed, func(f Model) bool { return f.key() == m.key() })
+	i := slices.IndexFunc(p.chain(agent), func(m live.Model) bool {
+		failed := slices.ContainsFunc(s.failed, func(f live.Model) bool { return f.Key() == m.Key() })
 		return !failed && !e.isCooling(m) && (e.known == nil || e.known(m))
 	})
 	if i < 0 {
-		return Model{}, false
+		return live.Model{}, false
 	}
 	return p.chain(agent)[i], true
 }
@@ -418,7 +420,7 @@ func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) 
 const defaultFallbackAttempts = 3
 
 // chain returns the models to continue with for an agent.
-func (p *FallbackPolicy) chain(agent string) []Model {
+func (p *FallbackPolicy) chain(agent string) []live.Model {
 	if models, ok := p.AgentModels[agent]; ok {
 		return models
 	}
@@ -426,24 +428,24 @@ func (p *FallbackPolicy) chain(agent string) []Model {
 }
 
 // isCooling reports whether the model failed a short time ago.
-func (e *fallbackEvent) isCooling(m Model) bool { return e.at.Before(e.cooling[m.key()]) }
+func (e *fallbackEvent) isCooling(m live.Model) bool { return e.at.Before(e.cooling[m.Key()]) }
 
 // questioned handles a prompt that has not been sent: a model that failed a short time ago
 // is replaced, unless the user picked it just now.
-func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
-	if s.phase == phaseSent && e.model.key() == s.next.key() {
+func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackState, []action) {
+	if s.phase == phaseSent && e.model.Key() == s.next.Key() {
 		return s, nil
 	}
 	s.asked = true
 	before := s.picked
-	if e.named || before == (Model{}) {
+	if e.named || before == (live.Model{}) {
 		s.picked = e.model
 	}
-	if e.named && before != (Model{}) && before.key() != e.model.key() {
+	if e.named && before != (live.Model{}) && before.Key() != e.model.Key() {
 		return s, nil // picked by hand
 	}
-	if !e.named && p.Restore && e.model.key() != s.picked.key() && !e.isCooling(s.picked) && (e.known == nil || e.known(s.picked)) {
-		return s, []Action{{Kind: ActModel, Model: s.picked}}
+	if !e.named && p.Restore && e.model.Key() != s.picked.Key() && !e.isCooling(s.picked) && (e.known == nil || e.known(s.picked)) {
+		return s, []action{{kind: actModel, model: s.picked}}
 	}
 	if !e.isCooling(e.model) {
 		return s, nil
@@ -453,48 +455,33 @@ func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackS
 	if !ok {
 		return s, nil
 	}
-	return s, []Action{
-		{Kind: ActModel, Model: next},
-		{Kind: ActToast, Toast: Toast{fallbackTitle, avoidedText(e.model, next), VariantWarning, resultTime}},
+	return s, []action{
+		{kind: actModel, model: next},
+		showToast(fallbackTitle, avoidedText(e.model, next), live.VariantWarning),
 	}
 }
 
 // actionFailed handles an action that failed: the turn is left as it is.
-func (s fallbackState) actionFailed() (fallbackState, []Action) {
+func (s fallbackState) actionFailed() (fallbackState, []action) {
 	sent := s.phase == phaseSent
 	s.phase = phaseNone
 	if !sent {
 		return s, nil
 	}
-	return s, []Action{{Kind: ActToast, Toast: Toast{fallbackTitle, notContinuedText(s.next), VariantError, resultTime}}}
-}
-
-// key returns the model without its variant, in a form that is the same for all ways to
-// write it.
-func (m Model) key() string {
-	return strings.ReplaceAll(strings.ToLower(m.ProviderID+"/"+m.ModelID), ".", "-")
-}
-
-// String returns the model as the settings name it.
-func (m Model) String() string {
-	text := m.ProviderID + "/" + m.ModelID
-	if m.Variant != "" {
-		text += "(" + m.Variant + ")"
-	}
-	return text
+	return s, []action{showToast(fallbackTitle, notContinuedText(s.next), live.VariantError)}
 }
 
 // ParseModel reads the name of a model: provider/model, or provider/model(variant).
-func ParseModel(text string) (Model, error) {
+func ParseModel(text string) (live.Model, error) {
 	provider, model, ok := strings.Cut(text, "/")
 	variant := ""
 	if name, rest, found := strings.Cut(model, "("); found && strings.HasSuffix(rest, ")") {
 		model, variant = name, strings.TrimSuffix(rest, ")")
 	}
 	if !ok || provider == "" || model == "" {
-		return Model{}, fmt.Errorf("model %q: want a name such as anthropic/claude-opus-4-5", text)
+		return live.Model{}, fmt.Errorf("model %q: want a name such as anthropic/claude-opus-4-5", text)
 	}
-	return Model{ProviderID: provider, ModelID: model, Variant: variant}, nil
+	return live.Model{ProviderID: provider, ModelID: model, Variant: variant}, nil
 }
 
 // An agentError is an error as the agent reports it.
@@ -630,11 +617,11 @@ var quotaText = sync.OnceValue(func() *regexp.Regexp {
 
 const fallbackTitle = "Model fallback"
 
-func switchedText(failed Model, why string, next Model) string {
+func switchedText(failed live.Model, why string, next live.Model) string {
 	return fmt.Sprintf("%s failed: %s. %s continues the turn.", failed, why, next)
 }
 
-func usedUpText(failed Model, why string, running bool) string {
+func usedUpText(failed live.Model, why string, running bool) string {
 	text := fmt.Sprintf("%s failed: %s. No other model is available.", failed, why)
 	switch {
 	case !running:
@@ -646,7 +633,7 @@ func usedUpText(failed Model, why string, running bool) string {
 	}
 }
 
-func avoidedText(avoided, next Model) string {
+func avoidedText(avoided, next live.Model) string {
 	return fmt.Sprintf("%s failed a short time ago. This prompt goes to %s.", avoided, next)
 }
 
@@ -654,6 +641,6 @@ func lostResultsText(why string) string {
 	return fmt.Sprintf("Failed during a tool call: %s. Check its effects, then send a prompt.", why)
 }
 
-func notContinuedText(next Model) string {
+func notContinuedText(next live.Model) string {
 	return fmt.Sprintf("%s did not continue the turn. Send your prompt again.", next)
 }

@@ -1,4 +1,4 @@
-package live
+package hooks
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/live"
 )
 
 // guardSteps translates a short form of what happens into events of the policy. A step is
@@ -59,9 +60,8 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 			continue
 		}
 		e.file = stamps[e.path]
-		var actions []Action
-		s, actions = guardWrites(s, e)
-		if len(actions) > 0 {
+		var refusal string
+		if s, refusal = guardWrites(s, e); refusal != "" {
 			refused = append(refused, step)
 			continue
 		}
@@ -139,8 +139,8 @@ func TestGuardTimes(t *testing.T) {
 		var s guardState
 		s, _ = guardWrites(s, guardEvent{call: "1", tool: c.tool, session: "ses_1", path: "/a", file: file(c.changed), at: 20, overwrite: true})
 		s, _ = guardWrites(s, guardEvent{call: "1", tool: c.tool, session: "ses_1", file: file(c.changed), at: 30, ended: true, lines: span{first: 1, last: 1, end: true}})
-		_, actions := guardWrites(s, guardEvent{call: "2", tool: toolWrite, session: "ses_1", path: "/a", file: file(c.changed), at: 40})
-		if known := len(actions) == 0; known != c.known {
+		_, refusal := guardWrites(s, guardEvent{call: "2", tool: toolWrite, session: "ses_1", path: "/a", file: file(c.changed), at: 40})
+		if known := refusal == ""; known != c.known {
 			t.Errorf("%s: known %t, want %t", c.name, known, c.known)
 		}
 	}
@@ -244,13 +244,13 @@ type guardedFolder struct {
 	t     *testing.T
 	dir   string
 	agent *fakeAgent
-	guard *WriteGuard
+	guard *writeGuard
 	calls int
 }
 
 func newGuardedFolder(t *testing.T) *guardedFolder {
 	g := &guardedFolder{t: t, dir: t.TempDir(), agent: &fakeAgent{}}
-	g.guard = NewWriteGuard(g.agent.hook(Options{Log: logTo(t)}))
+	g.guard = New(g.agent.watch(), g.agent, g.agent, Options{WriteGuard: true}).guard
 	g.write("a.txt", time.Now().Add(-time.Hour))
 	return g
 }
@@ -266,16 +266,16 @@ func (g *guardedFolder) write(name string, at time.Time) {
 	}
 }
 
-func (g *guardedFolder) call(tool, path string) ToolCall {
+func (g *guardedFolder) call(tool, path string) live.ToolCall {
 	g.calls++
 	args, _ := json.Marshal(object{"filePath": path})
-	return ToolCall{Session: "ses_1", ID: fmt.Sprint(g.calls), Tool: tool, Time: time.Now().UnixMilli() + 1, Args: args}
+	return live.ToolCall{Session: "ses_1", ID: fmt.Sprint(g.calls), Tool: tool, Time: time.Now().UnixMilli() + 1, Args: args}
 }
 
-func (g *guardedFolder) report(kind string, c ToolCall) {
+func (g *guardedFolder) report(kind string, c live.ToolCall) {
 	e := event(kind, c)
 	e.Directory = g.dir
-	g.guard.Accept(e)
+	g.guard.accept(e)
 }
 
 func (g *guardedFolder) read(path string) {
@@ -287,7 +287,7 @@ func (g *guardedFolder) read(path string) {
 
 func (g *guardedFolder) refuses(path string) bool {
 	g.t.Helper()
-	return len(g.guard.Check(g.t.Context(), g.call(toolWrite, path), g.dir)) > 0
+	return g.guard.check(g.t.Context(), g.call(toolWrite, path), g.dir) != ""
 }
 
 // TestWriteGuard checks the guard with real files: paths through links and relative ones,
@@ -322,7 +322,7 @@ func TestWriteGuard(t *testing.T) {
 		}
 	}
 	edit := g.call(toolEdit, "link")
-	if refused := g.guard.Check(t.Context(), edit, g.dir); len(refused) > 0 {
+	if refused := g.guard.check(t.Context(), edit, g.dir); refused != "" {
 		t.Errorf("an edit is refused: %v", refused)
 	}
 	g.write("a.txt", time.Now())
@@ -342,7 +342,7 @@ func TestWriteGuard(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if len(g.guard.Check(ended, g.call(toolWrite, "a.txt"), g.dir)) > 0 {
+	if g.guard.check(ended, g.call(toolWrite, "a.txt"), g.dir) != "" {
 		t.Error("a write is refused after the deadline")
 	}
 }

@@ -1,4 +1,4 @@
-package live
+package hooks
 
 import (
 	"context"
@@ -13,19 +13,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/live"
 )
 
 // The models of the tests.
 var (
-	fake  = Model{ProviderID: "anthropic", ModelID: "claude-fake"}
-	two   = Model{ProviderID: "anthropic", ModelID: "claude-two"}
-	three = Model{ProviderID: "anthropic", ModelID: "claude-three"}
+	fake  = live.Model{ProviderID: "anthropic", ModelID: "claude-fake"}
+	two   = live.Model{ProviderID: "anthropic", ModelID: "claude-two"}
+	three = live.Model{ProviderID: "anthropic", ModelID: "claude-three"}
 )
 
 // testPolicy continues with claude-two, then with claude-three.
 func testPolicy() FallbackPolicy {
 	return FallbackPolicy{
-		Models: []Model{two, three}, Codes: []int{429, 500, 502, 503, 504, 529},
+		Models: []live.Model{two, three}, Codes: []int{429, 500, 502, 503, 504, 529},
 		Cooldown: time.Minute, Silence: 2 * time.Minute,
 	}
 }
@@ -37,7 +39,7 @@ type fallbackRun struct {
 	now     time.Time
 	cooling map[string]time.Time
 	got     []string
-	last    []Action
+	last    []action
 }
 
 func newFallbackRun(p FallbackPolicy) *fallbackRun {
@@ -54,20 +56,20 @@ func (r *fallbackRun) step(e fallbackEvent) {
 	e.at, e.cooling = r.now, r.cooling
 	r.state, r.last = r.policy.step(r.state, e)
 	for _, a := range r.last {
-		switch a.Kind {
-		case ActCool:
-			r.cooling[a.Model.key()] = a.Until
-			r.got = append(r.got, fmt.Sprintf("cool %s %s", a.Model.ModelID, a.Until.Sub(r.now).Round(time.Second)))
-		case ActAbort:
+		switch a.kind {
+		case actCool:
+			r.cooling[a.model.Key()] = a.until
+			r.got = append(r.got, fmt.Sprintf("cool %s %s", a.model.ModelID, a.until.Sub(r.now).Round(time.Second)))
+		case actAbort:
 			r.got = append(r.got, "end the turn")
-		case ActPrompt:
-			r.got = append(r.got, "prompt "+a.Prompt.Model.ModelID)
-		case ActToast:
-			r.got = append(r.got, "toast: "+strings.ReplaceAll(a.Toast.Message, "anthropic/", ""))
-		case ActModel:
-			r.got = append(r.got, "set "+a.Model.ModelID)
+		case actPrompt:
+			r.got = append(r.got, "prompt "+a.prompt.Model.ModelID)
+		case actToast:
+			r.got = append(r.got, "toast: "+strings.ReplaceAll(a.toast.Message, "anthropic/", ""))
+		case actModel:
+			r.got = append(r.got, "set "+a.model.ModelID)
 		default:
-			r.got = append(r.got, fmt.Sprintf("action %d", a.Kind))
+			r.got = append(r.got, fmt.Sprintf("action %d", a.kind))
 		}
 	}
 }
@@ -88,7 +90,7 @@ func TestFallbackRecorded(t *testing.T) {
 		} {
 			t.Run(version+"/"+kind, func(t *testing.T) {
 				r := newFallbackRun(p)
-				f := &fallback{hook: (&fakeAgent{}).hook(Options{}), now: func() time.Time { return r.now }}
+				f := &fallback{watch: (&fakeAgent{}).watch(), now: func() time.Time { return r.now }}
 				var ended bool // the message that failed has ended, as the agent says
 				for n, e := range recordedEvents(t, version+"-"+kind) {
 					_, fe, ok := f.decode(e)
@@ -96,19 +98,19 @@ func TestFallbackRecorded(t *testing.T) {
 						t.Fatalf("event %d %s is ignored", n, e.Properties)
 					}
 					if n == 0 { // the clock is that of the recording
-						r.now = fe.message.created()
+						r.now = fe.message.Created()
 					}
 					fe.at = time.Time{}
 					r.step(fe)
 					ended = ended || fe.kind == sawAnswer && fe.message.Time.Completed != nil
-					if prompts := slices.ContainsFunc(r.last, func(a Action) bool { return a.Kind == ActPrompt }); prompts && (!ended || fe.kind != sawIdle) {
+					if prompts := slices.ContainsFunc(r.last, func(a action) bool { return a.kind == actPrompt }); prompts && (!ended || fe.kind != sawIdle) {
 						t.Errorf("event %d: prompts before the turn has ended", n)
 					}
 				}
 				if diff := cmp.Diff(want, r.got); diff != "" {
 					t.Errorf("actions (-want +got):\n%s", diff)
 				}
-				if r.state.phase != phaseNone || len(r.state.failed) != 0 || r.state.prompt.Model.key() != two.key() {
+				if r.state.phase != phaseNone || len(r.state.failed) != 0 || r.state.prompt.Model.Key() != two.Key() {
 					t.Errorf("at the end: %+v", r.state)
 				}
 			})
@@ -118,14 +120,14 @@ func TestFallbackRecorded(t *testing.T) {
 
 // recordedEvents returns a sequence in testdata/fallback, which TestRecordFallback in
 // cmd/mend has recorded.
-func recordedEvents(t *testing.T, name string) (all []Event) {
+func recordedEvents(t *testing.T, name string) (all []live.Event) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "fallback", name+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
-		var e Event
+		var e live.Event
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -135,15 +137,15 @@ func recordedEvents(t *testing.T, name string) (all []Event) {
 }
 
 // userPrompt is a prompt of the user or of the policy, the nth message of the session.
-func userPrompt(n int, m Model) fallbackEvent {
-	i := Info{ID: fmt.Sprintf("msg_%d", n), Role: "user", Agent: "build", Model: &m}
+func userPrompt(n int, m live.Model) fallbackEvent {
+	i := live.Info{ID: fmt.Sprintf("msg_%d", n), Role: "user", Agent: "build", Model: &m}
 	i.Time.Created = float64(n)
 	return fallbackEvent{kind: sawPrompt, message: i}
 }
 
 // answer is an assistant message that answers the prompt n.
 func answer(n int, finish any, e string) fallbackEvent {
-	i := Info{ID: fmt.Sprintf("msg_%d", n+1), ParentID: fmt.Sprintf("msg_%d", n), Role: "assistant", Finish: finish}
+	i := live.Info{ID: fmt.Sprintf("msg_%d", n+1), ParentID: fmt.Sprintf("msg_%d", n), Role: "assistant", Finish: finish}
 	i.Time.Completed = 1.0
 	if e != "" {
 		i.Error = json.RawMessage(e)
@@ -155,24 +157,24 @@ func retry(text string) fallbackEvent { return fallbackEvent{kind: sawRetry, tex
 func failure(e string) fallbackEvent  { return fallbackEvent{kind: sawError, err: json.RawMessage(e)} }
 
 func tool(id, status string) fallbackEvent {
-	e := fallbackEvent{kind: sawActivity, part: Part{ID: id, MessageID: "msg_2", Type: typeTool}}
+	e := fallbackEvent{kind: sawActivity, part: live.Part{ID: id, MessageID: "msg_2", Type: typeTool}}
 	e.part.State.Status = status
 	return e
 }
 
 // step and text are a part of a message without content, and one with it.
 func step(message string) fallbackEvent {
-	return fallbackEvent{kind: sawActivity, part: Part{ID: "prt_s", MessageID: message, Type: "step-start"}}
+	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_s", MessageID: message, Type: "step-start"}}
 }
 
 func text(message string) fallbackEvent {
-	return fallbackEvent{kind: sawActivity, part: Part{ID: "prt_t", MessageID: message, Type: "text"}}
+	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_t", MessageID: message, Type: "text"}}
 }
 
 // as is the event with another message.
 func (e fallbackEvent) as(id string) fallbackEvent { e.message.ID = id; return e }
 
-func question(m Model, named bool) fallbackEvent {
+func question(m live.Model, named bool) fallbackEvent {
 	return fallbackEvent{kind: sawQuestion, model: m, agent: "build", named: named}
 }
 func inChild(e fallbackEvent) fallbackEvent { e.child = true; return e }
@@ -197,7 +199,7 @@ var (
 func ended(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
 
 // switched are the events of a turn of model that fails, and that next continues.
-func switched(model, next Model) []fallbackEvent {
+func switched(model, next live.Model) []fallbackEvent {
 	all := []fallbackEvent{userPrompt(1, model), nowBusy, retry("rate limit")}
 	return append(append(all, ended(1)...), userPrompt(3, next), nowBusy)
 }
@@ -206,7 +208,7 @@ func switched(model, next Model) []fallbackEvent {
 // complaints about oh-my-opencode that do not apply here.
 func TestFallback(t *testing.T) {
 	const toTwo = "toast: claude-fake failed: 429. claude-two continues the turn."
-	cool := func(m Model) string { return "cool " + m.ModelID + " 1m0s" }
+	cool := func(m live.Model) string { return "cool " + m.ModelID + " 1m0s" }
 	oneSwitch := []string{cool(fake), "end the turn", "prompt claude-two", toTwo}
 	for _, c := range []struct {
 		name   string
@@ -245,12 +247,12 @@ func TestFallback(t *testing.T) {
 		{name: "the second model fails too, with the same text (#6579)", events: append(switched(fake, two), append([]fallbackEvent{retry("rate limit")}, ended(3)...)...), want: append(slices.Clone(oneSwitch),
 			cool(two), "end the turn", "prompt claude-three", "toast: claude-two failed: 429. claude-three continues the turn.")},
 		{
-			name: "the chain is used up: the turn is not aborted, and the user is told once", policy: func(p *FallbackPolicy) { p.Models = []Model{two} },
+			name: "the chain is used up: the turn is not aborted, and the user is told once", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two} },
 			events: append(switched(fake, two), retry("rate limit"), retry("rate limit")),
 			want:   append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again.", cool(two)),
 		},
 		{
-			name: "the chain is used up by an error", policy: func(p *FallbackPolicy) { p.Models = []Model{fake} },
+			name: "the chain is used up by an error", policy: func(p *FallbackPolicy) { p.Models = []live.Model{fake} },
 			events: []fallbackEvent{userPrompt(1, fake), failure(limited), nowIdle, answer(1, nil, limited), nowIdle},
 			want:   []string{cool(fake), "toast: claude-fake failed: 429. No other model is available.", cool(fake)},
 		},
@@ -270,26 +272,32 @@ func TestFallback(t *testing.T) {
 		{name: "the user prompts while the turn ends", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), userPrompt(3, fake), answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
 		{name: "an old prompt is reported again", events: append(switched(fake, two), userPrompt(1, fake), answer(3, "stop", ""), nowIdle), want: oneSwitch},
 		{
-			name: "equal entries of the chain", policy: func(p *FallbackPolicy) { p.Models = []Model{two, two, three} }, events: append(switched(fake, two), retry("rate limit")),
+			name: "equal entries of the chain", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two, two, three} }, events: append(switched(fake, two), retry("rate limit")),
 			want: append(slices.Clone(oneSwitch), cool(two), "end the turn"),
 		},
 		{
-			name: "an entry with a variant is the policy's own change, and no model of that name is asked (#6611)", policy: func(p *FallbackPolicy) { p.Models = []Model{{two.ProviderID, two.ModelID, "high"}, three} },
+			name: "an entry with a variant is the policy's own change, and no model of that name is asked (#6611)", policy: func(p *FallbackPolicy) {
+				p.Models = []live.Model{{ProviderID: two.ProviderID, ModelID: two.ModelID, Variant: "high"}, three}
+			},
 			events: append(switched(fake, two), retry("rate limit")),
 			want:   []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two(high) continues the turn.", cool(two), "end the turn"},
 		},
-		{name: "the same model with another variant fails too (#6611)", policy: func(p *FallbackPolicy) { p.Models = []Model{{fake.ProviderID, fake.ModelID, "low"}, two} }, events: switched(fake, two), want: oneSwitch},
-		{name: "dots and capitals do not make another model (#6668)", policy: func(p *FallbackPolicy) { p.Models = []Model{{"Anthropic", "Claude.Fake", ""}, two} }, events: switched(fake, two), want: oneSwitch},
+		{name: "the same model with another variant fails too (#6611)", policy: func(p *FallbackPolicy) {
+			p.Models = []live.Model{{ProviderID: fake.ProviderID, ModelID: fake.ModelID, Variant: "low"}, two}
+		}, events: switched(fake, two), want: oneSwitch},
+		{name: "dots and capitals do not make another model (#6668)", policy: func(p *FallbackPolicy) {
+			p.Models = []live.Model{{ProviderID: "Anthropic", ModelID: "Claude.Fake"}, two}
+		}, events: switched(fake, two), want: oneSwitch},
 		{name: "models that the agent does not have (#2295, #3776, #6573)", events: []fallbackEvent{
-			userPrompt(1, fake), nowBusy, {kind: sawRetry, text: "rate limit", known: func(m Model) bool { return m == three }}, answer(1, nil, ""), nowIdle,
+			userPrompt(1, fake), nowBusy, {kind: sawRetry, text: "rate limit", known: func(m live.Model) bool { return m == three }}, answer(1, nil, ""), nowIdle,
 		}, want: []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."}},
 		{
-			name: "the chain of the agent", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]Model{"build": {three}} },
+			name: "the chain of the agent", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]live.Model{"build": {three}} },
 			events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...),
 			want:   []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."},
 		},
 		{
-			name: "an agent whose chain is empty (#2941)", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]Model{"build": {}} },
+			name: "an agent whose chain is empty (#2941)", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]live.Model{"build": {}} },
 			events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")},
 			want:   []string{cool(fake), "toast: claude-fake failed: 429. No other model is available. OpenCode tries it again."},
 		},
@@ -309,7 +317,7 @@ func TestFallback(t *testing.T) {
 		{name: "a code that is not listed, that can be sent again", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":500,"isRetryable":true}}`)}},
 		{name: "a text of a code that is not listed", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), retry("Provider is overloaded"), retry("Internal Server Error")}},
 		{name: "a request that is too long", events: []fallbackEvent{userPrompt(1, fake), failure(overflowed)}},
-		{name: "an answer that speaks of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
+		{name: "an answer that speaks of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
 		{name: "free usage, in the status (#6636)", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), retry("Free usage exceeded")}, want: []string{cool(fake), "end the turn"}},
 		{name: "a full queue, in the status (#6636)", events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("Streaming response failed: [503] The request queue is full.")}, ended(1)...), want: []string{
 			cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 503. claude-two continues the turn.",
@@ -332,7 +340,7 @@ func TestFallback(t *testing.T) {
 			userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_1", "completed"), failure(limited), nowIdle, answer(1, nil, limited), nowIdle, nowIdle,
 		}, want: []string{cool(fake), "toast: Failed during a tool call: 429. Check its effects, then send a prompt."}},
 		{name: "the step after it is", events: []fallbackEvent{
-			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
+			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
 		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
 		{name: "silence, also of a main session (#4528, #6534)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
 			r.step(after(r, time.Minute, fallbackEvent{kind: sawActivity}))
@@ -353,7 +361,7 @@ func TestFallback(t *testing.T) {
 		{name: "the next model says nothing either", events: switched(fake, two), then: func(r *fallbackRun) {
 			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
-		{name: "silence with no model left", policy: func(p *FallbackPolicy) { p.Models = []Model{fake} }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+		{name: "silence with no model left", policy: func(p *FallbackPolicy) { p.Models = []live.Model{fake} }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
 			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: []string{cool(fake), "toast: claude-fake failed: silent for 2m0s. No other model is available. OpenCode still waits."}},
 		{name: "the abort fails", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), {kind: sawFailure}, answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
@@ -386,7 +394,7 @@ func TestFallback(t *testing.T) {
 			r.step(after(r, time.Minute, question(two, false)))
 		}, want: append(slices.Clone(oneSwitch), "set claude-fake")},
 		{
-			name: "a prompt for which no model is left", policy: func(p *FallbackPolicy) { p.Models = []Model{two} }, events: append(switched(fake, two), retry("rate limit"), question(fake, true)),
+			name: "a prompt for which no model is left", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two} }, events: append(switched(fake, two), retry("rate limit"), question(fake, true)),
 			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
 		},
 	} {
@@ -413,12 +421,12 @@ func TestFallback(t *testing.T) {
 // chain if that names one, and is not shown as the user's (#4085).
 func TestContinuation(t *testing.T) {
 	for _, variant := range []string{"", "low"} {
-		next := Model{ProviderID: "openai", ModelID: "gpt-5", Variant: variant}
-		s := fallbackState{next: next, prompt: Info{
+		next := live.Model{ProviderID: "openai", ModelID: "gpt-5", Variant: variant}
+		s := fallbackState{next: next, prompt: live.Info{
 			ID: "msg_1", Agent: "plan", Model: &fake, Variant: "high", Tools: map[string]bool{"bash": false}, System: "Be brief.", Format: json.RawMessage(`{"type":"text"}`),
 		}}
-		want := Prompt{
-			Parts: []PromptPart{{Type: "text", Text: continueText, Synthetic: true}}, Agent: "plan", Model: &Model{ProviderID: "openai", ModelID: "gpt-5"},
+		want := live.Prompt{
+			Parts: []live.PromptPart{{Type: "text", Text: continueText, Synthetic: true}}, Agent: "plan", Model: &live.Model{ProviderID: "openai", ModelID: "gpt-5"},
 			Variant: map[string]string{"": "high", "low": "low"}[variant], Tools: map[string]bool{"bash": false}, System: "Be brief.", Format: json.RawMessage(`{"type":"text"}`),
 		}
 		if diff := cmp.Diff(want, s.continuation()); diff != "" {
@@ -428,23 +436,42 @@ func TestContinuation(t *testing.T) {
 }
 
 func TestParseModel(t *testing.T) {
-	for text, want := range map[string]Model{
-		"anthropic/claude-opus-4-5":  {"anthropic", "claude-opus-4-5", ""},
-		"openrouter/google/gemini-3": {"openrouter", "google/gemini-3", ""},
-		"openai/gpt-5(high)":         {"openai", "gpt-5", "high"},
+	for text, want := range map[string]live.Model{
+		"anthropic/claude-opus-4-5":  {ProviderID: "anthropic", ModelID: "claude-opus-4-5"},
+		"openrouter/google/gemini-3": {ProviderID: "openrouter", ModelID: "google/gemini-3"},
+		"openai/gpt-5(high)":         {ProviderID: "openai", ModelID: "gpt-5", Variant: "high"},
 		"gpt-5":                      {},
 		"/gpt-5":                     {},
 		"openai/":                    {},
 		"openai/(high)":              {},
 	} {
 		got, err := ParseModel(text)
-		if got != want || (err != nil) != (want == Model{}) || err == nil && got.String() != text {
+		if got != want || (err != nil) != (want == (live.Model{})) || err == nil && got.String() != text {
 			t.Errorf("ParseModel(%q) = %+v, %v", text, got, err)
 		}
 	}
 }
 
-// TestFallbackWatch passes the events of the real OpenCode to a Watch, which does what the
+// watchRecorded passes recorded events to the hooks, up to the first that names until.
+func watchRecorded(t *testing.T, f *fakeAgent, until string) {
+	t.Helper()
+	h := New(f.watch(), f, f, Options{Fallback: testPolicy()})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { h.Run(ctx); close(done) }()
+	for _, e := range recordedEvents(t, "1.18.33-429") {
+		if until != "" && strings.Contains(string(e.Properties), until) {
+			break
+		}
+		h.Accept(e)
+		synctest.Wait()
+	}
+	time.Sleep(maxPhase - time.Second)
+	cancel()
+	<-done
+}
+
+// TestFallbackWatch passes the events of the real OpenCode to the hooks, which do what the
 // policy wants.
 func TestFallbackWatch(t *testing.T) {
 	for _, c := range []struct {
@@ -455,9 +482,9 @@ func TestFallbackWatch(t *testing.T) {
 	}{
 		{"continued", func(*fakeAgent) {}, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "claude-two continues the turn"},
 		{"another mend was faster", func(f *fakeAgent) {
-			newer := prompt("msg_3", "")
+			newer := live.Message{Info: live.Info{ID: "msg_3", SessionID: "ses_1", Role: "user"}}
 			newer.Info.Time.Created = 4_000_000_000_000
-			f.messages = []Message{newer}
+			f.messages = []live.Message{newer}
 		}, map[string]int{"abort": 0, "prompt": 0, "toast": 0}, ""},
 		{"the abort fails", func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest} }, map[string]int{"abort": 1, "prompt": 0, "toast": 0}, ""},
 		{"the prompt fails", func(f *fakeAgent) { f.errors = map[string]error{"prompt": errTest} }, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "Send your prompt again"},
@@ -467,37 +494,18 @@ func TestFallbackWatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakeAgent{}
 				c.change(f)
-				w := NewWatch(f.hook(Options{Fallback: testPolicy()}))
-				done := make(chan struct{})
-				go func() { w.Run(t.Context()); close(done) }()
-				for _, e := range recordedEvents(t, "1.18.33-429") {
-					if strings.Contains(string(e.Properties), `"msg_3"`) {
-						break
+				watchRecorded(t, f, `"msg_3"`)
+				for verb, n := range c.want {
+					if got := f.count(verb); got != n {
+						t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.recorded())
 					}
-					w.Accept(e)
-					synctest.Wait()
 				}
-				time.Sleep(maxPhase - time.Second)
-				w.Close()
-				<-done
-				wantTimes(t, f, c.want)
 				if c.toast != "" && (len(f.toasts) == 0 || !strings.Contains(f.toasts[0].Message, c.toast)) {
 					t.Errorf("toasts %+v, want %s", f.toasts, c.toast)
 				}
 			})
 		})
 	}
-}
-
-// A twoModelAgent has two models, and a session that another one waits for.
-type twoModelAgent struct{ *fakeAgent }
-
-func (m twoModelAgent) Models(context.Context, string) ([]Model, error) {
-	return []Model{fake, three}, m.record("models")
-}
-
-func (m twoModelAgent) Parent(context.Context, SessionRef) (string, error) {
-	return m.stored[0].Info.ParentID, m.record("parent")
 }
 
 // TestFallbackLearns checks that a model that the agent does not have is not asked, and that
@@ -514,19 +522,8 @@ func TestFallbackLearns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fakeAgent{errors: c.errors, stored: []Message{{Info: Info{ParentID: c.parent}}}}
-				w := NewWatch(New(twoModelAgent{f}, f, Options{Fallback: testPolicy()}))
-				done := make(chan struct{})
-				go func() { w.Run(t.Context()); close(done) }()
-				for _, e := range recordedEvents(t, "1.18.33-429") {
-					if strings.Contains(string(e.Properties), `"msg_3"`) {
-						break
-					}
-					w.Accept(e)
-					synctest.Wait()
-				}
-				w.Close()
-				<-done
+				f := &fakeAgent{errors: c.errors, models: []live.Model{fake, three}, parent: c.parent}
+				watchRecorded(t, f, `"msg_3"`)
 				got := ""
 				if len(f.prompts) > 0 {
 					got = f.prompts[0].Model.ModelID
@@ -539,93 +536,27 @@ func TestFallbackLearns(t *testing.T) {
 	}
 }
 
-// A publishingAgent passes events to other plugins.
-type publishingAgent struct{ *fakeAgent }
-
-func (p publishingAgent) Publish(_ context.Context, _, event string) error {
-	return p.record("publish %s", event)
+// TestFallbackPublishes checks that other plugins get the begin and the end of a change of the
+// model.
+func TestFallbackPublishes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeAgent{}
+		watchRecorded(t, f, "")
+		calls := f.recorded()
+		start, sent, end := slices.Index(calls, "publish mend.recovery.started ses_1"), slices.Index(calls, "prompt"), slices.Index(calls, "publish mend.recovery.finished ses_1")
+		if start < 0 || sent < start || end < sent {
+			t.Errorf("calls %q, want the prompt between the events", calls)
+		}
+	})
 }
 
-// TestPublish checks that other plugins and the callbacks get the begin and the end of each
-// kind of recovery.
-func TestPublish(t *testing.T) {
-	const start, end = "onAbort ses_1, publish mend.recovery.started ses_1", "publish mend.recovery.finished ses_1, onComplete ses_1"
-	hook := func(f *fakeAgent, o Options) *Hook {
-		h := New(publishingAgent{f}, f, o)
-		h.wait = func(context.Context, time.Duration) error { return nil }
-		h.SetOnAbort(func(id string) { _ = f.record("onAbort %s", id) })
-		h.SetOnRecoveryComplete(func(id string) { _ = f.record("onComplete %s", id) })
-		return h
-	}
-	ref := SessionRef{ID: "ses_1"}
-	for _, c := range []struct {
-		name    string
-		recover func(*testing.T) *fakeAgent
-		change  string // the call between the two events
-		late    bool   // no agent listens
-	}{
-		{"an error", func(t *testing.T) *fakeAgent {
-			f, info := failedSession(emptyText)
-			hook(f, Options{}).HandleSessionRecovery(t.Context(), info)
-			return f
-		}, "abort", false},
-		{"interrupted tools", func(t *testing.T) *fakeAgent {
-			f := interruptedSession()
-			hook(f, Options{}).handleIdle(t.Context(), ref)
-			return f
-		}, "repair", false},
-		{"before a request", func(t *testing.T) *fakeAgent {
-			f := &fakeAgent{entry: "quail"}
-			q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if _, err := hook(f, Options{}).preflightNamed(t.Context(), q); err != nil {
-				t.Fatal(err)
+// TestFallbackToasts checks that a toast has at most 15 words.
+func TestFallbackToasts(t *testing.T) {
+	for _, why := range []string{"429", "quota used up", "silent for 2m0s", emptyAnswers} {
+		for _, text := range []string{switchedText(fake, why, two), usedUpText(fake, why, true), lostResultsText(why), avoidedText(fake, two), notContinuedText(two)} {
+			if n := len(strings.Fields(text)); n > 15 {
+				t.Errorf("%q has %d words", text, n)
 			}
-			return f
-		}, "toast", false},
-		{"at the start", func(t *testing.T) *fakeAgent {
-			f := &fakeAgent{entry: "quail", updated: time.Now().UnixMilli()}
-			q := Question{Session: SessionRef{Directory: "/p"}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if err := hook(f, Options{}).preflightStored(t.Context(), time.Time{}, q); err != nil {
-				t.Fatal(err)
-			}
-			return f
-		}, "", true},
-		{"a turn without an answer", func(t *testing.T) *fakeAgent {
-			f := &fakeAgent{entry: "quail"}
-			hook(f, Options{}).handleUnanswered(t.Context(), ref)
-			return f
-		}, "toast", false},
-		{"a request that is too long", func(t *testing.T) *fakeAgent {
-			f := &fakeAgent{entry: "quail"}
-			hook(f, Options{}).handleOverflow(t.Context(), ref, json.RawMessage(`"`+tooLong+`"`), time.Now())
-			return f
-		}, "trim", false},
-		{"a change of the model", func(t *testing.T) (f *fakeAgent) {
-			synctest.Test(t, func(t *testing.T) {
-				f = &fakeAgent{}
-				w := NewWatch(hook(f, Options{Fallback: testPolicy()}))
-				done := make(chan struct{})
-				go func() { w.Run(t.Context()); close(done) }()
-				for _, e := range recordedEvents(t, "1.18.33-429") {
-					w.Accept(e)
-					synctest.Wait()
-				}
-				w.Close()
-				<-done
-			})
-			return f
-		}, "prompt", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			did := strings.Join(c.recover(t).recorded(), ", ")
-			before, rest, started := strings.Cut(did, start)
-			between, _, finished := strings.Cut(rest, end)
-			switch {
-			case c.late && (strings.Contains(did, "publish") || !strings.Contains(did, "onAbort") || !strings.Contains(did, "onComplete")):
-				t.Errorf("calls %s", did)
-			case !c.late && (!started || !finished || strings.Contains(before, c.change) || !strings.Contains(between, c.change)):
-				t.Errorf("calls %s, want %s between the events", did, c.change)
-			}
-		})
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package live
+package hooks
 
 import (
 	"context"
@@ -11,28 +11,20 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/live"
 )
-
-// A modelAgent is an [Agent] that says which models it has and which sessions other
-// sessions wait for. Without it a policy uses every model of its settings.
-type modelAgent interface {
-	// Models returns the models that the agent can use.
-	Models(ctx context.Context, directory string) ([]Model, error)
-	// Parent returns the id of the session that waits for this one, or "".
-	Parent(ctx context.Context, s SessionRef) (string, error)
-}
 
 // A fallback runs a [FallbackPolicy] for the sessions of an agent. accept and ask may be
 // called from any goroutine; run does the actions.
 type fallback struct {
-	hook   *Hook
+	watch  *live.Watch
+	agent  Agent
 	policy FallbackPolicy
-	own    func(session string) // called before a turn is ended
 	now    func() time.Time
 
 	mu       sync.Mutex
-	sessions boundedMap[fallbackSession]
-	cooling  map[string]time.Time // by Model.key
+	sessions live.Recent[fallbackSession]
+	cooling  map[string]time.Time // by live.Model.Key
 	known    map[string]bool      // the keys of the agent's models; nil if unknown
 	asked    time.Time            // when known was asked for
 	waiting  map[string]time.Time // by session: when the policy wants to get the time
@@ -44,7 +36,7 @@ type fallback struct {
 // A fallbackSession is a session with its state.
 type fallbackSession struct {
 	state fallbackState
-	ref   SessionRef
+	ref   live.SessionRef
 	child bool // another session waits for it
 
 	located bool // child is known
@@ -52,27 +44,20 @@ type fallbackSession struct {
 
 // A pendingEvent is an event that is not handled yet.
 type pendingEvent struct {
-	ref     SessionRef
+	ref     live.SessionRef
 	event   fallbackEvent
-	actions []Action // that are done instead
+	actions []action // that are done instead
 }
 
-// newFallback returns nil if the policy has no models.
-func newFallback(h *Hook, p FallbackPolicy, own func(string)) *fallback {
-	if !p.enabled() {
-		return nil
-	}
+func newFallback(w *live.Watch, a Agent, p FallbackPolicy) *fallback {
 	return &fallback{
-		hook: h, policy: p, own: own, now: time.Now,
+		watch: w, agent: a, policy: p, now: time.Now,
 		cooling: map[string]time.Time{}, waiting: map[string]time.Time{}, changing: map[string]func(){}, wake: make(chan struct{}, 1),
 	}
 }
 
-// accept handles an event of the agent. It does not block. A nil fallback ignores it.
-func (f *fallback) accept(e Event) {
-	if f == nil {
-		return
-	}
+// accept handles an event of the agent. It does not block.
+func (f *fallback) accept(e live.Event) {
 	id, fe, ok := f.decode(e)
 	if !ok || change.ValidateID(id) != nil {
 		return
@@ -83,12 +68,12 @@ func (f *fallback) accept(e Event) {
 		f.stepLocked(id, fe)
 		return
 	}
-	f.queueLocked(pendingEvent{ref: SessionRef{id, e.Directory}, event: fe})
+	f.queueLocked(pendingEvent{ref: live.SessionRef{ID: id, Directory: e.Directory}, event: fe})
 }
 
 // decode returns the event for the policy. Errors that the recovery of sessions handles are
 // none of its events.
-func (f *fallback) decode(e Event) (id string, fe fallbackEvent, ok bool) {
+func (f *fallback) decode(e live.Event) (id string, fe fallbackEvent, ok bool) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
 		Error     json.RawMessage `json:"error"`
@@ -97,9 +82,9 @@ func (f *fallback) decode(e Event) (id string, fe fallbackEvent, ok bool) {
 			Message string  `json:"message"`
 			Next    float64 `json:"next"` // milliseconds since 1970
 		} `json:"status"`
-		Info Info `json:"info"`
+		Info live.Info `json:"info"`
 		Part struct {
-			Part
+			live.Part
 			SessionID string `json:"sessionID"`
 		} `json:"part"`
 	}
@@ -108,13 +93,13 @@ func (f *fallback) decode(e Event) (id string, fe fallbackEvent, ok bool) {
 	}
 	fe.at = f.now()
 	switch e.Type {
-	case eventError:
+	case live.EventError:
 		fe.kind, fe.err = sawError, p.Error
 		return p.SessionID, fe, !f.recoverable(p.Error)
-	case eventIdle:
+	case live.EventIdle:
 		fe.kind = sawIdle
 		return p.SessionID, fe, true
-	case eventStatus:
+	case live.EventStatus:
 		switch p.Status.Type {
 		case "idle":
 			fe.kind = sawIdle
@@ -124,10 +109,10 @@ func (f *fallback) decode(e Event) (id string, fe fallbackEvent, ok bool) {
 			fe.kind = sawBusy
 		}
 		return p.SessionID, fe, true
-	case eventDeleted:
+	case live.EventDeleted:
 		fe.kind = sawDeleted
 		return p.Info.ID, fe, true
-	case eventMessage:
+	case live.EventMessage:
 		fe.message = p.Info
 		if fe.kind = sawAnswer; p.Info.Role == change.RoleUser {
 			fe.kind = sawPrompt
@@ -153,37 +138,40 @@ func limitTime(milliseconds float64, now time.Time) time.Time {
 }
 
 func (f *fallback) recoverable(raw json.RawMessage) bool {
-	i := Info{Error: raw}
-	return i.hasError() && f.hook.IsRecoverableError(raw)
+	i := live.Info{Error: raw}
+	return i.HasError() && f.watch.IsRecoverableError(raw)
 }
 
 // stepLocked passes an event to the policy and returns what it wants to be done, apart from
 // what is done at once.
-func (f *fallback) stepLocked(id string, e fallbackEvent) []Action {
-	s, _ := f.sessions.get(id)
+func (f *fallback) stepLocked(id string, e fallbackEvent) []action {
+	s, _ := f.sessions.Get(id)
 	e.cooling, e.child = f.cooling, s.child
 	if f.known != nil {
-		e.known = func(m Model) bool { return f.known[m.key()] }
+		e.known = func(m live.Model) bool { return f.known[m.Key()] }
 	}
 	state, actions := f.policy.step(s.state, e)
 	s.state = state
-	f.sessions.set(id, s)
+	f.sessions.Set(id, s)
 	delete(f.waiting, id)
 	if at := f.policy.wakeTime(state); !at.IsZero() {
 		f.waiting[id] = at
 		f.signal()
 	}
-	return slices.DeleteFunc(actions, func(a Action) bool {
-		if a.Kind == ActCool {
-			f.cooling[a.Model.key()] = a.Until
+	return slices.DeleteFunc(actions, func(a action) bool {
+		if a.kind == actCool {
+			f.cooling[a.model.Key()] = a.until
 		}
-		return a.Kind == ActCool
+		return a.kind == actCool
 	})
 }
 
+// maxPending is how many events may wait.
+const maxPending = 4096
+
 // queueLocked queues an event. If the agent is too fast, the event is dropped.
 func (f *fallback) queueLocked(p pendingEvent) {
-	if len(f.pending) < maxRemembered {
+	if len(f.pending) < maxPending {
 		f.pending = append(f.pending, p)
 	}
 	f.signal()
@@ -197,26 +185,23 @@ func (f *fallback) signal() {
 }
 
 // ask returns the model to which a prompt is to be sent instead, or nil.
-func (f *fallback) ask(q Question) *Model {
-	if f == nil || q.Model == nil {
+func (f *fallback) ask(q live.Question) *live.Model {
+	if q.Model == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	actions := f.stepLocked(q.Session.ID, fallbackEvent{kind: sawQuestion, at: f.now(), model: *q.Model, agent: q.Agent, named: q.Named})
-	i := slices.IndexFunc(actions, func(a Action) bool { return a.Kind == ActModel })
+	i := slices.IndexFunc(actions, func(a action) bool { return a.kind == actModel })
 	if i < 0 {
 		return nil
 	}
 	f.queueLocked(pendingEvent{ref: q.Session, actions: slices.Delete(slices.Clone(actions), i, i+1)})
-	return &actions[i].Model
+	return &actions[i].model
 }
 
 // run handles the events until the context ends.
 func (f *fallback) run(ctx context.Context) {
-	if f == nil {
-		return
-	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	defer func() {
@@ -249,7 +234,7 @@ func (f *fallback) take() []pendingEvent {
 	f.pending = nil
 	for id, at := range f.waiting {
 		if !now.Before(at) {
-			todo = append(todo, pendingEvent{ref: SessionRef{ID: id}, event: fallbackEvent{kind: sawTime, at: now}})
+			todo = append(todo, pendingEvent{ref: live.SessionRef{ID: id}, event: fallbackEvent{kind: sawTime, at: now}})
 		}
 	}
 	maps.DeleteFunc(f.cooling, func(_ string, until time.Time) bool { return now.After(until) })
@@ -272,7 +257,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	id := p.ref.ID
 	if p.event.kind == sawDeleted {
 		f.mu.Lock()
-		f.sessions.remove(id)
+		f.sessions.Remove(id)
 		delete(f.waiting, id)
 		f.mu.Unlock()
 		f.announce(ctx, p.ref)
@@ -288,7 +273,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		actions = f.stepLocked(id, p.event)
 		f.mu.Unlock()
 	}
-	log := f.hook.opt.Log.With("session", id, "fallback", true)
+	log := f.watch.Log().With("session", id, "fallback", true)
 	f.announce(ctx, s.ref)
 	defer f.announce(ctx, s.ref)
 	for len(actions) > 0 {
@@ -300,7 +285,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		}
 		log.Warn("the turn is not continued with another model", "why", err)
 		e := fallbackEvent{kind: sawFailure, at: f.now()}
-		if errors.Is(err, errSuperseded) {
+		if errors.Is(err, errNewer) {
 			e.kind = sawNewer
 		}
 		f.mu.Lock()
@@ -310,15 +295,15 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 }
 
 // announce reports once that the change of a model has begun, and once that it has ended.
-func (f *fallback) announce(ctx context.Context, ref SessionRef) {
+func (f *fallback) announce(ctx context.Context, ref live.SessionRef) {
 	f.mu.Lock()
-	s, _ := f.sessions.get(ref.ID)
+	s, _ := f.sessions.Get(ref.ID)
 	end, changing := f.changing[ref.ID], s.state.phase != phaseNone
 	delete(f.changing, ref.ID)
 	f.mu.Unlock()
 	switch {
 	case changing && end == nil:
-		end = f.hook.begin(ctx, ref, true)
+		end = f.watch.Begin(ctx, ref)
 	case !changing && end != nil:
 		end()
 	}
@@ -330,13 +315,13 @@ func (f *fallback) announce(ctx context.Context, ref SessionRef) {
 }
 
 // locate returns the session with its directory.
-func (f *fallback) locate(ref SessionRef) fallbackSession {
+func (f *fallback) locate(ref live.SessionRef) fallbackSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, _ := f.sessions.get(ref.ID)
+	s, _ := f.sessions.Get(ref.ID)
 	if s.ref.ID == "" || ref.Directory != "" {
 		s.ref = ref
-		f.sessions.set(ref.ID, s)
+		f.sessions.Set(ref.ID, s)
 	}
 	return s
 }
@@ -346,44 +331,36 @@ const modelsAge = 5 * time.Minute
 
 // learn asks the agent what the policy needs to handle a failure.
 func (f *fallback) learn(ctx context.Context, s fallbackSession) {
-	agent, ok := f.hook.agent.(modelAgent)
-	if !ok {
-		return
-	}
 	if !s.located {
-		f.learnParent(ctx, agent, s.ref)
+		f.learnParent(ctx, s.ref)
 	}
 	if f.asked.IsZero() || f.now().Sub(f.asked) >= modelsAge {
-		f.learnModels(ctx, agent, s.ref.Directory)
+		f.learnModels(ctx, s.ref.Directory)
 	}
 }
 
-func (f *fallback) learnParent(ctx context.Context, agent modelAgent, ref SessionRef) {
-	ctx, cancel := context.WithTimeout(ctx, f.hook.opt.Timeout)
-	defer cancel()
-	parent, err := agent.Parent(ctx, ref)
+func (f *fallback) learnParent(ctx context.Context, ref live.SessionRef) {
+	parent, err := f.agent.Parent(ctx, ref)
 	if err != nil {
-		f.hook.opt.Log.Debug("asking for the parent of a session", "session", ref.ID, "error", err)
+		f.watch.Log().Debug("asking for the parent of a session", "session", ref.ID, "error", err)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, _ := f.sessions.get(ref.ID)
+	s, _ := f.sessions.Get(ref.ID)
 	s.child, s.located = parent != "", true
-	f.sessions.set(ref.ID, s)
+	f.sessions.Set(ref.ID, s)
 }
 
-func (f *fallback) learnModels(ctx context.Context, agent modelAgent, directory string) {
-	ctx, cancel := context.WithTimeout(ctx, f.hook.opt.Timeout)
-	defer cancel()
-	models, err := agent.Models(ctx, directory)
+func (f *fallback) learnModels(ctx context.Context, directory string) {
+	models, err := f.agent.Models(ctx, directory)
 	if err != nil { // an unknown model then fails, and the next one continues
-		f.hook.opt.Log.Debug("asking for the agent's models", "error", err)
+		f.watch.Log().Debug("asking for the agent's models", "error", err)
 		return
 	}
 	known := map[string]bool{}
 	for _, m := range models {
-		known[m.key()] = true
+		known[m.Key()] = true
 	}
 	f.asked = f.now()
 	f.mu.Lock()
@@ -391,69 +368,55 @@ func (f *fallback) learnModels(ctx context.Context, agent modelAgent, directory 
 	f.known = known
 }
 
-var errNotIdle = errors.New("the session did not become idle")
+var errNewer = errors.New("the session has a newer prompt")
 
 // perform does one action.
-func (f *fallback) perform(ctx context.Context, ref SessionRef, a Action, log *slog.Logger) error {
-	a.Session = ref
-	switch a.Kind {
-	case ActToast:
-		log.Info("model fallback", "toast", a.Toast.Message)
-	case ActAbort:
+func (f *fallback) perform(ctx context.Context, ref live.SessionRef, a action, log *slog.Logger) error {
+	a.session = ref
+	switch a.kind {
+	case actToast:
+		log.Info("model fallback", "toast", a.toast.Message)
+	case actAbort:
 		if err := f.checkNewest(ctx, ref); err != nil {
 			return err
 		}
-		f.own(ref.ID)
-	case ActPrompt:
+		f.watch.ExpectEnd(ref.ID)
+	case actPrompt:
 		if err := f.awaitIdle(ctx, ref); err != nil {
 			return err
 		}
 	default: // done at once
 	}
-	return f.hook.execute(ctx, a)
+	return execute(ctx, f.watch.Hook, a)
 }
-
-// pluginFirst is how long a server is left to the plugin: if both continue a turn, the
-// prompt of the plugin is there.
-const pluginFirst = 500 * time.Millisecond
 
 // awaitIdle returns when the session is idle and ready for the prompt that continues its
 // turn. The error says why it is not: it stays busy, or has a newer prompt.
-func (f *fallback) awaitIdle(ctx context.Context, ref SessionRef) error {
-	release, err := f.hook.acquire(ctx)
+func (f *fallback) awaitIdle(ctx context.Context, ref live.SessionRef) error {
+	release, err := f.watch.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	for n := 0; f.hook.busy(ctx, ref); n++ {
-		if n == len(busyDelays) {
-			return errNotIdle
-		}
-		if err := f.hook.wait(ctx, busyDelays[n]); err != nil {
-			return err
-		}
-	}
-	if _, ok := f.hook.agent.(*Server); ok {
-		if err := f.hook.wait(ctx, pluginFirst); err != nil {
-			return err
-		}
+	if err := f.watch.AwaitIdle(ctx, ref); err != nil {
+		return err
 	}
 	return f.checkNewest(ctx, ref)
 }
 
 // checkNewest returns an error if the session has a newer prompt than the policy knows, for
 // example that of another mend.
-func (f *fallback) checkNewest(ctx context.Context, ref SessionRef) error {
-	ms, err := f.hook.agentMessages(ctx, ref, 2)
+func (f *fallback) checkNewest(ctx context.Context, ref live.SessionRef) error {
+	ms, err := f.agent.Messages(ctx, ref, 2)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
-	s, _ := f.sessions.get(ref.ID)
+	s, _ := f.sessions.Get(ref.ID)
 	f.mu.Unlock()
 	for _, m := range ms {
 		if m.Info.Role == change.RoleUser && m.Info.Time.Created > s.state.prompt.Time.Created {
-			return errSuperseded
+			return errNewer
 		}
 	}
 	return nil

@@ -1,10 +1,12 @@
-package live
+package hooks
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mend/internal/live"
 )
 
 // TestExplainToolErrors checks which calls of the real programs get an instruction. The calls
@@ -17,9 +19,9 @@ func TestExplainToolErrors(t *testing.T) {
 		"1.18.33": "call_21 read, call_22 nothing, call_23 widen, call_29 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",
 	} {
 		names := map[string]string{readBeforeEdit: "read", widenEdit: "widen", changeNothing: "nothing", writeValidJSON: "JSON"}
-		calls := recordedLines[FailedCall](t, filepath.Join("testdata", "failed_calls_"+version+".jsonl"))
+		calls := recordedLines[live.FailedCall](t, filepath.Join("testdata", "failed_calls_"+version+".jsonl"))
 		var got []string
-		for _, a := range ExplainToolErrors(calls) {
+		for _, a := range explainToolErrors(calls) {
 			got = append(got, fmt.Sprintf("%s %s", a.Part, names[a.Text]))
 		}
 		if strings.Join(got, ", ") != want {
@@ -31,8 +33,8 @@ func TestExplainToolErrors(t *testing.T) {
 // TestNoInstruction checks that outputs which only quote the words of such errors get none.
 // Upstream's hooks looked for the words anywhere (#4028, #4029).
 func TestNoInstruction(t *testing.T) {
-	const missing, malformed = "Could not find oldString in the file.", "The arguments provided to the tool are invalid: Invalid input for tool bash: JSON parsing failed: Text: x"
-	for _, c := range []FailedCall{
+	const missing, malformed = "Could not find oldString in the file.", "The arguments provided to the tool are invalid: Invalid input for tool bash: JSON parsing failed: text: x"
+	for _, c := range []live.FailedCall{
 		{Tool: "bash", Status: callCompleted, Text: missing},
 		{Tool: "bash", Status: callFailed, Text: missing},
 		{Tool: "edit", Status: callCompleted, Text: missing},
@@ -44,11 +46,11 @@ func TestNoInstruction(t *testing.T) {
 		{Tool: "todowrite", Status: callCompleted, Text: "JSON parse error: fix it"},
 		{Tool: "grep", Status: callCompleted, Text: malformed},
 		{Tool: "invalid", Status: callFailed, Text: malformed},
-		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: Model tried to call unavailable tool 'x: JSON parsing failed: '."},
+		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: live.Model tried to call unavailable tool 'x: JSON parsing failed: '."},
 		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: Invalid input for tool bash: Type validation failed: Value: JSON parsing failed: ."},
 		{Tool: "invalid", Status: callCompleted, Text: "Note: " + malformed},
 	} {
-		if got := ExplainToolErrors([]FailedCall{c}); len(got) > 0 {
+		if got := explainToolErrors([]live.FailedCall{c}); len(got) > 0 {
 			t.Errorf("%+v gets %q", c, got[0].Text)
 		}
 	}

@@ -1,10 +1,11 @@
-package live
+package hooks
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,21 +14,8 @@ import (
 	"unicode/utf16"
 
 	"mend/change"
+	"mend/internal/live"
 )
-
-// A ToolCall is a call of a tool as the agent reports it before and after it runs.
-type ToolCall struct {
-	Session string          `json:"sessionID"`
-	ID      string          `json:"callID"`
-	Tool    string          `json:"tool"`
-	Time    int64           `json:"time"` // of the report, in milliseconds since 1970
-	Args    json.RawMessage `json:"args,omitempty"`
-
-	// After the call: what the model gets, and whether the tool says that this is not all.
-	// The call succeeded; a call that failed is not reported.
-	Output    string `json:"output,omitempty"`
-	Truncated *bool  `json:"truncated,omitempty"`
-}
 
 // A fileStamp identifies a state of a regular file. The zero value says that there is none.
 type fileStamp struct {
@@ -69,8 +57,8 @@ type span struct {
 // A guardState is what the sessions know of files. The keys of files are made of a session
 // and a path.
 type guardState struct {
-	files   boundedMap[knownFile]
-	running boundedMap[runningCall]
+	files   live.Recent[knownFile]
+	running live.Recent[runningCall]
 }
 
 // A knownFile is what a session knows of a file in one state of it.
@@ -94,14 +82,15 @@ func fileKey(session, path string) string { return session + "\x00" + path }
 // lookUp returns what the session knows of the file. The same file may have been read under
 // another name: through a hard link, or in other case where the file system ignores that.
 func (s *guardState) lookUp(e guardEvent) (knownFile, bool) {
-	if f, ok := s.files.get(fileKey(e.session, e.path)); ok {
+	if f, ok := s.files.Get(fileKey(e.session, e.path)); ok {
 		return f, true
 	}
 	if e.file.ino == 0 {
 		return knownFile{}, false
 	}
 	var found knownFile
-	for key, f := range s.files.values {
+	for _, key := range s.files.Keys() {
+		f, _ := s.files.Get(key)
 		if f.file.dev == e.file.dev && f.file.ino == e.file.ino && strings.HasPrefix(key, fileKey(e.session, "")) {
 			if found = f; f.file == e.file && f.all {
 				break
@@ -114,15 +103,15 @@ func (s *guardState) lookUp(e guardEvent) (knownFile, bool) {
 // guardWrites is the policy of the write guard: a call of write is refused if it would
 // replace a file that the session has not read, has read in part, or has read before it was
 // changed. A call that fails changes nothing, because it is not reported after it began.
-func guardWrites(s guardState, e guardEvent) (guardState, []Action) {
+func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	if e.ended {
-		return s.end(e), nil
+		return s.end(e), ""
 	}
 	known, seen := s.lookUp(e)
 	current := seen && known.file == e.file
-	s.running.set(e.call, runningCall{path: e.path, at: e.at, known: current && known.all, part: e.partly})
+	s.running.Set(e.call, runningCall{path: e.path, at: e.at, known: current && known.all, part: e.partly})
 	if e.tool != toolWrite || !e.file.exists || e.overwrite || current && known.all {
-		return s, nil
+		return s, ""
 	}
 	why := "it exists and was not read in this session. Read it first"
 	switch {
@@ -131,15 +120,14 @@ func guardWrites(s guardState, e guardEvent) (guardState, []Action) {
 	case seen:
 		why = "it was changed after it was read in this session. Read it again first"
 	}
-	s.running.remove(e.call)
-	text := fmt.Sprintf("%s was not written: %s, or call write with \"overwrite\": true to replace it unread.", e.path, why)
-	return s, []Action{{Kind: ActRefuse, Session: SessionRef{ID: e.session}, Text: text}}
+	s.running.Remove(e.call)
+	return s, fmt.Sprintf("%s was not written: %s, or call write with \"overwrite\": true to replace it unread.", e.path, why)
 }
 
 // end records what a call that succeeded shows of a file.
 func (s guardState) end(e guardEvent) guardState {
-	began, ok := s.running.get(e.call)
-	s.running.remove(e.call)
+	began, ok := s.running.Get(e.call)
+	s.running.Remove(e.call)
 	if !ok || !e.file.exists {
 		return s
 	}
@@ -150,15 +138,15 @@ func (s guardState) end(e guardEvent) guardState {
 		if e.file.changed > began.at { // perhaps after it was read
 			return s
 		}
-		known, seen := s.files.get(key)
+		known, seen := s.files.Get(key)
 		if !seen || known.file != e.file {
 			known = knownFile{file: e.file}
 		}
 		known.add(e.lines, began.part)
-		s.files.set(key, known)
+		s.files.Set(key, known)
 	case toolWrite, toolEdit: // who edits a file knows it afterwards only if he knew it before
 		if e.file.changed <= e.at && (e.tool == toolWrite || began.known) {
-			s.files.set(key, knownFile{file: e.file, all: true})
+			s.files.Set(key, knownFile{file: e.file, all: true})
 		}
 	}
 	return s
@@ -223,24 +211,22 @@ func parseRead(output string, truncated *bool) span {
 	return p
 }
 
-// A WriteGuard refuses calls of the write tool that would replace a file that the model does
+// A writeGuard refuses calls of the write tool that would replace a file that the model does
 // not know. It is safe for concurrent use.
-type WriteGuard struct {
-	hook *Hook
+type writeGuard struct {
+	store Store
+	log   *slog.Logger
 
 	mu    sync.Mutex
 	state guardState
 }
 
-// NewWriteGuard returns a WriteGuard for the sessions of h.
-func NewWriteGuard(h *Hook) *WriteGuard { return &WriteGuard{hook: h} }
-
-// Accept takes the report of a call before or after it runs.
-func (g *WriteGuard) Accept(e Event) {
+// accept takes the report of a call before or after it runs.
+func (g *writeGuard) accept(e live.Event) {
 	if e.Type != eventToolBefore && e.Type != eventToolAfter {
 		return
 	}
-	var c ToolCall
+	var c live.ToolCall
 	if json.Unmarshal(e.Properties, &c) != nil || change.ValidateID(c.Session) != nil {
 		return
 	}
@@ -251,27 +237,27 @@ func (g *WriteGuard) Accept(e Event) {
 	}
 }
 
-// Check returns the refusal of a call that must not run, or nothing. The call has not begun: the
-// agent waits, so the file is as the session knows it or not.
-func (g *WriteGuard) Check(ctx context.Context, c ToolCall, directory string) []Action {
+// check returns why a call must not run, or "". The call has not begun: the agent waits, so the
+// file is as the session knows it or not.
+func (g *writeGuard) check(ctx context.Context, c live.ToolCall, directory string) (refusal string) {
 	if change.ValidateID(c.Session) != nil {
-		return nil
+		return ""
 	}
-	e, actions := g.decide(c, directory, nil)
-	if len(actions) > 0 { // the session may be older than this process
+	e, refusal := g.decide(c, directory, nil)
+	if refusal != "" { // the session may be older than this process
 		if earlier := g.earlierCalls(ctx, e, directory); len(earlier) > 0 {
-			_, actions = g.decide(c, directory, earlier)
+			_, refusal = g.decide(c, directory, earlier)
 		}
 	}
-	if len(actions) == 0 || ctx.Err() != nil { // too late: the agent has gone on
-		return nil
+	if refusal == "" || ctx.Err() != nil { // too late: the agent has gone on
+		return ""
 	}
-	g.hook.opt.Log.Info("a write was refused", "session", c.Session, "file", e.path, "why", actions[0].Text)
-	return actions
+	g.log.Info("a write was refused", "session", c.Session, "file", e.path, "why", refusal)
+	return refusal
 }
 
 // decide passes the earlier calls, and then c, to the policy.
-func (g *WriteGuard) decide(c ToolCall, directory string, earlier []storedCall) (e guardEvent, actions []Action) {
+func (g *writeGuard) decide(c live.ToolCall, directory string, earlier []storedCall) (e guardEvent, refusal string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, p := range earlier {
@@ -279,13 +265,13 @@ func (g *WriteGuard) decide(c ToolCall, directory string, earlier []storedCall) 
 	}
 	e, ok := g.event(c, directory, false)
 	if ok {
-		g.state, actions = guardWrites(g.state, e)
+		g.state, refusal = guardWrites(g.state, e)
 	}
-	return e, actions
+	return e, refusal
 }
 
 // event returns what the policy must know of a call; ok is false if it need not know it.
-func (g *WriteGuard) event(c ToolCall, directory string, ended bool) (e guardEvent, ok bool) {
+func (g *writeGuard) event(c live.ToolCall, directory string, ended bool) (e guardEvent, ok bool) {
 	e = guardEvent{call: c.Session + "\x00" + c.ID, tool: strings.ToLower(c.Tool), session: c.Session, at: c.Time, ended: ended}
 	switch e.tool {
 	case toolRead, toolWrite, toolEdit:
@@ -293,7 +279,7 @@ func (g *WriteGuard) event(c ToolCall, directory string, ended bool) (e guardEve
 		return e, false
 	}
 	if ended {
-		began, ok := g.state.running.get(e.call)
+		began, ok := g.state.running.Get(e.call)
 		e.file = stampFile(began.path)
 		if e.tool == toolRead {
 			e.lines = parseRead(c.Output, c.Truncated)
@@ -346,16 +332,16 @@ func canonicalPath(directory, path string) string {
 }
 
 // earlierCalls returns the calls of the stored session about the file of e that succeeded.
-func (g *WriteGuard) earlierCalls(ctx context.Context, e guardEvent, directory string) (calls []storedCall) {
-	records, err := g.hook.store.Records(ctx, e.session)
+func (g *writeGuard) earlierCalls(ctx context.Context, e guardEvent, directory string) (calls []storedCall) {
+	records, err := g.store.Records(ctx, e.session)
 	if err != nil {
-		g.hook.opt.Log.Debug("looking for earlier reads", "session", e.session, "error", err)
+		g.log.Debug("looking for earlier reads", "session", e.session, "error", err)
 	}
 	paths := map[string]string{} // canonical, by the path that the model wrote
 	for i := range records {
 		var p storedCall
 		if records[i].Ref.Kind == change.KindPart {
-			decodeRecord(&records[i], &p)
+			_ = json.Unmarshal(records[i].Data, &p) // unreadable fields stay empty
 		}
 		path := parseFileArgs(p.State.Input).path
 		if p.Type != typeTool || p.State.Status != callCompleted || path == "" {
@@ -373,8 +359,8 @@ func (g *WriteGuard) earlierCalls(ctx context.Context, e guardEvent, directory s
 
 // replay passes a stored call to the policy. The file is as it is now, so what was read
 // before it changed does not count. The caller holds g.mu.
-func (g *WriteGuard) replay(p storedCall, session, directory string) {
-	c := ToolCall{Session: session, ID: p.CallID, Tool: p.Tool, Args: p.State.Input, Time: int64(p.State.Time.Start)}
+func (g *writeGuard) replay(p storedCall, session, directory string) {
+	c := live.ToolCall{Session: session, ID: p.CallID, Tool: p.Tool, Args: p.State.Input, Time: int64(p.State.Time.Start)}
 	e, ok := g.event(c, directory, false)
 	if !ok {
 		return

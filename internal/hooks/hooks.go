@@ -1,0 +1,154 @@
+// Package hooks has the hooks of a running agent that repair no session. Each is off unless
+// its setting turns it on (docs/hooks.md):
+//
+//   - a [FallbackPolicy] continues a turn with another model if its model fails;
+//   - the write guard refuses to replace a file that the model does not know;
+//   - failed tool calls get an instruction for the model;
+//   - [ChildOptions] say what is done about a subagent that is stuck.
+//
+// Each decides by a policy, a pure function. The repair of sessions, package live, does not
+// know of them; they hold still while it works in a session.
+package hooks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"mend/change"
+	"mend/internal/live"
+)
+
+// Options say which hooks are on. The zero value turns all of them off.
+type Options struct {
+	Fallback          FallbackPolicy
+	Children          ChildOptions
+	WriteGuard        bool
+	ExplainToolErrors bool
+}
+
+// An Agent is an agent that says which models it has, and which sessions wait for others.
+type Agent interface {
+	live.Agent
+	// Models returns the models that the agent can use.
+	Models(ctx context.Context, directory string) ([]live.Model, error)
+	// Parent returns the id of the session that waits for this one, or "".
+	Parent(ctx context.Context, s live.SessionRef) (string, error)
+}
+
+// A Store reads the stored sessions.
+type Store interface {
+	Records(ctx context.Context, id string) ([]change.Record, error)
+}
+
+// Hooks are those that are on. Accept, Answer and Model may be called from any goroutine.
+type Hooks struct {
+	fallback *fallback // nil if it is off, as the others are
+	guard    *writeGuard
+	children *childWatch
+	explain  bool
+}
+
+// The types of events that only these hooks want.
+const (
+	eventToolBefore = "tool.execute.before"
+	eventToolAfter  = "tool.execute.after"
+	eventActivity   = "mend.activity"
+	eventPart       = "message.part.updated"
+	eventDelta      = "message.part.delta" // of newer agents
+)
+
+// The types of parts and the states of tool calls that are used here.
+const (
+	typeText = "text"
+	typeTool = "tool"
+
+	statusRunning = "running"
+	callCompleted = "completed"
+	callFailed    = "error"
+)
+
+// New returns the hooks of the sessions that w repairs.
+func New(w *live.Watch, a Agent, s Store, o Options) *Hooks {
+	h := &Hooks{explain: o.ExplainToolErrors}
+	if o.Fallback.enabled() {
+		h.fallback = newFallback(w, a, o.Fallback)
+	}
+	if o.WriteGuard {
+		h.guard = &writeGuard{store: s, log: w.Log()}
+	}
+	if o.Children.After > 0 {
+		h.children = &childWatch{hook: w.Hook, opt: o.Children}
+	}
+	return h
+}
+
+// hookWait is how long the agent waits for mend before a tool runs and before a request.
+const hookWait = time.Second
+
+// Offer adds what the hooks need to an offer of which each question before a prompt may take
+// wait.
+func (h *Hooks) Offer(o *live.Offer, wait time.Duration) {
+	if h.guard != nil {
+		o.Hooks[live.HookTool] = hookWait
+	}
+	if h.explain {
+		o.Hooks[live.HookRequest] = hookWait
+	}
+	if h.children != nil {
+		o.Activity = h.children.interval()
+	}
+	if h.fallback != nil {
+		o.Wait, o.Parts = wait, true
+	}
+}
+
+// Accept takes an event of the agent. It does not block.
+func (h *Hooks) Accept(e live.Event) {
+	if h.fallback != nil {
+		h.fallback.accept(e)
+	}
+	if h.guard != nil {
+		h.guard.accept(e)
+	}
+	if h.children != nil {
+		h.children.accept(e)
+	}
+}
+
+// Run does what the hooks decide until the context ends.
+func (h *Hooks) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	if h.fallback != nil {
+		group.Go(func() { h.fallback.run(ctx) })
+	}
+	if h.children != nil {
+		group.Go(func() { h.children.run(ctx) })
+	}
+	group.Wait()
+}
+
+// Answer answers a question before a tool runs or before a request; ok is false if it is for no
+// hook that is on.
+func (h *Hooks) Answer(ctx context.Context, q live.Question) (r live.Reply, ok bool) {
+	switch {
+	case q.Hook == live.HookTool && h.guard != nil && q.Call != nil:
+		ctx, cancel := context.WithTimeout(ctx, q.Deadline)
+		defer cancel()
+		r.Refuse = h.guard.check(ctx, *q.Call, q.Session.Directory)
+	case q.Hook == live.HookRequest && h.explain:
+		r.Append = explainToolErrors(q.Failed)
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// Model returns the model to which the prompt of a question is to be sent instead of its own,
+// which failed a short time ago, or nil.
+func (h *Hooks) Model(q live.Question) *live.Model {
+	if h.fallback == nil {
+		return nil
+	}
+	return h.fallback.ask(q)
+}

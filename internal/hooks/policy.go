@@ -1,0 +1,55 @@
+package hooks
+
+import (
+	"context"
+	"time"
+
+	"mend/internal/live"
+)
+
+// A policy is a pure function from a state and an event to the next state and the actions
+// that follow. It reads no clock and no file: an event has what the policy needs to know.
+
+// An action is one thing that a policy wants done. kind says which of the other fields count.
+type action struct {
+	kind    actionKind
+	session live.SessionRef
+	toast   live.Toast
+	prompt  live.Prompt
+	model   live.Model
+	until   time.Time // when the model can be used again
+}
+
+// An actionKind is a kind of [action].
+type actionKind int
+
+// The kinds of actions.
+const (
+	actToast actionKind = iota + 1
+	actAbort
+	actPrompt
+	actCool  // use a model again only after a time
+	actModel // send the prompt that the agent asks about to another model
+)
+
+// showToast returns the action that shows a toast.
+func showToast(title, text, variant string) action {
+	return action{kind: actToast, toast: live.Toast{Title: title, Message: text, Variant: variant}}
+}
+
+// execute carries out an action that is a call to the agent. An error is also logged.
+func execute(ctx context.Context, h *live.Hook, a action) (err error) {
+	switch a.kind {
+	case actToast:
+		h.Toast(ctx, a.session.Directory, a.toast)
+	case actAbort:
+		err = h.Agent().Abort(ctx, a.session)
+	case actPrompt:
+		err = h.Agent().Prompt(ctx, a.session, a.prompt)
+	case actModel, actCool: // not of the agent
+	}
+	if err != nil {
+		h.Log().Warn("carrying out what a policy decided", "session", a.session.ID, "error", err)
+	}
+	return err
+}

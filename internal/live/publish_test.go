@@ -1,0 +1,85 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A publishingAgent passes events to other plugins.
+type publishingAgent struct{ *fakeAgent }
+
+func (p publishingAgent) Publish(_ context.Context, _, event string) error {
+	return p.record("publish %s", event)
+}
+
+// TestPublish checks that other plugins and the callbacks get the begin and the end of each
+// kind of recovery.
+func TestPublish(t *testing.T) {
+	const start, end = "onAbort ses_1, publish mend.recovery.started ses_1", "publish mend.recovery.finished ses_1, onComplete ses_1"
+	hook := func(f *fakeAgent, o Options) *Hook {
+		h := New(publishingAgent{f}, f, o)
+		h.wait = func(context.Context, time.Duration) error { return nil }
+		h.SetOnAbort(func(id string) { _ = f.record("onAbort %s", id) })
+		h.SetOnRecoveryComplete(func(id string) { _ = f.record("onComplete %s", id) })
+		return h
+	}
+	ref := SessionRef{ID: "ses_1"}
+	for _, c := range []struct {
+		name    string
+		recover func(*testing.T) *fakeAgent
+		change  string // the call between the two events
+		late    bool   // no agent listens
+	}{
+		{"an error", func(t *testing.T) *fakeAgent {
+			f, info := failedSession(emptyText)
+			hook(f, Options{}).HandleSessionRecovery(t.Context(), info)
+			return f
+		}, "abort", false},
+		{"interrupted tools", func(t *testing.T) *fakeAgent {
+			f := interruptedSession()
+			hook(f, Options{}).handleIdle(t.Context(), ref)
+			return f
+		}, "repair", false},
+		{"before a request", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail"}
+			q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			if _, err := hook(f, Options{}).preflightNamed(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}, "toast", false},
+		{"at the start", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail", updated: time.Now().UnixMilli()}
+			q := Question{Session: SessionRef{Directory: "/p"}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			if err := hook(f, Options{}).preflightStored(t.Context(), time.Time{}, q); err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}, "", true},
+		{"a turn without an answer", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail"}
+			hook(f, Options{}).handleUnanswered(t.Context(), ref)
+			return f
+		}, "toast", false},
+		{"a request that is too long", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail"}
+			hook(f, Options{}).handleOverflow(t.Context(), ref, json.RawMessage(`"`+tooLong+`"`), time.Now())
+			return f
+		}, "trim", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			did := strings.Join(c.recover(t).recorded(), ", ")
+			before, rest, started := strings.Cut(did, start)
+			between, _, finished := strings.Cut(rest, end)
+			switch {
+			case c.late && (strings.Contains(did, "publish") || !strings.Contains(did, "onAbort") || !strings.Contains(did, "onComplete")):
+				t.Errorf("calls %s", did)
+			case !c.late && (!started || !finished || strings.Contains(before, c.change) || !strings.Contains(between, c.change)):
+				t.Errorf("calls %s, want %s between the events", did, c.change)
+			}
+		})
+	}
+}
