@@ -89,7 +89,7 @@ const (
 	statusRunning = "running"
 )
 
-// created returns the time at which the message was created.
+// Created returns the time at which the message was created.
 func (i *Info) Created() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
 
 // HasError reports whether the message holds an error.
@@ -104,7 +104,7 @@ func errorName(e json.RawMessage) string {
 	return v.Name
 }
 
-// finished reports whether the agent has finished the message. Finish is a reason to
+// Finished reports whether the agent has finished the message. Finish is a reason to
 // stop, or only true.
 func (i *Info) Finished() bool {
 	if i.HasError() {
