@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/request"
 	"mend/repair"
 	"mend/txn"
@@ -45,9 +46,9 @@ type Located struct {
 
 var (
 	// ErrNoStore says that no store was found.
-	ErrNoStore = errors.New("no session store found")
+	ErrNoStore error = fail.New(fail.Unusable, "name one with --store PATH", "no session store found")
 	// ErrLayout says that no layout has that name.
-	ErrLayout = errors.New("no such layout")
+	ErrLayout error = fail.New(fail.Usage, "", "no such layout")
 	// ErrLink says that a folder of the agent is a symbolic link, which mend does not follow.
 	ErrLink = errors.New("it is a symbolic link")
 	// ErrNoSession says that no session is at a path.

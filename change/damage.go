@@ -1,13 +1,16 @@
 package change
 
 import (
-	"errors"
 	"fmt"
 	"strings"
+
+	"mend/internal/fail"
 )
 
 // ErrMalformed says that SQLite met a damaged page, and read no further.
-var ErrMalformed = errors.New("it is damaged")
+var ErrMalformed error = fail.New(fail.Unusable,
+	"nothing was changed. Close the agent and keep a copy of the file with its -wal and -shm. Restore it from a backup, or read what is left of its rows: sqlite3 FILE .dump",
+	"it is damaged")
 
 // A DamagedError says that the file of a database is damaged: its records can be read in part, or
 // its indexes do not fit its tables. Such a file is never written.
@@ -19,7 +22,12 @@ type DamagedError struct {
 	// table and has no statement of its own.
 	Indexes, Rebuild []string
 	Tables           []string // else the tables that are damaged, as far as they are known
+
+	Hint string // what the user can do
 }
+
+// Failure gives the error its exit code and its hint, see [fail.Of].
+func (e *DamagedError) Failure() (fail.Code, string) { return fail.Unusable, e.Hint }
 
 func (e *DamagedError) Error() string {
 	switch {

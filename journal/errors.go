@@ -5,19 +5,21 @@ import (
 	"fmt"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // Errors that any method may wrap.
 var (
 	// ErrDamaged says that the file is not what mend wrote. It was not changed, and
 	// mend does not change it: a person has to look at it.
-	ErrDamaged = errors.New("journal is damaged")
+	ErrDamaged error = fail.New(fail.Unusable, `nothing was written to it. "mend verify" shows the damage; "mend log" and "mend show" read what is intact`,
+		"journal is damaged")
 	// ErrFormat says that a later mend wrote the journal.
-	ErrFormat = errors.New("journal has another format")
+	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote it, or a later one", "journal has another format")
 	// ErrNotFound says that no repair has the id.
-	ErrNotFound = errors.New("no such repair")
+	ErrNotFound error = fail.New(fail.Usage, `"mend log" lists the repairs`, "no such repair")
 	// ErrForgotten says that gc or forget removed the images of a repair.
-	ErrForgotten = errors.New("its undo data was deleted")
+	ErrForgotten error = fail.New(fail.Refused, "its undo data was deleted by gc or forget; only the log entry is left", "its undo data was deleted")
 	// ErrHead says that a head is not the hash of an event in the chain: entries were
 	// removed from its end, or the chain was rebuilt.
 	ErrHead = errors.New("that head is not in this journal: it may have been truncated or rebuilt")
@@ -42,6 +44,11 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("locked by process %d", e.PID)
 }
 
+// Failure gives the error its exit code and its hint, see [fail.Of].
+func (e *LockedError) Failure() (fail.Code, string) {
+	return fail.Refused, "another mend is running; try again when it is done"
+}
+
 // An AmbiguousError says that several ids have the prefix.
 type AmbiguousError struct {
 	Prefix string
@@ -51,6 +58,9 @@ type AmbiguousError struct {
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q is ambiguous: it matches %d repairs, such as %s and %s", e.Prefix, len(e.IDs), e.IDs[0], e.IDs[1])
 }
+
+// Failure gives the error its exit code, see [fail.Of].
+func (e *AmbiguousError) Failure() (fail.Code, string) { return fail.Usage, "" }
 
 // A StateError says that an entry is not in the state that the method needs.
 type StateError struct {

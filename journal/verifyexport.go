@@ -15,10 +15,11 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // ErrExport says that an export is not what [Journal.Export] wrote.
-var ErrExport = errors.New("it is not as mend exported it")
+var ErrExport error = fail.New(fail.Unusable, "it was cut, changed, or made by a later mend. Export it again", "it is not as mend exported it")
 
 // VerifyExport checks an export, which needs no journal and no store: that the events are a chain from
 // the beginning, that every entry follows from its events, texts and ops, that these have the hashes in the

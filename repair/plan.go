@@ -2,11 +2,11 @@ package repair
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // A Request says what of a session shall be fixed: all that is broken, or with Latent
@@ -46,7 +46,7 @@ type Result struct {
 }
 
 // ErrBusy says that the agent is at work in the session.
-var ErrBusy = errors.New("the agent is using this session")
+var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use --force", "the agent is using this session")
 
 // Plan makes the smallest plan that fixes what is requested in the session with that
 // id. Each of its fixes was tried on a copy and proved under every setting: its finding

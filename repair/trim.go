@@ -2,12 +2,12 @@ package repair
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/request"
 )
 
@@ -338,15 +338,15 @@ func ends(text string, n int) (head, tail string) {
 	return string(r[:n]), string(r[len(r)-n:])
 }
 
-// ErrHarmful says that a plan would break something that was not broken before.
-var ErrHarmful = errors.New("the change would break the session")
+// harmful says that a plan would break something that was not broken before.
+const harmful = "the change would break the session"
 
-// checkHarm returns an error that wraps [ErrHarmful] if a case has a finding, other than a
+// checkHarm returns an error if a case has a finding, other than a
 // note, that the case before it did not have.
 func checkHarm(before, after Case) error {
 	for _, f := range after.Findings().All() {
 		if f.Severity != Note && !before.Findings().Has(f) {
-			return fmt.Errorf("%w: %s", ErrHarmful, f.Text)
+			return fail.New(fail.Refused, "", "%s: %s", harmful, f.Text)
 		}
 	}
 	return nil

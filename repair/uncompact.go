@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/request"
 )
 
@@ -29,7 +30,7 @@ type Uncompacted struct {
 }
 
 // ErrNotCompacted says that a session has no finished compaction.
-var ErrNotCompacted = errors.New("the session has no finished compaction")
+var ErrNotCompacted error = fail.New(fail.Refused, "nothing is missing from its requests", "the session has no finished compaction")
 
 // A TooLargeError says that the next request would not fit into the context window of the
 // model. Sizes are in tokens.
@@ -42,13 +43,18 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the next request would have about %d tokens, and the model takes %d with room for the answer", e.Tokens, e.Limit)
 }
 
+// Failure gives the error its exit code and its hint, see [fail.Of].
+func (e *TooLargeError) Failure() (fail.Code, string) {
+	return fail.Refused, "use --trim to make room, or a model with a larger context window"
+}
+
 // Uncompact plans to remove the newest finished compaction of a session. The agent then sends the
 // messages before it again. What is broken in these is fixed in the same plan, and with
 // [UncompactRequest.Trim] the request is trimmed so that it fits into the context window.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set,
-// [ErrNotCompacted], [ErrHarmful] if nothing comes back or what does cannot be fixed, or is a
-// [*TooLargeError].
+// [ErrNotCompacted], or is a [*TooLargeError]. It is another one if nothing comes back, or what does
+// cannot be fixed.
 func Uncompact(id string, c Case, r UncompactRequest) (Uncompacted, error) {
 	u, err := uncompact(id, c, r)
 	if err != nil {
@@ -72,7 +78,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 	case errors.Is(err, ErrNotCompacted):
 		return u, err
 	case err != nil:
-		return u, fmt.Errorf("%w: %w", ErrHarmful, err)
+		return u, fail.New(fail.Refused, "", "%s: %w", harmful, err)
 	}
 	fixed, err := Plan(id, d.Case(), Request{Options: r.Options, Force: true})
 	if err != nil {
@@ -92,7 +98,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 		return u, err
 	}
 	if u.Messages = countNew(before, after); u.Messages == 0 {
-		return u, fmt.Errorf("%w: no message would be sent again", ErrHarmful)
+		return u, fail.New(fail.Refused, "", "%s: no message would be sent again", harmful)
 	}
 	u.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseUncompact}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
 	return u, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/ownfile"
 )
 
 // CheckFile has SQLite check the whole database, as Prepare does before a change. It takes as long
@@ -53,7 +55,7 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	if errRest != nil || !whole {
 		s.setRebuild(false)
 		damage.Indexes, damage.Rebuild = nil, nil
-		err = damagedError{damage}
+		err = newDamagedError(damage)
 	}
 	return err
 }
@@ -64,6 +66,40 @@ type damagedError struct{ *change.DamagedError }
 func (e damagedError) Is(target error) bool { return target == ErrUnusable }
 
 func (e damagedError) Unwrap() error { return e.DamagedError }
+
+func newDamagedError(e *change.DamagedError) damagedError {
+	e.Hint = damageHint(e)
+	return damagedError{e}
+}
+
+// damageHint returns what to do about a damaged file.
+func damageHint(e *change.DamagedError) string {
+	name := ownfile.Quote(filepath.Base(e.File))
+	var then string
+	switch {
+	case len(e.Indexes) == 0:
+		return "nothing was changed, and mend writes nothing to it. The sessions that can be read are in the list. Save each with: opencode export SESSION > FILE, or restore the file from a backup"
+	case e.Rebuild == nil: // an index of a primary key goes with its table
+		then = fmt.Sprintf(`sqlite3 %s .dump | sqlite3 rebuilt.db && sqlite3 rebuilt.db "PRAGMA journal_mode=WAL; PRAGMA integrity_check"`, name)
+	default:
+		quoted := make([]string, len(e.Indexes))
+		for i, index := range e.Indexes {
+			quoted[i] = "'" + strings.ReplaceAll(index, "'", "''") + "'"
+		}
+		then = fmt.Sprintf(`sqlite3 %s ".backup rebuild.db" && sqlite3 rebuild.db %s && sqlite3 rebuild.db "VACUUM INTO 'rebuilt.db'" && sqlite3 rebuilt.db %s`, name,
+			quoteSQL("PRAGMA writable_schema=ON; DELETE FROM sqlite_schema WHERE name IN ("+strings.Join(quoted, ", ")+")"),
+			quoteSQL(strings.Join(strings.Fields(strings.Join(e.Rebuild, "; ")), " ")+"; PRAGMA journal_mode=WAL; PRAGMA integrity_check"))
+	}
+	return fmt.Sprintf("nothing was changed, and mend writes nothing to it until it is rebuilt. With the agent closed, in %s: %s. If the last line is ok, move %[3]s, %[3]s-wal and %[3]s-shm away, and rename rebuilt.db to %[3]s", filepath.Dir(e.File), then, name)
+}
+
+// quoteSQL returns statements as they are typed in a shell, in double quotes where these need no escape.
+func quoteSQL(sql string) string {
+	if strings.ContainsAny(sql, "\"$`\\!") {
+		return ownfile.Quote(sql)
+	}
+	return `"` + sql + `"`
+}
 
 // checkAll has SQLite check the whole file, and list all that it finds.
 const checkAll = "PRAGMA integrity_check(1000000)"
@@ -89,7 +125,7 @@ func (s *Store) checkPages(c *Conn) error {
 		return err
 	}
 	if found = damageLines(found, err); len(found) > 0 {
-		return damagedError{c.describeDamage(s.id.Root, found)}
+		return newDamagedError(c.describeDamage(s.id.Root, found))
 	}
 	s.mu.Lock()
 	s.sound = true

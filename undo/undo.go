@@ -4,11 +4,10 @@
 package undo
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // Revert returns the ops that undo the lists of ops, which were applied in the given order.
@@ -19,18 +18,15 @@ func Revert(lists ...[]change.Op) ([]change.Op, error) {
 	return change.Inverse(ops), err
 }
 
-// ErrNoSuchRecord says that the repair did not change a record of that name.
-var ErrNoSuchRecord = errors.New("this repair has no such record")
-
 // Select returns the ops on the named records, and on the folders that these need. A name is
-// a ref as [change.Ref.String] prints it, or the record's own id. The error wraps
-// [ErrNoSuchRecord] and has the first name that matches no op.
+// a ref as [change.Ref.String] prints it, or the record's own id. The error has the first name that
+// matches no op.
 func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	var kept []change.Op
 	for _, name := range names {
 		i := slices.IndexFunc(ops, func(o change.Op) bool { return matches(o.Ref, name) })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: %q", ErrNoSuchRecord, name)
+			return nil, fail.New(fail.Usage, "", "this repair has no such record: %q", name)
 		}
 		for _, o := range ops {
 			if matches(o.Ref, name) || o.Ref.Kind == change.KindFolder && o.Ref.Message == ops[i].Ref.Message {

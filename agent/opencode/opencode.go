@@ -78,9 +78,7 @@ type treeError struct {
 	is error
 }
 
-func (e treeError) Is(target error) bool { return target == e.is }
-
-func (e treeError) Unwrap() error { return e.error }
+func (e treeError) Unwrap() []error { return []error{e.error, e.is} }
 
 // Open implements [agent.Agent]. A path may lead to a database or to a folder. Without
 // a layout, a folder that holds a database is opened as that database.

@@ -16,6 +16,7 @@ import (
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 )
 
@@ -125,7 +126,7 @@ func sessionsOf(ctx context.Context, options []mend.Options) (heads []change.Hea
 			own, err = c.Sessions(ctx)
 		}
 		if err != nil {
-			unread = worst(unread, err)
+			unread = fail.Worst(unread, err)
 			continue
 		}
 		for _, h := range own {
@@ -144,9 +145,9 @@ func sessionsOf(ctx context.Context, options []mend.Options) (heads []change.Hea
 func (a *app) skipStore(ctx context.Context, left, err error) error {
 	if !a.asJSON && ctx.Err() == nil {
 		a.printError(err)
-		err = &reportedError{err, exitCode(err)}
+		err = &reportedError{err}
 	}
-	return worst(left, err)
+	return fail.Worst(left, err)
 }
 
 // agentOf returns the name of the agent of a store, as it is spelled for a person.
@@ -164,9 +165,6 @@ func agentName(id change.StoreID) string {
 	}
 	return opencode.Agent{}.Name()
 }
-
-// errOtherAgent says that a repair of all sessions, without a question, is limited to OpenCode.
-var errOtherAgent = errors.New("repairing sessions of Claude Code with --yes needs --agent claude or a session")
 
 // repairClients returns the stores whose sessions a repair is about. A script that repairs
 // everything without a question must not begin to write to the stores of another agent, so
@@ -186,7 +184,7 @@ func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) (
 	}
 	if agentOf(all[0].ID()) != "OpenCode" {
 		if f.yes && !f.dryRun {
-			return nil, worst(err, &usageError{errOtherAgent, "mend repair --yes --agent claude"})
+			return nil, fail.Worst(err, fail.New(fail.Usage, "mend repair --yes --agent claude", "repairing sessions of Claude Code with --yes needs --agent claude or a session"))
 		}
 		return all, err // nothing is written
 	}

@@ -20,6 +20,7 @@ import (
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/termjson"
 	"mend/txn"
@@ -148,7 +149,7 @@ func (a *app) report(err error) int {
 	if a.writeErr != nil && (err == nil || printed) {
 		lost := fmt.Errorf("writing the answer: %w", a.writeErr)
 		a.printError(lost)
-		err = worst(err, lost)
+		err = fail.Worst(err, lost)
 	}
 	return exitCode(err)
 }
@@ -208,7 +209,7 @@ func (a *app) setWriteErr(err error) {
 func (a *app) printError(err error) {
 	a.printMessage(bad("mend:"), escape(err.Error()))
 	if h := a.hint(err); h != "" {
-		a.printMessage("     ", faint(h))
+		a.printMessage("     ", faint(escape(h)))
 	}
 }
 
@@ -242,13 +243,6 @@ func (a *app) printNote(text string) {
 		a.noted = map[string]bool{}
 	}
 	a.noted[text] = true
-}
-
-func codeName(code int) string {
-	if name, ok := codeNames[code]; ok {
-		return name
-	}
-	return "signal"
 }
 
 // bufferOutput buffers standard output until the returned function is called.

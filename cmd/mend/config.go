@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/internal/config"
+	"mend/internal/fail"
 	"mend/internal/live"
 	"mend/repair"
 )
@@ -80,7 +81,7 @@ func loadSettingsFrom(path string, set []string) (config.Config, error) {
 		if len(set) > 0 {
 			hint = configHint
 		}
-		return c, &usageError{err, hint}
+		return c, &fail.Failure{Code: fail.Usage, Hint: hint, Err: err}
 	}
 	return c, nil
 }
@@ -106,7 +107,7 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 	all := c.Settings()
 	for _, key := range keys {
 		if err := c.CheckKey(key); err != nil {
-			return &usageError{err, configHint}
+			return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
 		}
 	}
 	var list []settingJSON

@@ -12,55 +12,37 @@ import (
 
 	"mend/agent/claude"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/repair"
 )
 
-// A culpritError is returned if several sessions, or none for certain, may have caused an API
-// error and no user can be asked.
-type culpritError struct {
-	found  []mend.Culprit
-	looked string // see broken
-}
-
-func (e *culpritError) Error() string {
+// uncertainCulprit returns the error if several sessions, or none for certain, may have caused an API error
+// and no user can be asked. looked is as broken returns it.
+func uncertainCulprit(found []mend.Culprit, looked string) error {
+	const hint = "name the session: mend repair SESSION --error TEXT"
 	switch {
-	case e.found[0].Match.Degree == repair.IsBroken:
-		return "finding the session of the error: no session would produce it now; " + e.looked
-	case len(e.found) == 1:
-		return "finding the session of the error: it is not certain which one it is"
+	case found[0].Match.Degree == repair.IsBroken:
+		return fail.New(fail.Refused, "if it is one of these: mend repair SESSION", "finding the session of the error: no session would produce it now; %s", looked)
+	case len(found) == 1:
+		return fail.New(fail.Refused, hint, "finding the session of the error: it is not certain which one it is")
 	}
-	return fmt.Sprintf("finding the session of the error: %d sessions fit", len(e.found))
+	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
 }
 
-func (e *culpritError) hint() string {
-	if e.found[0].Match.Degree == repair.IsBroken {
-		return "if it is one of these: mend repair SESSION"
+// noCulprit returns the error if no session fits an API error, and none is broken. looked says at which
+// sessions of which stores mend looked, missing is as missingSession returns it.
+func (a *app) noCulprit(e repair.APIError, looked, missing string) error {
+	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
+	switch {
+	case missing != "":
+		hint = fmt.Sprintf("none of them is %s. If it is in another store, name that with --store PATH", escape(missing))
+	case !e.Recognised:
+		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", a.cmdline("report")+" SESSION")
+	default:
+		hint += ": the cause may be gone"
 	}
-	return "name the session: mend repair SESSION --error TEXT"
-}
-
-// A noCulpritError is returned if no session fits an API error, and none is broken.
-type noCulpritError struct {
-	looked     string // at how many sessions, of which stores
-	recognised bool   // mend knows the error
-	missing    string // the id of a session that the error names and no store has; "" for none
-	report     string // the command that makes a page about a session
-}
-
-func (e *noCulpritError) Error() string {
-	return "no session fits this error, and none is broken: looked at " + e.looked
-}
-
-func (e *noCulpritError) hint() string {
-	if e.missing != "" {
-		return fmt.Sprintf("none of them is %s. If it is in another store, name that with --store PATH", escape(e.missing))
-	}
-	text := "if the session is in another store, name that with --store PATH. Else send the prompt again"
-	if !e.recognised {
-		return text + fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", e.report)
-	}
-	return text + ": the cause may be gone"
+	return fail.New(fail.Problems, hint, "no session fits this error, and none is broken: looked at %s", looked)
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that
@@ -107,7 +89,7 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Store, readings [
 	}
 	missing := missingSession(readings, heads)
 	if len(found) == 0 {
-		return x, nil, &noCulpritError{strings.Join(looked, ", "), readings[0].Recognised, missing, a.cmdline("report") + " SESSION"}
+		return x, nil, a.noCulprit(readings[0], strings.Join(looked, ", "), missing)
 	}
 	firstIf(found, func(c mend.Culprit) bool { return c.Failed })
 	if len(found) < len(heads) { // of several stores
@@ -135,14 +117,14 @@ func broken(n, all int) string {
 
 // chooseCulprit lets the user choose the session that the error came from. One that is alone need
 // not be chosen if nothing is written, or if the user is asked before it is. The error is a
-// [culpritError] without a terminal.
+// that of uncertainCulprit without a terminal.
 func (a *app) chooseCulprit(ctx context.Context, found []mend.Culprit, looked, missing string, f repairFlags) (mend.Culprit, error) {
 	if missing != "" {
 		a.say("No store that mend looked at has the session %s.", escape(missing))
 	}
 	if (!a.canAsk || a.asJSON) && (!f.dryRun || len(found) > 1) {
 		a.listCulprits(found, a.culpritRows(found))
-		return mend.Culprit{}, &culpritError{found, looked}
+		return mend.Culprit{}, uncertainCulprit(found, looked)
 	}
 	title := "Which session did this error come from?"
 	if found[0].Match.Degree == repair.IsBroken {

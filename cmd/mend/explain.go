@@ -13,6 +13,7 @@ import (
 
 	"mend/change"
 	"mend/internal/config"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/repair"
 )
@@ -184,9 +185,9 @@ func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error
 		return a.explainError(e, topics)
 	}
 	if strings.ContainsAny(name, " \n") {
-		return &usageError{fmt.Errorf("mend does not know this error: %s", oneLine(name, 100)), `"mend scan" checks the stored sessions`}
+		return fail.New(fail.Usage, `"mend scan" checks the stored sessions`, "mend does not know this error: %s", oneLine(name, 100))
 	}
-	return &usageError{fmt.Errorf("nothing is called %q", name), nearestTopic(topics, name)}
+	return fail.New(fail.Usage, nearestTopic(topics, name), "nothing is called %q", name)
 }
 
 // isSession reports whether a session has that name, or several have it.

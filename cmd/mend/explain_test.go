@@ -5,10 +5,12 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"mend/agent/opencode/diagnose"
+	"mend/internal/fail"
 	"mend/internal/provider/anthropic"
 )
 
@@ -35,8 +37,8 @@ func TestExplainAll(t *testing.T) {
 	for _, c := range newTestApp().opt.Agents.Classes() {
 		codes = append(codes, string(c))
 	}
-	for code, name := range codeNames {
-		codes = append(codes, string(rune('0'+code)), name)
+	for code := fail.Problems; code <= fail.Pending; code++ {
+		codes = append(codes, strconv.Itoa(int(code)), code.String())
 	}
 	codes = append(codes, schemaCodes(t)...)
 	for _, code := range codes {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/repair"
 )
@@ -95,7 +96,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 	run := repairRun{app: a, client: c, agent: agentOf(c.ID()), proposals: todo}
 	err = left
 	for _, p := range todo {
-		err = worst(err, run.apply(cmd.Context(), p, len(todo) == 1))
+		err = fail.Worst(err, run.apply(cmd.Context(), p, len(todo) == 1))
 	}
 	if a.asJSON {
 		a.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])

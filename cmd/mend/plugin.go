@@ -23,6 +23,7 @@ import (
 	"mend/agent/claude"
 	"mend/internal/atomicfile"
 	"mend/internal/config"
+	"mend/internal/fail"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
 )
@@ -38,7 +39,7 @@ var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
 })
 
-var errForeignPlugin = errors.New("mend did not write this file")
+var errForeignPlugin error = fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 
 func (a *app) pluginVerb() *cobra.Command {
 	cmd := &cobra.Command{
@@ -235,7 +236,7 @@ var temporaryProgram = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
 })
 
-var errTemporary = errors.New("this mend was started with \"go run\" and is removed when it ends: install it, for example with \"go install ./cmd/mend\", and run it from there")
+var errTemporary error = fail.New(fail.Refused, "", "this mend was started with \"go run\" and is removed when it ends: install it, for example with \"go install ./cmd/mend\", and run it from there")
 
 // installedProgram returns the path at which this program is started: a link that a
 // package manager renews at an upgrade, not the version of the program that it leads to

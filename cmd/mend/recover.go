@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 )
 
@@ -33,12 +32,12 @@ have agreed to these repairs.`,
 				none = "No repair is pending."
 			}
 			if len(entries) > 0 || left == nil {
-				left = worst(left, a.printEntries(entries, nil, none))
+				left = fail.Worst(left, a.printEntries(entries, nil, none))
 			}
 			if f.dryRun {
 				return left
 			}
-			return worst(left, a.printUnresolved(entries))
+			return fail.Worst(left, a.printUnresolved(entries))
 		},
 	}
 	f.add(cmd, "")
@@ -67,11 +66,11 @@ func (a *app) printUnresolved(done []change.Entry) error {
 	var left error
 	for _, e := range done {
 		if e.State == change.Conflicted {
-			left = fmt.Errorf("repair %s is in conflict: %s", e.ID, resolveHint(e.ID))
+			left = fail.New(fail.Conflict, "", "repair %s is in conflict: %s", e.ID, resolveHint(e.ID))
 			if !a.asJSON {
 				a.printError(left)
 			}
-			left = &reportedError{left, exitConflict}
+			left = &reportedError{left}
 		}
 	}
 	return left

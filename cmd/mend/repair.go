@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/request"
 	"mend/repair"
@@ -135,15 +136,15 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 		if errors.Is(err, errDeclined) {
 			declined, err = true, nil
 		}
-		if left = worst(left, err); ctx.Err() != nil {
+		if left = fail.Worst(left, err); ctx.Err() != nil {
 			break
 		}
 	}
 	switch {
 	case declined && done:
-		left = worst(left, errProblems)
+		left = fail.Worst(left, errProblems)
 	case declined:
-		left = worst(left, errDeclined)
+		left = fail.Worst(left, errDeclined)
 	}
 	return left
 }
@@ -217,9 +218,9 @@ func (a *app) propose(ctx context.Context, c *mend.Store, heads []change.Head, r
 			if !named {
 				bar.clear()
 				a.printError(err)
-				err = &reportedError{err, exitCode(err)}
+				err = &reportedError{err}
 			}
-			failed = worst(failed, err)
+			failed = fail.Worst(failed, err)
 			continue
 		}
 		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
@@ -307,7 +308,7 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
 	if asks && r.canAsk && !r.asJSON {
 		err := r.applyAsking(ctx)
-		return r.end(worst(left, err))
+		return r.end(fail.Worst(left, err))
 	}
 	r.show(r.proposals)
 	if asks && r.asJSON {
@@ -319,21 +320,21 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	case asks && r.named:
 		return errNoTerminal
 	case asks && agentOf(r.client.ID()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
-		return errNoTerminalForOther
+		return fail.WithHint(errNoTerminal, "pass --yes with --agent claude, or with a session to repair only that one")
 	case asks:
-		return errNoTerminalForMany
+		return fail.WithHint(errNoTerminal, "pass --yes; name a session to repair only that one")
 	case r.flags.dryRun || len(todo) == 0:
 		return r.end(left)
 	}
 	var failed error
 	for _, p := range todo {
 		if ctx.Err() != nil {
-			failed = worst(failed, ctx.Err())
+			failed = fail.Worst(failed, ctx.Err())
 			break
 		}
-		failed = worst(failed, r.apply(ctx, p, len(todo) == 1))
+		failed = fail.Worst(failed, r.apply(ctx, p, len(todo) == 1))
 	}
-	return r.end(worst(left, failed))
+	return r.end(fail.Worst(left, failed))
 }
 
 // show prints proposals, with diffs if they are asked for.
@@ -389,7 +390,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 				continue
 			}
 		}
-		failed = worst(failed, r.apply(ctx, p, false))
+		failed = fail.Worst(failed, r.apply(ctx, p, false))
 		r.printf("\n")
 	}
 	if quit {
@@ -399,7 +400,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 		return errDeclined
 	}
 	if r.skipped > 0 {
-		failed = worst(failed, errProblems)
+		failed = fail.Worst(failed, errProblems)
 	}
 	return failed
 }
@@ -441,14 +442,12 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 	if err = r.printConflicts(err); err != nil {
 		r.failed++
 		r.keep(p)
-		var conflict *change.ConflictError
-		var stale *mend.StaleError
-		if errors.As(err, &conflict) || errors.As(err, &stale) {
-			err = &changedError{r.cmdline("repair", p.head.ID), quotedTitle(p.head.Title, p.head.ID), err}
+		if code, _ := fail.Of(err); code == fail.Conflict {
+			err = changedMeanwhile(err, quotedTitle(p.head.Title, p.head.ID), r.cmdline("repair", p.head.ID))
 		}
 		if !only {
 			r.printError(err)
-			err = &reportedError{err, exitCode(err)}
+			err = &reportedError{err}
 		}
 		return err
 	}
@@ -483,17 +482,12 @@ func (r *repairRun) checkRepaired(ctx context.Context, p proposal) error {
 	return errProblems
 }
 
-// A changedError is returned if a session changed while it was being repaired.
-type changedError struct {
-	again string // the command that plans the repair again
-	name  string
-	err   error
-}
-
-func (e *changedError) Error() string {
-	if stale := new(mend.StaleError); errors.As(e.err, &stale) {
-		return fmt.Sprintf("repairing %s: %v", e.name, e.err)
+// changedMeanwhile returns the error for a session that changed while it was being repaired. again is the
+// command that plans the repair again.
+func changedMeanwhile(err error, name, again string) error {
+	what := "another program changed it meanwhile: "
+	if _, ok := errors.AsType[*mend.StaleError](err); ok {
+		what = ""
 	}
-	return fmt.Sprintf("repairing %s: another program changed it meanwhile: %v", e.name, e.err)
+	return fail.New(fail.Conflict, "nothing in it was changed; to plan again, run "+again, "repairing %s: %s%w", name, what, err)
 }
-func (e *changedError) Unwrap() error { return e.err }

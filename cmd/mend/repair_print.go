@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/repair"
 )
 
@@ -201,7 +202,7 @@ func (r *repairRun) setRepairs() {
 
 // end prints the end of the answer, or sets the JSON answer, and returns the error.
 func (r *repairRun) end(err error) error {
-	err = worst(err, remainingError(r.proposals, r.request))
+	err = fail.Worst(err, remainingError(r.proposals, r.request))
 	if r.asJSON {
 		r.setRepairs()
 		return err

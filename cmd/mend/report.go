@@ -14,6 +14,7 @@ import (
 
 	"mend/change"
 	"mend/internal/atomicfile"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/report"
@@ -88,25 +89,19 @@ func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
 	return nil
 }
 
-var (
-	// errFileExists says that a file would be overwritten.
-	errFileExists = errors.New("the file exists")
-	// errNotOverwritten says that there is something that is never overwritten.
-	errNotOverwritten = errors.New("mend does not overwrite it")
-)
-
 // createFile makes a file that only the user can read, all of it or nothing.
 func createFile(path string, force bool, write func(io.Writer) error) error {
 	// The command of an UnsafeError is for files of mend's own, and might remove this one.
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckPlain(path)); ok {
-		return fmt.Errorf("writing %s: %w: it %s", path, errNotOverwritten, unsafe.Why)
+		return fail.New(fail.Refused, "name another file, or - for standard output", "writing %s: mend does not overwrite it: it %s", path, unsafe.Why)
 	}
+	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
 	if _, err := os.Lstat(path); err == nil && !force { // before the work
-		return fmt.Errorf("writing %s: %w", path, errFileExists)
+		return exists
 	}
 	err := atomicfile.Create(path, force, 0o600, write)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("writing %s: %w", path, errFileExists)
+		return exists
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	var by change.Entry
 	if len(p.Ops) > 0 {
 		if by, err = a.applyPlan(cmd.Context(), c, p); err != nil {
-			return a.printConflicts(&forcedError{err})
+			return a.printConflicts(forced(err))
 		}
 	}
 	if e, err = a.opt.Journal.Resolve(e, d, by.ID); err != nil {

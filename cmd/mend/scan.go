@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/repair"
 )
@@ -114,7 +115,7 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			left = a.skipStore(cmd.Context(), left, err)
 			continue
 		}
-		left = worst(left, scanError(r.summary))
+		left = fail.Worst(left, scanError(r.summary))
 		if err := c.CheckAccess(); err != nil {
 			left = a.skipStore(cmd.Context(), left, err)
 		}
@@ -138,13 +139,10 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 		a.setAnswer("sessions", nonNil(found))
 	}
 	if left == nil && len(names) == 0 && a.answer["skipped"] != nil {
-		return errSkipped
+		return errors.New("not every store could be examined")
 	}
 	return left
 }
-
-// errSkipped is returned if nothing is wrong with what was examined, and a store was not.
-var errSkipped = errors.New("not every store could be examined")
 
 // scan examines the sessions of a store and prints what it found.
 func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) error {
@@ -375,7 +373,7 @@ func (a *app) printUnexamined(f mend.Finding) {
 	}
 	a.sayIndented(bad("cannot be examined:") + " " + escape(f.Err.Error()))
 	if h := a.hint(f.Err); h != "" {
-		a.sayIndented(faint(h))
+		a.sayIndented(faint(escape(h)))
 	}
 }
 

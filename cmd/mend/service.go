@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/internal/atomicfile"
+	"mend/internal/fail"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
 )
@@ -47,9 +48,9 @@ type serviceCommand struct {
 
 // Errors of a service file.
 var (
-	errForeignService = errors.New("mend did not write this file")
-	errEditedService  = errors.New("this file was edited after mend wrote it")
-	errNoService      = fmt.Errorf("%w on this system: let it run \"mend watch\" when you log in (on Windows: a task of the Task Scheduler), or use \"mend plugin install\"", errors.ErrUnsupported)
+	errForeignService error = fail.New(fail.Refused, "move it away", "mend did not write this file")
+	errEditedService  error = fail.New(fail.Refused, `move it away, and keep your changes elsewhere: "systemctl --user edit mend-watch" on Linux`, "this file was edited after mend wrote it")
+	errNoService            = fmt.Errorf("%w on this system: let it run \"mend watch\" when you log in (on Windows: a task of the Task Scheduler), or use \"mend plugin install\"", errors.ErrUnsupported)
 )
 
 // userService returns the service of this user on a system such as "linux".

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/repair"
 )
@@ -119,7 +120,7 @@ func (a *app) pickSession(ctx context.Context, c *mend.Store, verb string) (chan
 		return change.Head{}, err
 	}
 	if !a.canAsk {
-		return change.Head{}, &usageError{fmt.Errorf("%s needs one session", verb), "name one by its id, its title, . for the newest of this folder, or @ for the newest of all"}
+		return change.Head{}, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
 	}
 	if len(heads) == 0 {
 		return change.Head{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)

@@ -16,6 +16,7 @@ import (
 
 	"mend/agent/claude"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/journal"
 )
@@ -73,7 +74,7 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left = worst(left, unread)
+	left = fail.Worst(left, unread)
 	if left != nil {
 		s.LastScan = nil
 	}
@@ -105,7 +106,7 @@ func (a *app) status(ctx context.Context) error {
 	s.Next = strings.Trim(a.withStore(`"`+s.Next+`"`), `"`)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
 	if a.asJSON {
-		return worst(left, a.setAnswers(s))
+		return fail.Worst(left, a.setAnswers(s))
 	}
 	a.printStatus(s, inForce, pending, conflicted)
 	return left

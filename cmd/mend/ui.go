@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/ui"
 	"mend/journal"
@@ -43,7 +44,7 @@ func (a *app) ui(ctx context.Context) error {
 		return usagef("ui has no JSON answer; use mend scan --json")
 	}
 	if !a.canAsk {
-		return errNoScreen
+		return fail.New(fail.Refused, `"mend scan" and "mend repair" need no terminal`, "mend ui needs a terminal")
 	}
 	b := &uiBackend{app: a, clients: map[string]*mend.Store{}}
 	a.opt.Note = b.addNote
@@ -54,9 +55,6 @@ func (a *app) ui(ctx context.Context) error {
 	b.mu.Lock() // for good: a change that is written ends first, and no other begins
 	return err
 }
-
-// errNoScreen is returned without a terminal.
-var errNoScreen = errors.New("mend ui needs a terminal")
 
 // A uiBackend gives the screen what the verbs print.
 type uiBackend struct {
@@ -361,7 +359,7 @@ func (b *uiBackend) applier(root string, p change.Plan, done string) func(contex
 		defer b.mu.Unlock()
 		e, err := b.clients[root].Apply(ctx, p)
 		if err != nil {
-			if h := hint(err); h != "" {
+			if h := b.hint(err); h != "" {
 				err = fmt.Errorf("%w (%s)", err, h)
 			}
 			return "", err

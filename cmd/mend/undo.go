@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/journal"
 )
@@ -175,7 +176,7 @@ func (a *app) runChange(cmd *cobra.Command, c *mend.Store, f writeFlags, named b
 	}
 	e, err := a.applyPlan(cmd.Context(), c, p)
 	if err != nil && f.force {
-		err = &forcedError{err}
+		err = forced(err)
 	}
 	if err != nil {
 		return a.printConflicts(err)
@@ -241,10 +242,13 @@ func (a *app) printReversal(e change.Entry, repairs []change.Entry) {
 	a.printKept(e)
 }
 
-// A forcedError is the error of a change that was to overwrite newer changes.
-type forcedError struct{ error }
-
-func (e *forcedError) Unwrap() error { return e.error }
+// forced returns the error of a change that was to overwrite newer changes.
+func forced(err error) error {
+	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
+		return err
+	}
+	return fail.WithHint(err, "nothing was changed. Even by force no record is restored without the one that it refers to, or removed while others refer to it. If another program wrote meanwhile, try again")
+}
 
 // recordCounts says how many records a plan restores, creates, changes, moves and deletes.
 func recordCounts(p change.Plan) string {

@@ -9,28 +9,24 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mend/internal/fail"
 )
 
-// A usageError is returned for an invalid command line.
-type usageError struct {
-	err  error
-	hint string // what the user may have meant, or "" for a general hint
-}
+// generalHint is the hint of a usage error that has no other. [app.hint] names the verb in it.
+const generalHint = `see "mend --help"`
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
+// usagef returns the error for an invalid command line.
 func usagef(format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...)}
+	return fail.New(fail.Usage, generalHint, format, args...)
 }
 
-// asUsageError returns an error of the parser of the command line as a usageError.
+// asUsageError returns an error of the parser of the command line as one of usage.
 func asUsageError(err error) error {
-	var usage *usageError
-	if errors.As(err, &usage) {
+	if code, _ := fail.Of(err); code == fail.Usage {
 		return err
 	}
-	return &usageError{err: err}
+	return &fail.Failure{Code: fail.Usage, Hint: generalHint, Err: err}
 }
 
 // noArgs accepts no arguments. For a command with subcommands an argument is an unknown one.
@@ -50,7 +46,7 @@ func oneArg(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return &usageError{fmt.Errorf("%s needs one %s, got %s", cmd.CommandPath(), what, count(len(args), "argument")), "usage: " + cmd.UseLine()}
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", cmd.CommandPath(), what, count(len(args), "argument"))
 	}
 }
 
@@ -65,7 +61,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		}
 		hint = didYouMean(near)
 	}
-	return &usageError{fmt.Errorf("unknown command %q for %q", name, parent.CommandPath()), hint}
+	return fail.New(fail.Usage, hint, "unknown command %q for %q", name, parent.CommandPath())
 }
 
 func didYouMean(names []string) string {
@@ -81,15 +77,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		return &usageError{err, flagHint(cmd, unknown.GetSpecifiedName())}
+		return &fail.Failure{Code: fail.Usage, Hint: flagHint(cmd, unknown.GetSpecifiedName()), Err: err}
 	case errors.As(err, &missing):
 		value, usage := pflag.UnquoteUsage(missing.GetFlag())
-		return &usageError{fmt.Errorf("--%s %s: the value is missing", missing.GetFlag().Name, value), usage}
+		return fail.New(fail.Usage, usage, "--%s %s: the value is missing", missing.GetFlag().Name, value)
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		return &usageError{fmt.Errorf("--%s %s: %s", f.Name, invalid.GetValue(), wantedValue(f, errors.Unwrap(invalid))), helpHint(cmd)}
+		return fail.New(fail.Usage, helpHint(cmd), "--%s %s: %s", f.Name, invalid.GetValue(), wantedValue(f, errors.Unwrap(invalid)))
 	}
-	return &usageError{err, helpHint(cmd)}
+	return &fail.Failure{Code: fail.Usage, Hint: helpHint(cmd), Err: err}
 }
 
 // flagHint returns the flag of the command whose name is nearest to an unknown one, else

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/config"
+	"mend/internal/fail"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/termjson"
@@ -203,6 +203,6 @@ func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 }
 
 var (
-	errNoServer = &usageError{err: errors.New("no running OpenCode server found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
-	errDisabled = errors.New("live repair is off: the setting \"enabled\" is false")
+	errNoServer       = usagef("no running OpenCode server found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")
+	errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`, "live repair is off: the setting \"enabled\" is false")
 )

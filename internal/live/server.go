@@ -18,14 +18,15 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // Errors of a [Server] that a retry does not fix.
 var (
-	ErrUnauthorized = errors.New("the server asked for a password, or rejected this one")
-	ErrNotOpenCode  = errors.New("this is not an OpenCode server")
-	ErrServerGone   = errors.New("the server is gone")            // see [Server.EndWithServer]
-	ErrGuarded      = errors.New("the connection is not allowed") // see [Server.Guard]
+	ErrUnauthorized error = fail.New(fail.Refused, "set $OPENCODE_SERVER_PASSWORD", "the server asked for a password, or rejected this one")
+	ErrNotOpenCode  error = fail.New(fail.Usage, "", "this is not an OpenCode server")
+	ErrServerGone         = errors.New("the server is gone")            // see [Server.EndWithServer]
+	ErrGuarded            = errors.New("the connection is not allowed") // see [Server.Guard]
 )
 
 // A Server is a running OpenCode server, reached over its HTTP API. It is safe for

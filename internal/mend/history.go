@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/journal"
 	"mend/txn"
 	"mend/undo"
@@ -57,6 +58,11 @@ func (e *StaleError) Error() string {
 		done = "resolved"
 	}
 	return fmt.Sprintf("mend changed the session meanwhile: %s %s was %s", what, e.Entry.ID, done)
+}
+
+// Failure gives the error its exit code and its hint, see [fail.Of].
+func (e *StaleError) Failure() (fail.Code, string) {
+	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend show %s\" shows what was; run the command again to plan with it", e.Entry.ID)
 }
 
 // checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
@@ -158,11 +164,9 @@ type UndoRequest struct {
 
 // Errors of undo, redo and resolve.
 var (
-	ErrUndone       = errors.New("already undone")
-	ErrNothingToDo  = errors.New("nothing to do")
-	ErrNotCommitted = errors.New("only a committed repair can be undone")
-	ErrNoConflict   = errors.New("not in conflict")
-	ErrOtherStore   = errors.New("belongs to another store")
+	ErrUndone      error = fail.New(fail.Refused, `"mend redo ID" applies it again`, "already undone")
+	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
+	ErrOtherStore  error = fail.New(fail.Refused, "leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
 
 // ProposeUndo plans the undo of entries. It reads only: [Store.Apply] carries the plan
@@ -233,7 +237,8 @@ func (c *Store) undoable(ctx context.Context, j *journal.Journal, r UndoRequest)
 	}
 	switch {
 	case e.State != change.Committed:
-		return nil, fmt.Errorf("undoing repair %s: %w: it is %s", e.ID, ErrNotCommitted, e.State)
+		return nil, fail.New(fail.Refused, `"mend show ID" shows its state; "mend resolve ID" resolves a conflict`,
+			"undoing repair %s: only a committed repair can be undone: it is %s", e.ID, e.State)
 	case e.UndoneBy != "":
 		return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
 	}
@@ -412,7 +417,7 @@ func (l *Journal) Unresolved(id string) (e change.Entry, err error) {
 func unresolved(j *journal.Journal, id string) (change.Entry, error) {
 	e, err := j.Get(id)
 	if err == nil && e.State != change.Conflicted && e.State != change.Pending {
-		err = fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
+		err = notInConflict(e.ID, e.State)
 	}
 	return e, err
 }
@@ -442,9 +447,13 @@ func (l *Journal) Resolve(e change.Entry, d Decision, by string) (done change.En
 		done, err = j.Resolve(e, string(d), by)
 		var state *journal.StateError
 		if errors.As(err, &state) {
-			err = fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, state.State)
+			err = notInConflict(e.ID, state.State)
 		}
 		return err
 	})
 	return done, err
+}
+
+func notInConflict(id string, state change.State) error {
+	return fail.New(fail.Refused, "", "resolving repair %s: not in conflict: it is %s", id, state)
 }

@@ -13,13 +13,14 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/scancache"
 	"mend/repair"
 	"mend/undo"
 )
 
 // ErrNoSession says that the store has no such session.
-var ErrNoSession = errors.New("no such session")
+var ErrNoSession error = fail.New(fail.Usage, `"mend scan --all" lists the sessions`, "no such session")
 
 // A Finding is a session and what is wrong with it.
 type Finding struct {

@@ -10,8 +10,8 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
-	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
-	"mend/agent":                            {"mend/change", "mend/internal/request", "mend/repair", "mend/txn"},
+	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
+	"mend/agent":                            {"mend/change", "mend/internal/fail", "mend/internal/request", "mend/repair", "mend/txn"},
 	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
 	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
 	"mend/agent/claude/transcript":          {"mend/change", "mend/internal/jsonedit", "mend/internal/request"},
@@ -23,14 +23,15 @@ var layers = map[string][]string{
 	"mend/agent/opencode/render":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
 	"mend/agent/opencode/schema":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/jsonedit"},
 	"mend/agent/opencode/tree":              {"mend/agent/opencode/record", "mend/change", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
-	"mend/change":                           {},
-	"mend/cmd/mend":                         {"mend/agent", "mend/agent/claude", "mend/agent/opencode", "mend/change", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/hooks", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/report", "mend/internal/request", "mend/internal/termjson", "mend/internal/ui", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/testdata", "mend/txn", "mend/undo"},
+	"mend/change":                           {"mend/internal/fail"},
+	"mend/cmd/mend":                         {"mend/agent", "mend/agent/claude", "mend/agent/opencode", "mend/change", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/fail", "mend/internal/hooks", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/report", "mend/internal/request", "mend/internal/termjson", "mend/internal/ui", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/testdata", "mend/txn", "mend/undo"},
 	"mend/fsstore":                          {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
 	"mend/internal/atomicfile":              {"mend/internal/ownfile"},
 	"mend/internal/config":                  {"mend/internal/ownfile", "mend/internal/userdir"},
+	"mend/internal/fail":                    {},
 	"mend/internal/jsonedit":                {},
 	"mend/internal/hooks":                   {"mend/change", "mend/internal/live"},
-	"mend/internal/live":                    {"mend/change", "mend/internal/termjson", "mend/repair"},
+	"mend/internal/live":                    {"mend/change", "mend/internal/fail", "mend/internal/termjson", "mend/repair"},
 	"mend/internal/media":                   {},
 	"mend/internal/memory":                  {},
 	"mend/internal/ownfile":                 {},
@@ -61,13 +62,13 @@ var layers = map[string][]string{
 	"mend/internal/test/storetest":          {"mend/change", "mend/internal/jsonedit", "mend/internal/safedir"},
 	"mend/internal/ui":                      {},
 	"mend/internal/userdir":                 {},
-	"mend/journal":                          {"mend/change", "mend/internal/ownfile"},
+	"mend/journal":                          {"mend/change", "mend/internal/fail", "mend/internal/ownfile"},
 	"mend/linestore":                        {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
-	"mend/repair":                           {"mend/change", "mend/internal/request"},
+	"mend/repair":                           {"mend/change", "mend/internal/fail", "mend/internal/request"},
 	"mend/sqlstore":                         {"mend/change", "mend/internal/ownfile", "mend/internal/processes"},
 	"mend/testdata":                         {},
-	"mend/txn":                              {"mend/change", "mend/journal"},
-	"mend/undo":                             {"mend/change"},
+	"mend/txn":                              {"mend/change", "mend/internal/fail", "mend/journal"},
+	"mend/undo":                             {"mend/change", "mend/internal/fail"},
 }
 
 // pure packages hold values and rules: they do no I/O.

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/journal"
+	"mend/repair"
+	"mend/txn"
+	"mend/undo"
+)
+
+// Each kind of failure keeps its exit code, its name in JSON answers and its hint, also wrapped and beside
+// others.
+func TestFailures(t *testing.T) {
+	entry := change.Entry{ID: "qevajo"}
+	denied := &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}
+	pending := &txn.PendingError{Entry: entry, Err: syscall.ENOSPC}
+	_, noRecord := undo.Select(nil, []string{"x"})
+	_, noLayout := agents[0].Find("no such layout")
+	for _, r := range []struct {
+		err  error
+		code int
+		name string
+		hint string // a part
+	}{
+		{errors.New("boom"), 4, "unusable", ""},
+		{denied, 4, "unusable", "as the user who owns it"},
+		{syscall.EROFS, 4, "unusable", "make its file system writable"},
+		{syscall.ENOSPC, 4, "unusable", "free some space there"},
+		{syscall.EXDEV, 4, "unusable", "put the whole folder on one file system"},
+		{usagef("bad"), 2, "usage", `see "mend --help"`},
+		{&journal.AmbiguousError{Prefix: "q", IDs: []string{"qa", "qb"}}, 2, "usage", ""},
+		{journal.ErrNotFound, 2, "usage", `"mend log" lists the repairs`},
+		{mend.ErrNoSession, 2, "usage", `"mend scan --all" lists the sessions`},
+		{&mend.AmbiguousNameError{Name: "x", Sessions: make([]change.Head, 2)}, 2, "usage", `"mend scan --all" lists the sessions`},
+		{noLayout, 2, "usage", ""},
+		{noRecord, 2, "usage", ""},
+		{pending, 6, "pending", `run "mend recover"`},
+		{txn.UndecidedError{pending}, 6, "pending", "mend resolve qevajo --keep"},
+		{&change.ConflictError{}, 3, "conflict", "--only RECORD"},
+		{&mend.StaleError{Entry: entry}, 3, "conflict", `"mend show qevajo" shows what was`},
+		{&repair.TooLargeError{}, 5, "refused", "use --trim to make room"},
+		{&journal.LockedError{}, 5, "refused", "another mend is running"},
+		{&change.LinkedError{}, 5, "refused", "nothing was changed. When that is done"},
+		{&change.SizeError{}, 4, "unusable", "a machine with more memory"},
+		{&change.DamagedError{Why: "x", Hint: "rebuild it"}, 4, "unusable", "rebuild it"},
+		{repair.ErrBusy, 5, "refused", "wait until the agent is done, or use --force"},
+		{repair.ErrNotCompacted, 5, "refused", "nothing is missing from its requests"},
+		{errors.ErrUnsupported, 5, "refused", ""},
+		{change.ErrInUse, 5, "refused", "end that process"},
+		{change.ErrLocked, 5, "refused", "try again; nothing was changed"},
+		{change.ErrHidden, 5, "refused", "make it readable"},
+		{errNoTerminal, 5, "refused", "pass --yes"},
+		{errNoQuestion, 5, "refused", "pass --yes"},
+		{errDeclined, 5, "refused", ""},
+		{mend.ErrUndone, 5, "refused", `"mend redo ID"`},
+		{mend.ErrNothingToDo, 5, "refused", ""},
+		{mend.ErrOtherStore, 5, "refused", "leave out --store"},
+		{journal.ErrForgotten, 5, "refused", "only the log entry is left"},
+		{journal.ErrDamaged, 4, "unusable", `"mend verify" shows the damage`},
+		{journal.ErrExport, 4, "unusable", "Export it again"},
+		{journal.ErrFormat, 4, "unusable", "the version of mend that wrote it"},
+		{journal.ErrHead, 4, "unusable", ""},
+		{agent.ErrNoStore, 4, "unusable", "name one with --store PATH"},
+		{change.ErrMalformed, 4, "unusable", "sqlite3 FILE .dump"},
+		{errProblems, 1, "problems", ""},
+		{(&app{}).noCulprit(repair.APIError{}, "x", "ses_x"), 1, "problems", "none of them is ses_x"},
+		{uncertainCulprit([]mend.Culprit{{}}, "x"), 5, "refused", "name the session"},
+		{changedMeanwhile(&change.ConflictError{}, "x", "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
+		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
+		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only RECORD"},
+		{&signalError{os.Interrupt, &changes{}}, 130, "signal", ""},
+		{&signalError{syscall.SIGTERM, &changes{}}, 143, "signal", ""},
+
+		// Several in one.
+		{fmt.Errorf("%w, and no such session", journal.ErrNotFound), 2, "usage", `"mend log" lists the repairs`},
+		{fmt.Errorf("%w: %w", agent.ErrNoStore, denied), 4, "unusable", "as the user who owns it"},
+		{fmt.Errorf("%w: %w", mend.ErrUndone, errors.New("x")), 5, "refused", "mend redo ID"},
+		{errors.Join(journal.ErrDamaged, nil), 4, "unusable", `"mend verify" shows the damage`},
+		{errors.Join(&change.ConflictError{}, errors.New("x")), 3, "conflict", "--only RECORD"},
+	} {
+		for _, err := range []error{r.err, fmt.Errorf("doing it: %w", r.err)} {
+			a := &app{}
+			got := a.errorJSON(err)
+			if exitCode(err) != r.code || got["code"] != r.name || !strings.Contains(got["hint"], r.hint) || r.hint == "" && got["hint"] != "" {
+				t.Errorf("%v: %d %s, hint %q\nwant %d %s, hint %q", err, exitCode(err), got["code"], got["hint"], r.code, r.name, r.hint)
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+// Package fail gives an error what the command line needs to know: the exit code of mend, and what the user
+// can do. Both are written where the error is made, so that nothing has to classify it later.
+package fail
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Code is an exit code of mend. "mend help exit-codes" documents them, and they never change.
+type Code int
+
+// The exit codes besides those of signals.
+const (
+	Done Code = iota
+	Problems
+	Usage
+	Conflict
+	Unusable // the store or the journal; of errors that have no code, too
+	Refused
+	Pending
+)
+
+// String returns the name of a code in JSON answers.
+func (c Code) String() string {
+	return [...]string{"done", "problems", "usage", "conflict", "unusable", "refused", "pending"}[c]
+}
+
+// severity orders the codes: of several errors the one with the greatest counts.
+func (c Code) severity() int {
+	return [...]int{Done: 0, Problems: 1, Refused: 2, Usage: 3, Conflict: 4, Unusable: 5, Pending: 6}[c]
+}
+
+// A Failure is an error with its exit code and its hint.
+type Failure struct { //nolint:errname // fail.Error would read as the interface
+	Code Code
+	Hint string // what the user can do; "" if the error says it all
+	Err  error
+}
+
+// New returns a failure with a formatted text.
+func New(code Code, hint, format string, args ...any) *Failure {
+	return &Failure{code, hint, fmt.Errorf(format, args...)}
+}
+
+// WithHint returns an error with another hint and the same code.
+func WithHint(err error, hint string) *Failure {
+	code, _ := Of(err)
+	return &Failure{code, hint, err}
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Failure returns the code and the hint. Other types of errors can have this method, too.
+func (f *Failure) Failure() (Code, string) { return f.Code, f.Hint }
+
+// Of returns the code of an error and its hint, which are those of the outermost failure in it. If an
+// error wraps several, the worst counts. An error without a failure is Unusable, or Refused if the
+// system cannot do something.
+func Of(err error) (Code, string) {
+	if err == nil {
+		return Done, ""
+	}
+	if code, hint, ok := find(err); ok {
+		return code, hint
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return Refused, ""
+	}
+	return Unusable, ""
+}
+
+func find(err error) (code Code, hint string, ok bool) {
+	switch e := any(err).(type) {
+	case interface{ Failure() (Code, string) }:
+		code, hint = e.Failure()
+		return code, hint, true
+	case interface{ Unwrap() error }:
+		return find(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if c, h, found := find(err); found && (!ok || c.severity() > code.severity()) {
+				code, hint, ok = c, h, true
+			}
+		}
+	}
+	return code, hint, ok
+}
+
+// Worst returns the error with the worse code, of two equal ones the first.
+func Worst(a, b error) error {
+	of := func(err error) int { code, _ := Of(err); return code.severity() }
+	if of(b) > of(a) {
+		return b
+	}
+	return a
+}
