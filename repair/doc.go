@@ -1,6 +1,6 @@
 // Package repair is the engine: it searches for fixes of a session's findings and proves
-// them. What a provider refuses is fixed by the engine itself, on blocks (remedies.go, fix_*.go); what only
-// an agent can know comes from it, as a [Case].
+// them. What a provider refuses is fixed by the engine itself, on blocks (rules.go, fix_*.go); what only
+// an agent can know comes from it, as a [Case] and rows of the same table ([NewRules]).
 //
 // Fixes are tried on a copy, the one that loses least first. The copy is examined again
 // under every setting: a fix holds if its finding is gone and nothing new is wrong

@@ -19,20 +19,26 @@ type Explanation struct {
 }
 
 // ExplainClass explains a class of this package. Another class has only a code.
-func ExplainClass(c Class) Explanation {
-	e := classExplanations[c]
+func ExplainClass(c Class) Explanation { return (&Rules{}).ExplainClass(c) }
+
+// ExplainClass explains a class. One that neither the agent nor the engine knows has only a code.
+func (t *Rules) ExplainClass(c Class) Explanation {
+	e, ok := t.classes[c]
+	if !ok {
+		e = classExplanations[c]
+	}
 	e.Code = string(c)
 	return e
 }
 
-// ExplainRule completes the explanation of a rule with what the table of rules has, then with
-// what holds for its class.
-func ExplainRule(e Explanation) Explanation {
-	r := remedies()[e.Code]
+// Explain completes the explanation of a rule with what the table says of it, then with what holds
+// for its class.
+func (t *Rules) Explain(e Explanation) Explanation {
+	r := t.Of(e.Code)
 	e.Class = cmp.Or(r.Class, e.Class)
-	e.Meaning, e.Words, e.Example = cmp.Or(e.Meaning, r.meaning), cmp.Or(e.Words, r.error), cmp.Or(e.Example, r.example)
-	e.Fix, e.Loses = cmp.Or(e.Fix, r.fix), cmp.Or(e.Loses, r.loses)
-	class := ExplainClass(e.Class)
+	e.Meaning, e.Words, e.Example = cmp.Or(e.Meaning, r.Meaning), cmp.Or(e.Words, r.Words), cmp.Or(e.Example, r.Example)
+	e.Fix, e.Loses = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses)
+	class := t.ExplainClass(e.Class)
 	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
 	if e.Fix == "" {
 		e.Fix = cmp.Or(class.Fix, "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names.")
@@ -96,7 +102,7 @@ var classExplanations = map[Class]Explanation{
 	},
 	FirstPromptMissing: {
 		Meaning: "The conversation starts with an assistant message, because its first prompt is lost.",
-		Fix:     "A placeholder prompt, marked synthetic, is inserted.",
+		Fix:     "A placeholder prompt, is inserted.",
 		Loses:   "Nothing.",
 	},
 	OutputTooLong: {

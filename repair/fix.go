@@ -9,68 +9,8 @@ import (
 	"mend/internal/request"
 )
 
-// A remedy is what mend knows of a rule of a provider: why a request breaks it, and how a session
-// is changed so that it does not. What no request shows is the agent's.
-type remedy struct {
-	Class Class
-	class func(*fault) Class // nil: Class
-	why   func(*fault) string
-	fixes func(*fault) []Fix // the one that loses least first
-
-	// For [ExplainRule]. Where fix is empty that of the class is meant.
-	meaning, error, example, fix, loses string
-}
-
-// A fault is a finding with what is stored at its place.
-type fault struct {
-	Finding
-	Session
-	message Stored
-	step    []*request.Block // that holds the block
-	block   *request.Block   // as it is stored; nil for a fault of the whole message
-}
-
-func newFault(s Session, f Finding) *fault {
-	x := &fault{Finding: f, Session: s, message: s.Stored(f.Ref)}
-	x.step, x.block = x.message.Step(f.Ref, f.Block)
-	return x
-}
-
-// A Remedy is what the engine knows of a finding of a provider's rule.
-type Remedy struct {
-	Class Class
-	Why   string
-	x     *fault
-	r     remedy
-}
-
-// RemedyOf returns what the engine knows of a finding. It reports false for a rule that it does not know.
-func RemedyOf(s Session, f Finding) (Remedy, bool) {
-	r, ok := remedies()[f.Code]
-	if !ok {
-		return Remedy{}, false
-	}
-	x := newFault(s, f)
-	m := Remedy{Class: r.Class, Why: r.why(x), x: x, r: r}
-	if r.class != nil {
-		m.Class = r.class(x)
-	}
-	return m, true
-}
-
-// ClassOf returns the class of the findings of a rule, "" for a rule that the engine does not know.
-func ClassOf(code string) Class { return remedies()[code].Class }
-
-// Fixes returns the fixes, the one that loses least first.
-func (m Remedy) Fixes() []Fix {
-	if m.r.fixes == nil {
-		return nil
-	}
-	return m.r.fixes(m.x)
-}
-
 // always returns a why that does not depend on the fault.
-func always(sentence string) func(*fault) string { return func(*fault) string { return sentence } }
+func always(sentence string) func(*Fault) string { return func(*Fault) string { return sentence } }
 
 // isContent reports whether a block is sent for itself: neither thinking nor a blank text.
 func isContent(b *request.Block) bool { return !b.IsThinking() && !isBlank(b) }
@@ -90,7 +30,7 @@ func lastOf(blocks []*request.Block, is func(*request.Block) bool) *request.Bloc
 }
 
 // hasContentBeside reports whether the message has content besides the block.
-func (x *fault) hasContentBeside() bool {
+func (x *Fault) hasContentBeside() bool {
 	return slices.ContainsFunc(x.message.Blocks(), func(b *request.Block) bool { return b != x.block && isContent(b) })
 }
 

@@ -13,7 +13,7 @@ import (
 // This file fixes calls with an id, an input or a name that the provider rejects, and calls without
 // their results (docs/providers.md, R1, R13, R14, R17).
 
-func whyCallID(x *fault) string {
+func whyCallID(x *Fault) string {
 	switch {
 	case x.block == nil:
 		return "The provider rejects the id of a tool call."
@@ -26,7 +26,7 @@ func whyCallID(x *fault) string {
 // maxShortID is the lowest limit of a provider for the length of the id of a call.
 const maxShortID = 64
 
-func whyIDLength(x *fault) string {
+func whyIDLength(x *Fault) string {
 	switch {
 	case x.block == nil:
 		return "The id of a tool call is invalid for the provider."
@@ -39,7 +39,7 @@ func whyIDLength(x *fault) string {
 }
 
 // fixCallID gives the call an id made of its record's.
-func fixCallID(x *fault) (fixes []Fix) {
+func fixCallID(x *Fault) (fixes []Fix) {
 	call, apart := x.callOf(x.block)
 	if call == nil {
 		return nil
@@ -61,7 +61,7 @@ func fixCallID(x *fault) (fixes []Fix) {
 
 // callOf returns the call that a block is, or that it is the result of, and whether its result is
 // in another record.
-func (x *fault) callOf(b *request.Block) (call *request.Block, apart bool) {
+func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 	if b == nil {
 		return nil, false
 	}
@@ -104,7 +104,7 @@ func CallID(record string) string {
 
 // fixSharedID gives each call an id of its own whose id an earlier one has: single vendors refuse
 // that of calls in other messages, too.
-func fixSharedID(x *fault) []Fix {
+func fixSharedID(x *Fault) []Fix {
 	return append([]Fix{{
 		Text:  "Each call whose id an earlier one has gets a new id.",
 		Whole: true,
@@ -139,7 +139,7 @@ func fixSharedID(x *fault) []Fix {
 }
 
 // fixLongID gives a call an id of its own. An id of an item that is too long goes.
-func fixLongID(x *fault) []Fix {
+func fixLongID(x *Fault) []Fix {
 	if x.block != nil && !isCall(x.block) {
 		return fixItemIDs(x)
 	}
@@ -147,7 +147,7 @@ func fixLongID(x *fault) []Fix {
 }
 
 // fixInput makes the input of a call an object.
-func fixInput(x *fault) []Fix {
+func fixInput(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
@@ -176,7 +176,7 @@ func objectOf(raw json.RawMessage) (input []byte, text string) {
 // maxToolName is the maximum length of a tool's name in bytes.
 const maxToolName = 128
 
-func whyToolName(x *fault) string {
+func whyToolName(x *Fault) string {
 	name := ""
 	if x.block != nil {
 		name = x.block.ToolName
@@ -184,7 +184,7 @@ func whyToolName(x *fault) string {
 	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most %d letters, digits, _ and -.", name, maxToolName)
 }
 
-func fixToolName(x *fault) []Fix {
+func fixToolName(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
@@ -200,28 +200,28 @@ func fixToolName(x *fault) []Fix {
 	})
 }
 
-func whyGeminiCall(x *fault) string {
+func whyGeminiCall(x *Fault) string {
 	if x.block != nil && x.block.ToolName == "" {
 		return "The tool call has no name; the provider rejects that."
 	}
 	return "The input of the tool call is not an object; the provider rejects that."
 }
 
-func fixGeminiCall(x *fault) []Fix {
+func fixGeminiCall(x *Fault) []Fix {
 	if x.block != nil && x.block.ToolName == "" {
 		return fixToolName(x)
 	}
 	return fixInput(x)
 }
 
-func classOfLostCall(x *fault) Class {
+func classOfLostCall(x *Fault) Class {
 	if x.block != nil && x.block.IsThinking() {
 		return ThinkingBlockOrder
 	}
 	return ToolResultMissing
 }
 
-func whyLostCall(x *fault) string {
+func whyLostCall(x *Fault) string {
 	switch {
 	case x.block == nil:
 		return "A tool call would be sent without its result right after it."
@@ -242,7 +242,7 @@ func whyLostCall(x *fault) string {
 
 // fixLostCall fixes what stands between a call and its result: the fault is at the first block that
 // is no call, or at the call if its result is not right behind it.
-func fixLostCall(x *fault) []Fix {
+func fixLostCall(x *Fault) []Fix {
 	switch {
 	case x.block == nil:
 		return nil
@@ -262,7 +262,7 @@ func fixLostCall(x *fault) []Fix {
 }
 
 // moveResult moves the results of a turn's calls to the front of the next prompt.
-func (x *fault) moveResult() []Fix {
+func (x *Fault) moveResult() []Fix {
 	q, _ := x.Next()
 	for n, t := range q.Turns {
 		calls := map[string]bool{}
@@ -301,7 +301,7 @@ func (x *fault) moveResult() []Fix {
 }
 
 // fixUnfinished ends a call that never ended with an error.
-func fixUnfinished(x *fault) []Fix {
+func fixUnfinished(x *Fault) []Fix {
 	if x.block == nil || x.block.ToolID == "" {
 		return nil
 	}
@@ -313,7 +313,7 @@ func fixUnfinished(x *fault) []Fix {
 }
 
 // fixItemIDs removes the ids of all items of the message: those of one response belong together.
-func fixItemIDs(x *fault) []Fix {
+func fixItemIDs(x *Fault) []Fix {
 	return alike(Fix{
 		Text:  "The ids of the provider's items are removed from the message, so its content is sent in full.",
 		Loses: losesItems(x.message),
@@ -335,7 +335,7 @@ func losesItems(messages ...Stored) string {
 
 // fixRepeatedItem removes the ids of all items of the messages that have the same id: which of them
 // the provider gave it to is not known.
-func fixRepeatedItem(x *fault) []Fix {
+func fixRepeatedItem(x *Fault) []Fix {
 	if x.block == nil || x.block.ItemID == "" {
 		return nil
 	}
@@ -361,7 +361,7 @@ func fixRepeatedItem(x *fault) []Fix {
 	}}
 }
 
-// message returns the ref of a message.
+// messageRef returns the ref of the message of a record.
 func messageRef(ref change.Ref) change.Ref {
 	ref.Kind, ref.Part = change.KindMessage, ""
 	return ref

@@ -11,7 +11,7 @@ import (
 // cannotBeSent is what happened to a file that the provider or the agent rejects.
 const cannotBeSent = "it could not be sent to the model"
 
-func whyFile(x *fault) string {
+func whyFile(x *Fault) string {
 	switch x.Code {
 	case "R15":
 		return "The image is larger than the provider's limit of 5 MB."
@@ -33,12 +33,12 @@ func whyFile(x *fault) string {
 
 // fixFile corrects the type of an image, else puts a line of text in the place of the file. In the
 // result of a call that is done to the files at fault first, then to all.
-func fixFile(x *fault) []Fix {
+func fixFile(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
 	replace := Fix{
-		Text: "A synthetic line of text replaces the file and says what it was.", Loses: "The file. Its bytes stay in the journal.",
+		Text: "A line of text replaces the file and says what it was.", Loses: "The file. Its bytes stay in the journal.",
 		Edit: func(d Draft) error { return d.ReplaceFiles(x.block, nil, cannotBeSent) },
 	}
 	fixes := []Fix{{
@@ -57,7 +57,7 @@ func fixFile(x *fault) []Fix {
 }
 
 // filesAtFault returns the files at the record that break a rule.
-func (x *fault) filesAtFault() (files []*request.Block) {
+func (x *Fault) filesAtFault() (files []*request.Block) {
 	_, refused := x.Next()
 	for _, v := range refused {
 		if b := v.Block; b != nil && len(v.Refs) > 0 && v.Refs[0] == x.Ref && len(b.Data) > 0 {
@@ -67,7 +67,7 @@ func (x *fault) filesAtFault() (files []*request.Block) {
 	return files
 }
 
-func whyTooLong(x *fault) string {
+func whyTooLong(x *Fault) string {
 	if x.block != nil && !isCall(x.block) {
 		return "The text is longer than the 10485760 characters that the provider accepts."
 	}
@@ -75,7 +75,7 @@ func whyTooLong(x *fault) string {
 }
 
 // fixTooLong has the agent send a line of text for the output.
-func fixTooLong(x *fault) []Fix {
+func fixTooLong(x *Fault) []Fix {
 	if x.block == nil || !isCall(x.block) {
 		return nil
 	}

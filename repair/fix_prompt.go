@@ -12,19 +12,19 @@ import (
 
 // fixFirstPrompt puts the placeholder into a prompt before the answer that says nothing, or a new
 // prompt before it.
-func fixFirstPrompt(x *fault) (fixes []Fix) {
+func fixFirstPrompt(x *Fault) (fixes []Fix) {
 	for _, ref := range slices.Backward(x.before()) {
 		if x.Stored(ref).Role == change.RoleUser {
-			fixes = append(fixes, x.fillPrompt(ref, "The empty first prompt %s gets placeholder text, marked synthetic."))
+			fixes = append(fixes, x.fillPrompt(ref, "The empty first prompt %s gets placeholder text."))
 			break
 		}
 	}
-	return append(fixes, x.insertPrompt("A placeholder prompt, marked synthetic, is inserted before the first assistant message."))
+	return append(fixes, x.insertPrompt("A placeholder prompt is inserted before the first assistant message."))
 }
 
 // fixLostPrompt puts a prompt before an answer that calls a tool: the placeholder into the prompt
 // that is there and says nothing, or into a new one.
-func fixLostPrompt(x *fault) (fixes []Fix) {
+func fixLostPrompt(x *Fault) (fixes []Fix) {
 	for _, b := range x.message.Blocks() { // one before the start of its step is a turn of its own
 		if isBlank(b) {
 			fixes = append(fixes, removal(b, "The blank text is removed. The rest of the message stays.", ""))
@@ -32,21 +32,21 @@ func fixLostPrompt(x *fault) (fixes []Fix) {
 	}
 	if before := x.before(); len(before) > 0 {
 		if ref := before[len(before)-1]; x.Stored(ref).Role == change.RoleUser {
-			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder, marked as synthetic."))
+			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder."))
 		}
 	}
-	return append(fixes, x.insertPrompt("A prompt is inserted before the assistant message, in place of the missing one: the placeholder, marked as synthetic."))
+	return append(fixes, x.insertPrompt("A prompt is inserted before the assistant message, in place of the missing one: the placeholder."))
 }
 
 // before returns the messages before the one of the fault.
-func (x *fault) before() []change.Ref {
+func (x *Fault) before() []change.Ref {
 	all := x.Messages()
 	i := slices.IndexFunc(all, func(r change.Ref) bool { return r.Message == x.Ref.Message })
 	return all[:max(i, 0)]
 }
 
 // fillPrompt puts the placeholder into a prompt that says nothing.
-func (x *fault) fillPrompt(ref change.Ref, text string) Fix {
+func (x *Fault) fillPrompt(ref change.Ref, text string) Fix {
 	placeholder := x.Texts().Placeholder
 	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Draft) error {
 		blocks := x.Stored(ref).Blocks()
@@ -65,7 +65,7 @@ func (x *fault) fillPrompt(ref change.Ref, text string) Fix {
 	}}
 }
 
-func (x *fault) insertPrompt(text string) Fix {
+func (x *Fault) insertPrompt(text string) Fix {
 	placeholder := x.Texts().Placeholder
 	return Fix{Text: text, Whole: true, Edit: func(d Draft) error { return d.InsertPrompt(x.Ref, placeholder) }}
 }

@@ -10,7 +10,7 @@ import (
 // This file fixes texts without a visible character and messages without content
 // (docs/providers.md, R5, R6, R11).
 
-func whyBlank(x *fault) string {
+func whyBlank(x *Fault) string {
 	if x.block != nil && x.block.Text == "" {
 		return "The text is empty; the provider rejects that."
 	}
@@ -19,7 +19,7 @@ func whyBlank(x *fault) string {
 
 // fixBlank removes a blank text if the message has other content, else it puts the placeholder
 // there, or behind the thinking of its step.
-func fixBlank(x *fault) []Fix {
+func fixBlank(x *Fault) []Fix {
 	if x.block == nil || x.block.Type != request.Text {
 		return nil
 	}
@@ -31,17 +31,17 @@ func fixBlank(x *fault) []Fix {
 }
 
 // fillBlank puts the placeholder in the place of a blank text.
-func (x *fault) fillBlank(b *request.Block) Fix {
+func (x *Fault) fillBlank(b *request.Block) Fix {
 	text := x.Texts().Placeholder
-	return Fix{Text: fmt.Sprintf("The text becomes %q, marked synthetic.", text), Edit: func(d Draft) error { return d.ReplaceText(b, text) }}
+	return Fix{Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Draft) error { return d.ReplaceText(b, text) }}
 }
 
 // placeholderBehindThinking removes a blank text, and adds the placeholder behind the thinking of
 // its step: the provider takes no text after a call.
-func (x *fault) placeholderBehindThinking(step []*request.Block, b *request.Block) Fix {
+func (x *Fault) placeholderBehindThinking(step []*request.Block, b *request.Block) Fix {
 	text := x.Texts().Placeholder
 	return Fix{
-		Text: fmt.Sprintf("The blank text is removed, and a synthetic text %q is inserted after the thinking.", text),
+		Text: fmt.Sprintf("The blank text is removed, and a text %q is inserted after the thinking.", text),
 		Edit: func(d Draft) error {
 			last := lastOf(beforeCalls(step), (*request.Block).IsThinking)
 			if last == nil {
@@ -64,7 +64,7 @@ func beforeCalls(step []*request.Block) []*request.Block {
 
 // fixEmptyTurn puts the placeholder into a message: in place of a blank text, as its only content,
 // or as a step of its own.
-func fixEmptyTurn(x *fault) (fixes []Fix) {
+func fixEmptyTurn(x *Fault) (fixes []Fix) {
 	for _, b := range x.message.Blocks() {
 		if isBlank(b) {
 			fixes = append(fixes, x.fillBlank(b))
@@ -72,14 +72,14 @@ func fixEmptyTurn(x *fault) (fixes []Fix) {
 	}
 	text := x.Texts().Placeholder
 	insert := func(edit func(Draft) error) Fix {
-		return Fix{Text: fmt.Sprintf("A synthetic text %q is added to the message.", text), Edit: edit}
+		return Fix{Text: fmt.Sprintf("A text %q is added to the message.", text), Edit: edit}
 	}
 	return append(fixes,
 		insert(func(d Draft) error { return d.FillMessage(x.message.Ref, text) }),
 		insert(func(d Draft) error { return d.AddStep(x.message.Ref, text) }))
 }
 
-func whyBlankBlock(x *fault) string {
+func whyBlankBlock(x *Fault) string {
 	if x.block != nil && isCall(x.block) {
 		return "The output of the tool is blank; the provider rejects that."
 	}
@@ -90,7 +90,7 @@ func whyBlankBlock(x *fault) string {
 const noOutput = "(no output)"
 
 // fixBlankBlock is for a blank text, or a result with one.
-func fixBlankBlock(x *fault) []Fix {
+func fixBlankBlock(x *Fault) []Fix {
 	if x.block == nil || !isCall(x.block) {
 		return fixBlank(x)
 	}

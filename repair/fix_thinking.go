@@ -14,14 +14,14 @@ import (
 
 const losesThinking = "This thinking block. Text and tool calls stay."
 
-func classOfLast(x *fault) Class {
+func classOfLast(x *Fault) Class {
 	if x.block != nil && !slices.ContainsFunc(x.step, isContent) {
 		return EmptyContentMessage
 	}
 	return ThinkingBlockOrder
 }
 
-func whyLast(x *fault) string {
+func whyLast(x *Fault) string {
 	if classOfLast(x) == EmptyContentMessage {
 		return "The message is only thinking. The provider rejects an assistant message that ends with thinking."
 	}
@@ -30,7 +30,7 @@ func whyLast(x *fault) string {
 
 // fixLast fixes thinking at the end of what is sent: a blank text becomes the placeholder, the
 // thinking moves before the content of its step, or a text follows it.
-func fixLast(x *fault) (fixes []Fix) {
+func fixLast(x *Fault) (fixes []Fix) {
 	if x.block == nil {
 		return nil
 	}
@@ -49,13 +49,13 @@ func fixLast(x *fault) (fixes []Fix) {
 	}
 	text := x.Texts().Placeholder
 	return append(fixes, Fix{
-		Text: fmt.Sprintf("A synthetic text %q is inserted after the thinking.", text),
+		Text: fmt.Sprintf("A text %q is inserted after the thinking.", text),
 		Edit: func(d Draft) error { return d.InsertText(x.block, text) },
 	}, removal(x.block, "The thinking is removed.", losesThinking))
 }
 
 // moveOrRemove moves thinking to the front of its step, or else removes it.
-func (x *fault) moveOrRemove() []Fix {
+func (x *Fault) moveOrRemove() []Fix {
 	if x.block == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (x *fault) moveOrRemove() []Fix {
 
 // moves puts thinking first in its step. In an open tool loop the provider takes no change to it:
 // then the loop is closed, too.
-func (x *fault) moves() []Fix {
+func (x *Fault) moves() []Fix {
 	move := Fix{
 		Text: "The thinking moves to the front of its step (only its id changes).",
 		Edit: func(d Draft) error { return d.MoveFirst(x.block) },
@@ -80,7 +80,7 @@ func (x *fault) moves() []Fix {
 
 // inLoop reports whether the message is of the open tool loop: the newest answer, with results
 // behind it.
-func (x *fault) inLoop() bool {
+func (x *Fault) inLoop() bool {
 	q, _ := x.Next()
 	n := len(q.Turns) - 1
 	if n < 1 || lastOf(q.Turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) == nil {
@@ -90,7 +90,7 @@ func (x *fault) inLoop() bool {
 }
 
 // fixLoopStart moves the thinking of the step to its front, or closes the loop.
-func fixLoopStart(x *fault) (fixes []Fix) {
+func fixLoopStart(x *Fault) (fixes []Fix) {
 	if x.block == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func fixLoopStart(x *fault) (fixes []Fix) {
 }
 
 // fixLoopThinking is for an open tool loop with thinking while thinking is off.
-func fixLoopThinking(x *fault) []Fix {
+func fixLoopThinking(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func fixLoopThinking(x *fault) []Fix {
 
 // closeLoop ends the open tool loop: a step with the placeholder behind the newest call. The
 // provider's rules on open loops do not apply then.
-func (x *fault) closeLoop() Fix {
+func (x *Fault) closeLoop() Fix {
 	in := messageRef(x.Ref)
 	q, _ := x.Next()
 	for _, t := range q.Turns {
@@ -126,29 +126,22 @@ func (x *fault) closeLoop() Fix {
 	text := x.Texts().Placeholder
 	return Fix{
 		Whole: in.Message != x.Ref.Message,
-		Text:  fmt.Sprintf("A synthetic text %q closes the tool loop. Everything else stays.", text),
+		Text:  fmt.Sprintf("A text %q closes the tool loop. Everything else stays.", text),
 		Edit:  func(d Draft) error { return d.AddStep(in, text) },
 	}
+}
+
+// thoughts returns the thinking of the message.
+func (x *Fault) thoughts() []*request.Block {
+	return slices.DeleteFunc(x.message.Blocks(), func(b *request.Block) bool { return !b.IsThinking() })
 }
 
 const losesThoughts = "The thinking in this message, with its signatures."
 
 // fixThinkingOff removes all thinking of a message. If nothing else is left, the placeholder takes
 // its place.
-func fixThinkingOff(x *fault) []Fix {
-	var thoughts []*request.Block
-	var blank *request.Block
-	content := false
-	for _, b := range x.message.Blocks() {
-		switch {
-		case b.IsThinking():
-			thoughts = append(thoughts, b)
-		case isBlank(b):
-			blank = b
-		default:
-			content = true
-		}
-	}
+func fixThinkingOff(x *Fault) []Fix {
+	thoughts, blank := x.thoughts(), lastOf(x.message.Blocks(), isBlank)
 	if len(thoughts) == 0 {
 		return nil
 	}
@@ -156,7 +149,7 @@ func fixThinkingOff(x *fault) []Fix {
 	gone, filled := thoughts, blank
 	text := x.Texts().Placeholder
 	switch {
-	case content:
+	case slices.ContainsFunc(x.message.Blocks(), isContent):
 		filled = nil
 	case blank == nil:
 		filled, gone = thoughts[len(thoughts)-1], thoughts[:len(thoughts)-1]
@@ -181,24 +174,18 @@ func fixThinkingOff(x *fault) []Fix {
 }
 
 // fixThinking removes one block of thinking.
-func fixThinking(x *fault) []Fix {
+func fixThinking(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	n := 0
-	for _, b := range x.message.Blocks() {
-		if b.IsThinking() {
-			n++
-		}
-	}
-	if n == 1 && !x.hasContentBeside() {
+	if len(x.thoughts()) == 1 && !x.hasContentBeside() {
 		return fixThinkingOff(x)
 	}
 	return []Fix{removal(x.block, "The thinking is removed.", losesThinking)}
 }
 
 // fixEncrypted removes what only the provider can read.
-func fixEncrypted(x *fault) []Fix {
+func fixEncrypted(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
@@ -210,7 +197,7 @@ func fixEncrypted(x *fault) []Fix {
 }
 
 // fixMissingReasoning adds reasoning before a call: empty reasoning is not sent by each version.
-func fixMissingReasoning(x *fault) []Fix {
+func fixMissingReasoning(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}

@@ -7,15 +7,15 @@ import (
 	"mend/internal/request"
 )
 
-// Asked returns what an error is about that only the provider can see: each block of its kind that
-// is sent. The codes are those of remedies.
+// Asked returns what an error is about that only the provider can see: what is sent of its kind. Of an
+// error only the class may be known.
 func Asked(s Session, e APIError) (fs []Finding) {
 	q, _ := s.Next()
 	add := func(code string, is func(*request.Block) bool) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
 				if b.Source != nil && is(b) {
-					fs = append(fs, Finding{Code: code, Class: e.Class, Severity: Latent, Ref: b.Ref(), Block: b.Index})
+					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index})
 				}
 			}
 		}
@@ -27,22 +27,54 @@ func Asked(s Session, e APIError) (fs []Finding) {
 		add("R8", (*request.Block).IsThinking)
 	case ThinkingDisabledViolation:
 		add("thinking", (*request.Block).IsThinking)
-		seen := map[string]bool{} // it is a finding of the message
-		fs = slices.DeleteFunc(fs, func(f Finding) bool {
-			again := seen[f.Ref.Message]
-			seen[f.Ref.Message] = true
-			return again
-		})
-	case InvalidFile:
-		if ref, _ := BlockAndTurn(s, e); ref.Kind != 0 {
-			isFile := func(b *request.Block) bool { return b.Type == request.Image || b.Type == request.Document }
-			add("image", func(b *request.Block) bool {
-				return b.Ref() == ref && (isFile(b) || slices.ContainsFunc(b.Content, isFile))
-			})
+		fs = onePerMessage(fs)
+	case EncryptedReasoning:
+		add("encrypted", func(b *request.Block) bool { return b.Signature != "" || len(b.Details) > 0 })
+	case ItemID:
+		add("item", func(b *request.Block) bool { return b.ItemID != "" })
+		fs = onePerMessage(fs)
+	case ThinkingBlockOrder:
+		if e.Rule == "V3" {
+			first := firstCalls(q)
+			add("reasoning", func(b *request.Block) bool { return first[b] })
 		}
+	case InvalidFile:
+		ref, _ := BlockAndTurn(s, e)
+		link := e.Link()
+		is := func(b *request.Block) bool {
+			isImage := b.Type == request.Image || b.Type == request.Document
+			return isImage && b.Ref() == ref || link != "" && b.URL == link
+		}
+		add("image", func(b *request.Block) bool { return is(b) || slices.ContainsFunc(b.Content, is) })
 	default: // the request or what is stored shows it
 	}
 	return fs
+}
+
+// onePerMessage returns a finding for each message that has one.
+func onePerMessage(fs []Finding) (all []Finding) {
+	seen := map[string]bool{}
+	for _, f := range fs {
+		if !seen[f.Ref.Message] {
+			seen[f.Ref.Message] = true
+			f.Ref = messageRef(f.Ref)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// firstCalls returns the first call of each turn without thinking.
+func firstCalls(q request.Request) map[*request.Block]bool {
+	first := map[*request.Block]bool{}
+	for _, t := range q.Turns {
+		if !slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking) {
+			if i := slices.IndexFunc(t.Blocks, func(b *request.Block) bool { return isCall(b) && b.Source != nil }); i >= 0 {
+				first[t.Blocks[i]] = true
+			}
+		}
+	}
+	return first
 }
 
 // isAboutThinking reports whether the fix of such an error removes thinking.

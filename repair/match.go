@@ -67,7 +67,7 @@ func isAbout(c Case, e APIError, v request.Violation) bool {
 	if e.Rule == v.Rule || !isOther(e, v) {
 		return e.Rule == v.Rule
 	}
-	if r, ok := remedies()[v.Rule]; ok {
+	if r, ok := engineRules()[v.Rule]; ok {
 		return r.Class == e.Class
 	}
 	return slices.ContainsFunc(c.Findings().All(), func(f Finding) bool { return f.Code == v.Rule && f.Class == e.Class })

@@ -193,7 +193,7 @@ func sameKind(c Case, e APIError) wanted {
 func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
 	c = cmp.Or(c.Asking(e), c)
 	for _, f := range c.Findings().All() {
-		if f.Class != e.Class || !isAsked(f.Code) {
+		if f.Class != e.Class || !engineRules()[f.Code].Asked {
 			continue
 		}
 		d := describe(c, o, f)
@@ -221,13 +221,4 @@ type SentMessage struct {
 type SentPart struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
-}
-
-// isAsked reports whether findings with that code are reported only if an error asks for them.
-func isAsked(code string) bool {
-	switch code {
-	case "R7", "R8", "thinking", "encrypted", "item", "reasoning", "image", "unavailable":
-		return true
-	}
-	return false
 }

@@ -25,9 +25,6 @@ func newTestApp() *app {
 func TestExplainAll(t *testing.T) {
 	topics := newTestApp().topics()
 	codes := []string{"profile", "healthy", "busy", "latent", "undone", "forgotten", "orphan", "suspect"}
-	for _, r := range diagnose.Rules {
-		codes = append(codes, r.Code)
-	}
 	for _, r := range (anthropic.Provider{}).Rules() {
 		codes = append(codes, r.Code)
 	}

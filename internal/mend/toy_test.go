@@ -214,7 +214,7 @@ func TestToyAgentTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFile(t, "undone", file, long)
-	if e := repair.ExplainRule(repair.Explanation{Code: "R11"}); e.Meaning == "" || e.Fix == "" || e.Class != repair.EmptyContentMessage {
+	if e := repair.NewRules(nil).Explain(repair.Explanation{Code: "R11"}); e.Meaning == "" || e.Fix == "" || e.Class != repair.EmptyContentMessage {
 		t.Errorf("R11 is explained as %+v", e)
 	}
 }

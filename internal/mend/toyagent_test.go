@@ -106,10 +106,8 @@ func newToyCase(r change.Record) *toyCase {
 	c.refused = provider.Check(anthropic.Provider{}, c.request, false)
 	for _, v := range c.refused {
 		f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Severity: repair.Broken}
-		if m, ok := repair.RemedyOf(c, f); ok {
-			f.Class = m.Class
-		}
-		c.findings.Add(repair.InUse, f)
+		x, _ := repair.EngineFault(c, f)
+		c.findings.Add(repair.InUse, x.Finding)
 	}
 	return c
 }
@@ -138,13 +136,13 @@ func (c *toyCase) Stored(ref change.Ref) repair.Stored {
 }
 
 func (c *toyCase) Describe(f repair.Finding) repair.Diagnosis {
-	m, _ := repair.RemedyOf(c, f)
-	return repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: m.Why, Text: f.Text}
+	x, _ := repair.EngineFault(c, f)
+	return x.Describe()
 }
 
 func (c *toyCase) Fixes(f repair.Finding) ([]repair.Fix, error) {
-	m, _ := repair.RemedyOf(c, f)
-	return m.Fixes(), nil
+	x, _ := repair.EngineFault(c, f)
+	return x.Fixes(), nil
 }
 
 func (c *toyCase) Draft() repair.Draft {

@@ -38,6 +38,7 @@ type APIError struct {
 
 var (
 	statusPattern  = regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
+	linkPattern    = regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `)
 	requestPattern = regexp.MustCompile(`(?i)\brequest[-_ ]?id(?:\\?"|)\s*[:=]\s*\\?"?([A-Za-z0-9][A-Za-z0-9_-]{5,127})`)
 )
 
@@ -49,6 +50,9 @@ func (e *APIError) Status() int {
 
 // RequestID returns the id by which the provider knows the request, "" if the error names none.
 func (e *APIError) RequestID() string { return firstGroup(requestPattern, e.Whole) }
+
+// Link returns the link that could not be downloaded, "" if the error names none.
+func (e *APIError) Link() string { return firstGroup(linkPattern, e.Text+" ") }
 
 func firstGroup(p *regexp.Regexp, text string) string {
 	if m := p.FindStringSubmatch(text); m != nil {

@@ -271,14 +271,15 @@ func (c *Case) Asking(e repair.APIError) repair.Case {
 
 // findAsked reports what only an error shows.
 func (c *Case) findAsked(f repair.Finding) {
-	m, ok := repair.RemedyOf(c, f)
+	x, ok := repair.EngineFault(c, f)
 	if !ok {
 		return
 	}
 	f.Detail = fmt.Sprint(f.Block)
-	d := found{why: m.Why, fixes: m.Fixes()}
+	f = x.Finding
+	d := found{why: x.Why(), fixes: x.Fixes()}
 	if !c.canEdit(f.Ref.Message) {
-		d = found{why: m.Why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
+		d = found{why: x.Why(), refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
 	}
 	c.report(f, d)
 }

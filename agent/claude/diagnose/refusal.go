@@ -76,18 +76,18 @@ func (c *Case) findRefusal(q request.Request, v request.Violation) {
 		f.Block = v.Block.Index
 	}
 	f.Detail = fmt.Sprint(f.Block)
-	m, ok := repair.RemedyOf(c, f)
+	x, ok := repair.EngineFault(c, f)
 	if !ok {
 		return
 	}
-	f.Class = m.Class
-	d := found{why: m.Why}
+	f = x.Finding
+	d := found{why: x.Why()}
 	if !c.canEdit(r.UUID) || r.IsBoundary() {
 		d.refusal = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
 		c.report(f, d)
 		return
 	}
-	d.fixes = append(m.Fixes(), c.restFixes(r)...)
+	d.fixes = append(x.Fixes(), c.restFixes(r)...)
 	c.report(f, d)
 }
 
@@ -199,8 +199,8 @@ func (c *Case) checkName(b sentBlock, report reporter) {
 	}
 	f := c.recordFinding("tool-name", repair.InvalidToolCall, b.record.UUID)
 	f.Block = b.Index
-	if m, ok := repair.RemedyOf(c, f); ok {
-		report("", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", m.Why, m.Fixes()...)
+	if x, ok := repair.EngineFault(c, f); ok {
+		report("", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", x.Why(), x.Fixes()...)
 	}
 }
 

@@ -10,17 +10,9 @@ import (
 )
 
 // Asking implements [repair.Case].
-func (c *simulation) Asking(e repair.APIError) repair.Case { return c.inSettingOf(e).requesting(e) }
-
-// requesting returns the simulation with the rules that apply only if an error asks for
-// them.
-func (c *simulation) requesting(e repair.APIError) *simulation {
-	n := c.withSession(c.s)
-	n.requested, n.tool, n.blamed = []repair.Class{e.Class}, e.Tool, true
-	if e.Class == repair.InvalidFile {
-		n.file, _ = repair.BlockAndTurn(n, e)
-		n.link = linkIn(e)
-	}
+func (c *simulation) Asking(e repair.APIError) repair.Case {
+	n := c.inSettingOf(e)
+	n.asked, n.blamed = []repair.APIError{e}, true
 	return n
 }
 

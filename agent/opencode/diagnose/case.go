@@ -8,11 +8,14 @@ import (
 
 // Describe implements [repair.Case].
 func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
-	r := ruleOf(f.Code)
-	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Text: f.Text, Why: c.why(f), WhyNot: r.noFix}
-	if r.noFix == unknownBytes && !c.unreadable(f.Ref) {
+	d := rules().Fault(c, f).Describe()
+	if d.WhyNot == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
 	}
+	if f.Code == "R3" && c.isSubtask(f.Ref) {
+		d.Why = notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."
+	}
+	d.Message = ""
 	if m := c.message(f.Ref); m != nil {
 		d.Message = m.ID
 	}
@@ -20,33 +23,6 @@ func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 		d.Ref = change.Ref{Kind: change.KindSession, Session: c.s.ID}
 	}
 	return d
-}
-
-// why returns why a finding is a fault.
-func (c *simulation) why(f fault) string {
-	if r := ruleOf(f.Code); r.why != nil {
-		return r.why(c, f)
-	}
-	m, ok := repair.RemedyOf(c, f)
-	switch {
-	case !ok:
-		return f.Text
-	case f.Code == "R3" && c.isSubtask(f.Ref):
-		return notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."
-	}
-	return m.Why
-}
-
-// classOf returns the class of a finding.
-func (c *simulation) classOf(f fault) repair.Class {
-	r := ruleOf(f.Code)
-	if r.class != nil {
-		return r.class(c, f)
-	}
-	if m, ok := repair.RemedyOf(c, f); ok {
-		return m.Class
-	}
-	return r.baseClass()
 }
 
 // unreadable reports whether the bytes of the record are unknown.
@@ -73,23 +49,13 @@ func (c *simulation) Fixes(f repair.Finding) ([]repair.Fix, error) {
 	if why := c.whyNoFolder(f); why != "" {
 		return nil, &repair.RefusalError{Why: why, Helps: true}
 	}
-	r := ruleOf(f.Code)
+	x := rules().Fault(c, f)
 	if c.isUnknown() { // a new session needs the folder, too
-		return nil, &repair.RefusalError{Why: r.noFix, Helps: true}
+		return nil, &repair.RefusalError{Why: x.Rule.NoFix, Helps: true}
 	}
-	find := r.fixes
-	subtask := isRule(f.Code) && c.isSubtask(f.Ref)
-	if subtask {
-		find = fixSubtasks
-	}
-	var all []repair.Fix
-	if find != nil {
-		for _, x := range find(c, f) {
-			all = append(all, repair.Fix{Text: x.text, Loses: x.loses, Whole: x.whole, Alike: x.alike, Edit: func(d repair.Draft) error { return x.edit(d.(*draft)) }})
-		}
-	}
-	if m, ok := repair.RemedyOf(c, f); ok && !subtask {
-		all = append(all, m.Fixes()...)
+	all := x.Fixes()
+	if isRule(f.Code) && c.isSubtask(f.Ref) {
+		all = fixSubtasks(c, f)
 	}
 	for i := range all {
 		all[i].Whole = all[i].Whole || c.message(f.Ref) == nil

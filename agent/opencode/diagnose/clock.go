@@ -7,6 +7,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/repair"
 )
 
 // clockFixes returns the fixes of a session in which older versions of OpenCode take
@@ -14,7 +15,7 @@ import (
 // which sort after new ones (docs/opencode.md F3). The messages up to the last such
 // answer get ids that sort before all others; if that is not enough, all messages get
 // new ids.
-func clockFixes(s *record.Session, f fault) []fix {
+func clockFixes(s *record.Session, f finding) []repair.Fix {
 	if s.Message(f.Ref.Message) == nil {
 		return nil
 	}
@@ -29,7 +30,7 @@ func clockFixes(s *record.Session, f fault) []fix {
 
 // orderFixes returns the fixes of messages whose ids and times have different orders,
 // as they have after the id clock wrapped.
-func orderFixes(s *record.Session) []fix {
+func orderFixes(s *record.Session) []repair.Fix {
 	if outOfOrder(s) > 0 {
 		return renumberings(s, outOfOrder)
 	}
@@ -39,26 +40,26 @@ func orderFixes(s *record.Session) []fix {
 // renumberings returns fixes that give new ids to the first messages, as many as count
 // returns, or to all. A damaged record cannot get another id, even if the version in
 // use reads it: the last two fixes salvage such records first.
-func renumberings(s *record.Session, count func(*record.Session) int) (fixes []fix) {
+func renumberings(s *record.Session, count func(*record.Session) int) (fixes []repair.Fix) {
 	const text = "Messages from before the id clock wrapped, and their parts, get ids that sort before today's. Their order stays, and all references are updated."
 	all := func(s *record.Session) int { return len(s.Messages) }
 	for _, n := range []func(*record.Session) int{count, all} {
-		fixes = append(fixes, fix{text: text, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
+		fixes = append(fixes, repair.Fix{Text: text, Whole: true, Edit: draftEdit(func(d *draft) error { return renumber(d.s, n(d.s)) })})
 	}
 	if len(malformed(s, change.KindMessage))+len(malformed(s, change.KindPart)) == 0 {
 		return fixes
 	}
 	for _, x := range fixes {
-		fixes = append(fixes, fix{
-			text:  "Damaged records are rebuilt from what can be read. " + text,
-			loses: "The unreadable content of the damaged records.",
-			whole: true,
-			edit: func(d *draft) error {
+		fixes = append(fixes, repair.Fix{
+			Text:  "Damaged records are rebuilt from what can be read. " + text,
+			Loses: "The unreadable content of the damaged records.",
+			Whole: true,
+			Edit: draftEdit(func(d *draft) error {
 				for _, kind := range []change.Kind{change.KindMessage, change.KindPart} {
 					d.salvage(malformed(d.s, kind))
 				}
-				return x.edit(d)
-			},
+				return x.Edit(d)
+			}),
 		})
 	}
 	return fixes
@@ -79,8 +80,8 @@ func malformed(s *record.Session, kind change.Kind) (refs []change.Ref) {
 func (d *draft) salvage(refs []change.Ref) {
 	k := &facts{s: d.s}
 	for _, ref := range refs {
-		for _, x := range salvageFixes(k, fault{Ref: ref}) {
-			if x.edit(d) == nil {
+		for _, x := range k.salvageFixes(finding{Ref: ref}) {
+			if x.Edit(d) == nil {
 				break
 			}
 		}

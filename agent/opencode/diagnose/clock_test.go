@@ -142,9 +142,9 @@ func TestClockWithoutRoom(t *testing.T) {
 	if err := renumber(s.Clone(), 2); err == nil {
 		t.Error("renumber finds room where there is none")
 	}
-	fixes := clockFixes(s, fault{Code: render.FailureClock, Ref: s.Messages[1].Ref})
+	fixes := clockFixes(s, finding{Code: render.FailureClock, Ref: s.Messages[1].Ref})
 	d := draftOf(s)
-	if err := fixes[1].edit(d); err != nil {
+	if err := fixes[1].Edit(d); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.s.Messages[2].ID; got != "msg_000000003000x" {

@@ -30,25 +30,25 @@ type recordContext struct {
 // completeFixes returns the fixes of a record that lacks a field, or has a field in a
 // form that the agent does not accept (render.FailureField, render.FailureScreen).
 // A part of an unknown type and a message with an invalid id have none.
-func completeFixes(k *facts, f fault) []fix {
+func (k *facts) completeFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	switch {
 	case !ok:
 		return nil
 	case f.Ref.Kind == change.KindMessage && g.m.Malformed():
-		return salvageMessageFixes(k, f)
+		return k.salvageMessageFixes(f)
 	case f.Ref.Kind == change.KindMessage:
 		return g.completeMessage()
 	case g.p.Malformed():
-		return salvagePartFixes(k, f)
+		return k.salvagePartFixes(f)
 	case !strings.HasPrefix(g.p.ID, partPrefix):
-		return renameFixes(k, f)
+		return k.renameFixes(f)
 	}
 	return g.completePart()
 }
 
 // completeMessage returns the fix that completes the record of the message.
-func (g recordContext) completeMessage() []fix {
+func (g recordContext) completeMessage() []repair.Fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // the invalid id is in all its parts, too
 	}
@@ -57,7 +57,7 @@ func (g recordContext) completeMessage() []fix {
 		return nil
 	}
 	text, loses := describeChanges(c)
-	return []fix{g.replaceMessage(with(g.m.Record, data), text, loses)}
+	return []repair.Fix{g.replaceMessage(with(g.m.Record, data), text, loses)}
 }
 
 // completedMessage returns the data of the message with every member that its role
@@ -85,20 +85,20 @@ func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 
 // replaceMessage returns the fix that replaces the message's record. A new time may
 // move the message among the others.
-func (g recordContext) replaceMessage(r change.Record, text, loses string) fix {
-	return fix{text: text, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
+func (g recordContext) replaceMessage(r change.Record, text, loses string) repair.Fix {
+	return repair.Fix{Text: text, Loses: loses, Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
 		i := d.index(r.Ref)
 		if i < 0 {
 			return fmt.Errorf("%s: no such message", r.Ref)
 		}
 		d.replaceMessage(i, record.NewMessage(r))
 		return nil
-	}}
+	})}
 }
 
 // completePart returns the fixes that complete the part, or replace it if that is
 // impossible.
-func (g recordContext) completePart() []fix {
+func (g recordContext) completePart() []repair.Fix {
 	if g.p.Type == record.TypeFile && !sendsFile(g.p.Data) {
 		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
 	}
@@ -106,10 +106,10 @@ func (g recordContext) completePart() []fix {
 	if err != nil || g.p.Type == record.TypeText && js.Blank(textAt(data, "text")) {
 		return g.giveUpPart()
 	}
-	var fixes []fix
+	var fixes []repair.Fix
 	text, loses := describeChanges(c)
 	if !c.None() {
-		fixes = append(fixes, fix{text: text, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
+		fixes = append(fixes, repair.Fix{Text: text, Loses: loses, Edit: rewrite(with(g.p.Record, data)), Alike: true})
 	}
 	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == record.TypeTool {
 		fixes = append(fixes, g.completeCall(data, c))
@@ -122,7 +122,7 @@ func (g recordContext) completePart() []fix {
 
 // completeCall returns the fix that completes a call and removes the mark that the
 // provider ran it.
-func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
+func (g recordContext) completeCall(data []byte, c schema.Changes) repair.Fix {
 	text, loses := "", "The mark that the provider ran the call itself. Every version now sends the call with its stored result."
 	if !c.None() {
 		var also string
@@ -131,13 +131,13 @@ func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
 		}
 		text += " "
 	}
-	return fix{text: text + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
+	return repair.Fix{Text: text + "The mark that the provider ran the call itself is removed from its metadata.", Loses: loses, Alike: true, Edit: draftEdit(func(d *draft) error {
 		data, err := jsonedit.Remove(data, "metadata", schema.ProviderExecuted)
 		if err != nil {
 			return err
 		}
 		return rewrite(with(g.p.Record, data))(d)
-	}}
+	})}
 }
 
 // completedPart returns the data of the part with every member that its type needs.
@@ -188,14 +188,14 @@ func listed(paths []string) string {
 }
 
 // rewrite returns the edit that replaces a part.
-func rewrite(r change.Record) func(*draft) error {
-	return func(d *draft) error {
+func rewrite(r change.Record) func(repair.Draft) error {
+	return draftEdit(func(d *draft) error {
 		_, p, err := d.part(r.Ref)
 		if err == nil {
 			*p = record.NewPart(r)
 		}
 		return err
-	}
+	})
 }
 
 // with returns the record with other, readable data.

@@ -7,17 +7,18 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/repair"
 )
 
 // renameFixes returns the fixes of a part whose id does not begin like that of a part:
 // the agent omits it or cannot show the session (docs/opencode.md F12). The part gets
 // another id that keeps its position as far as that is known.
-func renameFixes(k *facts, f fault) []fix {
+func (k *facts) renameFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p == nil {
 		return nil
 	}
-	var fixes []fix
+	var fixes []repair.Fix
 	for _, place := range []struct {
 		text string
 		id   func(recordContext) string
@@ -27,15 +28,15 @@ func renameFixes(k *facts, f fault) []fix {
 		{"The part gets an id that sorts last.", recordContext.lastID},
 	} {
 		if id := place.id(g); id != "" && (g.m.Free(id) || id == g.p.Ref.Part) {
-			fixes = append(fixes, fix{text: place.text, edit: g.rename(id)})
+			fixes = append(fixes, repair.Fix{Text: place.text, Edit: g.rename(id)})
 		}
 	}
 	return fixes
 }
 
 // rename returns the edit that gives the part another id, and completes it.
-func (g recordContext) rename(id string) func(*draft) error {
-	return func(d *draft) error {
+func (g recordContext) rename(id string) func(repair.Draft) error {
+	return draftEdit(func(d *draft) error {
 		to := g.p.Ref
 		to.Part = id
 		r, err := record.Move(&g.p.Record, to)
@@ -56,7 +57,7 @@ func (g recordContext) rename(id string) func(*draft) error {
 		m.Remove(g.p.Ref)
 		m.Insert(moved)
 		return nil
-	}
+	})
 }
 
 // innerID returns the valid id of the part that follows a wrong prefix, or under which

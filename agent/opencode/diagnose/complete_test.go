@@ -94,7 +94,7 @@ func TestCompleteEveryField(t *testing.T) {
 			s, seen := enrichedFixture(t, i), map[string]bool{}
 			profiles := []render.Profile{all[0], all[len(all)-1]}
 			healthy, faults := violationCounts(s, profiles)
-			if j := slices.IndexFunc(faults, func(f fault) bool { return f.Code == render.FailureScreen || f.Code == render.FailureField }); j >= 0 {
+			if j := slices.IndexFunc(faults, func(f finding) bool { return f.Code == render.FailureScreen || f.Code == render.FailureField }); j >= 0 {
 				t.Fatalf("before anything: %v", faults[j])
 			}
 			for r := range s.Records {
@@ -136,19 +136,19 @@ func alter(t *testing.T, s *record.Session, r *change.Record, value string, path
 func testCompletion(t *testing.T, broken *record.Session, r *change.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
 	t.Helper()
 	_, faults := violationCounts(broken, profiles)
-	at := slices.IndexFunc(faults, func(f fault) bool {
+	at := slices.IndexFunc(faults, func(f finding) bool {
 		return f.Ref == r.Ref && (f.Code == render.FailureScreen || f.Code == render.FailureField)
 	})
 	if at < 0 {
 		return
 	}
-	fixes := completeFixes(&facts{s: broken}, faults[at])
+	fixes := (&facts{s: broken}).completeFixes(faults[at])
 	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
 		why := "no fix"
 		if len(fixes) > 0 {
 			d := edited(t, broken, fixes[0])
 			_, left := violationCounts(d, profiles)
-			why = fmt.Sprint(fixes[0].text, left)
+			why = fmt.Sprint(fixes[0].Text, left)
 		}
 		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].Text, why)
 	}

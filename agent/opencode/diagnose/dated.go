@@ -27,10 +27,10 @@ func (c *simulation) isInFuture(m *record.Message) bool {
 }
 
 // isMisdated reports whether the fault is about a message that is dated in the future.
-func (c *simulation) isMisdated(f fault) bool { return c.futureDate(f) != "" }
+func (c *simulation) isMisdated(f finding) bool { return c.futureDate(f) != "" }
 
 // futureDate returns the date of the message that the fault is about, "" if it is not in the future.
-func (c *simulation) futureDate(f fault) string {
+func (c *simulation) futureDate(f finding) string {
 	m := c.message(f.Ref)
 	if m == nil || !c.isInFuture(m) {
 		return ""
@@ -38,7 +38,7 @@ func (c *simulation) futureDate(f fault) string {
 	return time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC().Format("2006-01-02 15:04 MST")
 }
 
-func whyEndsWithAnswer(c *simulation, f fault) string {
+func whyEndsWithAnswer(c *simulation, f finding) string {
 	if original := c.original(c.message(f.Ref)); original != nil {
 		return fmt.Sprintf("The record %s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, original.Ref.Message)
 	}
@@ -49,7 +49,7 @@ func whyEndsWithAnswer(c *simulation, f fault) string {
 	return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at)
 }
 
-func whyEndless(c *simulation, f fault) string {
+func whyEndless(c *simulation, f finding) string {
 	at := c.futureDate(f)
 	if at == "" {
 		return "The assistant message sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end."
@@ -59,14 +59,14 @@ func whyEndless(c *simulation, f fault) string {
 
 // findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
 // in which the model calls no tool ends, although the model may answer the wrong prompt.
-func findLatePrompt(c *simulation) []fault {
+func findLatePrompt(c *simulation) []finding {
 	if late := c.render(c.settings[own]).Late; late != (change.Ref{}) {
-		return []fault{{Ref: late}}
+		return []finding{{Ref: late}}
 	}
 	return nil
 }
 
-func whyLatePrompt(c *simulation, f fault) string {
+func whyLatePrompt(c *simulation, f finding) string {
 	at := c.futureDate(f)
 	if at == "" {
 		return "The prompt sorts after every new one. OpenCode works on it instead, and again after each tool call."
@@ -76,7 +76,7 @@ func whyLatePrompt(c *simulation, f fault) string {
 
 // classOfClock returns the class of a fault that ends a request with an answer: a wrong
 // date has the same effect as a wrong id.
-func classOfClock(c *simulation, f fault) repair.Class {
+func classOfClock(c *simulation, f finding) repair.Class {
 	if c.isMisdated(f) {
 		return repair.AssistantPrefillUnsupported
 	}
@@ -85,7 +85,7 @@ func classOfClock(c *simulation, f fault) repair.Class {
 
 // fixClock returns the fixes of messages that sort after every new prompt: by their ids
 // in older versions, or by their times in all.
-func fixClock(c *simulation, f fault) []fix {
+func fixClock(c *simulation, f finding) []repair.Fix {
 	return slices.Concat(fixCopies(c), fixDates(c, f), clockFixes(c.s, f))
 }
 
@@ -102,12 +102,12 @@ func (c *simulation) original(m *record.Message) *record.Message {
 
 // fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
 // its time, which may be missing, or by its id.
-func fixLateAnswer(c *simulation, f fault) []fix {
+func fixLateAnswer(c *simulation, f finding) []repair.Fix {
 	return append(c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message }), fixClock(c, f)...)
 }
 
 // fixCopies removes copies of messages that sort after the next prompt.
-func fixCopies(c *simulation) []fix {
+func fixCopies(c *simulation) []repair.Fix {
 	_, next := render.NextPrompt(c.s, c.now)
 	copies, loses := map[change.Ref]bool{}, ""
 	for i := range c.s.Messages {
@@ -124,29 +124,29 @@ func fixCopies(c *simulation) []fix {
 	if len(copies) == 0 {
 		return nil
 	}
-	return []fix{{
-		text:  "Copies of messages that sort after every new prompt are removed. The messages stay.",
-		loses: loses,
-		whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text:  "Copies of messages that sort after every new prompt are removed. The messages stay.",
+		Loses: loses,
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m record.Message) bool { return copies[m.Ref] })
 			return nil
-		},
+		}),
 	}}
 }
 
 // fixDates returns fixes that change the times of messages dated in the future, or
 // their times and ids.
-func fixDates(c *simulation, _ fault) []fix {
+func fixDates(c *simulation, _ finding) []repair.Fix {
 	if !slices.ContainsFunc(c.s.Messages, func(m record.Message) bool { return c.isInFuture(&m) }) {
 		return nil
 	}
 	const text = "Messages dated in the future get times right after the message before them"
-	var fixes []fix
+	var fixes []repair.Fix
 	for _, place := range [...]func(*record.Session, time.Time) []*record.Message{inOrderOfIDs, inOrderOfTimes} {
-		fixes = append(fixes, fix{text: text + ". Nothing else in them changes.", loses: repair.LosesTimes, whole: true, edit: func(d *draft) error {
+		fixes = append(fixes, repair.Fix{Text: text + ". Nothing else in them changes.", Loses: repair.LosesTimes, Whole: true, Edit: draftEdit(func(d *draft) error {
 			return c.redate(d.s, place)
-		}}, fix{text: text + ", and ids that sort before new ones.", loses: repair.LosesTimes, whole: true, edit: func(d *draft) error {
+		})}, repair.Fix{Text: text + ", and ids that sort before new ones.", Loses: repair.LosesTimes, Whole: true, Edit: draftEdit(func(d *draft) error {
 			if err := c.redate(d.s, place); err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func fixDates(c *simulation, _ fault) []fix {
 				return errors.New("all ids sort before that of a new prompt")
 			}
 			return renumber(d.s, n)
-		}})
+		})})
 	}
 	return fixes
 }

@@ -125,20 +125,6 @@ func (d *draft) partsOf(m *record.Message) []record.Part {
 	return parts
 }
 
-// A fix is one way to fix a fault.
-type fix struct {
-	text, loses string // sentences for a person; loses is "" for nothing
-	// whole says that the edit changes more than the message at fault.
-	whole bool
-	// alike says that faults of its kind elsewhere in the message are fixed in the
-	// same way, whatever becomes of this one: they may be tried together. With whole it
-	// says the same of faults of other messages: the edit only moves or removes the
-	// message.
-	alike bool
-	// edit changes the draft. After an error the next fix is tried.
-	edit func(*draft) error
-}
-
 // message returns the message with that ref, or of the part with that ref, for any
 // edit.
 func (d *draft) message(ref change.Ref) (*record.Message, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"mend/agent/opencode/js"
-	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
 )
@@ -19,7 +18,7 @@ const (
 
 // findEvents finds a session whose events get numbers that are taken. It is latent if the
 // next prompt can still be answered.
-func findEvents(c *simulation) []fault {
+func findEvents(c *simulation) []finding {
 	if c.s.Events.Clash == 0 || !c.settings[own].profile.Strict() {
 		return nil
 	}
@@ -27,10 +26,10 @@ func findEvents(c *simulation) []fault {
 	if c.s.Events.Clash <= promptEvents {
 		severity = repair.Broken
 	}
-	return []fault{{Ref: c.s.Info.Ref, Severity: severity}}
+	return []finding{{Ref: c.s.Info.Ref, Severity: severity}}
 }
 
-func whyEvents(c *simulation, _ fault) string {
+func whyEvents(c *simulation, _ finding) string {
 	e := &c.s.Events
 	counter := "is not stored"
 	if seq, _ := e.Counter.Col("seq"); e.Counter.Ref.Kind != 0 {
@@ -43,20 +42,21 @@ func whyEvents(c *simulation, _ fault) string {
 }
 
 // eventFixes returns the fix that sets the counter to the number of the last event.
-func eventFixes(s *record.Session, _ fault) []fix {
+func eventFixes(c *simulation, _ finding) []repair.Fix {
+	s := c.s
 	if s.Events.Last >= maxLastEvent {
 		return nil
 	}
-	return []fix{{
-		text:  fmt.Sprintf("The counter is set to %d.", s.Events.Last),
-		loses: "The former value of the counter.",
-		whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text:  fmt.Sprintf("The counter is set to %d.", s.Events.Last),
+		Loses: "The former value of the counter.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			e := &d.s.Events
 			e.Counter = e.Counter.WithCol(change.IntCol("seq", e.Last))
 			e.Counter.Ref = change.Ref{Kind: change.KindEvents, Session: d.s.ID}
 			e.Clash = 0
 			return nil
-		},
+		}),
 	}}
 }

@@ -2,11 +2,8 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
@@ -19,11 +16,11 @@ import (
 
 // This file finds files that the provider or the agent may refuse.
 
-func replaceByLine(ref change.Ref) fix {
-	return fix{
-		text:  "A synthetic line of text replaces the file and says what it was.",
-		loses: "The file. Its bytes stay in the journal.",
-		edit:  func(d *draft) error { return d.ReplaceFiles(&request.Block{Source: &ref}, nil, cannotBeSent) },
+func replaceByLine(ref change.Ref) repair.Fix {
+	return repair.Fix{
+		Text:  "A synthetic line of text replaces the file and says what it was.",
+		Loses: "The file. Its bytes stay in the journal.",
+		Edit:  draftEdit(func(d *draft) error { return d.ReplaceFiles(&request.Block{Source: &ref}, nil, cannotBeSent) }),
 	}
 }
 
@@ -67,27 +64,9 @@ func withType(raw []byte) ([]byte, bool) {
 	return file, true
 }
 
-// findSentFiles finds the image that an error is about, if it is still sent. What is
-// wrong with it may not be visible in the store.
-func findSentFiles(c *simulation) []fault {
-	isImage := func(b *request.Block) bool { return b.Type == request.Image }
-	isLink := func(b *request.Block) bool { return b.URL == c.link }
-	has := func(b *request.Block, is func(*request.Block) bool) bool {
-		return is(b) || slices.ContainsFunc(b.Content, is)
-	}
-	for _, t := range c.render(c.settings[own]).Turns {
-		for _, b := range t.Blocks {
-			if c.file != (change.Ref{}) && b.Ref() == c.file && has(b, isImage) || c.link != "" && has(b, isLink) {
-				return []fault{{Ref: b.Ref()}}
-			}
-		}
-	}
-	return nil
-}
-
 // findWebLinks finds the files in the next requests that OpenCode or the provider loads from the web.
 // mend loads none, so whether that works is unknown.
-func findWebLinks(c *simulation) (fs []fault) {
+func findWebLinks(c *simulation) (fs []finding) {
 	seen := map[change.Ref]bool{}
 	first := c.render(c.settings[own])
 	for q := &first; q != nil; q = q.Next {
@@ -96,7 +75,7 @@ func findWebLinks(c *simulation) (fs []fault) {
 				address := render.Address([]byte(b.URL))
 				if address != "" && !seen[b.Ref()] {
 					seen[b.Ref()] = true
-					fs = append(fs, fault{Ref: b.Ref(), Text: address})
+					fs = append(fs, finding{Ref: b.Ref(), Text: address})
 				}
 			}
 		}
@@ -104,42 +83,31 @@ func findWebLinks(c *simulation) (fs []fault) {
 	return fs
 }
 
-func whyWebLink(_ *simulation, f fault) string {
+func whyWebLink(_ *simulation, f finding) string {
 	return fmt.Sprintf("The file is a link to %s, which OpenCode or the provider loads again for each request. While that fails, so does every prompt.", f.Text)
 }
 
 // fixWebLink returns the fix that replaces links by lines of text with their addresses.
-func fixWebLink(c *simulation, f fault) []fix {
+func fixWebLink(c *simulation, f finding) []repair.Fix {
 	_, p := c.part(f.Ref)
 	switch {
 	case p == nil:
 		return nil
 	case p.Type == record.TypeTool:
-		return []fix{{
-			text: "The file is removed from the tool result, and a line in the output says what it was.", loses: "The file. Its bytes stay in the journal.",
-			edit: func(d *draft) error {
+		return []repair.Fix{{
+			Text: "The file is removed from the tool result, and a line in the output says what it was.", Loses: "The file. Its bytes stay in the journal.",
+			Edit: draftEdit(func(d *draft) error {
 				_, p, err := d.part(f.Ref)
 				if err != nil {
 					return err
 				}
 				return detach(p, func(raw []byte) bool { return render.Address([]byte(textAt(raw, "url"))) != "" }, cannotBeSent)
-			},
+			}),
 		}}
 	case p.Type != record.TypeFile:
 		return nil
 	}
-	return []fix{replaceByLine(f.Ref)}
-}
-
-// downloadPattern finds the link in OpenCode's error about a file that it cannot download.
-var downloadPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `) })
-
-// linkIn returns the link that the error says OpenCode cannot download, "" if it is none.
-func linkIn(e repair.APIError) string {
-	if m := downloadPattern().FindStringSubmatch(e.Text + " "); m != nil {
-		return m[1]
-	}
-	return ""
+	return []repair.Fix{replaceByLine(f.Ref)}
 }
 
 // cannotBeSent is what happened to a file that the provider or the agent rejects.

@@ -11,10 +11,6 @@ import (
 	"mend/repair"
 )
 
-// A fault is a rule of the provider that the request breaks, a reason why the agent
-// fails, or what a rule of this package finds in the records.
-type fault = repair.Finding
-
 // A setting is one way in which the session may be sent.
 type setting struct {
 	profile  render.Profile
@@ -47,9 +43,9 @@ func (c *simulation) findAll() *repair.Findings {
 		Once:  func(code string) bool { return code == render.FailureScreen },
 	}
 	if c.isUnknown() {
-		c.runRule(v, ruleOf("place"))
-		c.runRule(v, ruleOf("hidden"))
-		c.runRule(v, ruleOf("row"))
+		for _, code := range [...]string{"place", "hidden", "row"} {
+			c.runRule(v, rules().Of(code))
+		}
 		return v
 	}
 	dead[own] = c.simulate(v, own)
@@ -61,7 +57,7 @@ func (c *simulation) findAll() *repair.Findings {
 		}
 	}
 	for _, f := range c.screenFailures() {
-		c.addFault(v, own, fault{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent})
+		c.addFinding(v, own, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent})
 	}
 	// A record that cannot be read cannot be shown either. A fix after which it is read,
 	// but still not shown, causes nothing new.
@@ -75,17 +71,22 @@ func (c *simulation) findAll() *repair.Findings {
 
 // runRules adds what the rules on records find.
 func (c *simulation) runRules(v *repair.Findings) {
-	for i := range Rules {
-		if r := &Rules[i]; r.find != nil && (!r.Asked || c.isRequested(r.baseClass())) {
+	for _, r := range rules().Own {
+		if r.Find != nil && (!r.Asked || c.isRequested(r.Class)) {
 			c.runRule(v, r)
+		}
+	}
+	for _, e := range c.asked {
+		for _, f := range repair.Asked(c, e) {
+			c.addFinding(v, own, f)
 		}
 	}
 }
 
-func (c *simulation) runRule(v *repair.Findings, r *Rule) {
-	for _, f := range r.find(c) {
-		f.Code, f.Severity = r.Code, cmp.Or(r.severity, f.Severity, repair.Note)
-		c.addFault(v, own, f)
+func (c *simulation) runRule(v *repair.Findings, r repair.Rule) {
+	for _, f := range r.Find(c) {
+		f.Code, f.Severity = r.Code, cmp.Or(r.Severity, f.Severity, repair.Note)
+		c.addFinding(v, own, f)
 	}
 }
 
@@ -101,9 +102,9 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 		if i == own {
 			severity = c.severity(w)
 		}
-		f := fault{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity}
+		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity}
 		if i == own || c.judgesAll() {
-			c.addFault(v, i, f)
+			c.addFinding(v, i, f)
 		} else {
 			v.Count(i, f.Code, f.Ref.Message)
 		}
@@ -125,17 +126,16 @@ func (c *simulation) isForeign(ref change.Ref) bool {
 	return false
 }
 
-// addFault adds a fault, except one of an answer that the agent is still writing.
-func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
-	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(ruleOf(f.Code).baseClass()) {
+// addFinding adds a finding, except one of an answer that the agent is still writing.
+func (c *simulation) addFinding(v *repair.Findings, i int, f finding) {
+	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(rules().Of(f.Code).Class) {
 		return
 	}
 	if c.busy && c.isSubtask(f.Ref) {
 		return // it may be running
 	}
 	if !c.busy || c.newest == "" || f.Ref.Message != c.newest {
-		f.Class = c.classOf(f)
-		v.Add(i, f)
+		v.Add(i, rules().Fault(c, f).Finding)
 	}
 }
 

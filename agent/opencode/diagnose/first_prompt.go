@@ -8,12 +8,13 @@ import (
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
 
 // firstPromptFixes returns the fixes of a conversation that starts with an answer: those that
 // complete records before it, one of which may be the prompt, one that moves answers to their place,
 // and those for older versions, which read the messages in another order.
-func firstPromptFixes(c *simulation, f fault) []fix {
+func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
 	for i := range c.s.Messages[:at+1] {
@@ -21,14 +22,14 @@ func firstPromptFixes(c *simulation, f fault) []fix {
 	}
 	fixes := c.completions(func(r change.Ref) bool { return before[r.Message] })
 	for i := range fixes {
-		fixes[i].whole = true // of another message than the one at fault
+		fixes[i].Whole = true // of another message than the one at fault
 	}
 	return slices.Concat(fixes, fixEarlyAnswers(c, at), orderFixes(c.s))
 }
 
 // fixEarlyAnswers returns the fix of answers up to the one at that index that are dated
 // before their prompts, while the time inside the record, or that in its id, is later.
-func fixEarlyAnswers(c *simulation, at int) []fix {
+func fixEarlyAnswers(c *simulation, at int) []repair.Fix {
 	if at < 0 {
 		return nil
 	}
@@ -51,9 +52,9 @@ func fixEarlyAnswers(c *simulation, at int) []fix {
 	if len(times) == 0 {
 		return nil
 	}
-	return []fix{{
-		text: "Assistant messages that are dated before the first prompt get the time in their record, or that in their id.", loses: "The former time.", whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text: "Assistant messages that are dated before the first prompt get the time in their record, or that in their id.", Loses: "The former time.", Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			for i := range d.s.Messages {
 				m := &d.s.Messages[i]
 				if ms, ok := times[m.Ref]; ok {
@@ -64,7 +65,7 @@ func fixEarlyAnswers(c *simulation, at int) []fix {
 			}
 			d.s.Sort()
 			return nil
-		},
+		}),
 	}}
 }
 

@@ -42,7 +42,7 @@ func (e *Environment) projectOf(folder string) string {
 // findFolder finds a session whose folder does not exist: the agent answers no prompt in it. For
 // a version that does without the folder it is latent. The agent works in the folder of the
 // session's workspace, if there is one: then the session's own need not exist.
-func findFolder(c *simulation) []fault {
+func findFolder(c *simulation) []finding {
 	path, _ := c.folder()
 	why := c.env.folder(path)
 	if path != c.s.Directory && (why == FolderOfWindows || !schema.IsAbsolute(path)) {
@@ -55,7 +55,7 @@ func findFolder(c *simulation) []fault {
 	if !render.NeedsFolder(c.request.Version) {
 		severity = repair.Latent
 	}
-	return []fault{{Code: folderRule, Class: MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
+	return []finding{{Code: folderRule, Class: MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
 }
 
 // folder returns the path of the folder in which the agent works in the session, and what it
@@ -67,14 +67,14 @@ func (c *simulation) folder() (path, name string) {
 	return c.s.Directory, "session's folder"
 }
 
-func whyFolder(c *simulation, f fault) string {
+func whyFolder(c *simulation, f finding) string {
 	path, name := c.folder()
 	return fmt.Sprintf("The %s %s %s. OpenCode 1.17.9 and later answer no prompt in a session without its folder (HTTP 500).", name, path, f.Text)
 }
 
 // whyNoFolder returns what the user can do about a missing folder; "" for other findings,
 // and if there is a fix.
-func (c *simulation) whyNoFolder(f fault) string {
+func (c *simulation) whyNoFolder(f finding) string {
 	if f.Code != folderRule || f.Text == FolderOfWindows || c.canLeave() {
 		return ""
 	}
@@ -103,28 +103,28 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 // fixFolder returns the fix of a path of another system, which cannot be created: the list of
 // sessions fails on it, too. A session whose workspace has no folder leaves it if its own
 // folder exists.
-func fixFolder(c *simulation, f fault) []fix {
+func fixFolder(c *simulation, f finding) []repair.Fix {
 	if c.canLeave() {
-		return []fix{{
-			text:  "The session leaves its workspace. OpenCode then works in " + c.s.Directory + ".",
-			loses: "The session's workspace.",
-			whole: true,
-			edit: func(d *draft) error {
+		return []repair.Fix{{
+			Text:  "The session leaves its workspace. OpenCode then works in " + c.s.Directory + ".",
+			Loses: "The session's workspace.",
+			Whole: true,
+			Edit: draftEdit(func(d *draft) error {
 				d.s.Info, d.s.Workspace = d.s.Info.WithCol(change.Col{Name: "workspace_id", Class: change.ClassNull}), ""
 				return nil
-			},
+			}),
 		}}
 	}
 	if f.Text != FolderOfWindows {
 		return nil
 	}
-	return []fix{{
-		text:  "The path is emptied. OpenCode then uses the folder that it is started in.",
-		loses: "The path of the session's folder.",
-		whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text:  "The path is emptied. OpenCode then uses the folder that it is started in.",
+		Loses: "The path of the session's folder.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			d.s.Info, d.s.Directory = d.s.Info.WithCol(change.TextCol("directory", "")), ""
 			return nil
-		},
+		}),
 	}}
 }

@@ -75,7 +75,7 @@ func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
 
 // draftOf returns a draft of a copy of the session, for edits without a simulation.
 func draftOf(s *record.Session) *draft {
-	return &draft{c: &simulation{}, s: s.Clone(), texts: repair.TextsOf(repair.Request{}), lists: map[string]*partList{}}
+	return &draft{c: &simulation{s: s}, s: s.Clone(), texts: repair.TextsOf(repair.Request{}), lists: map[string]*partList{}}
 }
 
 // simulationOf returns the simulation of a session.

@@ -3,8 +3,8 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
-	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
 
 // The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10,
@@ -34,28 +34,17 @@ func unsetAll(p *record.Part, paths [][]string) error {
 	return nil
 }
 
-// findItems finds the assistant messages with ids of items.
-func findItems(c *simulation) (fs []fault) {
-	for i := range c.s.Messages {
-		m := &c.s.Messages[i]
-		if m.Role == change.RoleAssistant && anyOf(m.Parts, func(p *record.Part) bool { return len(itemPaths(p)) > 0 }) {
-			fs = append(fs, fault{Ref: m.Ref})
-		}
-	}
-	return fs
-}
-
 // fixBareReasoning removes what OpenAI stored with reasoning that older versions send
 // because of it.
-func fixBareReasoning(_ *simulation, f fault) []fix {
-	return []fix{{
-		text: "What the provider stored with the reasoning is removed, so no version sends it. Its text stays.",
-		edit: func(d *draft) error {
+func fixBareReasoning(_ *simulation, f finding) []repair.Fix {
+	return []repair.Fix{{
+		Text: "What the provider stored with the reasoning is removed, so no version sends it. Its text stays.",
+		Edit: draftEdit(func(d *draft) error {
 			_, p, err := d.part(f.Ref)
 			if err != nil {
 				return err
 			}
 			return p.Unset("metadata")
-		},
+		}),
 	}}
 }

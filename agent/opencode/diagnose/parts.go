@@ -5,6 +5,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/repair"
 )
 
 // suffix makes an id that sorts directly after the one that it is appended to
@@ -96,8 +97,8 @@ func (d *draft) remove(ref change.Ref) error {
 }
 
 // removal returns the fix that removes a part.
-func removal(ref change.Ref, text, loses string) fix {
-	return fix{text: text, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
+func removal(ref change.Ref, text, loses string) repair.Fix {
+	return repair.Fix{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error { return d.remove(ref) })}
 }
 
 // set sets a field of the part with that ref.
@@ -119,4 +120,16 @@ func callName(p *record.Part) string {
 		return name + " " + call
 	}
 	return name + " in part " + p.ID
+}
+
+// eachPart calls f for every readable part of the session.
+func (c *simulation) eachPart(f func(m *record.Message, p *record.Part)) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		for j := range m.Parts {
+			if !m.Parts[j].Malformed() {
+				f(m, &m.Parts[j])
+			}
+		}
+	}
 }

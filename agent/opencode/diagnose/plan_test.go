@@ -209,7 +209,7 @@ func TestPlanTellsWhatIsLeft(t *testing.T) {
 			t.Errorf("Unfixable %+v has a fix, or no way out", d)
 		}
 	}
-	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text is only whitespace; the provider rejects that. The text becomes "[user interrupted]", marked synthetic.` {
+	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text is only whitespace; the provider rejects that. The text becomes "[user interrupted]".` {
 		t.Errorf("the cause tells %q", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
+	"mend/repair"
 	"mend/testdata"
 )
 
@@ -45,7 +46,7 @@ func wantVerdict(t *testing.T, h *opencode.Home, st stored, want string) {
 
 // testFix fixes a session of the real program, which is refused with a verdict,
 // and then answers.
-func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*record.Session, fault) []fix) {
+func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*record.Session, finding) []repair.Fix) {
 	t.Helper()
 	h, st := realHome(t, version, apply)
 	wantVerdict(t, h, st, verdict)

@@ -14,7 +14,7 @@ import (
 
 // This file finds damaged and incomplete records.
 
-func whyUnreadable(c *simulation, f fault) string {
+func whyUnreadable(c *simulation, f finding) string {
 	m, p := c.part(f.Ref)
 	r := &change.Record{}
 	switch {
@@ -29,15 +29,15 @@ func whyUnreadable(c *simulation, f fault) string {
 	return fmt.Sprintf("OpenCode fails on the damaged record of the %s: %s.", f.Ref.Kind, f.Text)
 }
 
-func whyField(_ *simulation, f fault) string {
+func whyField(_ *simulation, f finding) string {
 	return fmt.Sprintf("OpenCode crashes on this %s: %s.", f.Ref.Kind, f.Text)
 }
 
-func whyScreen(_ *simulation, f fault) string {
+func whyScreen(_ *simulation, f finding) string {
 	return fmt.Sprintf("Newer versions of OpenCode cannot show the session: %s.", f.Text)
 }
 
-func whyClock(c *simulation, f fault) string {
+func whyClock(c *simulation, f finding) string {
 	if c.isMisdated(f) {
 		return "It and its prompt are dated in the future, so every new prompt sorts before them. This version considers new prompts answered, and stays silent."
 	}
@@ -45,21 +45,18 @@ func whyClock(c *simulation, f fault) string {
 }
 
 // defects returns the records with a defect that want accepts.
-func (c *simulation) defects(want func(*change.Defect) bool) (fs []fault) {
-	note := func(r *change.Record) {
-		if r.Defect != nil && want(r.Defect) {
-			fs = append(fs, fault{Ref: r.Ref, Text: r.Defect.Why})
-		}
-	}
+func (c *simulation) defects(want func(*change.Defect) bool) (fs []finding) {
 	for r := range c.s.Records {
-		note(r)
+		if r.Defect != nil && want(r.Defect) {
+			fs = append(fs, finding{Ref: r.Ref, Text: r.Defect.Why})
+		}
 	}
 	return fs
 }
 
 // findNames finds records under another name than the id in them. One without an id has no certain place
 // among the others, so what OpenCode 1.1 sends is not known.
-func findNames(c *simulation) []fault {
+func findNames(c *simulation) []finding {
 	fs := c.defects(func(d *change.Defect) bool { return d.Kind == change.WrongName })
 	if !c.settings[own].profile.Tree() {
 		return fs
@@ -73,9 +70,9 @@ func findNames(c *simulation) []fault {
 
 // findInfo finds a session whose own record the agent cannot use. The agent then cannot
 // list any session.
-func findInfo(c *simulation) []fault {
+func findInfo(c *simulation) []finding {
 	if d := c.s.Info.Defect; d != nil && d.Kind != change.WrongName {
-		return []fault{{Ref: c.s.Info.Ref, Text: d.Why}}
+		return []finding{{Ref: c.s.Info.Ref, Text: d.Why}}
 	}
 	var words []string
 	for _, f := range schema.SessionFaults(c.s, c.settings[own].profile.Strict()) {
@@ -84,26 +81,29 @@ func findInfo(c *simulation) []fault {
 	if len(words) == 0 {
 		return nil
 	}
-	return []fault{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; ")}}
+	return []finding{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; ")}}
 }
 
 // findLostInfo finds a session of which only the messages are left.
-func findLostInfo(c *simulation) []fault {
+func findLostInfo(c *simulation) []finding {
 	if !c.s.InfoMissing || len(c.s.Messages) == 0 {
 		return nil
 	}
-	return []fault{{Ref: change.Ref{Kind: change.KindSession, Session: c.s.ID}}}
+	return []finding{{
+		Ref:  change.Ref{Kind: change.KindSession, Session: c.s.ID},
+		Text: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
+	}}
 }
 
 // findLostProject finds a session that no project lists.
-func findLostProject(c *simulation) []fault {
+func findLostProject(c *simulation) []finding {
 	if !c.s.ProjectMissing {
 		return nil
 	}
-	return []fault{{Ref: c.s.Info.Ref, Text: c.s.Project}}
+	return []finding{{Ref: c.s.Info.Ref, Text: c.s.Project}}
 }
 
-func whyProjectRow(c *simulation, f fault) string {
+func whyProjectRow(c *simulation, f finding) string {
 	what := "row"
 	if !c.s.ProjectRow.IsRow() {
 		what = "file"
@@ -111,11 +111,11 @@ func whyProjectRow(c *simulation, f fault) string {
 	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's folders.", what, f.Text)
 }
 
-func whyLostProject(_ *simulation, f fault) string {
+func whyLostProject(_ *simulation, f finding) string {
 	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the session, and newer versions cannot continue it.", f.Text)
 }
 
-func whyDefect(_ *simulation, f fault) string {
+func whyDefect(_ *simulation, f finding) string {
 	if f.Code == "name" {
 		if f.Ref.Validate() != nil {
 			return fmt.Sprintf("The row of the %s has no usable id: %s.", f.Ref.Kind, f.Text)
@@ -132,22 +132,22 @@ func whyDefect(_ *simulation, f fault) string {
 }
 
 // findIndexFault finds why the agent cannot read the records that mend read without an index.
-func findIndexFault(c *simulation) []fault {
+func findIndexFault(c *simulation) []finding {
 	if c.s.IndexFault == "" {
 		return nil
 	}
-	return []fault{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
+	return []finding{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
 }
 
 // findUnlisted finds the reasons why the agent does not list a session
 // (docs/opencode.md F16).
-func findUnlisted(c *simulation) (fs []fault) {
+func findUnlisted(c *simulation) (fs []finding) {
 	if isArchived(c.s) {
-		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "archived", Text: "The session is archived, so OpenCode does not list it."})
+		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "archived", Text: "The session is archived, so OpenCode does not list it."})
 	}
 	if c.s.Newer != "" {
 		says := fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer)
-		f := fault{Ref: c.s.Info.Ref, Detail: "project", Text: says}
+		f := finding{Ref: c.s.Info.Ref, Detail: "project", Text: says}
 		if !c.s.Info.IsRow() && c.settings[own].profile.Tree() {
 			f.Severity, f.Text = repair.Broken, says+" It answers no prompt in the session there, either."
 			if at := c.projectFolder(); at != "" {
@@ -158,7 +158,7 @@ func findUnlisted(c *simulation) (fs []fault) {
 	}
 	for _, o := range c.s.Others {
 		says := fmt.Sprintf("The session has another record, in the project %s. OpenCode reads that one in the folders of that project.", o.Project)
-		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
+		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
 	}
 	return fs
 }
@@ -184,23 +184,27 @@ func isArchived(s *record.Session) bool {
 }
 
 // salvageFixes returns the fixes that make a damaged record readable.
-func salvageFixes(k *facts, f fault) []fix {
+func (k *facts) salvageFixes(f finding) []repair.Fix {
 	if f.Ref.Kind == change.KindMessage {
-		return salvageMessageFixes(k, f)
+		return k.salvageMessageFixes(f)
 	}
-	return salvagePartFixes(k, f)
+	return k.salvagePartFixes(f)
 }
 
 // completions returns the fixes of records that accept accepts and that some version of the
 // agent cannot read: one of them may be what seems to be lost.
-func (c *simulation) completions(accept func(change.Ref) bool) (fixes []fix) {
+func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
 	for _, f := range c.screenFailures() {
 		if accept(f.Ref) {
-			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Text: f.Why})...)
+			fixes = append(fixes, c.known().completeFixes(finding{Code: f.Code, Ref: f.Ref, Text: f.Why})...)
 		}
 	}
 	for i := range fixes {
-		fixes[i].alike = false // two of them may change the same record
+		fixes[i].Alike = false // two of them may change the same record
 	}
 	return fixes
 }
+
+func salvageFixes(c *simulation, f finding) []repair.Fix { return c.known().salvageFixes(f) }
+
+func completeFixes(c *simulation, f finding) []repair.Fix { return c.known().completeFixes(f) }

@@ -7,12 +7,13 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
 
 // salvageMessageFixes returns the fixes of a message whose record cannot be parsed:
 // rebuild it from its readable bytes, its parts and its neighbours, or remove it with
 // its parts. There is none if the bytes are unknown.
-func salvageMessageFixes(k *facts, f fault) []fix {
+func (k *facts) salvageMessageFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p != nil {
 		return nil
@@ -21,10 +22,10 @@ func salvageMessageFixes(k *facts, f fault) []fix {
 }
 
 // rebuildMessage returns the fix that rebuilds the message.
-func (g recordContext) rebuildMessage() []fix {
+func (g recordContext) rebuildMessage() []repair.Fix {
 	r, v := g.s.Salvage(g.m.Record)
 	if v.Complete {
-		return []fix{g.replaceMessage(r, "Extra bytes around the record are removed.", "")}
+		return []repair.Fix{g.replaceMessage(r, "Extra bytes around the record are removed.", "")}
 	}
 	data, _, err := g.completedMessage(withoutCutValue(r.Data, v))
 	if err == nil {
@@ -33,7 +34,7 @@ func (g recordContext) rebuildMessage() []fix {
 	if err != nil {
 		return nil
 	}
-	return []fix{g.replaceMessage(with(r, data),
+	return []repair.Fix{g.replaceMessage(with(r, data),
 		fmt.Sprintf("The record of the %s is rebuilt from what can be read and from the other messages.", called[textAt(data, "role")]),
 		"Other fields, such as cost, tokens and errors.")}
 }
@@ -68,14 +69,14 @@ func (g recordContext) answersCompaction(prompt string) bool {
 }
 
 // removeMessage returns the fix that removes the message with its parts.
-func (g recordContext) removeMessage() fix {
+func (g recordContext) removeMessage() repair.Fix {
 	ref := g.m.Ref
-	return fix{
-		text:  "The message and its parts are removed.",
-		loses: fmt.Sprintf("The message and its %d parts.", len(g.m.Parts)),
-		whole: true,
-		alike: true,
-		edit: func(d *draft) error {
+	return repair.Fix{
+		Text:  "The message and its parts are removed.",
+		Loses: fmt.Sprintf("The message and its %d parts.", len(g.m.Parts)),
+		Whole: true,
+		Alike: true,
+		Edit: draftEdit(func(d *draft) error {
 			i := d.index(ref)
 			if i < 0 {
 				return fmt.Errorf("%s: no such message", ref)
@@ -87,6 +88,6 @@ func (g recordContext) removeMessage() fix {
 			}
 			d.removeMessage(i)
 			return nil
-		},
+		}),
 	}
 }

@@ -34,7 +34,7 @@ func TestSalvagedRole(t *testing.T) {
 	} {
 		m := &c.s.Messages[c.lost]
 		s := replaced(c.s, damaged(m.Record, c.left, 0))
-		fixes := salvageMessageFixes(&facts{s: s}, fault{Code: render.FailureUnreadable, Ref: m.Ref})
+		fixes := (&facts{s: s}).salvageMessageFixes(finding{Code: render.FailureUnreadable, Ref: m.Ref})
 		got := edited(t, s, fixes[0]).Message(m.ID)
 		if got == nil || got.Role != c.want || got.Finish != c.after || got.Defect != nil {
 			t.Errorf("%s: %q becomes %+v, want one of the %s, finish %q", c.name, c.left, got, c.want, c.after)
@@ -57,7 +57,7 @@ func TestSalvagedTime(t *testing.T) {
 		m := &c.s.Messages[c.lost]
 		ref := m.Ref
 		s := replaced(c.s, damaged(m.Record, "", 0))
-		after := edited(t, s, salvageMessageFixes(&facts{s: s}, fault{Code: render.FailureUnreadable, Ref: ref})[0])
+		after := edited(t, s, (&facts{s: s}).salvageMessageFixes(finding{Code: render.FailureUnreadable, Ref: ref})[0])
 		if got := after.Messages[c.lost]; got.Ref != ref || got.Created != c.want {
 			t.Errorf("%s: created %d at %s, want %d at %s", c.name, got.Created, got.Ref, c.want, ref)
 		}
@@ -70,7 +70,7 @@ func TestSalvagedSummary(t *testing.T) {
 	s := build(user(hi), answer(hi), user(`"type":"compaction","auto":false`), turn{"assistant", `"summary":true,"finish":"stop"`, []string{stepStart, hi}}, user(hi))
 	want, _ := violationCounts(s, render.Profiles())
 	s = replaced(s, damaged(s.Messages[3].Record, "", 0))
-	after := firstHolding(t, s, want, salvageMessageFixes(&facts{s: s}, fault{Code: render.FailureUnreadable, Ref: s.Messages[0].Ref}), render.Profiles())
+	after := firstHolding(t, s, want, (&facts{s: s}).salvageMessageFixes(finding{Code: render.FailureUnreadable, Ref: s.Messages[0].Ref}), render.Profiles())
 	if after == nil {
 		t.Fatal("no fix holds")
 	}
@@ -86,20 +86,20 @@ func TestMessageGivenUp(t *testing.T) {
 		s := fromStore(t, i, unchanged)
 		m := s.Messages[damage.Hello]
 		broken := replaced(s, damaged(m.Record, "", 0))
-		fixes := salvageMessageFixes(&facts{s: broken}, fault{Code: render.FailureUnreadable, Ref: m.Ref})
+		fixes := (&facts{s: broken}).salvageMessageFixes(finding{Code: render.FailureUnreadable, Ref: m.Ref})
 		last := fixes[len(fixes)-1]
 		ops := change.Diff(broken.AllRecords, edited(t, broken, last).AllRecords)
-		if len(ops) != 1+len(m.Parts) || !last.whole {
-			t.Errorf("%q makes %d ops, want %d", last.text, len(ops), 1+len(m.Parts))
+		if len(ops) != 1+len(m.Parts) || !last.Whole {
+			t.Errorf("%q makes %d ops, want %d", last.Text, len(ops), 1+len(m.Parts))
 		}
 		for _, o := range ops {
 			if o.Post != nil || o.Ref.Message != m.Ref.Message {
-				t.Errorf("%q would %s %s", last.text, o.Verb(), o.Ref)
+				t.Errorf("%q would %s %s", last.Text, o.Verb(), o.Ref)
 			}
 		}
 		p := &broken.Message(m.ID).Parts[0]
 		p.Data, p.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
-		if err := last.edit(draftOf(broken)); err == nil {
+		if err := last.Edit(draftOf(broken)); err == nil {
 			t.Error("a message is given up beside a part that cannot be read")
 		}
 	}
@@ -109,15 +109,15 @@ func TestMessageGivenUp(t *testing.T) {
 func TestSessionInfo(t *testing.T) {
 	s := fromStore(t, 0, unchanged)
 	whole := s.Info
-	f := fault{Code: "session", Ref: whole.Ref}
-	if fixes := sessionInfoFixes(&facts{s: s}, f); len(fixes) > 0 {
+	f := finding{Code: "session", Ref: whole.Ref}
+	if fixes := sessionInfoFixes(draftOf(s).c, f); len(fixes) > 0 {
 		t.Errorf("%d fixes for a session that is in order", len(fixes))
 	}
 	for n := range len(whole.Data) {
 		broken := s.Clone()
 		broken.Info = damaged(whole, string(whole.Data[:n]), 0)
 		broken.Title, broken.Directory, broken.Version, broken.Created, broken.Updated = "", "", "", 0, 0
-		got := edited(t, broken, sessionInfoFixes(&facts{s: broken}, f)[0])
+		got := edited(t, broken, sessionInfoFixes(draftOf(broken).c, f)[0])
 		if got.ID != s.ID || got.Project != "global" || got.Directory != s.Directory || got.Version == "" || got.Created == 0 || got.Updated < got.Created {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
@@ -127,8 +127,8 @@ func TestSessionInfo(t *testing.T) {
 		if id := textAt(got.Info.Data, "id"); id != s.ID || jsonedit.ParsePartial(got.Info.Data).Complete != true {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
-		if again := sessionInfoFixes(&facts{s: got}, f); len(again) > 0 {
-			t.Fatalf("cut at %d, fixed, and again: %s", n, again[0].text)
+		if again := sessionInfoFixes(draftOf(got).c, f); len(again) > 0 {
+			t.Fatalf("cut at %d, fixed, and again: %s", n, again[0].Text)
 		}
 		wantOthersUnchanged(t, s, got, whole.Ref)
 	}
@@ -142,7 +142,7 @@ func TestHalfARevert(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Info = damaged(s.Info, string(data[:len(data)-12]), 0)
-	got := edited(t, s, sessionInfoFixes(&facts{s: s}, fault{Code: "session", Ref: s.Info.Ref})[0])
+	got := edited(t, s, sessionInfoFixes(draftOf(s).c, finding{Code: "session", Ref: s.Info.Ref})[0])
 	if raw, ok := jsonedit.Get(got.Info.Data, "revert"); ok {
 		t.Errorf("the revert becomes %s", raw)
 	}

@@ -11,6 +11,7 @@ import (
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
 
 // cutShort follows the readable part of an output or of an error.
@@ -19,7 +20,7 @@ const cutShort = "\n[The rest is lost: the stored record was damaged]"
 // salvagePartFixes returns the fixes of a part whose record cannot be parsed: keep what
 // can be read, else remove the part or replace it by one without content. There is none
 // if the bytes are unknown.
-func salvagePartFixes(k *facts, f fault) []fix {
+func (k *facts) salvagePartFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p == nil {
 		return nil
@@ -29,18 +30,18 @@ func salvagePartFixes(k *facts, f fault) []fix {
 
 // salvagePart returns the fixes that keep what can be read. They depend on no other
 // part.
-func (g recordContext) salvagePart() []fix {
+func (g recordContext) salvagePart() []repair.Fix {
 	fixes := g.salvageByType()
 	for i := range fixes {
-		fixes[i].alike = true
+		fixes[i].Alike = true
 	}
 	return fixes
 }
 
-func (g recordContext) salvageByType() []fix {
+func (g recordContext) salvageByType() []repair.Fix {
 	r, v := g.s.Salvage(g.p.Record)
 	if v.Complete {
-		return []fix{{text: "Extra bytes around the record are removed.", edit: rewrite(r)}}
+		return []repair.Fix{{Text: "Extra bytes around the record are removed.", Edit: rewrite(r)}}
 	}
 	kind := ""
 	if v.Intact("type") {
@@ -59,7 +60,7 @@ func (g recordContext) salvageByType() []fix {
 		return g.salvageRest(r, v, "Other fields of the record.")
 	case kind == "" && g.beginsStep():
 		start := g.s.Rewrite(g.p.Record, stepStartType)
-		return []fix{{text: "The step-start marker is rewritten.", loses: "Its snapshot.", edit: rewrite(start)}}
+		return []repair.Fix{{Text: "The step-start marker is rewritten.", Loses: "Its snapshot.", Edit: rewrite(start)}}
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 }
 
 // salvageText keeps the readable part of a text.
-func (g recordContext) salvageText(r change.Record, v jsonedit.Partial) []fix {
+func (g recordContext) salvageText(r change.Record, v jsonedit.Partial) []repair.Fix {
 	text := textAt(r.Data, "text")
 	data, err := g.completed(withoutCutValue(r.Data, v, "text"))
 	if err != nil || js.Blank(text) {
@@ -95,20 +96,20 @@ func (g recordContext) salvageText(r change.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("text") {
 		loses = fmt.Sprintf("The text after its first %d characters.", len([]rune(text)))
 	}
-	return []fix{{text: "The readable part of the text is kept.", loses: loses, edit: rewrite(with(r, data))}}
+	return []repair.Fix{{Text: "The readable part of the text is kept.", Loses: loses, Edit: rewrite(with(r, data))}}
 }
 
 // salvageRest keeps the readable members.
-func (g recordContext) salvageRest(r change.Record, v jsonedit.Partial, loses string) []fix {
+func (g recordContext) salvageRest(r change.Record, v jsonedit.Partial, loses string) []repair.Fix {
 	data, err := g.completed(withoutCutValue(r.Data, v))
 	if err != nil {
 		return nil
 	}
-	return []fix{{text: "The record is rebuilt from what can be read.", loses: loses, edit: rewrite(with(r, data))}}
+	return []repair.Fix{{Text: "The record is rebuilt from what can be read.", Loses: loses, Edit: rewrite(with(r, data))}}
 }
 
 // salvageTool keeps a call with its input and the readable part of its result.
-func (g recordContext) salvageTool(r change.Record, v jsonedit.Partial) []fix {
+func (g recordContext) salvageTool(r change.Record, v jsonedit.Partial) []repair.Fix {
 	if !v.Intact("callID") && !v.Intact("tool") {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (g recordContext) salvageTool(r change.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("state", "input") {
 		loses = "The call's input and result."
 	}
-	return []fix{{text: "The readable part of the tool call is kept.", loses: loses, edit: rewrite(with(r, data))}}
+	return []repair.Fix{{Text: "The readable part of the tool call is kept.", Loses: loses, Edit: rewrite(with(r, data))}}
 }
 
 // salvageState returns the data of a call that has ended, with what can be read of its
@@ -175,13 +176,13 @@ func sendsFile(data []byte) bool {
 
 // replaceFileByText returns the fix that replaces a file by a text with its name and
 // type.
-func (g recordContext) replaceFileByText(data []byte) []fix {
+func (g recordContext) replaceFileByText(data []byte) []repair.Fix {
 	names := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, js.Blank)
 	if len(names) == 0 {
 		return nil
 	}
 	text := g.newText("[A file was attached here (" + strings.Join(names, ", ") + "); its stored record was damaged]")
-	return []fix{{text: "A synthetic text says which file was attached.", loses: "The file's content.", edit: rewrite(text)}}
+	return []repair.Fix{{Text: "A synthetic text says which file was attached.", Loses: "The file's content.", Edit: rewrite(text)}}
 }
 
 // newText returns a synthetic text with the ids of the part.
@@ -201,24 +202,24 @@ func (g recordContext) beginsStep() bool {
 
 // giveUpPart returns the fixes that keep nothing of the part. The first removes it, or
 // replaces it by a text if the message would have no content.
-func (g recordContext) giveUpPart() []fix {
+func (g recordContext) giveUpPart() []repair.Fix {
 	const what = "The contents of the part."
-	fixes := []fix{
+	fixes := []repair.Fix{
 		removal(g.p.Ref, "The part is removed.", what),
-		{text: "The unreadable part becomes a text, marked synthetic.", loses: what, edit: func(d *draft) error {
+		{Text: "The unreadable part becomes a text, marked synthetic.", Loses: what, Edit: draftEdit(func(d *draft) error {
 			return rewrite(g.newText(d.texts.Placeholder))(d)
-		}},
-		{text: "A step-start marker replaces the part.", loses: what, edit: func(d *draft) error {
+		})},
+		{Text: "A step-start marker replaces the part.", Loses: what, Edit: draftEdit(func(d *draft) error {
 			if g.m.Role != change.RoleAssistant {
 				return errors.New("a prompt has no steps")
 			}
 			return rewrite(g.s.Rewrite(g.p.Record, stepStartType))(d)
-		}},
+		})},
 	}
 	if g.isOnlyContent() {
 		fixes[0], fixes[1] = fixes[1], fixes[0]
 	} else {
-		fixes[0].alike = true
+		fixes[0].Alike = true
 	}
 	return fixes
 }

@@ -14,6 +14,7 @@ import (
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
+	"mend/repair"
 )
 
 // cutMessages are messages of a fixture that have all there is; the others are like them.
@@ -42,7 +43,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 						t.Fatalf("no fix for %s cut at %d", r.Ref, n)
 					}
 					wantCompleteKept(t, broken, r, n, fixes[0])
-					key := fixes[0].text + partOutline(edited(t, broken, fixes[0]), r.Ref)
+					key := fixes[0].Text + partOutline(edited(t, broken, fixes[0]), r.Ref)
 					if done[key] {
 						continue
 					}
@@ -62,10 +63,10 @@ func TestSalvageAtEveryByte(t *testing.T) {
 
 // wantCompleteKept checks that what the first n bytes of a tool's record hold in full is
 // in the call that the fix makes, and no signature is ever written.
-func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n int, f fix) {
+func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n int, f repair.Fix) {
 	t.Helper()
 	d := draftOf(broken)
-	if err := f.edit(d); err != nil {
+	if err := f.Edit(d); err != nil {
 		t.Fatalf("%s cut at %d: %v", r.Ref, n, err)
 	}
 	d.arrange()
@@ -144,8 +145,8 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 	for _, r := range []*change.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
 		was := *r
 		r.Data, r.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
-		f := fault{Code: render.FailureUnreadable, Ref: r.Ref}
-		if n := len(salvageFixes(&facts{s: s}, f)) + len(completeFixes(&facts{s: s}, f)); n > 0 {
+		f := finding{Code: render.FailureUnreadable, Ref: r.Ref}
+		if n := len((&facts{s: s}).salvageFixes(f)) + len((&facts{s: s}).completeFixes(f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
 		*r = was
@@ -180,7 +181,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := salvagePartFixes(&facts{s: s}, fault{Code: render.FailureUnreadable, Ref: p.Ref})
+		fixes := (&facts{s: s}).salvagePartFixes(finding{Code: render.FailureUnreadable, Ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {

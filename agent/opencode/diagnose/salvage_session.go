@@ -8,13 +8,14 @@ import (
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
 
 // sessionInfoFixes returns the fixes of the session's own record. A file that cannot be
 // parsed, or lacks what the agent needs, is rebuilt from what can be read and from the
 // messages.
-func sessionInfoFixes(k *facts, _ fault) []fix {
-	s := k.s
+func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
+	k, s := c.known(), c.s
 	switch {
 	case s.Info.Ref.Kind != change.KindSession || s.Info.Unreadable():
 		return nil
@@ -32,12 +33,12 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 		t = &schema.SessionTimes
 	}
 	created, updated := sessionTimes(s)
-	data, c, err := schema.Complete(data, t, schema.Context{
+	data, changed, err := schema.Complete(data, t, schema.Context{
 		Project: cmp.Or(s.Info.Ref.Project, s.Project),
 		Folder:  cmp.Or(k.workFolder(), s.Directory),
 		Time:    created, Updated: updated,
 	})
-	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
+	if err != nil || v.Complete && changed.None() && string(before) == string(s.Info.Data) {
 		return nil
 	}
 	text, loses := "Extra bytes around the record are removed.", ""
@@ -47,10 +48,10 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 		if _, kept := jsonedit.Get(data, "permission"); !kept {
 			loses += " If permission rules are among them, OpenCode's own settings apply instead, and may allow what a lost rule denied."
 		}
-	case !c.None():
-		text, loses = describeChanges(c)
+	case !changed.None():
+		text, loses = describeChanges(changed)
 	}
-	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
+	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
 		d.s.Info = with(r, data)
 		d.s.Project = textAt(data, "projectID")
 		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
@@ -61,7 +62,7 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 			}
 		}
 		return nil
-	}}}
+	})}}
 }
 
 // sessionTimes returns when the session was created and last changed, from its record

@@ -12,6 +12,7 @@ import (
 	"mend/change"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
+	"mend/repair"
 )
 
 // What the tests of damaged and incomplete records share.
@@ -30,10 +31,10 @@ type faultPlace struct{ code, message string }
 
 // violationCounts counts what is wrong with a session under some profiles and with
 // thinking on and off, and lists it.
-func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
-	counts, faults := map[faultPlace]int{}, map[fault]bool{}
+func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []finding) {
+	counts, faults := map[faultPlace]int{}, map[finding]bool{}
 	note := func(in map[faultPlace]int, code, says string, refs ...change.Ref) {
-		f := fault{Code: code, Text: says}
+		f := finding{Code: code, Text: says}
 		if len(refs) > 0 {
 			f.Ref = refs[0]
 		}
@@ -60,11 +61,11 @@ func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPla
 
 // firstHolding tries fixes in turn on a broken session, until one leaves nothing wrong
 // that is not wrong with the healthy one either; it returns the session after it.
-func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]int, fixes []fix, profiles []render.Profile) *record.Session {
+func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]int, fixes []repair.Fix, profiles []render.Profile) *record.Session {
 	t.Helper()
 	for _, f := range fixes {
 		d := draftOf(broken)
-		if err := f.edit(d); err != nil {
+		if err := f.Edit(d); err != nil {
 			continue
 		}
 		d.arrange()
@@ -151,19 +152,19 @@ func damaged(r change.Record, data string, class change.Class) change.Record {
 	return r
 }
 
-func fixesFor(s *record.Session, ref change.Ref) []fix {
-	f := fault{Code: render.FailureUnreadable, Ref: ref, Text: "the text ends early"}
+func fixesFor(s *record.Session, ref change.Ref) []repair.Fix {
+	f := finding{Code: render.FailureUnreadable, Ref: ref, Text: "the text ends early"}
 	if ref.Kind == change.KindMessage {
-		return salvageMessageFixes(&facts{s: s}, f)
+		return (&facts{s: s}).salvageMessageFixes(f)
 	}
-	return salvagePartFixes(&facts{s: s}, f)
+	return (&facts{s: s}).salvagePartFixes(f)
 }
 
-func edited(t *testing.T, s *record.Session, f fix) *record.Session {
+func edited(t *testing.T, s *record.Session, f repair.Fix) *record.Session {
 	t.Helper()
 	d := draftOf(s)
-	if err := f.edit(d); err != nil {
-		t.Fatalf("%s: %v", f.text, err)
+	if err := f.Edit(d); err != nil {
+		t.Fatalf("%s: %v", f.Text, err)
 	}
 	d.arrange()
 	return d.s

@@ -21,7 +21,7 @@ import (
 // cannot use. A valid value in another storage class is converted, other values become
 // NULL if the column may be NULL, or else get a value from the messages or one that means nothing. All other columns
 // stay as they are.
-func sessionRowFixes(k *facts) []fix {
+func sessionRowFixes(k *facts) []repair.Fix {
 	s := k.s
 	var names []string
 	for _, f := range schema.SessionFaults(s, true) {
@@ -49,7 +49,7 @@ func sessionRowFixes(k *facts) []fix {
 	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
 		loses += " Permission rules of this session that cannot be read are removed, and with them all rules that allow something; OpenCode's own settings apply instead, and may allow what a lost rule denied."
 	}
-	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
+	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
 		d.s.Info = row
 		if slices.Contains(names, "workspace_id") {
 			d.s.WorkspaceFault, d.s.Workspace = "", ""
@@ -66,14 +66,14 @@ func sessionRowFixes(k *facts) []fix {
 			}
 		}
 		return nil
-	}}}
+	})}}
 }
 
 // projectRowFixes does the same for the row, or the file, of the session's project.
-func projectRowFixes(k *facts, _ fault) []fix {
-	s := k.s
+func projectRowFixes(c *simulation, _ finding) []repair.Fix {
+	s := c.s
 	if !s.ProjectRow.IsRow() {
-		return projectFileFixes(k)
+		return projectFileFixes(s)
 	}
 	var names []string
 	for _, f := range schema.ProjectFaults(s, true) {
@@ -83,21 +83,20 @@ func projectRowFixes(k *facts, _ fault) []fix {
 	if s.ProjectRow.Ref.Project == record.GlobalProject {
 		folder = "/"
 	}
-	row, c, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, schema.Context{Folder: folder})
+	row, changed, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, schema.Context{Folder: folder})
 	if !ok {
 		return nil
 	}
-	text, loses := describeChanges(c)
-	return []fix{{text: "Project row: " + text, loses: loses, whole: true, edit: func(d *draft) error {
+	text, loses := describeChanges(changed)
+	return []repair.Fix{{Text: "Project row: " + text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
 		d.s.ProjectRow = row
 		return nil
-	}}}
+	})}}
 }
 
 // projectFileFixes returns the fix of the file of the session's project. The agent
 // itself adds what it does not need to start.
-func projectFileFixes(k *facts) []fix {
-	s := k.s
+func projectFileFixes(s *record.Session) []repair.Fix {
 	if s.ProjectRow.Unreadable() {
 		return nil
 	}
@@ -110,10 +109,10 @@ func projectFileFixes(k *facts) []fix {
 		return nil
 	}
 	text, lost := describeChanges(c)
-	return []fix{{text: "Project file: " + text, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
+	return []repair.Fix{{Text: "Project file: " + text, Loses: cmp.Or(loses, lost), Whole: true, Edit: draftEdit(func(d *draft) error {
 		d.s.ProjectRow = with(s.ProjectRow, data)
 		return nil
-	}}}
+	})}}
 }
 
 // completeRow returns the row with valid values in the named columns, and what was
@@ -228,15 +227,16 @@ func columnOf(name string, raw []byte, has bool) change.Col {
 }
 
 // unlistedFixes returns the fix that moves the file of the session to the project of its folder.
-func unlistedFixes(s *record.Session, f fault) []fix {
+func unlistedFixes(c *simulation, f finding) []repair.Fix {
+	s := c.s
 	if f.Severity != repair.Broken {
 		return nil
 	}
-	return []fix{{
-		text:  "The session is moved to the project " + s.Newer + ", as which OpenCode uses its folder.",
-		loses: "The id of its former project.",
-		whole: true,
-		edit:  func(d *draft) error { return d.moveSession(s.Newer) },
+	return []repair.Fix{{
+		Text:  "The session is moved to the project " + s.Newer + ", as which OpenCode uses its folder.",
+		Loses: "The id of its former project.",
+		Whole: true,
+		Edit:  draftEdit(func(d *draft) error { return d.moveSession(s.Newer) }),
 	}}
 }
 
@@ -252,18 +252,19 @@ func (d *draft) moveSession(project string) error {
 }
 
 // projectFixes returns the fix that moves the session to the project of its directory.
-func projectFixes(s *record.Session, _ fault) []fix {
+func projectFixes(c *simulation, _ finding) []repair.Fix {
+	s := c.s
 	if s.Home == "" {
 		return nil
 	}
-	return []fix{{
-		text:  "The session is moved to the project " + s.Home + ", which has its directory.",
-		loses: "The id of its former project.",
-		whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text:  "The session is moved to the project " + s.Home + ", which has its directory.",
+		Loses: "The id of its former project.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			d.s.Info = d.s.Info.WithCol(change.TextCol("project_id", d.s.Home))
 			d.s.Project, d.s.ProjectMissing = d.s.Home, false
 			return nil
-		},
+		}),
 	}}
 }

@@ -14,17 +14,14 @@ import (
 // A simulation is one state of a session with the requests that the agent will send for
 // it. They are made when they are first needed. It is not safe for concurrent use.
 type simulation struct {
-	s         *record.Session
-	request   repair.Request
-	env       Environment
-	settings  []setting      // the one in use first
-	now       time.Time      // when the next prompt is typed; see [repair.Options]
-	requested []repair.Class // classes whose rules with Asked run
-	blamed    bool           // an API error asked for them
-	tool      string         // the name of the tool that an error is about
-	file      change.Ref     // the record with the file that an error blames
-	link      string         // that an error blames
-	texts     repair.Texts
+	s        *record.Session
+	request  repair.Request
+	env      Environment
+	settings []setting         // the one in use first
+	now      time.Time         // when the next prompt is typed; see [repair.Options]
+	asked    []repair.APIError // what only the provider sees is looked for; of a class that the user names only that is set
+	blamed   bool              // an API error is asked
+	texts    repair.Texts
 
 	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
 
@@ -98,11 +95,11 @@ func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 }
 
 func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
-	c := &simulation{s: s, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: repair.TextsOf(r)}
+	c := &simulation{s: s, request: r, env: e, now: r.Typed(), texts: repair.TextsOf(r)}
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
-	c.ownTarget = c.env.Target
+	c.ownTarget, c.asked = c.env.Target, askedOf(r)
 	c.busy = !r.Force && c.Busy() != ""
 	c = c.withSession(s)
 	c.settings = c.settingsFor(s)
@@ -129,7 +126,7 @@ func (c *simulation) Reset() repair.Case {
 	n := *c
 	if c.blamed {
 		n = *c.withSession(c.s)
-		n.requested, n.blamed, n.tool, n.file, n.link = c.request.Classes, false, "", change.Ref{}, ""
+		n.asked, n.blamed = askedOf(c.request), false
 		n.env.Target = c.ownTarget
 	}
 	if n.settings = n.settingsFor(n.s); n.settings[own] != c.settings[own] {
@@ -166,7 +163,17 @@ func (c *simulation) known() *facts {
 	return c.cachedFacts
 }
 
-func (c *simulation) isRequested(class repair.Class) bool { return slices.Contains(c.requested, class) }
+// askedOf returns an error of each class that the user asks for.
+func askedOf(r repair.Request) (asked []repair.APIError) {
+	for _, class := range r.Classes {
+		asked = append(asked, repair.APIError{Class: class, Index: -1, Block: -1})
+	}
+	return asked
+}
+
+func (c *simulation) isRequested(class repair.Class) bool {
+	return slices.ContainsFunc(c.asked, func(e repair.APIError) bool { return e.Class == class })
+}
 
 // view returns the session as the agent reads it.
 func (c *simulation) view() *render.View {

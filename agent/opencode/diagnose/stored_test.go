@@ -130,14 +130,14 @@ func (st stored) snapshot() map[string]string {
 
 // faults returns how often each code is found in a session, by profile and thinking,
 // and the first fault of a code.
-func faults(s *record.Session, code string) (counts map[string]int, first fault) {
+func faults(s *record.Session, code string) (counts map[string]int, first finding) {
 	counts = map[string]int{}
 	for _, p := range render.Profiles() {
 		for _, thinking := range []bool{true, false} {
 			for _, v := range render.Check(anthropic.Provider{}, render.Render(s, render.Settings{Profile: p}), thinking) {
 				counts[fmt.Sprint(p.Version, " ", thinking, " ", v.Rule)]++
 				if v.Rule == code && first.Code == "" && len(v.Refs) > 0 {
-					first = fault{Code: v.Rule, Ref: v.Refs[0], Text: v.Message}
+					first = finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message}
 				}
 			}
 		}
@@ -150,11 +150,11 @@ func faults(s *record.Session, code string) (counts map[string]int, first fault)
 
 // fix applies the first fix after which the code is gone and nothing is there
 // more often than before; nil if there is none.
-func applyFixes(s *record.Session, code string, fixes func(*record.Session, fault) []fix) *record.Session {
+func applyFixes(s *record.Session, code string, fixes func(*record.Session, finding) []repair.Fix) *record.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {
 		d := draftOf(s)
-		if err := x.edit(d); err != nil {
+		if err := x.Edit(d); err != nil {
 			continue
 		}
 		d.arrange()
@@ -168,10 +168,10 @@ func applyFixes(s *record.Session, code string, fixes func(*record.Session, faul
 }
 
 // allFixes are the agent's own fixes of a fault and those of the engine.
-func allFixes(s *record.Session, f fault) (all []fix) {
+func allFixes(s *record.Session, f finding) (all []repair.Fix) {
 	found, _ := newSimulation(s, repair.Request{}, Environment{}).Fixes(f)
 	for _, x := range found {
-		all = append(all, fix{text: x.Text, edit: func(d *draft) error { return x.Edit(d) }})
+		all = append(all, repair.Fix{Text: x.Text, Edit: draftEdit(func(d *draft) error { return x.Edit(d) })})
 	}
 	return all
 }

@@ -12,14 +12,13 @@ import (
 
 // This file reports what is in the place of a record and is none. Nothing of it is changed.
 
-// strayRule returns the rule for what [simulation.strayCode] gives that code. says has a %s
-// for the path and what is wrong there.
-func strayRule(code, says, noFix string) Rule {
-	return Rule{
-		Code: code, Class: repair.UnreadableRecord, noFix: noFix,
-		find: func(c *simulation) []fault { return c.findStrays(code) },
-		why:  func(_ *simulation, f fault) string { return fmt.Sprintf(says, f.Text) },
-	}
+// stray completes the rule for what [simulation.strayCode] gives its code. says has a %s for the path
+// and what is wrong there.
+func stray(says string, r repair.Rule) repair.Rule {
+	r.Class = repair.UnreadableRecord
+	r.Find = find(func(c *simulation) []finding { return c.findStrays(r.Code) })
+	r.Why = func(x *repair.Fault) string { return fmt.Sprintf(says, x.Text) }
+	return r
 }
 
 // strayCode returns the code of the rule for a stray, and how bad it is.
@@ -51,7 +50,7 @@ func (c *simulation) strayCode(s change.Stray) (code string, bad repair.Severity
 }
 
 // findStrays returns the strays whose rule has that code.
-func (c *simulation) findStrays(code string) (fs []fault) {
+func (c *simulation) findStrays(code string) (fs []finding) {
 	for _, s := range c.s.Stray {
 		is, bad := c.strayCode(s)
 		if is != code {
@@ -61,7 +60,7 @@ func (c *simulation) findStrays(code string) (fs []fault) {
 		if s.Message != "" {
 			ref = change.Ref{Kind: change.KindMessage, Session: c.s.ID, Message: s.Message}
 		}
-		fs = append(fs, fault{Ref: ref, Severity: bad, Detail: s.Path, Text: shown(s.Path) + ": " + s.Why})
+		fs = append(fs, finding{Ref: ref, Severity: bad, Detail: s.Path, Text: shown(s.Path) + ": " + s.Why})
 	}
 	return fs
 }

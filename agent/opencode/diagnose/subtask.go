@@ -18,21 +18,21 @@ func (c *simulation) isSubtask(ref change.Ref) bool {
 
 // findSubtasks finds subtasks that the agent runs before it answers the next prompt, if
 // nothing worse is known of one. Latent: whether their agents and models exist is unknown.
-func findSubtasks(c *simulation) (fs []fault) {
+func findSubtasks(c *simulation) (fs []finding) {
 	set := c.settings[own]
 	all := c.render(set).Subtasks
 	if slices.ContainsFunc(c.violations(set), func(v request.Violation) bool { return slices.Contains(all, firstRef(v.Refs)) }) {
 		return nil
 	}
 	for _, ref := range all {
-		fs = append(fs, fault{Ref: ref, Severity: repair.Latent})
+		fs = append(fs, finding{Ref: ref, Severity: repair.Latent})
 	}
 	return fs
 }
 
 const notRun = "The subtask was not run, and OpenCode runs it before it answers the next prompt"
 
-func whySubtask(c *simulation, f fault) string {
+func whySubtask(c *simulation, f finding) string {
 	if f.Text != "" {
 		return notRun + ": " + f.Text + "."
 	}
@@ -40,20 +40,20 @@ func whySubtask(c *simulation, f fault) string {
 }
 
 // fixSubtasks replaces all subtasks that were not run by their prompts.
-func fixSubtasks(c *simulation, f fault) []fix {
+func fixSubtasks(c *simulation, f finding) []repair.Fix {
 	all := c.subtasks(f.Ref)
-	return []fix{{
-		text:  "A synthetic text with the subtask's prompt replaces each subtask that was not run.",
-		loses: "The subtask, which is not run.",
-		whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text:  "A synthetic text with the subtask's prompt replaces each subtask that was not run.",
+		Loses: "The subtask, which is not run.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			for _, ref := range all {
 				if err := d.replaceByText(ref, d.promptOf); err != nil {
 					return err
 				}
 			}
 			return nil
-		},
+		}),
 	}}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // findThinkingOrder finds thinking after other content of its step. The provider
 // accepts that only in a closed tool loop.
-func findThinkingOrder(c *simulation) (fs []fault) {
+func findThinkingOrder(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
 		if m.Role != change.RoleAssistant || !isSent(m) {
@@ -23,13 +23,13 @@ func findThinkingOrder(c *simulation) (fs []fault) {
 // laterThinking returns the signed thinking after content in a step that does not begin
 // with thinking. Unsigned thinking is not sent. Thinking between content, in a step
 // that begins with thinking, is normal for some models.
-func laterThinking(step []record.Part) (fs []fault) {
+func laterThinking(step []record.Part) (fs []finding) {
 	content := false
 	for i := range step {
 		p := &step[i]
 		switch {
 		case p.IsThinking() && p.Signature != "" && content:
-			fs = append(fs, fault{Ref: p.Ref})
+			fs = append(fs, finding{Ref: p.Ref})
 		case p.IsThinking() && p.Signature != "":
 			return nil
 		}

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
@@ -11,21 +10,6 @@ import (
 
 // This file finds thinking that the model does not support, or whose signature the
 // provider rejects. Nothing in the store shows either.
-
-// findThinking finds answers with thinking.
-func findThinking(c *simulation) (fs []fault) {
-	for i := range c.s.Messages {
-		if m := &c.s.Messages[i]; m.Role == change.RoleAssistant && isSent(m) && m.HasThinking() {
-			fs = append(fs, fault{Ref: m.Ref})
-		}
-	}
-	return fs
-}
-
-// findSent returns what finds all thinking that is sent.
-func findSent(class repair.Class) func(c *simulation) []fault {
-	return func(c *simulation) []fault { return repair.Asked(c, repair.APIError{Class: class}) }
-}
 
 // hiddenFields are where the agent keeps reasoning that only the provider can read, and what
 // the provider signed, below the provider's name in a part's metadata (docs/opencode.md F14).
@@ -51,22 +35,13 @@ func hiddenPaths(p *record.Part) (paths [][]string) {
 	return paths
 }
 
-func findEncrypted(c *simulation) (fs []fault) {
-	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if len(hiddenPaths(p)) > 0 {
-			fs = append(fs, fault{Ref: p.Ref})
-		}
-	})
-	return fs
-}
-
 // bedrockFixes removes what Bedrock signed, which is not in the thinking itself.
-func bedrockFixes(c *simulation, f fault) []fix {
+func bedrockFixes(c *simulation, f finding) []repair.Fix {
 	if c.api() != render.Bedrock {
 		return nil
 	}
-	return []fix{{
-		text: "The encrypted reasoning is removed. Its summary stays.", loses: "The encrypted reasoning, which only the provider could read.",
-		edit: func(d *draft) error { return d.DropHidden(&request.Block{Source: &f.Ref}) },
+	return []repair.Fix{{
+		Text: "The encrypted reasoning is removed. Its summary stays.", Loses: "The encrypted reasoning, which only the provider could read.",
+		Edit: draftEdit(func(d *draft) error { return d.DropHidden(&request.Block{Source: &f.Ref}) }),
 	}}
 }

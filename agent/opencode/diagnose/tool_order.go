@@ -5,11 +5,12 @@ import (
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
 
 // fixProviderCalls removes the mark that a provider ran a call itself. Every other provider is
 // sent such a call without its result.
-func fixProviderCalls(c *simulation, _ fault) []fix {
+func fixProviderCalls(c *simulation, _ finding) []repair.Fix {
 	isMarked := func(p *record.Part) bool {
 		_, marked := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted)
 		return marked && p.IsTool()
@@ -25,11 +26,11 @@ func fixProviderCalls(c *simulation, _ fault) []fix {
 	if len(marked) == 0 {
 		return nil
 	}
-	return []fix{{
-		text:  "The mark that a provider ran a call itself is removed from its metadata.",
-		loses: "The mark that a provider ran the call itself. The call is now sent with its stored result.",
-		whole: true,
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text:  "The mark that a provider ran a call itself is removed from its metadata.",
+		Loses: "The mark that a provider ran the call itself. The call is now sent with its stored result.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
 			for _, ref := range marked {
 				_, p, err := d.part(ref)
 				if err != nil {
@@ -40,6 +41,6 @@ func fixProviderCalls(c *simulation, _ fault) []fix {
 				}
 			}
 			return nil
-		},
+		}),
 	}}
 }

@@ -7,33 +7,38 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/repair"
 )
 
 const whyNoCall = "The call has no id of its own, so no result can be matched with it."
 
 // findUnfinished finds calls without a result. The agent shows them as running, and
 // what it sends for them depends on its version.
-func findUnfinished(c *simulation) (fs []fault) {
+func findUnfinished(c *simulation) (fs []finding) {
 	c.eachPart(func(m *record.Message, p *record.Part) {
 		if m.Role == change.RoleAssistant && p.Unfinished() {
-			fs = append(fs, fault{Ref: p.Ref})
+			fs = append(fs, finding{Ref: p.Ref})
 		}
 	})
 	return fs
 }
 
-// findUnavailable finds unfinished calls of the tool that the error names, or of any
-// tool if it names none.
-func findUnavailable(c *simulation) []fault {
-	return slices.DeleteFunc(findUnfinished(c), func(f fault) bool {
-		_, p := c.part(f.Ref)
-		return c.tool != "" && !strings.EqualFold(p.Tool, c.tool)
-	})
+// findUnavailable finds unfinished calls of the tool that an error names, or of any tool if it
+// names none.
+func findUnavailable(c *simulation) []finding {
+	fs := findUnfinished(c)
+	for _, e := range c.asked {
+		fs = slices.DeleteFunc(fs, func(f finding) bool {
+			_, p := c.part(f.Ref)
+			return e.Tool != "" && !strings.EqualFold(p.Tool, e.Tool)
+		})
+	}
+	return fs
 }
 
 // findLostResults finds tool_use parts without a result. In older stores the result is
 // a part of its own.
-func findLostResults(c *simulation) (fs []fault) {
+func findLostResults(c *simulation) (fs []finding) {
 	answered := map[string]bool{}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
 		if p.Type == record.TypeToolResult {
@@ -42,26 +47,26 @@ func findLostResults(c *simulation) (fs []fault) {
 	})
 	c.eachPart(func(_ *record.Message, p *record.Part) {
 		if call := p.Call(); p.Type == record.TypeToolUse && (call == "" || !answered[call]) {
-			fs = append(fs, fault{Ref: p.Ref})
+			fs = append(fs, finding{Ref: p.Ref})
 		}
 	})
 	return fs
 }
 
-func whyLostResult(c *simulation, f fault) string {
+func whyLostResult(c *simulation, f finding) string {
 	_, p := c.part(f.Ref)
 	return fmt.Sprintf("The %s has no result anywhere in the session.", callName(p))
 }
 
-func fixLostResult(c *simulation, f fault) []fix {
+func fixLostResult(c *simulation, f finding) []repair.Fix {
 	_, p := c.part(f.Ref)
 	call, after, ref := p.Call(), p.ID, f.Ref
 	if call == "" {
 		return nil
 	}
-	return []fix{{
-		text: fmt.Sprintf("A result that says %q is added after the call.", c.texts.Cancelled),
-		edit: func(d *draft) error {
+	return []repair.Fix{{
+		Text: fmt.Sprintf("A result that says %q is added after the call.", c.texts.Cancelled),
+		Edit: draftEdit(func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {
 				return err
@@ -72,6 +77,6 @@ func fixLostResult(c *simulation, f fault) []fix {
 			}
 			m.Insert(d.s.NewResultPart(m, id, call, d.texts.Cancelled))
 			return nil
-		},
+		}),
 	}}
 }

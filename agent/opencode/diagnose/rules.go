@@ -1,0 +1,273 @@
+package diagnose
+
+import (
+	"sync"
+
+	"mend/agent/opencode/render"
+	"mend/repair"
+)
+
+// A finding is a rule of the provider that the request breaks, a reason why the agent fails, or
+// what a rule of this package finds in the records.
+type finding = repair.Finding
+
+// The classes of faults that only OpenCode's sessions can have.
+const (
+	IDsBeforeWrap repair.Class = "ids_before_clock_wrap" // ids that older versions take for newer than every new one
+	HiddenSession repair.Class = "hidden_session"        // the agent does not list it
+	MissingFolder repair.Class = "missing_folder"        // the session's folder does not exist
+)
+
+// Classes returns the classes of faults that a user can ask for by name.
+func Classes() []repair.Class {
+	return []repair.Class{
+		repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation, repair.EmptyContentMessage,
+		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord, IDsBeforeWrap,
+	}
+}
+
+var classes = map[repair.Class]repair.Explanation{
+	IDsBeforeWrap: {
+		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
+		Fix:     "Messages and parts get new ids in chronological order, and all references are updated.",
+		Loses:   "The former ids.",
+	},
+	HiddenSession: {
+		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
+		Fix:     "Nothing is changed, because this may be intentional. With OpenCode 1.1 the session's record is moved to the project of its folder, without which no prompt is answered.",
+	},
+	MissingFolder: {
+		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
+		Fix:     "mend changes no path, since only you know the right one: create the folder again, or export the session and import it where the folder is now. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
+	},
+}
+
+const (
+	notInStore     = "A tool call and its result are one record, so this happens while the request is built, often after a compaction."
+	whyLongText    = "The text was not made by a tool, so mend does not remove it. To continue without it, fork the session before that message."
+	endsWithAnswer = "Nothing stored is broken. Send any message in the session."
+	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
+)
+
+// rules are the failures of the agent, the rules on records, and what OpenCode adds to rules of the
+// engine.
+var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes, rows...) })
+
+// rows are in the order in which what they find is fixed.
+var rows = []repair.Rule{
+	{Code: "R2", NoFix: notInStore},
+	{Code: "R6", Fixes: fixes(completeMessage)},
+	{Code: "R9", Fixes: fixes(bedrockFixes)},
+	{Code: "R10", Fixes: fixes(completeMessage)},
+	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
+	{Code: "R16", Fixes: fixes(firstPromptFixes)},
+
+	{Code: "O1", NoFix: notInStore},
+	{Code: "O2", NoFix: notInStore},
+	{Code: "O12", NoFix: whyLongText},
+	{Code: "O13", Fixes: fixes(fixBareReasoning)},
+
+	{Code: "C1", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
+	{Code: "C2", NoFix: notInStore},
+	{Code: "C6", Fixes: fixes(completeMessage)},
+	{Code: "C9", NoFix: whyLongText},
+	{Code: "V1", Fixes: fixes(completeMessage)},
+
+	{Code: "G2", Fixes: fixes(completeMessage)},
+	{Code: "G5", NoFix: notInStore},
+	{Code: "G6", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
+	{Code: "G7", NoFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
+	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
+
+	{Code: "B1", Fixes: fixes(firstPromptFixes)},
+	{Code: "B3", Fixes: fixes(completeMessage)},
+	{Code: "B8", Fixes: fixes(fixProviderCalls)},
+	{Code: "B11", Fixes: fixes(completeMessage)},
+
+	{
+		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(salvageFixes), NoFix: unknownBytes,
+		Meaning: "A record is not JSON, is empty, or cannot be opened. OpenCode fails to read the session.",
+		Words:   "Unexpected end of JSON input",
+		Example: "A file of zero bytes after a full disk or a power cut.",
+	},
+	{
+		Code: render.FailureField, Class: repair.IncompleteRecord, Why: why(whyField), Fixes: fixes(completeFixes),
+		Meaning: "A field that OpenCode needs to build the request is missing or has the wrong type. OpenCode crashes on it.",
+		Words:   `Missing key at [0]["info"]["agent"]`,
+		Example: `A completed tool call without "output".`,
+	},
+	{Code: render.FailureMedia, Class: repair.InvalidFile},
+	{
+		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Why: why(whyClock), Fixes: fixes(fixClock),
+		Meaning: "An id from before the id clock wrapped on 2026-08-14, or a date in the future. OpenCode considers every new prompt answered and stays silent.",
+		Example: "A session of July 2026, opened in OpenCode 1.1 today.",
+	},
+	{
+		Code: render.FailureEndless, Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Why: why(whyEndless), Fixes: fixes(fixLateAnswer),
+		Meaning: "An assistant message that sorts after every new prompt, usually because of a date in the future. OpenCode does not see its own answer and asks the model again without end. Providers that refuse a request ending with an assistant message stop it.",
+		Example: "A session written while the clock was a year ahead, continued with a GPT model.",
+	},
+	{
+		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Find: find(findSubtasks), Why: why(whySubtask), Fixes: fixes(fixSubtasks),
+		Meaning: "A subtask was not run, because OpenCode was stopped or the subtask's agent or model does not exist. OpenCode runs it before it answers the next prompt. It fails if the agent or the model does not exist, and a provider that requires thinking before a call refuses the next request.",
+		Example: "A slash command for an agent that was removed.",
+		Fix:     "A text with the subtask's prompt replaces it.",
+		Loses:   "The subtask, which is not run.",
+	},
+	{
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen), Fixes: fixes(completeFixes), NoFix: "mend does not know this kind of record, and does not change it.",
+		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
+		Example: `A tool call whose "state.input" is a text.`,
+	},
+
+	{
+		Code: "late-prompt", Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Severity: repair.Latent, Find: find(findLatePrompt), Why: why(whyLatePrompt), Fixes: fixes(fixClock),
+		Meaning: "A prompt without an answer sorts after every new prompt, usually because of a date in the future. OpenCode works on that prompt instead of the new one, and begins again after each step that calls a tool, maybe without end.",
+		Example: "A prompt sent while the clock was a day ahead, whose turn failed.",
+	},
+	{Code: "unfinished", Severity: repair.Latent, Find: find(findUnfinished), NoFix: whyNoCall},
+	{
+		Code: "no-result", Class: repair.ToolResultMissing, Severity: repair.Latent, Find: find(findLostResults), Why: why(whyLostResult), Fixes: fixes(fixLostResult), NoFix: whyNoCall,
+		Meaning: "A tool call in the format of an older tool has no result anywhere in the session.",
+		Fix:     "A result that says that the call was cancelled is added.",
+		Loses:   "Nothing.",
+	},
+	{
+		Code: "link", Class: repair.InvalidFile, Severity: repair.Latent, Find: find(findWebLinks), Why: why(whyWebLink), Fixes: fixes(fixWebLink),
+		Meaning: "A file in a prompt is a link to the web. For each request the provider loads it, or OpenCode does where the provider follows no such link. mend does not try that, so it does not know whether the next prompt works.",
+		Words:   "AI_DownloadError: Failed to download https://…",
+		Example: `{"type": "file", "mime": "application/pdf", "url": "https://example.com/x.pdf"}`,
+		Fix:     "A line of text with the address replaces the file. Only with --latent.",
+		Loses:   "The file. The model sees its address, without a password and a query.",
+	},
+	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
+	{Code: "order", Find: find(findThinkingOrder)},
+	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
+	{
+		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), NoFix: "OpenCode reads the record anyway, so mend does not change it.",
+		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
+		Fix:     "Nothing is changed: OpenCode reads the record anyway.",
+	},
+	{
+		Code: render.FailureSession, Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findInfo), Why: why(whyDefect), Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
+		Meaning: "The session's own record is damaged. OpenCode fails on it, or cannot list any session.",
+		Example: "A session row whose permission column is not JSON.",
+	},
+	{
+		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not create the record, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json, or the row of the table session, from a backup, then scan again. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal.",
+		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
+		Fix:     "Nothing is changed. Restore the record from a backup.",
+		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
+	},
+	{
+		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostProject), Why: why(whyLostProject), Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's directory. Start OpenCode once in that directory, which creates the project, then scan again.",
+		Meaning: "The session belongs to a project that is not in the database, so OpenCode does not list it.",
+		Fix:     "The session is moved to the project that has its directory.",
+		Loses:   "The id of its former project.",
+	},
+	{
+		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow), Fixes: fixes(projectRowFixes),
+		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
+		Fix:     "The damaged columns are rebuilt.",
+	},
+	{
+		Code: "events", Class: repair.IncompleteRecord, Find: find(findEvents), Why: why(whyEvents), Fixes: fixes(eventFixes), NoFix: "The number of the last event is too large to count on from it. To continue in a new session, fork this one (/fork).",
+		Meaning: "OpenCode 1.18 numbers the events of a session, and the session's counter is lost, damaged, or behind its events. The number of a new event is then taken, and each prompt ends with HTTP 500.",
+		Words:   "Unexpected server error. Check server logs for details.",
+		Example: "A database that was merged or restored table by table, without event_sequence.",
+		Fix:     "The counter is set to the number of the last event.",
+		Loses:   "The former value of the counter.",
+	},
+	{
+		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault), NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how.",
+		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole: an index with which OpenCode reads them, so it stops with an error or shows a part of the session, or an index or a table into which it writes for each prompt, so it answers none.",
+		Words:   "SQLiteError: database disk image is malformed",
+		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
+	},
+	{
+		Code: folderRule, Class: MissingFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
+		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
+		Words:   "Unexpected server error. Check server logs for details.",
+		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
+	},
+	{
+		Code: "unlisted", Class: HiddenSession, Find: find(findUnlisted), Fixes: fixes(unlistedFixes), NoFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it.",
+		Meaning: "OpenCode does not list the session: it is archived, or its folder is of another project now. OpenCode 1.1 then answers no prompt in it either.",
+		Fix:     "OpenCode 1.1: the session's record is moved to the project of its folder. Else nothing is changed.",
+		Loses:   "The id of its former project.",
+	},
+	stray("OpenCode 1.1 reads each file in this folder as a record, and fails or reads one too many: %s.", repair.Rule{
+		Code:    "beside",
+		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
+		Fix:     "Nothing is changed, since it may be your own file. scan prints the command that moves it away.",
+		Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
+	}),
+	stray("The session is not examined, because mend cannot use one of its rows (%s).", repair.Rule{
+		Code:    "row",
+		NoFix:   "OpenCode writes no such row. While OpenCode is not running, look at the row with SQL: give it the id, the time and the data that it should have, or delete it. Then scan again.",
+		Meaning: "A row of the session is of no form that OpenCode writes: its id is not text, its time is not an integer, or its data is a blob. The session is not examined.",
+		Fix:     "Nothing is changed. Put the row right with SQL, then scan again.",
+	}),
+	stray("Unexpected file at %s (not a session record).", repair.Rule{
+		Code:    "stray",
+		NoFix:   "Not changed. Look at it, and move it out of the store if nothing needs it.",
+		Meaning: "An unexpected file or row is in the place of a record.",
+		Fix:     "Nothing is changed. Move it out of the store if nothing needs it.",
+	}),
+	stray("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", repair.Rule{
+		Code:    "listed",
+		NoFix:   "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses.",
+		Meaning: "The table of sessions has a row without a valid id, so OpenCode cannot list any session.",
+		Fix:     "mend cannot change such a row. scan prints the SQL that finds it.",
+	}),
+	stray("A session is not examined, because mend cannot use its id (%s).", repair.Rule{
+		Code:  "unnamed",
+		NoFix: "An id has ASCII letters, digits, _, - and . alone, and begins with a letter or a digit. If OpenCode cannot continue the session, give its rows in session, message and part another session id with SQL, while OpenCode is not running; then scan again.",
+	}),
+	stray("The contents here are unknown: %s.", repair.Rule{
+		Code:    "hidden",
+		NoFix:   "mend could not look inside. Make it readable, then scan again.",
+		Meaning: "A file or folder of the session cannot be opened, so its contents are unknown.",
+		Fix:     "Nothing is changed. Make it readable, then scan again.",
+	}),
+	stray("OpenCode stores records in a folder here, and answers no prompt without it: %s.", repair.Rule{
+		Code:    "place",
+		NoFix:   "Move it out of the store by hand, and put the folder back if there is a copy of it. Without one OpenCode makes an empty folder. Then scan again.",
+		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers no prompt.",
+		Fix:     "Nothing is changed. Move it out of the store, and put the folder back if there is a copy of it.",
+		Example: "A file message instead of the folder with all messages.",
+	}),
+	stray("OpenCode follows this link and mend does not, so the contents are unknown: %s.", repair.Rule{
+		Code:    "linked",
+		NoFix:   "mend follows no link in a store. Put the folder itself in the place of the link, then scan again.",
+		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its contents are unknown.",
+		Fix:     "Nothing is changed. Put the folder itself in the place of the link, then scan again.",
+	}),
+
+	{Code: "R7", Fixes: fixes(bedrockFixes)},
+	{Code: "R8", Fixes: fixes(bedrockFixes)},
+	{Code: "unavailable", Find: find(findUnavailable)},
+}
+
+// find, why, classOf and fixes make what a [repair.Rule] has of functions of this agent.
+
+func find(f func(*simulation) []finding) func(repair.Session) []finding {
+	return func(s repair.Session) []finding { return f(s.(*simulation)) }
+}
+
+func why(f func(*simulation, finding) string) func(*repair.Fault) string {
+	return func(x *repair.Fault) string { return f(x.Session.(*simulation), x.Finding) }
+}
+
+func classOf(f func(*simulation, finding) repair.Class) func(*repair.Fault) repair.Class {
+	return func(x *repair.Fault) repair.Class { return f(x.Session.(*simulation), x.Finding) }
+}
+
+func fixes(f func(*simulation, finding) []repair.Fix) func(*repair.Fault) []repair.Fix {
+	return func(x *repair.Fault) []repair.Fix { return f(x.Session.(*simulation), x.Finding) }
+}
+
+// draftEdit returns an edit of a draft of this agent.
+func draftEdit(f func(*draft) error) func(repair.Draft) error {
+	return func(d repair.Draft) error { return f(d.(*draft)) }
+}

@@ -1,0 +1,141 @@
+package repair
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"mend/internal/request"
+)
+
+// A Rule is one kind of fault: how it is found, named and explained, and how a session is changed so
+// that it is gone.
+type Rule struct {
+	Code  string
+	Class Class
+	// Asked says that nothing shows the fault. It is looked for only if an error or the user asks for
+	// the class.
+	Asked    bool
+	Severity Severity // of what Find finds; zero: that of the finding itself, or else a [Note]
+
+	Find    func(Session) []Finding // nil: the request shows the fault, or [Asked] finds it
+	ClassOf func(*Fault) Class      // nil: Class
+	Why     func(*Fault) string     // nil: the text of the finding
+	Fixes   func(*Fault) []Fix      // the one that loses least first; nil for none
+	NoFix   string                  // why there may be no fix, and what the user can do
+
+	// For [Rules.Explain]. Where Fix is empty that of the class is meant.
+	Meaning, Words, Example, Fix, Loses string
+}
+
+// Rules are a table of rules. An agent makes one with its own rules, see [NewRules].
+type Rules struct {
+	Own []Rule // in the order in which what they find is fixed
+	all map[string]Rule
+
+	classes map[Class]Explanation
+}
+
+// NewRules returns a table of an agent's own classes and rules and those of the engine. What one of its
+// own rules with the code of one of the engine leaves out is as the engine says; its fixes come first.
+func NewRules(classes map[Class]Explanation, own ...Rule) *Rules {
+	t := &Rules{Own: own, all: maps.Clone(engineRules()), classes: classes}
+	for i, r := range own {
+		own[i] = r.completedBy(t.all[r.Code])
+		t.all[r.Code] = own[i]
+	}
+	return t
+}
+
+func (r Rule) completedBy(base Rule) Rule {
+	r.Class, r.Asked = cmp.Or(r.Class, base.Class), r.Asked || base.Asked
+	r.Meaning, r.Words, r.Example = cmp.Or(r.Meaning, base.Meaning), cmp.Or(r.Words, base.Words), cmp.Or(r.Example, base.Example)
+	r.Fix, r.Loses = cmp.Or(r.Fix, base.Fix), cmp.Or(r.Loses, base.Loses)
+	if r.ClassOf == nil {
+		r.ClassOf = base.ClassOf
+	}
+	if r.Why == nil {
+		r.Why = base.Why
+	}
+	first, then := r.Fixes, base.Fixes
+	switch {
+	case first == nil:
+		r.Fixes = then
+	case then != nil:
+		r.Fixes = func(x *Fault) []Fix { return append(first(x), then(x)...) }
+	}
+	return r
+}
+
+// Of returns the rule with that code. A rule that the table does not have has only a code.
+func (t *Rules) Of(code string) Rule {
+	r := t.all[code]
+	r.Code = code
+	return r
+}
+
+// A Fault is a finding with its rule, its class and what is stored at its place.
+type Fault struct {
+	Finding
+	Session
+	Rule Rule
+
+	message Stored
+	step    []*request.Block // that holds the block
+	block   *request.Block   // as it is stored; nil for a fault of the whole message
+}
+
+// Fault returns a finding of the session with its class and what is stored at its place.
+func (t *Rules) Fault(s Session, f Finding) *Fault {
+	x := &Fault{Finding: f, Session: s, Rule: t.Of(f.Code), message: s.Stored(f.Ref)}
+	x.step, x.block = x.message.Step(f.Ref, f.Block)
+	x.Class = x.Rule.Class
+	if x.Rule.ClassOf != nil {
+		x.Class = x.Rule.ClassOf(x)
+	}
+	return x
+}
+
+// EngineFault is [Rules.Fault] for the rules of the engine. It reports false for another rule.
+func EngineFault(s Session, f Finding) (*Fault, bool) {
+	_, ok := engineRules()[f.Code]
+	t := Rules{all: engineRules()}
+	return t.Fault(s, f), ok
+}
+
+// Why returns why the finding is a fault.
+func (x *Fault) Why() string {
+	if x.Rule.Why == nil {
+		return x.Text
+	}
+	return x.Rule.Why(x)
+}
+
+// Fixes returns the fixes of the rule, the one that loses least first.
+func (x *Fault) Fixes() []Fix {
+	if x.Rule.Fixes == nil {
+		return nil
+	}
+	return x.Rule.Fixes(x)
+}
+
+// Describe returns the diagnosis of the finding, without a fix.
+func (x *Fault) Describe() Diagnosis {
+	return Diagnosis{
+		Rule: x.Code, Class: x.Class, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
+		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix,
+	}
+}
+
+// Codes returns the codes of all rules of the table: its own, then the others.
+func (t *Rules) Codes() (codes []string) {
+	for _, r := range t.Own {
+		codes = append(codes, r.Code)
+	}
+	for _, code := range slices.Sorted(maps.Keys(t.all)) {
+		if !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}

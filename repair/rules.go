@@ -1,0 +1,223 @@
+package repair
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// engineRules are what mend knows of the rules of the providers, and of what only an error shows, by
+// their codes.
+var engineRules = sync.OnceValue(func() map[string]Rule {
+	const noResult, noCall = "A tool call would be sent without its result.", "A tool result would be sent without its tool call before it."
+	const empty, noObject = "The message would be sent empty; the provider rejects that.", "The input of the tool call is not an object; the provider rejects that."
+	const noPrompt, twice = "The conversation starts with an assistant message: the first prompt is missing.", "An earlier tool call has the same id; ids must be unique."
+	const lateAnswer = "An assistant message that was written while the clock was wrong, dated a year ahead: every new prompt sorts before it."
+	file := Rule{Class: InvalidFile, Why: whyFile, Fixes: fixFile}
+	tooLong := Rule{Class: OutputTooLong, Why: whyTooLong, Fixes: fixTooLong}
+	return map[string]Rule{
+		"R1": {
+			Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall,
+			Example: "A bash call whose state is still \"running\", because the agent was closed; or a text between two tool calls of one step.",
+			Fix:     "An unfinished call is marked as failed and keeps its input. A text after a call is sent after the result.",
+			Loses:   "Nothing.",
+		},
+		"R2": {
+			Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it."),
+			Example: "A compaction whose kept part begins between a call and its result.",
+			Fix:     "Nothing stored is broken where a call and its result are one record. Fork the session before the compaction.",
+		},
+		"R3": {
+			Class: ThinkingBlockOrder, Why: always("The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."), Fixes: fixLoopStart,
+			Example: "The newest assistant message ended in a tool call and its thinking is lost or comes later.",
+			Fix:     "The thinking moves to the front, or a text closes the tool loop.",
+			Loses:   "Nothing.",
+		},
+		"R4": {
+			Class: ThinkingDisabledViolation, Why: always("The tool loop of the newest assistant message is open, and the message contains thinking. The provider refuses that while thinking is off."), Fixes: fixLoopThinking,
+			Example: "A tool loop that began with thinking on, continued with thinking off.",
+			Fix:     "A text closes the tool loop, or the thinking of that message is removed.",
+			Loses:   "The thinking, if it is removed.",
+		},
+		"R5": {
+			Class: EmptyContentMessage, Why: whyBlank, Fixes: fixBlank,
+			Example: `{"type": "text", "text": ""}`,
+		},
+		"R6": {
+			Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn,
+			Example: "An assistant message that holds only unsigned thinking, which is not sent.",
+		},
+		"R7": {
+			Asked: true, Class: ThinkingSignature, Why: always("The provider rejects the signature of this thinking block, and a signature cannot be created."), Fixes: fixThinking,
+			Example: "A session that was edited, or copied from another account.",
+		},
+		"R8": {
+			Asked: true, Class: ThinkingBlockModified, Why: always("This thinking block was altered after the provider signed it, and cannot be restored."), Fixes: fixThinking,
+			Example: "Thinking that was edited by hand or by a plugin.",
+		},
+		"R9": {
+			Class: ThinkingSignature, Why: always("A thinking block without a signature would be sent; the provider rejects that."), Fixes: fixThinking,
+			Example: "A thinking block whose metadata lost the signature.",
+			Fix:     "The block is removed.",
+			Loses:   "That thinking block.",
+		},
+		"R10": {
+			Class: ThinkingBlockOrder, ClassOf: classOfLast, Why: whyLast, Fixes: fixLast,
+			Example: "The agent was stopped right after the model had thought.",
+		},
+		"R11": {
+			Class: EmptyContentMessage, Why: whyBlank, Fixes: fixBlank,
+			Example: `{"type": "text", "text": " \n"}`,
+		},
+		"R12": {
+			Class: AssistantPrefillUnsupported, Why: always("The request would end with an answer, and the provider rejects that."),
+			Example: lateAnswer,
+		},
+		"R13": {
+			Class: InvalidToolCall, Why: whyCallID, Fixes: fixCallID,
+			Example: `{"type": "tool", "callID": "call:1"}`,
+			Fix:     "The call gets a new id.",
+			Loses:   "The former id.",
+		},
+		"R14": {
+			Class: InvalidToolCall, Why: always(noObject), Fixes: fixInput,
+			Example: `{"state": {"input": "ls -l"}}`,
+			Fix:     "The input is parsed, or wrapped in an object.",
+			Loses:   "Nothing.",
+		},
+		"R15": {
+			Class: InvalidFile, Why: whyFile, Fixes: fixFile,
+			Example: "A screenshot of 6 MB in a prompt or a tool result.",
+		},
+		"R16": {
+			Class: FirstPromptMissing, Why: always(noPrompt), Fixes: fixFirstPrompt,
+			Example: "The record of the first prompt was deleted.",
+		},
+		"R17": {
+			Class: InvalidToolCall, Why: always(twice), Fixes: fixCallID,
+			Example: "A message that was copied by a sync program.",
+			Fix:     "The later call gets a new id.",
+			Loses:   "Its former id.",
+		},
+		"R18": file,
+		"R19": file,
+		"R20": file,
+		"R21": file,
+
+		"O1":  {Class: ToolResultMissing, Why: always(noResult)},
+		"O2":  {Class: ToolResultMissing, Why: always(noCall)},
+		"O3":  {Class: ItemID, Why: always("The provider knows the items of this response by their ids, and one that belongs to them is missing."), Fixes: fixItemIDs},
+		"O4":  {Class: ItemID, Why: always("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
+		"O5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
+		"O6":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixLongID},
+		"O9":  file,
+		"O11": {Class: ItemID, Why: always("The id of the item is not one of its type."), Fixes: fixItemIDs},
+		"O12": tooLong,
+		"O13": {Class: EncryptedReasoning, Why: always("Reasoning would be sent without its encrypted content; the provider rejects that.")},
+
+		"C1": {Class: ToolResultMissing, Why: always(noResult)},
+		"C2": {Class: ToolResultMissing, Why: always(noCall)},
+		"C3": {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixSharedID},
+		"C4": {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
+		"C5": {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
+		"C6": {Class: EmptyContentMessage, Why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), Fixes: fixEmptyTurn},
+		"C8": file,
+		"C9": tooLong,
+		"V1": {Class: EmptyContentMessage, Why: whyVendor("The assistant message has neither text nor a tool call", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixEmptyTurn},
+		"V2": {Class: InvalidToolCall, Why: whyVendor("The input of the tool call is not an object", "Qwen (DashScope)"), Fixes: fixInput},
+		"V3": {Class: ThinkingBlockOrder, Why: whyVendor("The tool call would be sent without reasoning", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixMissingReasoning},
+		"V4": {Class: InvalidToolCall, Why: whyVendor("An earlier tool call has the same id", "DeepSeek"), Fixes: fixCallID},
+
+		"G2":  {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
+		"G4":  {Class: FirstPromptMissing, Why: always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."), Fixes: fixLostPrompt},
+		"G5":  {Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it.")},
+		"G6":  {Class: ToolResultMissing, Why: always("A tool call would be sent without its result right after it.")},
+		"G7":  {Class: EncryptedReasoning, Why: always("A tool call of the current turn has no signature, and the provider requires one.")},
+		"G9":  {Class: InvalidToolCall, Why: whyGeminiCall, Fixes: fixGeminiCall},
+		"G10": file,
+		"G12": {Class: AssistantPrefillUnsupported, Why: always("The request would end with an answer, and the provider rejects that."), Example: lateAnswer},
+
+		"B1":  {Class: FirstPromptMissing, Why: always(noPrompt), Fixes: fixFirstPrompt},
+		"B3":  {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
+		"B4":  {Class: EmptyContentMessage, Why: whyBlankBlock, Fixes: fixBlankBlock},
+		"B5":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
+		"B7":  {Class: InvalidToolCall, Why: always(twice), Fixes: fixCallID},
+		"B8":  {Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall},
+		"B10": file,
+		"B11": {Class: ThinkingBlockOrder, ClassOf: classOfLast, Why: whyLast, Fixes: fixLast},
+
+		"thinking": {
+			Asked: true, Class: ThinkingDisabledViolation, Why: whyThinking, Fixes: fixThinkingOff,
+			Meaning: "The session contains thinking. It is a fault only if the model does not support thinking, so mend looks for it only when asked.",
+		},
+		"encrypted": {
+			Asked: true, Class: EncryptedReasoning, Why: always("The encrypted reasoning was created under another account or key, and only that one can use it."), Fixes: fixEncrypted,
+			Meaning: "Reasoning that was encrypted for another account or key. mend looks for it only when asked, or after the provider's error.",
+			Words:   "reasoning `encrypted_content` was not issued to this caller",
+		},
+		"item":      {Asked: true, Class: ItemID, Why: always("The provider does not have the item with this id."), Fixes: fixItemIDs},
+		"reasoning": {Asked: true, Class: ThinkingBlockOrder, Why: always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."), Fixes: fixMissingReasoning},
+		"image": {
+			Asked: true, Class: InvalidFile, Why: whyFile, Fixes: fixFile,
+			Meaning: "An image that the provider's error names.",
+		},
+		"media": {
+			Class: InvalidFile, Why: whyFile, Fixes: fixFile,
+			Meaning: "A file cannot be sent to the model, and the agent fails on it.",
+			Example: "A link to a file that no longer exists.",
+		},
+		"unavailable": {
+			Asked: true, Class: UnavailableTool, Why: whyUnfinished, Fixes: fixUnfinished,
+			Meaning: "A call to a tool that does not exist, as the error says.",
+			Words:   "Model tried to call unavailable tool 'NAME'",
+		},
+		"unfinished": {
+			Class: ToolResultMissing, Why: whyUnfinished, Fixes: fixUnfinished,
+			Meaning: "A tool call is still marked as running or pending, although the agent was stopped. It shows as still running.",
+			Example: `{"state": {"status": "running"}}`,
+		},
+		"tool-name": {
+			Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName,
+			Meaning: "The name of a tool contains characters that some providers reject.",
+			Example: `{"tool": "web search"}`,
+			Fix:     "The tool is renamed; rejected characters become _.",
+			Loses:   "The name that the model used.",
+		},
+		"order": {
+			Class: ThinkingBlockOrder, Why: always("The thinking is not first in its step. In an open tool loop the provider requires it to be first."), Fixes: (*Fault).moveOrRemove,
+			Meaning: "Thinking is not first in its step. In an open tool loop the provider requires it to be first.",
+		},
+		"nothing": {
+			Class: EmptyContentMessage, Why: whyNothing, Fixes: fixEmptyTurn,
+			Meaning: "A message has no content that the agent would send. It is not sent at all.",
+			Example: "An assistant message with only a step-start marker.",
+		},
+	}
+})
+
+// whyVendor returns the why of a rule that only some vendors enforce.
+func whyVendor(what string, vendors ...string) func(*Fault) string {
+	return always(fmt.Sprintf("%s; %s refuses that.", what, strings.Join(vendors, ", and so does ")))
+}
+
+func whyThinking(x *Fault) string {
+	n := len(x.thoughts())
+	if n == 1 {
+		return "The message contains thinking, but the model does not support thinking."
+	}
+	return fmt.Sprintf("The message contains %d thinking blocks, but the model does not support thinking.", n)
+}
+
+func whyUnfinished(x *Fault) string {
+	if x.block == nil {
+		return "A call never got a result."
+	}
+	return fmt.Sprintf("The %s never got a result: the agent was stopped.", callName(x.block))
+}
+
+func whyNothing(x *Fault) string {
+	if len(x.message.Blocks()) == 0 {
+		return "The message has no content, so it is not sent."
+	}
+	return "The assistant message has nothing that is sent."
+}
