@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -60,43 +62,91 @@ func diffLines(pre, post *change.Image) (lines []string) {
 	return lines
 }
 
-// eachDiffLine calls yield for each line of the diff of two images. The line is valid
-// until yield returns.
+// eachDiffLine calls yield for each line of the diff of two images; nil is no record. The line
+// is valid until yield returns.
 func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
-	switch {
-	case pre == nil:
-		eachPrefixed('+', post, yield)
-		return
-	case post == nil:
-		eachPrefixed('-', pre, yield)
-		return
+	if before, after, ok := imageTexts(pre, post); ok {
+		eachLineDiff(before, after, yield)
+	} else {
+		diffValues(pre, post, yield)
 	}
-	eachWindow(newImageText(pre), newImageText(post), func(before, after []byte) {
-		n := 0
-		for line := range bytes.Lines(diff.Diff("before", before, "after", after)) {
-			line = bytes.TrimSuffix(line, []byte("\n"))
-			if n++; n <= 3 || len(line) == 0 || bytes.HasPrefix(line, []byte("@@")) || bytes.HasPrefix(line, []byte(`\ No newline`)) {
-				continue
-			}
-			yield(line)
-		}
-	})
-	if pre.Mode != post.Mode {
+	if pre != nil && post != nil && pre.Mode != post.Mode {
 		yield(fmt.Appendf(nil, "-mode %v", pre.Mode))
 		yield(fmt.Appendf(nil, "+mode %v", post.Mode))
 	}
 }
 
-// eachPrefixed calls yield for each line of the image, with the sign before it.
-func eachPrefixed(sign byte, i *change.Image, yield func(line []byte)) {
-	if i == nil {
-		return
+// eachLineDiff calls yield for each line of the diff of two texts.
+func eachLineDiff(before, after []byte, yield func(line []byte)) {
+	n := 0
+	for line := range bytes.Lines(diff.Diff("before", before, "after", after)) {
+		if n++; n > 3 && !bytes.HasPrefix(line, []byte("@@")) && len(line) > 1 {
+			yield(cutBytes(bytes.TrimSuffix(line, []byte("\n"))))
+		}
 	}
-	signed := []byte{sign}
-	newImageText(i).lines(func(line []byte) {
-		signed = append(signed[:1], bytes.TrimSuffix(line, []byte("\n"))...)
-		yield(signed)
-	})
+}
+
+// imageTexts returns the text forms of two images, and whether they are short enough for a
+// diff of lines.
+func imageTexts(pre, post *change.Image) (before, after []byte, ok bool) {
+	x, _ := imageData(pre)
+	y, _ := imageData(post)
+	if len(x)+len(y) > maxDiffText {
+		return nil, nil, false
+	}
+	before, after = imageText(pre), imageText(post)
+	return before, after, len(before)+len(after) <= maxDiffText
+}
+
+// imageText returns the text form of an image, nil for nil: JSON is indented, binary data is
+// replaced by its size, and the columns of a row follow.
+func imageText(i *change.Image) []byte {
+	if i == nil {
+		return nil
+	}
+	data, cols := imageData(i)
+	var text bytes.Buffer
+	if tooDeep(data) || json.Indent(&text, data, "", indent) != nil {
+		text.Write(shownText(data))
+	}
+	text.WriteByte('\n')
+	text.Write(colsText(cols))
+	return text.Bytes()
+}
+
+// imageData returns the data of an image, and the columns of a row beside it.
+func imageData(i *change.Image) ([]byte, change.Cols) {
+	if i == nil {
+		return nil, change.Cols{}
+	}
+	if row, err := change.RowOf(change.Ref{}, i); err == nil {
+		return row.Data, row.Cols
+	}
+	return i.Data, change.Cols{}
+}
+
+// shownText returns the data, or its size if it is no text.
+func shownText(data []byte) []byte {
+	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
+		return data
+	}
+	return fmt.Appendf(nil, "(%s that are no text)", size(int64(len(data))))
+}
+
+func colsText(cols change.Cols) (text []byte) {
+	for c := range cols.All {
+		text = append(append(text, cutBytes(fmt.Appendf(nil, "%s = %s", c.Name, formatCol(c)))...), '\n')
+	}
+	return text
+}
+
+// cutBytes returns as much of a line as may be shown.
+func cutBytes(line []byte) []byte {
+	const most = maxLine * utf8.UTFMax
+	if len(line) <= most {
+		return line
+	}
+	return append(line[:most:most], "…"...)
 }
 
 // tooDeep reports whether the text is nested so deeply that its indented lines would show only

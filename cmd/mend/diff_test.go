@@ -9,18 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/diff"
-	"pgregory.net/rapid"
 
 	"mend/change"
 )
-
-// lines returns the text of an image.
-func lines(i *change.Image) (text []byte) {
-	if i != nil {
-		newImageText(i).lines(func(line []byte) { text = append(text, line...) })
-	}
-	return text
-}
 
 // TestIndent compares with the standard library.
 func TestIndent(t *testing.T) {
@@ -32,107 +23,78 @@ func TestIndent(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.WriteByte('\n')
-		if got := lines(&change.Image{Data: []byte(data)}); string(got) != want.String() {
+		if got := imageText(&change.Image{Data: []byte(data)}); string(got) != want.String() {
 			t.Errorf("%q is indented to %q, want %q", data, got, want.String())
 		}
 	}
 }
 
-// TestDiffSame compares diffs of similar texts with those of their lines.
-func TestDiffSame(t *testing.T) {
-	list := func(t *rapid.T, name string) *change.Image {
-		kept := rapid.SliceOfN(rapid.Bool(), 60, 60).Draw(t, name)
-		from, until := rapid.IntRange(0, 60).Draw(t, "from"), rapid.IntRange(0, 60).Draw(t, "until")
-		var all []string
-		for i, keep := range kept {
-			if keep || i < from || i >= until {
-				all = append(all, fmt.Sprint(i))
-			}
-		}
-		shape := rapid.SampledFrom([]string{`{"a":[%s],"b":[{}]}`, "[%s]", "[%s] \n", "[\n%s"}).Draw(t, "shape")
-		i := &change.Image{Data: fmt.Appendf(nil, shape, strings.Join(all, rapid.SampledFrom([]string{",", ", ", ",\n"}).Draw(t, "between")))}
-		if rapid.Bool().Draw(t, "row") {
-			i = change.ImageOf(&change.Record{Data: i.Data, Cols: change.NewCols(change.IntCol("time_updated", int64(from)))})
-		}
-		return i
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		pre, post := list(t, "pre"), list(t, "post")
-		want := wholeDiff(pre, post)
-		if d := cmp.Diff(want, diffLines(pre, post)); d != "" {
-			t.Fatalf("%s\n%s\n(-want +got):\n%s", pre.Data, post.Data, d)
-		}
-	})
-}
-
-// wholeDiff returns the diff of all lines of both images, without windows.
-func wholeDiff(pre, post *change.Image) (all []string) {
-	for i, line := range strings.Split(strings.TrimSuffix(string(diff.Diff("a", lines(pre), "b", lines(post))), "\n"), "\n") {
-		if i >= 3 && line != "" && !strings.HasPrefix(line, "@@") {
-			all = append(all, line)
-		}
-	}
-	return all
-}
-
-// TestDiffLong compares diffs of texts too long for one window with those of all their lines.
+// TestDiffLong compares records that are too long for a diff of lines.
 func TestDiffLong(t *testing.T) {
-	const n = maxWindow / 8
-	list := func(item func(i int) string) *change.Image {
-		text := []byte("[-1")
-		for i := range n {
-			text = append(text, item(i)...)
-		}
-		return &change.Image{Data: append(text, ']')}
+	long := strings.Repeat("x", maxDiffText)
+	object := func(members string) *change.Image {
+		return &change.Image{Data: []byte(`{"pad":"` + long + `",` + members + `}`)}
 	}
-	number := func(i int) string { return fmt.Sprint(",", i) }
-	pre := list(number)
+	row := func(members string, at int64) *change.Image {
+		return change.ImageOf(&change.Record{Data: object(members).Data, Cols: change.NewCols(change.IntCol("time_updated", at))})
+	}
+	cut := strings.Repeat("x", maxLine*4)
 	for _, c := range []struct {
-		name string
-		item func(i int) string
+		name      string
+		pre, post *change.Image
+		want      []string
 	}{
-		{"nothing", number},
-		{"two lines", func(i int) string {
-			if i == 7 || i == n-7 {
-				return ",null"
-			}
-			return number(i)
+		{"a member", object(`"a":{"b":1,"c":2}`), object(`"a":{"b":1,"c":"3"}`), []string{"-a.c: 2", `+a.c: "3"`}},
+		{"members added and removed", object(`"a":[]`), object(`"b":{"c":[true,{}]}`), []string{"-a: []", "+b.c[0]: true", "+b.c[1]: {}"}},
+		{"another kind", object(`"a":[7]`), object(`"a":null`), []string{"-a[0]: 7", "+a: null"}},
+		{"elements removed", object(`"a":[1,2,3,2]`), object(`"a":[1,3]`), []string{"-a[1]: 2", "-a[3]: 2"}},
+		{"elements changed and added", object(`"a":[{"t":1},5,6]`), object(`"a":[{"t":2},5,7,6,8]`), []string{"-a[0].t: 1", "+a[0].t: 2", "+a[2]: 7", "+a[4]: 8"}},
+		{"another order", object(`"a":[1,2]`), object(`"a":[2,1]`), []string{"-a[0]: 1", "+a[1]: 1"}},
+		{"white space", object(`"a":1,"b":2`), object(`"b":2, "a":1`), []string{" the values are the same: the white space or the order of the members differs"}},
+		{"nothing", object(`"a":1`), object(`"a":1`), nil},
+		{"mode", object(`"a":1`), &change.Image{Data: object(`"a":1`).Data, Mode: 0o600}, []string{"-mode ----------", "+mode -rw-------"}},
+		{"the end of a long text", object(`"a":"` + long + `1"`), object(`"a":"` + long + `2"`), []string{
+			"-a: …" + strings.Repeat("x", maxLine/4) + `1"`, "+a: …" + strings.Repeat("x", maxLine/4) + `2"`,
 		}},
-		{"lines added, removed and changed", func(i int) string {
-			switch i % 9001 {
-			case 1:
-				return number(i) + ",true"
-			case 2, 300:
-				return ""
-			case 310:
-				return ",false"
-			}
-			return number(i)
+		{"created", nil, object(`"a":[1,{"b":"c"}]`), []string{`+pad: "` + cut[1:] + "…", "+a[0]: 1", `+a[1].b: "c"`}},
+		{"deleted", object(`"a":1`), nil, []string{`-pad: "` + cut[1:] + "…", "-a: 1"}},
+		{"a column", row(`"a":1`, 5), row(`"a":2`, 6), []string{"-a: 1", "+a: 2", "-time_updated = 5", "+time_updated = 6"}},
+		{"no JSON", &change.Image{Data: []byte(long + "\n1")}, &change.Image{Data: []byte(long + "\n2")}, []string{
+			"-…" + strings.Repeat("x", maxLine/4-1) + " 1", "+…" + strings.Repeat("x", maxLine/4-1) + " 2",
 		}},
-		{"half of the lines removed", func(i int) string {
-			if i > n/4 && i < 3*n/4 {
-				return ""
-			}
-			return number(i)
-		}},
+		{"no text", &change.Image{Data: []byte(long + "\x00")}, &change.Image{Data: []byte(long + long + "\x00")}, []string{"-(1.0 MiB that are no text)", "+(2.0 MiB that are no text)"}},
 	} {
-		if d := cmp.Diff(wholeDiff(pre, list(c.item)), diffLines(pre, list(c.item))); d != "" {
+		if d := cmp.Diff(c.want, diffLines(c.pre, c.post)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
+}
 
-	post := list(func(i int) string { return fmt.Sprint(",", -i) })
-	var before, after strings.Builder
-	for _, line := range diffLines(pre, post) {
-		if line[0] != '+' {
-			before.WriteString(line[1:] + "\n")
+// TestDiffOtherList compares lists that have nothing in common.
+func TestDiffOtherList(t *testing.T) {
+	list := func(n, from int) *change.Image {
+		text := []byte("[-1")
+		for i := range n {
+			text = fmt.Appendf(text, ",%d", from+i)
 		}
-		if line[0] != '-' {
-			after.WriteString(line[1:] + "\n")
+		return &change.Image{Data: append(text, ']')}
+	}
+	const n = maxDiffText / 8
+	for _, c := range []struct{ pre, post, want int }{{n, n, 2 * n}, {n, n + 100, 2*n + 100}, {n + 100, n, 2*n + 100}, {n, 1, n + 1}} {
+		if got := len(diffLines(list(c.pre, 1_000_000), list(c.post, 2_000_000))); got != c.want {
+			t.Errorf("%d elements, then %d others: %d lines, want %d", c.pre, c.post, got, c.want)
 		}
 	}
-	if before.String() != string(lines(pre)) || after.String() != string(lines(post)) {
-		t.Errorf("the diff of texts that have no line in common does not have all lines of both")
+}
+
+// TestDiffHostile diffs texts whose lines would be many times longer than they are.
+func TestDiffHostile(t *testing.T) {
+	nested := strings.Repeat("[", maxLine/len(indent)-1) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", maxLine/len(indent)-1)
+	for _, data := range []string{nested, strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + strings.Repeat(" ", maxDiffText)} {
+		got := diffLines(&change.Image{Data: []byte(data)}, &change.Image{Data: []byte(data + " ")})
+		if len(got) > 2 {
+			t.Errorf("%.20s: %d lines, first %.80q", data, len(got), got[0])
+		}
 	}
 }
 
@@ -145,8 +107,8 @@ func TestDiffLines(t *testing.T) {
 			pre, post *change.Image
 			text      []byte
 		}{
-			{nil, i, diff.Diff("before", nil, "after", lines(i))},
-			{i, nil, diff.Diff("before", lines(i), "after", nil)},
+			{nil, i, diff.Diff("before", nil, "after", imageText(i))},
+			{i, nil, diff.Diff("before", imageText(i), "after", nil)},
 		} {
 			want := strings.Split(strings.TrimSuffix(string(c.text), "\n"), "\n")[4:] // after the header
 			if d := cmp.Diff(want, diffLines(c.pre, c.post)); d != "" {
@@ -169,7 +131,7 @@ func TestDeepLines(t *testing.T) {
 		whole bool
 	}{{maxLine / 4, false}, {maxLine/4 + 1, true}, {4000, true}} {
 		data := nested(c.depth)
-		got := lines(&change.Image{Data: data})
+		got := imageText(&change.Image{Data: data})
 		if whole := bytes.Count(got, []byte("\n")) == 1; whole != c.whole {
 			t.Errorf("depth %d: in one line: %v, want %v", 2*c.depth, whole, c.whole)
 		}

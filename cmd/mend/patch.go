@@ -141,13 +141,7 @@ func (a *app) printGitDiff(e patchEntry) {
 	if !hasDiff(is) {
 		return
 	}
-	before, after, ok := imageTextOf(e.op.Pre).shortTexts(imageTextOf(e.op.Post), maxWindow)
-	if e.op.Pre == nil {
-		before = nil
-	}
-	if e.op.Post == nil {
-		after = nil
-	}
+	before, after, ok := imageTexts(e.op.Pre, e.op.Post)
 	if !ok { // without line numbers
 		a.printf("@@ -1 +1 @@\n")
 		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { a.printf("%s\n", shortenLine(string(line))) })
@@ -159,12 +153,4 @@ func (a *app) printGitDiff(e patchEntry) {
 			a.printf("%s\n", shortenLine(string(bytes.TrimSuffix(line, []byte("\n")))))
 		}
 	}
-}
-
-// imageTextOf is [newImageText], with no text for a record that does not exist.
-func imageTextOf(i *change.Image) imageText {
-	if i == nil {
-		return imageText{raw: true}
-	}
-	return newImageText(i)
 }
