@@ -222,6 +222,7 @@ func TestTornLine(t *testing.T) {
 		{"torn", file(torn...), fmt.Sprintf("line %d cannot be read", second+1)},
 		{"blank", append(file(lines...), "\n \n"...), ""},
 		{"NUL bytes", append(file(lines...), 0, 0, 0), fmt.Sprintf("line %d cannot be read", len(lines)+1)},
+		{"no message", claude.ByName("message null").Broken(), "line 55 cannot be read"},
 		{"two", append(file(torn...), "x\n"...), fmt.Sprintf("line %d and 1 more cannot be read", second+1)},
 	} {
 		got := ""

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mend/agent/claude/transcript"
+	"mend/internal/jsonedit"
 	"mend/repair"
 )
 
@@ -15,11 +17,12 @@ type unread struct {
 	line   int
 	raw    []byte
 	record *transcript.Record
+	why    string // the program does not read it
 }
 
 // findUnread reports lines with a record that the program does not read: behind NUL bytes or
-// a byte order mark, behind a torn record, or second on its line. The fix is the record on a
-// line of its own. A record that would not be sent either is no loss.
+// a byte order mark, behind a torn record, second on its line, or of a type in other letters. The
+// fix is the record on a line of its own. A record that would not be sent either is no loss.
 func (c *Case) findUnread() {
 	all := c.unread()
 	if len(all) == 0 {
@@ -38,7 +41,7 @@ func (c *Case) findUnread() {
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
-		x := found{why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of the bytes before it.", u.line+1)}
+		x := found{why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of %s.", u.line+1, u.why)}
 		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
 			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
@@ -57,19 +60,37 @@ func (c *Case) unread() (all []unread) {
 	boundary := c.lastBoundary()
 	for i := range c.lines {
 		l := &c.lines[i]
-		if l.Record != nil && len(l.Rest) == 0 {
-			continue
+		records, why := salvage(l, true), "the bytes before it"
+		if raw := inLowerCase(l.Record); raw != nil {
+			records, why = append(records, raw), fmt.Sprintf("its type %q, which is in other letters", l.Record.Type)
 		}
-		for _, raw := range salvage(l, true) {
+		for _, raw := range records {
 			r := transcript.NewLine(raw).Record
 			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
 				continue
 			}
 			known[r.UUID] = true
-			all = append(all, unread{i, raw, r})
+			all = append(all, unread{i, raw, r, why})
 		}
 	}
 	return all
+}
+
+// inLowerCase returns a prompt or an answer whose type has capital letters with the type that the
+// program knows, nil for other records.
+func inLowerCase(r *transcript.Record) []byte {
+	if r == nil || r.IsMessage() {
+		return nil
+	}
+	kind := strings.ToLower(r.Type)
+	if kind != transcript.User && kind != transcript.Assistant {
+		return nil
+	}
+	raw, err := jsonedit.Set(r.Raw, jsonedit.Quote(kind), "type")
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 // readAgain returns the fixes of a record that is not read. end says that the conversation goes on
@@ -109,6 +130,9 @@ func (c *Case) lastBoundary() int {
 // salvage returns the whole records in a line that are not the one that the program reads, if it
 // reads one.
 func salvage(l *transcript.Line, reads bool) (records [][]byte) {
+	if reads && l.Record != nil && len(l.Rest) == 0 {
+		return nil
+	}
 	rest := l.Rest
 	if l.Record == nil || !reads {
 		rest = l.Raw

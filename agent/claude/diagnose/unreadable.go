@@ -50,12 +50,14 @@ func isUTF16(data []byte) bool {
 	})
 }
 
-// findTorn notes lines that are no record and have none in them: what they held is lost.
+// findTorn notes lines that are no record and have none in them, and prompts and answers without a
+// message: what they held is lost.
 func (c *Case) findTorn() {
 	first, n := 0, 0
 	for i := range c.lines {
 		l := &c.lines[i]
-		if l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0 {
+		empty := l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.Loads() && c.conv.Record(l.Record.UUID) == l.Record
+		if !empty && (l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0) {
 			continue
 		}
 		if n++; n == 1 {
@@ -70,7 +72,7 @@ func (c *Case) findTorn() {
 		text = fmt.Sprintf("line %d and %d more cannot be read", first, n-1)
 	}
 	c.report(repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Note}, found{
-		why:     "It is not a complete record, as after a crash or on a full disk. Claude Code skips it: if it was a prompt or an answer, that does not reach the model.",
+		why:     "It is not a complete record, as after a crash or on a full disk, or has no message. Claude Code skips it: if it was a prompt or an answer, that does not reach the model.",
 		refusal: &repair.RefusalError{Final: true, Why: "The rest of the record is not in the file."},
 	})
 }

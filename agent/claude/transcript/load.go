@@ -81,13 +81,13 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 // the chain that it loads. It does not load prompts and answers without valid content.
 func (c *Conversation) Found() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool {
-		return !r.IsSidechain() && (!r.IsMessage() || r.loads())
+		return !r.IsSidechain() && (!r.IsMessage() || r.Loads())
 	})
 }
 
 // HasMessage reports whether the program loads a prompt or an answer of the conversation.
 func (c *Conversation) HasMessage() bool {
-	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.loads() && !r.IsSidechain() })
+	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.Loads() && !r.IsSidechain() })
 }
 
 // Owns reports whether a record is of the conversation, and not of a subagent or of its session.

@@ -157,9 +157,9 @@ func (r *Record) setMessage(v jsonedit.Value, before *Record) {
 // HasContent reports whether the content is a string or a list.
 func (r *Record) HasContent() bool { return r.IsString() || r.content.Kind() == '[' }
 
-// loads reports whether the program loads the record as a prompt, an answer or context: its content is a string,
+// Loads reports whether the program loads the record as a prompt, an answer or context: its content is a string,
 // an empty list, or a list in which a block has a type.
-func (r *Record) loads() bool {
+func (r *Record) Loads() bool {
 	if !r.IsMessage() {
 		return r.Type == Attachment && r.value.Get("attachment").Kind() == '{'
 	}

@@ -46,13 +46,13 @@ type builder struct {
 // addMessages adds a message for each prompt, and one for the records of each answer.
 func (b *builder) addMessages() {
 	for _, r := range b.c.Chain {
-		if r.loads() {
+		if r.Loads() {
 			b.waiting = r.Type != Assistant
 		}
 		switch {
 		case r.Type == Attachment:
 			b.addAttachment(r)
-		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || !r.loads():
+		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || !r.Loads():
 		default:
 			b.addRecord(r)
 		}

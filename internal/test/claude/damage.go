@@ -189,6 +189,10 @@ func block(uuid string, change func(b map[string]any)) func(*Transcript) {
 	}
 }
 
+func kind(uuid, to string) func(*Transcript) {
+	return func(t *Transcript) { t.edit(uuid, func(r map[string]any) { r["type"] = to }) }
+}
+
 func content(uuid string, to any) func(*Transcript) {
 	return func(t *Transcript) {
 		t.edit(uuid, func(r map[string]any) { r["message"].(map[string]any)["content"] = to })
@@ -598,6 +602,10 @@ var Damages = []Damage{
 		content(answer3, []any{map[string]any{"type": "tool_result", "tool_use_id": "toolu_0006A", "content": "x"}})(t)
 	}},
 	{Name: "result a number", Apply: block(result4, func(b map[string]any) { b["content"] = 7 })},
+	{Name: "type of an answer in other letters", Apply: kind(answer3, "Assistant")},
+	{Name: "type of the last answer in other letters", Apply: kind(answer7, "ASSISTANT")},
+	{Name: "type of the last prompt in other letters", Apply: kind(prompt7, "User")},
+	{Name: "message null", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { r["message"] = nil }) }},
 	{Name: "message missing", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { delete(r, "message") }) }},
 	{Name: "content null", Apply: content(answer3, nil)},
 	{Name: "content a number", Apply: content(prompt3, 7)},
