@@ -45,6 +45,8 @@ type Case struct {
 
 	conv     *transcript.Conversation // as it is
 	linked   *transcript.Conversation // with all breaks repaired
+	request  *request.Request         // what conv sends; nil until it is asked for
+	next     *checkedRequest          // what linked sends; nil until it is asked for
 	tooMuch  map[*request.Block]bool  // documents without which the request would not be too large
 	findings repair.Findings
 	found    map[string]found // by the key of the finding
@@ -65,8 +67,8 @@ func newBase(s Source) *base {
 	if s.Texts == (repair.Texts{}) {
 		s.Texts = repair.TextsOf(repair.Request{})
 	}
-	b := &base{Source: s, last: map[string]int{}}
-	b.lines = transcript.Parse(s.Data, b.size())
+	b := &base{Source: s, lines: transcript.Parse(s.Data, int64(len(s.Data)), nil)}
+	b.last = make(map[string]int, len(b.lines))
 	if s.Version == "" {
 		b.Version = lastVersion(b.lines)
 	}
@@ -130,7 +132,7 @@ func (c *Case) keepLeaf(leaf string) {
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
-	c.lines, c.conv, c.linked = lines, conv, conv
+	c.lines, c.conv, c.linked, c.request = lines, conv, conv, nil
 	c.edits = c.edits.with(leaf, raw)
 }
 
@@ -212,7 +214,13 @@ func (c *Case) Draft() repair.Draft {
 }
 
 // Request returns what the program will send when the user types one more prompt.
-func (c *Case) Request() request.Request { return c.conv.Request(c.ref) }
+func (c *Case) Request() request.Request {
+	if c.request == nil {
+		q := c.conv.Request(c.ref)
+		c.request = &q
+	}
+	return *c.request
+}
 
 // Blocks implements [repair.Case].
 func (c *Case) Blocks() (n int) {
@@ -276,12 +284,7 @@ func (c *Case) findAsked(f repair.Finding) {
 		return
 	}
 	f.Detail = fmt.Sprint(f.Block)
-	f = x.Finding
-	d := found{why: x.Why(), fixes: x.Fixes()}
-	if !c.canEdit(f.Ref.Message) {
-		d = found{why: x.Why(), refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
-	}
-	c.report(f, d)
+	c.report(x.Finding, c.fixedBy(f.Ref.Message, x.Why(), x.Fixes()...))
 }
 
 // Reset implements [repair.Case].

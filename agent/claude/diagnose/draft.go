@@ -68,8 +68,9 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 func (c *Case) apply() {
 	b, e := c.base, c.edits
 	if len(e.lines) > 0 || e.order != nil {
-		c.written = c.rewrite()
-		c.lines = transcript.Parse(c.written, int64(len(c.written)))
+		var kept map[int]transcript.Line
+		c.written, kept = c.rewrite()
+		c.lines = transcript.Parse(c.written, int64(len(c.written)), kept)
 		return
 	}
 	c.lines = slices.Clone(b.lines)
@@ -96,14 +97,15 @@ func (c *Case) apply() {
 	}
 }
 
-// rewrite returns the transcript with all edits in their places.
-func (c *Case) rewrite() []byte {
+// rewrite returns the transcript with all edits in their places, and the lines that stay, by where they
+// start.
+func (c *Case) rewrite() (out []byte, kept map[int]transcript.Line) {
 	b, e := c.base, c.edits
 	behind := map[int][]string{}
 	for _, uuid := range e.created(b) {
 		behind[e.after[uuid]] = append(behind[e.after[uuid]], uuid)
 	}
-	out := make([]byte, 0, len(b.Data))
+	out, kept = make([]byte, 0, len(b.Data)), make(map[int]transcript.Line, len(b.lines))
 	for n := range b.lines {
 		i := n
 		if e.order != nil {
@@ -111,12 +113,13 @@ func (c *Case) rewrite() []byte {
 		}
 		l := b.lines[i]
 		raw := l.Raw
-		if r := l.Record; r != nil && b.last[r.UUID] == i && e.set[r.UUID] != nil {
-			raw = e.set[r.UUID]
-		}
 		at, edited := e.lines[i]
-		if edited {
+		if r := l.Record; edited {
 			raw = at
+		} else if r != nil && b.last[r.UUID] == i && e.set[r.UUID] != nil {
+			raw = e.set[r.UUID]
+		} else {
+			kept[len(out)] = l
 		}
 		if !edited || raw != nil {
 			out = append(out, raw...)
@@ -128,7 +131,7 @@ func (c *Case) rewrite() []byte {
 			out = append(append(out, e.set[uuid]...), '\n')
 		}
 	}
-	return out
+	return out, kept
 }
 
 // A draft is a copy of a transcript that fixes edit.

@@ -16,6 +16,17 @@ type found struct {
 	refusal *repair.RefusalError // why there is no fix
 }
 
+// errNoLine is the refusal to edit a record that [Case.canEdit] is not true of.
+var errNoLine = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
+
+// fixedBy explains a finding at a record, with its fixes if the record can be edited.
+func (c *Case) fixedBy(uuid, why string, fixes ...repair.Fix) found {
+	if r := c.linked.Record(uuid); !c.canEdit(uuid) || r != nil && r.IsBoundary() {
+		return found{why: why, refusal: errNoLine}
+	}
+	return found{why: why, fixes: fixes}
+}
+
 // report adds a finding.
 func (c *Case) report(f repair.Finding, d found) {
 	if f.Severity == 0 {
@@ -86,20 +97,22 @@ func (c *Case) after(edit func(repair.Draft) error) edits {
 }
 
 // gains reports whether more is sent after the edits, or can be after further repairs.
-func (c *Case) gains(e edits) bool {
-	if c.tried {
-		return true
-	}
-	after := loadCase(c.base, e)
-	if leaf := e.leafOf(c.base); leaf != "" {
+func (c *Case) gains(e edits) bool { return c.tried || c.isLessThan(loadCase(c.base, e)) }
+
+// isLessThan reports whether more is sent of another state, or can be after further repairs.
+func (c *Case) isLessThan(after *Case) bool {
+	if leaf := after.edits.leafOf(c.base); leaf != "" {
 		after.keepLeaf(leaf)
 	} else if c.conv.Leaf != nil { // the transcript as it is stored
 		after.keepLeaf(c.conv.Leaf.UUID)
 	}
+	if after.Blocks() > c.Blocks() {
+		return true
+	}
 	after.tried = true
 	after.findBefore()
 	after.findBeside()
-	return after.Blocks() > c.Blocks() || slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
+	return slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
 }
 
 // anySent reports whether a block of the records is sent if they are in the conversation: 2.1

@@ -44,7 +44,7 @@ func (c *Case) findBreaks() {
 			f.Severity = repair.Note
 			d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself. The transcript does not show whether that is damage, so it is left alone."}
 		case !c.canEdit(b.Record.UUID):
-			d.refusal = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
+			d.refusal = errNoLine
 		default:
 			up := b.Next.UUID
 			d.fixes = []repair.Fix{{

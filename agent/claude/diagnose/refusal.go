@@ -44,7 +44,23 @@ var rules = sync.OnceValue(func() []provider.Rule {
 
 // Next implements [repair.Session].
 func (c *Case) Next() (request.Request, []request.Violation) {
-	q := c.linked.Request(c.ref)
+	if c.next == nil {
+		c.next = c.check()
+	}
+	return c.next.Request, c.next.refused
+}
+
+// A checkedRequest is a request and what the provider refuses of it.
+type checkedRequest struct {
+	request.Request
+	refused []request.Violation
+}
+
+func (c *Case) check() *checkedRequest {
+	q := c.Request()
+	if c.linked != c.conv {
+		q = c.linked.Request(c.ref)
+	}
 	var refused []request.Violation
 	for _, r := range rules() {
 		refused = append(refused, r.Check(q, false)...)
@@ -57,7 +73,7 @@ func (c *Case) Next() (request.Request, []request.Violation) {
 			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"
 		}
 	}
-	return q, refused
+	return &checkedRequest{q, refused}
 }
 
 // findRefusal reports a violation.
@@ -80,15 +96,7 @@ func (c *Case) findRefusal(q request.Request, v request.Violation) {
 	if !ok {
 		return
 	}
-	f = x.Finding
-	d := found{why: x.Why()}
-	if !c.canEdit(r.UUID) || r.IsBoundary() {
-		d.refusal = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
-		c.report(f, d)
-		return
-	}
-	d.fixes = append(x.Fixes(), c.restFixes(r)...)
-	c.report(f, d)
+	c.report(x.Finding, c.fixedBy(r.UUID, x.Why(), append(x.Fixes(), c.restFixes(r)...)...))
 }
 
 // A block of a record that reaches the request.
@@ -169,30 +177,25 @@ func tooMuch(blocks []sentBlock) map[*request.Block]bool {
 // checkStored reports what the provider refuses of a block whatever is around it, and what the
 // request does not show.
 func (c *Case) checkStored(b sentBlock) {
-	report := func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
-		f := c.recordFinding(rule, class, b.record.UUID)
-		f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
-		d := found{why: why, fixes: fixes}
-		if !c.canEdit(b.record.UUID) {
-			d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
-		}
-		c.report(f, d)
-	}
-	c.checkInnerText(b, report)
-	c.checkName(b, report)
-	c.checkMedia(b, report)
-	c.checkShape(b, report)
-	c.checkInner(b, report)
+	c.checkInnerText(b)
+	c.checkName(b)
+	c.checkMedia(b)
+	c.checkShape(b)
+	c.checkInner(b)
 }
 
-// A reporter reports what is wrong with a block, or with what is at a place in it.
-type reporter func(place, rule string, class repair.Class, message, why string, fixes ...repair.Fix)
+// reportBlock reports what is wrong with a block, or with what is at a place in it.
+func (c *Case) reportBlock(b sentBlock, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
+	f := c.recordFinding(rule, class, b.record.UUID)
+	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
+	c.report(f, c.fixedBy(b.record.UUID, why, fixes...))
+}
 
 // placeOf returns the place of an element of a result.
 func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
 // checkName is R24.
-func (c *Case) checkName(b sentBlock, report reporter) {
+func (c *Case) checkName(b sentBlock) {
 	const maxName = 128
 	if b.Type != request.ToolUse || len(b.ToolName) <= maxName && provider.IsName(b.ToolName) {
 		return
@@ -200,28 +203,36 @@ func (c *Case) checkName(b sentBlock, report reporter) {
 	f := c.recordFinding("tool-name", repair.InvalidToolCall, b.record.UUID)
 	f.Block = b.Index
 	if x, ok := repair.EngineFault(c, f); ok {
-		report("", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", x.Why(), x.Fixes()...)
+		c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", x.Why(), x.Fixes()...)
 	}
 }
 
 // checkMedia reports a file whose data is no text, and documents that are too large together.
-func (c *Case) checkMedia(b sentBlock, report reporter) {
-	file := repair.Fix{
-		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
-		Edit: func(d repair.Draft) error { return d.ReplaceFiles(b.Block, nil, notSendable) },
-	}
+func (c *Case) checkMedia(b sentBlock) {
 	if b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		report("", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", file)
+		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceFile(b))
+	}
+	if len(c.tooMuch) == 0 {
+		return
 	}
 	for _, x := range append([]*request.Block{b.Block}, b.Content...) {
 		if !c.tooMuch[x] {
 			continue
 		}
-		fix := file
+		fix := replaceFile(b)
 		if x != b.Block {
-			fix.Edit = func(d repair.Draft) error { return d.ReplaceFiles(b.Block, []*request.Block{x}, notSendable) }
+			fix = replaceFile(b, x)
 		}
-		report(placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size", "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and Claude Code then compacts the conversation.", fix)
+		c.reportBlock(b, placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size", "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and Claude Code then compacts the conversation.", fix)
+	}
+}
+
+// replaceFile returns a fix that puts a line of text in the place of a file: of the block, or of those
+// in it.
+func replaceFile(b sentBlock, inside ...*request.Block) repair.Fix {
+	return repair.Fix{
+		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
+		Edit: func(d repair.Draft) error { return d.ReplaceFiles(b.Block, inside, notSendable) },
 	}
 }
 
@@ -240,7 +251,7 @@ func lostFile(b *request.Block, why string) string {
 }
 
 // checkShape is R23 and R25.
-func (c *Case) checkShape(b sentBlock, report reporter) {
+func (c *Case) checkShape(b sentBlock) {
 	if b.stored == nil || b.stored.Record.IsString() {
 		return
 	}
@@ -252,80 +263,78 @@ func (c *Case) checkShape(b sentBlock, report reporter) {
 			if s, ok := b.stored.Value.Text(); ok && !request.IsBlank(s) {
 				text = s
 			}
-			report("", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
+			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
 				editBlock(b, "The block becomes a line of text.", "the block", func([]byte) ([]byte, error) { return textBlock(text), nil }))
 		}
 		return
 	}
 	if b.IsThinking() && (b.stored.NotText == "thinking" || b.stored.NotText == "data") {
-		report("", "R23", repair.IncompleteRecord, kind+"."+b.stored.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.stored.NotText), removeBlock(b))
+		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.stored.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.stored.NotText), removeBlock(b))
 		return
 	}
-	for n, v := range b.stored.Value.Children() {
-		name, value := string(n), v.Raw()
-		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
+	for name, v := range b.stored.Value.Children() {
+		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == string(name) })
 		switch {
 		case field < 0:
-			report("", "R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
+			c.reportBlock(b, "", "R25", repair.IncompleteRecord, fmt.Sprintf("%s: Extra inputs are not permitted", name), fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
 						return raw, slices.ContainsFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
 					})
 				}))
 			return
-		case name == "content": // sent as a text, whatever it is
-		case allowed[field].First != "" && strings.IndexByte(allowed[field].First, value[0]) < 0:
-			report("", "R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, string(value)))
+		case string(name) == "content": // sent as a text, whatever it is
+		case allowed[field].First != "" && strings.IndexByte(allowed[field].First, v.Raw()[0]) < 0:
+			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, string(name), string(v.Raw())))
 			return
 		}
 	}
 }
 
 // checkInnerText is R5 inside results.
-func (c *Case) checkInnerText(b sentBlock, report reporter) {
+func (c *Case) checkInnerText(b sentBlock) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
-			report(placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
-				editBlock(b, "The empty text becomes \"(no content)\".", "", func(raw []byte) ([]byte, error) {
-					return editInner(raw, i, func([]byte) []byte { return textBlock("(no content)") })
-				}))
+			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
+				replaceInner(b, i, "The empty text becomes \"(no content)\".", emptyText))
 		}
 	}
 }
 
 // checkInner is R18 and R23 inside results.
-func (c *Case) checkInner(b sentBlock, report reporter) {
+func (c *Case) checkInner(b sentBlock) {
 	if b.Type != request.ToolResult || b.stored == nil {
 		return
 	}
 	i := -1
 	for in := range b.stored.Value.Get("content").Elements() {
 		i++
-		index := i
 		if kind := noData(in); kind != "" {
 			lost := lostFile(&request.Block{Type: request.BlockType(kind)}, notSendable)
-			report(placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
-				editBlock(b, "The file becomes a line of text.", "", func(raw []byte) ([]byte, error) {
-					return editInner(raw, index, func([]byte) []byte { return textBlock(lost) })
-				}))
-			continue
+			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
+				replaceInner(b, i, "The file becomes a line of text.", lost))
+		} else if !innerTaken(in) {
+			text, ok := in.Text()
+			if !ok {
+				text = string(in.Raw())
+			}
+			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
+				replaceInner(b, i, "It becomes a line of text.", text))
 		}
-		if innerTaken(in) {
-			continue
-		}
-		text, ok := in.Text()
-		if !ok {
-			text = string(in.Raw())
-		}
-		if request.IsBlank(text) {
-			text = "(no content)"
-		}
-		report(placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
-			editBlock(b, "It becomes a line of text.", "", func(raw []byte) ([]byte, error) {
-				return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
-			}))
 	}
 }
+
+// replaceInner returns a fix that puts a text in the place of an element of a result.
+func replaceInner(b sentBlock, index int, does, text string) repair.Fix {
+	if request.IsBlank(text) {
+		text = emptyText
+	}
+	return editBlock(b, does, "", func(raw []byte) ([]byte, error) {
+		return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
+	})
+}
+
+const emptyText = "(no content)"
 
 // noData returns the type of an image or a document without its data, "" for all else.
 func noData(b jsonedit.Value) string {
@@ -353,7 +362,7 @@ func (c *Case) mendField(b sentBlock, name, value string) repair.Fix {
 	case b.IsThinking():
 		return removeBlock(b)
 	case name == "source":
-		return repair.Fix{Text: "The file becomes a line of text.", Loses: "the block", Alike: true, Edit: func(d repair.Draft) error { return d.ReplaceFiles(b.Block, nil, notSendable) }}
+		return replaceFile(b)
 	case name == "text" || name == "content":
 		return editBlock(b, "The value becomes a text.", "", func(raw []byte) ([]byte, error) {
 			return jsonedit.Set(raw, jsonedit.Quote(value), name)
@@ -364,9 +373,6 @@ func (c *Case) mendField(b sentBlock, name, value string) repair.Fix {
 
 // restFixes returns the fixes of a record that cannot be sent where it is.
 func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
-	if !c.canEdit(r.UUID) {
-		return nil
-	}
 	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
 		fixes = append(fixes, repair.Fix{
 			Text: fmt.Sprintf("The record gets the type of its message, %s.", role), Alike: true,

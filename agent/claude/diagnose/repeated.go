@@ -15,6 +15,9 @@ import (
 // the earlier one. A record that is stored again has the time of the first. What is before a
 // compaction counts where that may preserve it.
 func (c *Case) findRepeated() {
+	if !c.conv.Repeats() {
+		return
+	}
 	first, boundary := map[string]int{}, c.lastBoundary()
 	for i := range c.lines {
 		r := c.lines[i].Record

@@ -34,10 +34,12 @@ func (c *Case) findUnread() {
 		}
 		return nil
 	})
-	if leaf := loadCase(c.base, e).conv.Leaf; leaf != nil && slices.ContainsFunc(all, func(u unread) bool { return u.record.UUID == leaf.UUID }) {
-		e.leaf = leaf.UUID // the conversation goes on there when it is read
+	read, end := loadCase(c.base, e), ""
+	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all, func(u unread) bool { return u.record.UUID == leaf.UUID }) {
+		end = leaf.UUID // the conversation goes on there when it is read
+		read.edits.leaf = end
 	}
-	gains := c.gains(e)
+	gains := c.tried || c.isLessThan(read)
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
@@ -45,7 +47,7 @@ func (c *Case) findUnread() {
 		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
 			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
-			x.fixes = c.readAgain(u, u.record.UUID == e.leaf)
+			x.fixes = c.readAgain(u, u.record.UUID == end)
 		} else {
 			f.Severity = repair.Note
 			x.refusal = &repair.RefusalError{Final: true, Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}

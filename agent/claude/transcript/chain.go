@@ -303,7 +303,7 @@ func (c *Conversation) belongs(r *Record, answer string) bool {
 // repaired. A walk takes what no earlier one has taken, so all of them look at each record a
 // few times, however many breaks there are.
 func (c *Conversation) findBreaks() {
-	if len(c.Chain) == 0 {
+	if len(c.Chain) == 0 || c.begins(c.Chain[0]) {
 		return
 	}
 	virtual := breakWalk{Conversation: *c}
@@ -377,10 +377,13 @@ func (c *breakWalk) index() {
 	}
 }
 
+// begins reports whether a conversation may begin with the record.
+func (c *Conversation) begins(r *Record) bool { return r.IsBoundary() || r.Summary || c.Place(r) == 0 }
+
 // breakAt returns the break at the record at which the walk ended. ok is false if the
 // conversation begins there.
 func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
-	if r.IsBoundary() || r.Summary || c.Place(r) == 0 {
+	if c.begins(r) {
 		return b, false
 	}
 	b = Break{Record: r, Next: c.goesOnWith(r)}

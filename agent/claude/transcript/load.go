@@ -44,16 +44,18 @@ type Conversation struct {
 	// are Missing, the others Present.
 	Preserved, Missing, Present []string
 
-	records map[string]*Record
-	place   map[string]int // position of the first line of a record among records
-	order   []*Record      // by place
-	parent  map[string]string
-	dropped map[string]bool // before the compaction
-	walked  map[string]bool
-	guessed map[string]bool // whose parent is not there
-	before  []*Record       // the answers of LastBefore, by place
-	cycles  map[string]bool // the records whose parents lead back to them; nil if that is not known yet
-	sides   map[string]*freeList
+	records  map[string]*Record
+	place    map[string]int  // position of the first line of a record among records
+	order    []*Record       // by place
+	lines    []int           // the first line of each, by place; 0 for one that is not stored
+	repeated map[string]bool // ids that two stored records of different times have
+	parent   map[string]string
+	dropped  map[string]bool // before the compaction
+	walked   map[string]bool
+	guessed  map[string]bool // whose parent is not there
+	before   []*Record       // the answers of LastBefore, by place
+	cycles   map[string]bool // the records whose parents lead back to them; nil if that is not known yet
+	sides    map[string]*freeList
 }
 
 // Load reads the lines of a file, which has the size, as the program does. agent is the
@@ -62,7 +64,7 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 	n := len(lines)
 	c := &Conversation{
 		Agent: agent, Lines: lines, records: make(map[string]*Record, n), place: make(map[string]int, n), parent: make(map[string]string, n),
-		dropped: map[string]bool{}, walked: map[string]bool{}, guessed: map[string]bool{}, sides: map[string]*freeList{},
+		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{}, sides: map[string]*freeList{}, repeated: map[string]bool{},
 	}
 	st := c.readRecords()
 	c.relinkPreserved(size > largeFile)
@@ -148,7 +150,7 @@ func (c *Conversation) readRecords() readState {
 		case r.Type == "last-prompt":
 			c.readCheckpoint(r, &st)
 		case r.InChain():
-			c.add(r, progress)
+			c.add(r, i, progress)
 			if !r.IsSidechain() && r.Subtype != "file_snapshot" {
 				st.last = r.UUID
 				if r.Timestamp > st.newestTime {
@@ -164,19 +166,31 @@ func (c *Conversation) readRecords() readState {
 	return st
 }
 
-func (c *Conversation) add(r *Record, progress map[string]string) {
+func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 	up := r.Parent
 	if further, ok := progress[up]; ok {
 		up = further
 	}
-	if _, ok := c.records[r.UUID]; !ok {
+	stored := c.Lines[line].Start >= 0
+	if was, ok := c.records[r.UUID]; ok {
+		if stored && was.Timestamp != r.Timestamp {
+			c.repeated[r.UUID] = true
+		}
+		c.order[c.place[r.UUID]] = r
+	} else {
 		c.place[r.UUID] = len(c.order)
 		c.order = append(c.order, r)
+		if !stored {
+			line = 0
+		}
+		c.lines = append(c.lines, line)
 	}
-	c.order[c.place[r.UUID]] = r
 	c.records[r.UUID] = r
 	c.parent[r.UUID] = up
 }
+
+// Repeats reports whether two stored records of different times have one id.
+func (c *Conversation) Repeats() bool { return len(c.repeated) > 0 }
 
 // readCheckpoint reads a last-prompt record.
 func (c *Conversation) readCheckpoint(r *Record, st *readState) {

@@ -13,7 +13,7 @@ import (
 // Request returns what the program sends when the user types one more prompt. ref returns the
 // ref of a record.
 func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
-	b := builder{c: c, ref: ref}
+	b := builder{c: c, ref: ref, open: map[string]*message{}}
 	b.addMessages()
 	b.leaveOut()
 	b.join()
@@ -133,8 +133,8 @@ func (b *builder) answer(r *Record) *message {
 	for ; b.read < len(b.messages); b.read++ {
 		m := b.messages[b.read]
 		answers := m.role == change.RoleAssistant
-		if b.open == nil || !answers && rank(m) > 0 && !m.context {
-			b.open = map[string]*message{}
+		if !answers && rank(m) > 0 && !m.context {
+			clear(b.open)
 		}
 		if answers {
 			b.open[m.id] = m
@@ -302,21 +302,29 @@ func (b *builder) answerCalls(stored map[string]bool) {
 				answers[x.ToolID] = answers[x.ToolID] || x.Type == request.ToolResult
 			}
 		}
-		before, behind := &message{role: change.RoleUser, records: m.records}, &message{role: change.RoleUser, records: m.records}
+		var before, behind []*request.Block
 		for _, x := range m.blocks {
 			switch {
 			case x.Type != request.ToolUse || answers[x.ToolID]:
 			case stored[x.ToolID]:
-				before.blocks = append(before.blocks, errorResult(x, misplaced))
+				before = append(before, errorResult(x, misplaced))
 			default:
-				behind.blocks = append(behind.blocks, errorResult(x, interrupted))
+				behind = append(behind, errorResult(x, interrupted))
 			}
 		}
-		all = append(append(append(all, before), b.messages[i+1:results]...), behind)
+		all = append(addResults(all, m, before), b.messages[i+1:results]...)
+		all = addResults(all, m, behind)
 		i = results - 1
 	}
 	b.messages = all
-	b.dropEmpty()
+}
+
+// addResults adds a message of results that the program gives to calls of an answer, if there are any.
+func addResults(all []*message, answer *message, results []*request.Block) []*message {
+	if len(results) == 0 {
+		return all
+	}
+	return append(all, &message{role: change.RoleUser, records: answer.records, blocks: results})
 }
 
 func errorResult(call *request.Block, text string) *request.Block {
