@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // Abandoned returns the paths below the root of the staging folders of all journals except
@@ -18,11 +19,11 @@ func (s *Store) Abandoned(owner string) ([]string, error) {
 		return nil, err
 	}
 	defer root.Close()
-	owners, err := listNames(root, mendDir)
+	owners, err := listNames(root, stage.Dir)
 	var found []string
 	for _, name := range owners {
-		at := mendDir + "/" + name
-		if name == owner || at == keptDir {
+		at := stage.Dir + "/" + name
+		if name == owner || at == stage.Kept {
 			continue
 		}
 		staged, lerr := listNames(root, at)

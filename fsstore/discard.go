@@ -8,6 +8,7 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // Discard removes what Prepare left: the staged files that hold a Pre or a Post of st, and
@@ -51,7 +52,7 @@ func (s *Store) cleanOwner() error {
 
 func (tx *transaction) discard(ctx context.Context) error {
 	if tx.stageDir == nil {
-		return tx.removeEmptyDirs(path.Dir(tx.stagePath))
+		return tx.own.RemoveEmpty(path.Dir(tx.stagePath))
 	}
 	names, err := tx.stageDir.Names(nil)
 	if err != nil {
@@ -67,8 +68,8 @@ func (tx *transaction) discard(ctx context.Context) error {
 		if err == nil && there[op.staged] {
 			written[i], err = tx.discardStaged(b, op)
 		}
-		if name := op.staged + unfinished; err == nil && there[name] {
-			err = tx.remove(tx.stageDir, name)
+		if name := op.staged + stage.Unfinished; err == nil && there[name] {
+			err = tx.own.Remove(tx.stageDir, name)
 		}
 		return err
 	})
@@ -77,7 +78,7 @@ func (tx *transaction) discard(ctx context.Context) error {
 	if err = errors.Join(err, kerr); err != nil {
 		return err
 	}
-	return tx.removeEmptyDirs(tx.stageDir.Path)
+	return tx.own.RemoveEmpty(tx.stageDir.Path)
 }
 
 // discardStaged removes a staged file that is ours, and reports whether another program
@@ -88,8 +89,11 @@ func (tx *transaction) discardStaged(b *safedir.Buffer, op fileOp) (written bool
 	case err != nil:
 		tx.note(fmt.Sprintf("whether another program wrote into a file that was just replaced is not known: %v; the file stays there", err))
 		return false, err
-	case e.IsDir() && op.isFolder(), e.IsFile() && (matches(&e, op.Pre) || matches(&e, op.Post)):
-		return false, tx.removeEntry(tx.stageDir, op.staged, &e)
+	case e.IsDir() && op.isFolder():
+		_, err := tx.own.RemoveDir(tx.stageDir, op.staged)
+		return false, err
+	case e.IsFile() && (matches(&e, op.Pre) || matches(&e, op.Post)):
+		return false, tx.own.Unlink(tx.stageDir, op.staged)
 	}
 	return e.IsFile(), nil
 }

@@ -2,11 +2,11 @@ package fsstore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // errForeign means that another program wrote a record at the same time. What it wrote is
@@ -116,13 +116,12 @@ func (tx *transaction) testExchange() error {
 	switch {
 	case err == nil:
 	case errors.Is(err, errors.ErrUnsupported):
-		tx.note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a record "+
-			"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", tx.id.Root))
+		tx.note(stage.NoExchange(tx.id.Root, "a record"))
 	default:
 		return err
 	}
 	for _, name := range probeNames() {
-		if err := tx.remove(tx.stageDir, name); err != nil {
+		if err := tx.own.Remove(tx.stageDir, name); err != nil {
 			return err
 		}
 	}
@@ -151,8 +150,8 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 	if staged, err := tx.stageDir.Stat(source); err != nil {
 		return err
 	} else if !staged.Exists {
-		source += unfinished
-		if err := errors.Join(tx.remove(tx.stageDir, source), tx.stageFolder(op, source, image)); err != nil {
+		source += stage.Unfinished
+		if err := errors.Join(tx.own.Remove(tx.stageDir, source), tx.stageFolder(op, source, image)); err != nil {
 			return err
 		}
 	}
@@ -178,6 +177,6 @@ func (tx *transaction) removeFolder(op fileOp) error {
 		return err
 	}
 	defer d.Close()
-	_, err = tx.removeDir(d, op.name)
+	_, err = tx.own.RemoveDir(d, op.name)
 	return err
 }

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"mend/change"
+	"mend/internal/stage"
 )
 
 // What the tests in package fsstore_test use. These have trees of package tree, which
 // imports this package.
 const (
-	MendDir          = mendDir
-	KeptDir          = keptDir
+	MendDir          = stage.Dir
+	KeptDir          = stage.Kept
 	WhyFolderMissing = whyFolderMissing
 	MinShare         = minShare
 )

@@ -1,14 +1,13 @@
 package fsstore
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // keepStaged moves a staged file with another program's content to the kept files, and
@@ -20,21 +19,7 @@ func (tx *transaction) keepStaged(op fileOp) (string, error) {
 // keepFile moves a file to the kept files, which mend never deletes, under a name that
 // begins with prefix. It calls step first.
 func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
-	kept, err := tx.makeOwnDirs(keptDir)
-	if err != nil {
-		return "", err
-	}
-	defer kept.Close()
-	tx.keptAny = true
-	for n := 1; ; n++ {
-		if err := step(); err != nil {
-			return "", err
-		}
-		to := fmt.Sprintf("%s%d%s", prefix, n, ".json")
-		if err := from.Move(name, kept, to); !errors.Is(err, fs.ErrExist) {
-			return keptDir + "/" + to, err
-		}
-	}
+	return tx.own.Keep(from, name, prefix, ".json", step)
 }
 
 // keepWritten keeps the staged files that another program wrote into, and returns their
@@ -91,7 +76,7 @@ func (tx *transaction) keptPaths() []string {
 		prefix := tx.keptPrefix(op)
 		for _, name := range names {
 			if strings.HasPrefix(name, prefix) {
-				kept = append(kept, keptDir+"/"+name)
+				kept = append(kept, stage.Kept+"/"+name)
 			}
 		}
 	}
@@ -104,7 +89,7 @@ func (tx *transaction) hasKept(op fileOp) bool {
 
 // keptNames returns the sorted names of all kept files; none if they cannot be listed.
 func (tx *transaction) keptNames() []string {
-	d, err := tx.root.Sub(keptDir)
+	d, err := tx.root.Sub(stage.Kept)
 	if err != nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // Prepare checks that every record holds its op's Pre, content and permissions, and writes
@@ -38,8 +39,8 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 }
 
 func (s *Store) prepare(ctx context.Context, ops []change.Op, undecided []string) (change.Staged, error) {
-	if err := change.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
-		return change.Staged{}, fmt.Errorf("the owner %q names no folder", s.opt.Owner)
+	if err := stage.CheckOwner(s.opt.Owner); err != nil {
+		return change.Staged{}, err
 	}
 	if err := change.Validate(ops); err != nil {
 		return change.Staged{}, err

@@ -6,6 +6,7 @@ import (
 
 	"mend/change"
 	"mend/internal/atomicfile"
+	"mend/internal/stage"
 )
 
 // restage makes the staged files hold what must be put in place of the targets that hold
@@ -15,7 +16,7 @@ import (
 // A crash here leaves unfinished files, which the next Settle writes again, or complete
 // staged files. No record changes.
 func (tx *transaction) restage(ctx context.Context, items []fileOp, from content) error {
-	b := tx.newBarrier()
+	b := new(atomicfile.Barrier)
 	var fresh []fileOp
 	var err error
 	for _, op := range items {
@@ -30,13 +31,13 @@ func (tx *transaction) restage(ctx context.Context, items []fileOp, from content
 	if len(fresh) == 0 {
 		return errors.Join(err, b.Wait())
 	}
-	err = errors.Join(err, tx.waitFor(b))
+	err = errors.Join(err, tx.own.Sync(b))
 	for _, op := range fresh {
 		if err == nil {
 			err = tx.stepItem("restage", op)
 		}
 		if err == nil {
-			err = tx.stageDir.Move(op.staged+unfinished, tx.stageDir, op.staged)
+			err = tx.stageDir.Move(op.staged+stage.Unfinished, tx.stageDir, op.staged)
 		}
 	}
 	return err
@@ -78,15 +79,15 @@ func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *cha
 	if err := tx.makeStageAgain(); err != nil {
 		return false, err
 	}
-	for _, name := range []string{op.staged, op.staged + unfinished} {
-		if err := tx.remove(tx.stageDir, name); err != nil {
+	for _, name := range []string{op.staged, op.staged + stage.Unfinished} {
+		if err := tx.own.Remove(tx.stageDir, name); err != nil {
 			return false, err
 		}
 	}
 	if want == nil {
 		return false, nil
 	}
-	f, err := tx.stageFile(op, op.staged+unfinished, want)
+	f, err := tx.stageFile(op, op.staged+stage.Unfinished, want)
 	if err == nil {
 		b.Add(f)
 	}
@@ -100,6 +101,6 @@ func (tx *transaction) makeStageAgain() error {
 	}
 	var err error
 	tx.lost = true
-	tx.stageDir, err = tx.makeOwnDirs(tx.stagePath + again)
+	tx.stageDir, err = tx.own.Make(tx.stagePath + again)
 	return err
 }

@@ -8,12 +8,13 @@ import (
 
 	"mend/internal/atomicfile"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // stageAll writes the staged files into a folder whose name says that it is unfinished,
 // and renames the folder when all of it is durable.
 func (tx *transaction) stageAll(ctx context.Context) error {
-	owner, err := tx.makeOwnDirs(mendDir + "/" + tx.opt.Owner)
+	owner, err := tx.own.Make(tx.own.OwnerDir())
 	if err != nil {
 		return err
 	}
@@ -22,27 +23,23 @@ func (tx *transaction) stageAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if tx.stageDir, err = owner.Sub(name + unfinished); err != nil {
+	if tx.stageDir, err = owner.Sub(name + stage.Unfinished); err != nil {
 		return err
 	}
 	if err := tx.testExchange(); err != nil {
 		return err
 	}
-	b := tx.newBarrier()
-	err = tx.writeStaged(ctx, b)
-	if err == nil && !b.LogsRenames() { // otherwise the names are durable with the files
-		err = tx.addDirs(b, []string{tx.stageDir.Path, owner.Path, mendDir, "."})
-	}
-	if err != nil {
+	b := new(atomicfile.Barrier)
+	if err := tx.writeStaged(ctx, b); err != nil {
 		return errors.Join(err, b.Wait())
 	}
-	if err := tx.waitFor(b); err != nil {
+	if err := tx.own.Sync(b, tx.stageDir.Path, owner.Path, stage.Dir, "."); err != nil {
 		return err
 	}
 	if err := tx.step("finish " + tx.stagePath); err != nil {
 		return err
 	}
-	return owner.Move(name+unfinished, owner, name)
+	return owner.Move(name+stage.Unfinished, owner, name)
 }
 
 // makeStage makes an unfinished staging folder with the first free number, and sets the
@@ -58,7 +55,7 @@ func (tx *transaction) makeStage(owner *safedir.Dir) (string, error) {
 			continue
 		}
 		tx.setStage(owner.Path + "/" + name)
-		made, err := tx.makeOwnDir(owner, name+unfinished)
+		made, err := tx.own.MakeIn(owner, name+stage.Unfinished)
 		if made || err != nil {
 			return name, err
 		}

@@ -11,18 +11,9 @@ import (
 	"mend/internal/safedir"
 )
 
-// The names of our own files below the root; see the package's doc.
-const (
-	mendDir = ".mend"
-	keptDir = mendDir + "/kept"
-	// unfinished ends the name of a staging folder that is not complete, and of a staged
-	// file that is being written again. Only we write such files, and they never take part
-	// in an exchange.
-	unfinished = ".new"
-	// again ends the name of the staging folder that Settle makes where the first one is
-	// lost. A staged file that is missing from it has no meaning.
-	again = ".again"
-)
+// again ends the name of the staging folder that Settle makes where the first one is
+// lost. A staged file that is missing from it has no meaning.
+const again = ".again"
 
 // stagedName returns the name of the staged file of op number i: the number, and the
 // hashes of all that the file may hold. So a file that is left over is recognised by its

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"mend/change"
 	"mend/internal/atomicfile"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // A fileOp is an op with the paths of its target, the file that the agent reads, and of
@@ -41,10 +41,10 @@ func (op fileOp) limit() int64 {
 type transaction struct {
 	*Store
 	root      *safedir.Dir
+	own       stage.Area
 	stageDir  *safedir.Dir // staging folder; nil if there is none
 	stagePath string       // its path, as Prepare returned it
 	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
-	keptAny   bool         // another program's content was moved to the kept files
 	ops       []fileOp
 	folders   map[string]bool // paths of the ops on folders
 	buf       safedir.Buffer  // for content that is compared and not kept
@@ -68,6 +68,7 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	}
 	var err error
 	tx.root, err = s.OpenRoot()
+	tx.own = stage.Area{Root: tx.root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}
 	return tx, err
 }
 
@@ -113,12 +114,8 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 	if err := safedir.CanWrite(); err != nil {
 		return nil, err
 	}
-	if !st.Store.Same(s.id) {
-		return nil, fmt.Errorf("the change is one of the store %s", st.Store.Root)
-	}
-	names := strings.Split(st.Dir, "/")
-	if len(names) != 3 || names[0] != mendDir || change.ValidateID(names[1]) != nil || change.ValidateID(names[2]) != nil {
-		return nil, fmt.Errorf("%q is no staging folder", st.Dir)
+	if err := stage.Check(st, s.id, isNumber); err != nil {
+		return nil, err
 	}
 	tx, err := s.begin(st.Ops)
 	if err != nil {
@@ -164,14 +161,10 @@ func (s *Store) stepItem(verb string, op fileOp) error {
 // parent opens the folder of the target.
 func (tx *transaction) parent(op fileOp) (*safedir.Dir, error) { return tx.root.Sub(op.dir) }
 
-// barrier makes the names durable in all folders that the ops touch. The data has been
-// durable since before any of these names changed.
-//
-// The other end of each rename is in one of our own folders. If the file system logs both
-// ends as one, our folders are synced only if files were kept.
+// barrier makes the names durable in all folders that the ops touch, and in our own: the other
+// end of each rename is there. The data has been durable since before any of these names changed.
 func (tx *transaction) barrier(items []fileOp) error {
-	b := tx.newBarrier()
-	var folders []string
+	folders := []string{tx.stagePath, tx.stagePath + again, stage.Kept, stage.Dir, "."}
 	seen := map[string]bool{}
 	for _, op := range items {
 		if !seen[op.dir] {
@@ -179,45 +172,5 @@ func (tx *transaction) barrier(items []fileOp) error {
 			folders = append(folders, op.dir)
 		}
 	}
-	if tx.keptAny || !b.LogsRenames() {
-		folders = append(folders, tx.ownFolders()...)
-	}
-	return errors.Join(tx.addDirs(b, folders), tx.waitFor(b))
-}
-
-// ownFolders returns the paths of our own folders that a change has.
-func (tx *transaction) ownFolders() []string {
-	return []string{tx.stagePath, tx.stagePath + again, keptDir, mendDir, "."}
-}
-
-// newBarrier returns a barrier for this store. The root has been open since before
-// anything was written.
-func (tx *transaction) newBarrier() *atomicfile.Barrier { return atomicfile.NewBarrier(tx.root.File()) }
-
-// addDirs adds the folders to the barrier. A path that is missing or no folder holds
-// nothing of ours.
-func (tx *transaction) addDirs(b *atomicfile.Barrier, folders []string) error {
-	if b.AddMany(len(folders)) {
-		return nil
-	}
-	var errs []error
-	for _, p := range folders {
-		d, err := tx.root.Sub(p)
-		var strange *safedir.NotFolderError
-		switch {
-		case err == nil:
-			b.Add(d.File())
-		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (tx *transaction) waitFor(b *atomicfile.Barrier) error {
-	err := errors.Join(tx.step("barrier"), b.Wait())
-	if err != nil {
-		return fmt.Errorf("waiting for the disk: %w", err)
-	}
-	return nil
+	return tx.own.Sync(new(atomicfile.Barrier), folders...)
 }

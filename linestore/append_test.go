@@ -217,7 +217,7 @@ func TestTwoAgentsAtEveryStep(t *testing.T) {
 	defer held.Close()
 	var lines []string
 	s := mustOpen(t, root, linestore.Options{Step: func(call string) error {
-		if strings.HasPrefix(call, "remove ") { // what is written into a removed file is lost
+		if strings.HasPrefix(call, "unlink ") { // what is written into a removed file is lost
 			return nil
 		}
 		n := len(lines)

@@ -8,8 +8,8 @@ import (
 	"path"
 
 	"mend/change"
-	"mend/internal/atomicfile"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // errForeign means that another program changed the transcript in another way than by
@@ -47,7 +47,7 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 	if err := safedir.CanWrite(); err != nil {
 		return nil, err
 	}
-	if err := s.checkStage(st); err != nil {
+	if err := stage.Check(st, s.id, isStage); err != nil {
 		return nil, err
 	}
 	return s.begin(st.Ops)
@@ -80,7 +80,6 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	if err != nil {
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
-	b := atomicfile.NewBarrier(tx.root.File())
 	if err := tx.reserve(f, int64(len(plan.block))); err != nil {
 		f.Close()
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
@@ -94,8 +93,7 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		return change.Outcome{}, err
 	}
 	tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
-	b.Add(f)
-	return change.Outcome{State: change.Committed}, tx.wait(b)
+	return change.Outcome{State: change.Committed}, tx.sync(f)
 }
 
 // hasNewline reports whether the ops have one on a newline to be written.
@@ -227,8 +225,7 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 // overwrite replaces the transcript where the file system has no exchange: it compares it,
 // then renames the staged file over it. What another program appends in between is lost.
 func (tx *transaction) overwrite(d *safedir.Dir, name string) error {
-	tx.note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a transcript "+
-		"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", tx.id.Root))
+	tx.note(stage.NoExchange(tx.id.Root, "a transcript"))
 	c, _ := parseCopyName(name)
 	now, err := tx.readTarget()
 	if err != nil {
@@ -244,13 +241,13 @@ func (tx *transaction) overwrite(d *safedir.Dir, name string) error {
 	if err := d.Replace(name, tx.dir, tx.name); err != nil {
 		return err
 	}
-	return tx.barrier(path.Dir(tx.path), d.Path)
+	return tx.sync(nil, path.Dir(tx.path), d.Path)
 }
 
 // finishExchange carries over what was appended to the old transcript, which is the staged
 // file now, until nothing more comes or after maxRounds, and makes the exchange durable.
 func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
-	if err := tx.barrier(path.Dir(tx.path), d.Path); err != nil {
+	if err := tx.sync(nil, path.Dir(tx.path), d.Path); err != nil {
 		return err
 	}
 	c, _ := parseCopyName(name)
@@ -297,7 +294,6 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 	if err != nil {
 		return false, err
 	}
-	b := atomicfile.NewBarrier(tx.root.File())
 	err = tx.step("carry over " + tx.path)
 	if err == nil {
 		_, err = f.Write(missing)
@@ -307,6 +303,5 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 		return false, err
 	}
 	tx.restoreTime(mtime, e.Size+int64(len(missing)))
-	b.Add(f)
-	return true, tx.wait(b)
+	return true, tx.sync(f)
 }

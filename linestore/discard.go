@@ -2,16 +2,14 @@ package linestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // Discard removes what Prepare and Settle staged for st. With the zero Staged it removes what
@@ -32,96 +30,36 @@ func (s *Store) discard(st change.Staged) error {
 		return nil
 	}
 	if st.Dir != "" {
-		if err := s.checkStage(st); err != nil {
+		if err := stage.Check(st, s.id, isStage); err != nil {
 			return err
 		}
 	}
-	tx := &transaction{Store: s}
-	var err error
-	if st.Dir != "" {
-		tx, err = s.begin(st.Ops)
-	}
-	if st.Dir == "" {
-		tx.root, err = s.OpenRoot()
-	}
+	tx, err := s.begin(st.Ops)
 	if err != nil {
 		return err
 	}
 	defer tx.close()
 	if st.Dir == "" {
-		return tx.cleanOwner(nil)
+		return tx.own.Clean(nil, isStage, tx.removeStage)
 	}
 	return tx.removeStage(st.Dir)
 }
 
-// checkStage refuses a staged change of another store or with another kind of folder.
-func (s *Store) checkStage(st change.Staged) error {
-	if !st.Store.Same(s.id) {
-		return fmt.Errorf("the change is one of the store %s", st.Store.Root)
-	}
-	names := strings.Split(st.Dir, "/")
-	if len(names) != 3 || names[0] != mendDir || change.ValidateID(names[1]) != nil || !isStage(names[2]) {
-		return fmt.Errorf("%q is no staging folder", st.Dir)
-	}
-	return nil
-}
-
+// isStage reports whether a staging folder has that name.
 func isStage(name string) bool {
 	_, err := strconv.Atoi(name)
 	_, _, ok := parseAppendName(name)
 	return err == nil || ok
 }
 
-// cleanOwner removes what crashes left of earlier changes of this owner, except in the folders
-// of those that are undecided.
-func (tx *transaction) cleanOwner(undecided []string) error {
-	p := mendDir + "/" + tx.opt.Owner
-	owner, err := tx.root.Sub(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tx.removeEmpty(mendDir) // a crash may have come between the two folders
-	}
-	if err != nil {
-		return err
-	}
-	defer owner.Close()
-	names, err := owner.Names(nil)
-	if err != nil {
-		return err
-	}
-	slices.Sort(names)
-	for _, name := range slices.Clone(names) {
-		if isStage(name) && !slices.Contains(undecided, p+"/"+name) {
-			err = errors.Join(err, tx.removeStage(p+"/"+name))
-		}
-	}
-	return errors.Join(err, tx.removeEmpty(p))
-}
-
 // removeStage removes the files of a staging folder, and then the folders that are empty.
-func (tx *transaction) removeStage(p string) error {
-	d, err := tx.root.Sub(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tx.removeEmpty(path.Dir(p))
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	names, err := d.Names(nil)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Clone(names) {
-		err = errors.Join(err, tx.removeStaged(d, name))
-	}
-	return errors.Join(err, tx.removeEmpty(p))
-}
+func (tx *transaction) removeStage(p string) error { return tx.own.Empty(p, tx.removeStaged) }
 
 // removeStaged removes one staged file. Files with other names stay.
 func (tx *transaction) removeStaged(d *safedir.Dir, name string) error {
-	if base, ok := strings.CutSuffix(name, unfinished); ok {
+	if base, ok := strings.CutSuffix(name, stage.Unfinished); ok {
 		if _, ok := parseCopyName(base); ok {
-			return tx.remove(d, name)
+			return tx.own.Remove(d, name)
 		}
 		return nil
 	}
@@ -137,12 +75,12 @@ func (tx *transaction) removeStaged(d *safedir.Dir, name string) error {
 	if v == otherVersion || len(tail) > 0 && !tx.targetHas(tail) {
 		return tx.keep(d, name)
 	}
-	return tx.remove(d, name)
+	return tx.own.Remove(d, name)
 }
 
 // targetHas reports whether the transcript contains what was appended to a staged file.
 func (tx *transaction) targetHas(tail []byte) bool {
-	if tx.dir == nil {
+	if tx.dir == nil || len(tx.ops) == 0 {
 		return false
 	}
 	e, err := tx.readTarget()
@@ -151,48 +89,11 @@ func (tx *transaction) targetHas(tail []byte) bool {
 
 // keep moves a staged file to the kept files.
 func (tx *transaction) keep(d *safedir.Dir, name string) error {
-	kept, err := tx.makeOwnDirs(keptDir)
-	if err != nil {
-		return err
+	prefix := path.Base(d.Path) + "-" + name[:min(len(name), 40)] + "."
+	at, err := tx.own.Keep(d, name, prefix, ".jsonl", func() error { return tx.step("keep " + name) })
+	if err == nil {
+		err = tx.sync(nil, d.Path, stage.Kept, stage.Dir, ".")
+		tx.note(fmt.Sprintf("another program wrote to a transcript while it was replaced; what it wrote is in %s below %s", at, tx.id.Root))
 	}
-	defer kept.Close()
-	if err := tx.step("keep " + name); err != nil {
-		return err
-	}
-	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s.%d.jsonl", path.Base(d.Path)+"-"+name[:min(len(name), 40)], n)
-		err := d.Move(name, kept, to)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
-			tx.note(fmt.Sprintf("another program wrote to a transcript while it was replaced; what it wrote is in %s/%s below %s", keptDir, to, tx.id.Root))
-		}
-		return err
-	}
-}
-
-// removeEmpty removes our folder at p and those above it, as far as they are empty.
-func (tx *transaction) removeEmpty(p string) error {
-	return safedir.RemoveEmpty(tx.root, p, tx.removeDir)
-}
-
-// removeDir removes a folder if it is empty, and reports whether it no longer exists.
-func (tx *transaction) removeDir(parent *safedir.Dir, name string) (gone bool, err error) {
-	d, err := parent.Sub(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	names, err := d.Names(nil)
-	d.Close()
-	if err != nil || len(names) > 0 {
-		return false, err
-	}
-	if err := tx.step("rmdir " + path.Join(parent.Path, name)); err != nil {
-		return false, err
-	}
-	return true, parent.Rmdir(name)
+	return err
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // Prepare checks that every record holds its op's Pre. For a replacement it stages the new
@@ -37,7 +37,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 }
 
 func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	if err := s.checkOwner(); err != nil {
+	if err := stage.CheckOwner(s.opt.Owner); err != nil {
 		return change.Staged{}, err
 	}
 	if err := change.Validate(p.Ops); err != nil {
@@ -49,7 +49,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	}
 	defer tx.close()
 	tx.reverts, tx.force = p.Reverts, p.Force
-	if err := errors.Join(ctx.Err(), tx.cleanOwner(p.Undecided)); err != nil {
+	if err := errors.Join(ctx.Err(), tx.own.Clean(p.Undecided, isStage, tx.removeStage)); err != nil {
 		return change.Staged{}, err
 	}
 	e, err := tx.readTarget()
@@ -76,7 +76,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if bad != nil {
 		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
 	}
-	st := change.Staged{Store: s.id, Dir: mendDir + "/" + s.opt.Owner + "/" + appendName(e.Size, e.Mtime)}
+	st := change.Staged{Store: s.id, Dir: tx.own.OwnerDir() + "/" + appendName(e.Size, e.Mtime)}
 	if plan.replaces() {
 		if use != "" && !p.Force {
 			return change.Staged{}, fmt.Errorf("%w: %s", ErrInUse, use)
@@ -93,13 +93,6 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		st.Ops = append(st.Ops, op.Op)
 	}
 	return st, nil
-}
-
-func (s *Store) checkOwner() error {
-	if err := change.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
-		return fmt.Errorf("the owner %q names no folder", s.opt.Owner)
-	}
-	return nil
 }
 
 // addNewline adds the op for the newline with which the block begins if there is none, and

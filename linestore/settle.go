@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"mend/change"
-	"mend/internal/atomicfile"
 	"mend/internal/safedir"
 )
 
@@ -114,11 +113,7 @@ func (tx *transaction) syncTarget() error {
 	if err != nil {
 		return err
 	}
-	b := atomicfile.NewBarrier(tx.root.File())
-	if f != nil {
-		b.Add(f)
-	}
-	return errors.Join(tx.wait(b), tx.barrier(path.Dir(tx.path)))
+	return tx.sync(f, path.Dir(tx.path))
 }
 
 // settleAppend finishes an append, or removes what is there of it by a replacement.

@@ -6,23 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"mend/internal/atomicfile"
-	"mend/internal/ownfile"
 	"mend/internal/safedir"
-)
-
-// The names of our own files below the root; see the package's doc.
-const (
-	mendDir    = ".mend"
-	keptDir    = mendDir + "/kept"
-	unfinished = ".new"
+	"mend/internal/stage"
 )
 
 // A copyName says what a staged file may hold: the transcript before the change or after it,
@@ -87,10 +78,9 @@ func (c copyName) classify(data []byte) (v version, tail []byte) {
 // returns the path of the folder. e is the transcript before, whose mode, owner and time the
 // staged file gets.
 func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, error) {
-	ours := mendDir + "/" + tx.opt.Owner
-	owner, err := tx.makeOwnDirs(ours)
+	owner, err := tx.own.Make(tx.own.OwnerDir())
 	if err != nil {
-		return "", errors.Join(err, tx.removeEmpty(ours))
+		return "", errors.Join(err, tx.own.RemoveEmpty(tx.own.OwnerDir()))
 	}
 	defer owner.Close()
 	names, err := owner.Names(nil)
@@ -112,23 +102,22 @@ func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, err
 
 // stageAt is stage for the folder at p, which may exist.
 func (tx *transaction) stageAt(p string, before, after []byte, e safedir.Entry) error {
-	d, err := tx.makeOwnDirs(p)
+	d, err := tx.own.Make(p)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	name := newCopyName(before, after).String()
-	if err := tx.remove(d, name+unfinished); err != nil {
+	if err := tx.own.Remove(d, name+stage.Unfinished); err != nil {
 		return err
 	}
 	if err := tx.step("stage " + tx.path); err != nil {
 		return err
 	}
-	f, err := d.Create(name+unfinished, e.Mode.Perm())
+	f, err := d.Create(name+stage.Unfinished, e.Mode.Perm())
 	if err != nil {
 		return err
 	}
-	b := atomicfile.NewBarrier(tx.root.File())
 	err = tx.step("write " + tx.path)
 	if err == nil {
 		_, err = f.Write(after)
@@ -140,109 +129,31 @@ func (tx *transaction) stageAt(p string, before, after []byte, e safedir.Entry) 
 		err = f.Chmod(e.Mode.Perm())
 	}
 	if err == nil {
-		err = d.SetMtime(name+unfinished, e.Mtime)
+		err = d.SetMtime(name+stage.Unfinished, e.Mtime)
 	}
 	if err != nil {
 		f.Close()
 		return err
 	}
-	if b.Add(f); tx.wait(b) != nil {
-		return b.Wait()
+	if err := tx.sync(f); err != nil {
+		return err
 	}
 	if err := tx.step("name " + tx.path); err != nil {
 		return err
 	}
-	if err := d.Replace(name+unfinished, d, name); err != nil {
+	if err := d.Replace(name+stage.Unfinished, d, name); err != nil {
 		return err
 	}
-	return tx.barrier(p, path.Dir(p), mendDir, ".")
+	return tx.sync(nil, p, path.Dir(p), stage.Dir, ".")
 }
 
-// wait waits until all that was added to the barrier is durable.
-func (tx *transaction) wait(b *atomicfile.Barrier) error {
-	err := errors.Join(tx.step("barrier"), b.Wait())
-	if err != nil {
-		return fmt.Errorf("waiting for the disk: %w", err)
+// sync makes a file durable and closes it, if it is not nil, and the names in the folders.
+func (tx *transaction) sync(f *os.File, folders ...string) error {
+	var b atomicfile.Barrier
+	if f != nil {
+		b.Add(f)
 	}
-	return nil
-}
-
-// barrier makes the names in the folders durable. A folder that is missing has none.
-func (tx *transaction) barrier(folders ...string) error {
-	b := atomicfile.NewBarrier(tx.root.File())
-	for _, p := range folders {
-		d, err := tx.root.Sub(p)
-		switch {
-		case err == nil:
-			b.Add(d.File())
-		case !errors.Is(err, fs.ErrNotExist):
-			return errors.Join(err, b.Wait())
-		}
-	}
-	return tx.wait(b)
-}
-
-// makeOwnDirs opens the folder at p, which consists of our own folders, and makes those that
-// are missing. It refuses a folder that other users can write to: they could change staged
-// files.
-func (tx *transaction) makeOwnDirs(p string) (*safedir.Dir, error) {
-	home, err := tx.root.Stat(".")
-	if err != nil {
-		return nil, err
-	}
-	at, err := tx.root.Sub(".")
-	for name := range strings.SplitSeq(p, "/") {
-		if err != nil {
-			return nil, err
-		}
-		err = tx.makeOwnDir(at, name, home.Owner)
-		var next *safedir.Dir
-		if err == nil {
-			next, err = at.Sub(name)
-		}
-		at.Close()
-		at = next
-	}
-	return at, err
-}
-
-func (tx *transaction) makeOwnDir(d *safedir.Dir, name string, owner safedir.Owner) error {
-	e, err := d.Stat(name)
-	if err != nil {
-		return err
-	}
-	if e.Exists {
-		if !e.IsDir() {
-			return nil // opening it fails
-		}
-		return ownfile.CheckOwner(filepath.Join(tx.id.Root, d.Path, name), e.Mode, e.Owner.UID, owner.UID, os.Geteuid())
-	}
-	if err := tx.step("mkdir " + path.Join(d.Path, name)); err != nil {
-		return err
-	}
-	if err := d.Mkdir(name); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	sub, err := d.Sub(name)
-	if err != nil {
-		return err
-	}
-	defer sub.Close()
-	return sub.File().Chown(owner.UID, owner.GID)
-}
-
-// remove removes a file if it exists.
-func (tx *transaction) remove(d *safedir.Dir, name string) error {
-	if e, err := d.Stat(name); err != nil || !e.Exists {
-		return err
-	}
-	if err := tx.step("remove " + path.Join(d.Path, name)); err != nil {
-		return err
-	}
-	return d.Unlink(name)
+	return tx.own.Sync(&b, folders...)
 }
 
 // contains reports whether a transcript has what was appended to an earlier version of it.

@@ -8,6 +8,7 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/stage"
 )
 
 // A Layout maps refs to transcripts and to the keys of their lines.
@@ -82,6 +83,7 @@ func (s *Store) note(text string) {
 type transaction struct {
 	*Store
 	root *safedir.Dir
+	own  stage.Area
 	dir  *safedir.Dir // the folder of the transcript; nil if there is none
 	path string       // of the transcript below the root
 	name string       // of the transcript in dir
@@ -113,6 +115,7 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	if tx.root, err = s.OpenRoot(); err != nil {
 		return nil, err
 	}
+	tx.own = stage.Area{Root: tx.root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}
 	var strange *safedir.NotFolderError
 	tx.dir, err = tx.root.Sub(path.Dir(tx.path))
 	if err != nil && !isMissing(err) && !errors.As(err, &strange) {

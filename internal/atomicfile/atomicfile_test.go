@@ -102,22 +102,16 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestBarrier waits for no, few and many files, with and without the call for the whole
-// file system.
+// TestBarrier waits for no, few and many files.
 func TestBarrier(t *testing.T) {
 	dir := t.TempDir()
-	for _, n := range []int{0, 1, few, few + 1, 10 * few} {
-		for _, each := range []bool{false, true} {
-			b := NewBarrier(openFile(t, dir))
-			if each {
-				b.syncAll = nil
-			}
-			for i := range n {
-				b.Add(createFile(t, dir, i))
-			}
-			if err := b.Wait(); err != nil {
-				t.Errorf("Wait for %d files = %v", n, err)
-			}
+	for _, n := range []int{0, 1, maxOpen, maxOpen + 1, 3 * maxOpen} {
+		var b Barrier
+		for i := range n {
+			b.Add(createFile(t, dir, i))
+		}
+		if err := b.Wait(); err != nil {
+			t.Errorf("Wait for %d files = %v", n, err)
 		}
 	}
 }
@@ -131,63 +125,11 @@ func createFile(t *testing.T, dir string, i int) *os.File {
 	return f
 }
 
-// TestBarrierCalls counts the calls for the whole file system, and has them fail.
-func TestBarrierCalls(t *testing.T) {
-	dir := t.TempDir()
-	broken := errors.New("broken")
-	for _, c := range []struct {
-		few, files, calls int
-		err               error
-	}{
-		{few, 0, 0, nil},
-		{few, few, 0, nil},
-		{few, few + 1, 1, nil},
-		{few, 10 * few, 1, nil},
-		{few, few + 1, 1, broken},
-		{1, 1, 0, nil},
-		{1, 2, 1, nil},
-	} {
-		calls := 0
-		b := &Barrier{maxFew: c.few, syncAll: func() error { calls++; return c.err }}
-		for i := range c.files {
-			b.Add(createFile(t, dir, i))
-		}
-		if err := b.Wait(); !errors.Is(err, c.err) || calls != c.calls {
-			t.Errorf("Wait for %d files, of which %d are few, = %v after %d calls for the file system, want %v after %d", c.files, c.few, err, calls, c.err, c.calls)
-		}
-	}
-}
-
-// TestBarrierMany adds folders that are not open.
-func TestBarrierMany(t *testing.T) {
-	dir := t.TempDir()
-	for _, c := range []struct {
-		files, folders int
-		each           bool
-		calls          int
-	}{
-		{0, few, false, 0}, {0, few + 1, false, 1}, {1, few, false, 1}, {few + 1, 1, false, 1}, {0, few + 1, true, 0},
-	} {
-		calls := 0
-		b := &Barrier{maxFew: few}
-		if !c.each {
-			b.syncAll = func() error { calls++; return nil }
-		}
-		for i := range c.files {
-			b.Add(createFile(t, dir, i))
-		}
-		done := b.AddMany(c.folders)
-		if err := b.Wait(); err != nil || done != (c.calls > 0) || calls != c.calls {
-			t.Errorf("AddMany(%d) behind %d files = %t, and Wait = %v after %d calls for the file system, want %d", c.folders, c.files, done, err, calls, c.calls)
-		}
-	}
-}
-
 // TestBarrierError checks that Wait returns the first error.
 func TestBarrierError(t *testing.T) {
 	dir := t.TempDir()
-	for _, n := range []int{1, 3 * few} {
-		b := NewBarrier(openFile(t, dir))
+	for _, n := range []int{1, 3 * maxOpen} {
+		var b Barrier
 		f := createFile(t, dir, n)
 		f.Close()
 		b.Add(f)

@@ -1,0 +1,280 @@
+// Package stage has mend's own folders below the root of a store of files: .mend/OWNER/N, in
+// which a change is staged, and .mend/kept, which has what other programs wrote into files
+// while they were replaced. Nothing in the kept folder is ever removed.
+//
+// An owner is the id of a journal. Only the process that has locked the journal writes to the
+// owner's folder.
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
+)
+
+// The names of our own folders below the root.
+const (
+	Dir  = ".mend"
+	Kept = Dir + "/kept"
+	// Unfinished ends the name of a folder or file that is not complete. Only we write it, and
+	// it never takes part in an exchange.
+	Unfinished = ".new"
+)
+
+// An Area is our own folders below one root, while a change is made.
+type Area struct {
+	Root  *safedir.Dir
+	Path  string // of the root, for messages
+	Owner string
+	Step  func(call string) error // is called before each call that changes the disk; nil for nothing
+}
+
+// CheckOwner returns an error for an owner that cannot name a folder.
+func CheckOwner(owner string) error {
+	if err := change.ValidateID(owner); err != nil || owner == path.Base(Kept) {
+		return fmt.Errorf("the owner %q names no folder", owner)
+	}
+	return nil
+}
+
+// Check refuses a change that was staged for another store, or in a folder whose name isStage
+// does not know.
+func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) error {
+	if !st.Store.Same(id) {
+		return fmt.Errorf("the change is one of the store %s", st.Store.Root)
+	}
+	names := strings.Split(st.Dir, "/")
+	if len(names) != 3 || names[0] != Dir || change.ValidateID(names[1]) != nil || !isStage(names[2]) {
+		return fmt.Errorf("%q is no staging folder", st.Dir)
+	}
+	return nil
+}
+
+// NoExchange is the note for a file system that cannot exchange files. what is replaced, as "a record".
+func NoExchange(root, what string) string {
+	return fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to %s "+
+		"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", root, what)
+}
+
+// OwnerDir returns the path of the owner's folder.
+func (a *Area) OwnerDir() string { return Dir + "/" + a.Owner }
+
+func (a *Area) step(call string) error {
+	if a.Step == nil {
+		return nil
+	}
+	return a.Step(call)
+}
+
+// Make opens the folder at p, which consists of our own folders, and makes those that are
+// missing.
+func (a *Area) Make(p string) (*safedir.Dir, error) {
+	at, err := a.Root.Sub(".")
+	for name := range strings.SplitSeq(p, "/") {
+		if err != nil {
+			return nil, err
+		}
+		_, err = a.MakeIn(at, name)
+		var next *safedir.Dir
+		if err == nil {
+			next, err = at.Sub(name)
+		}
+		at.Close()
+		at = next
+	}
+	return at, err
+}
+
+// MakeIn makes one of our own folders, which only its owner may enter, for the owner of the
+// store. It reports whether the folder was missing. It refuses a folder that other users can
+// write to: they could change staged files.
+func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
+	home, err := a.Root.Stat(".")
+	if err != nil {
+		return false, err
+	}
+	if e, err := d.Stat(name); err != nil || e.Exists {
+		if err == nil && e.IsDir() {
+			err = ownfile.CheckOwner(filepath.Join(a.Path, d.Path, name), e.Mode, e.Owner.UID, home.Owner.UID, os.Geteuid())
+		}
+		return false, err
+	}
+	if err := a.step("mkdir " + path.Join(d.Path, name)); err != nil {
+		return false, err
+	}
+	if err := d.Mkdir(name); errors.Is(err, fs.ErrExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	sub, err := d.Sub(name)
+	if err != nil {
+		return true, err
+	}
+	defer sub.Close()
+	if os.Geteuid() == 0 {
+		if err := sub.File().Chown(home.Owner.UID, home.Owner.GID); err != nil {
+			return true, err
+		}
+	}
+	return true, sub.File().Chmod(0o700)
+}
+
+// Clean removes what crashes left of earlier changes of the owner, except in the folders of
+// those that are undecided. isStage reports whether a name below the owner's folder is a
+// staging folder's, and remove empties and removes one.
+func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
+	owner, err := a.Root.Sub(a.OwnerDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.RemoveEmpty(Dir) // a crash may have come between the two folders
+	}
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	names, err := owner.Names(nil)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range slices.Clone(names) {
+		base, _, _ := strings.Cut(name, ".") // an unfinished folder is of the same change
+		if isStage(base) && !slices.Contains(undecided, a.OwnerDir()+"/"+base) {
+			err = errors.Join(err, remove(a.OwnerDir()+"/"+name))
+		}
+	}
+	return errors.Join(err, a.RemoveEmpty(a.OwnerDir()))
+}
+
+// Empty calls remove for each name in our own folder at p, in order, and then removes the
+// folder and those above it, as far as they are empty.
+func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) error {
+	d, err := a.Root.Sub(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.RemoveEmpty(path.Dir(p))
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	names, err := d.Names(nil)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range slices.Clone(names) {
+		if err := remove(d, name); err != nil {
+			return err
+		}
+	}
+	return a.RemoveEmpty(p)
+}
+
+// Keep moves a file to the kept files, under a name that begins with prefix and ends in suffix,
+// and returns its path there. It calls step first. [Area.Sync] of [Area.KeptDirs] makes it durable.
+func (a *Area) Keep(from *safedir.Dir, name, prefix, suffix string, step func() error) (string, error) {
+	kept, err := a.Make(Kept)
+	if err != nil {
+		return "", err
+	}
+	defer kept.Close()
+	for n := 1; ; n++ {
+		if err := step(); err != nil {
+			return "", err
+		}
+		to := fmt.Sprintf("%s%d%s", prefix, n, suffix)
+		if err := from.Move(name, kept, to); !errors.Is(err, fs.ErrExist) {
+			return Kept + "/" + to, err
+		}
+	}
+}
+
+// Remove removes a file or an empty folder, if there is one.
+func (a *Area) Remove(d *safedir.Dir, name string) error {
+	e, err := d.Stat(name)
+	switch {
+	case err != nil || !e.Exists:
+		return err
+	case e.IsDir():
+		_, err := a.RemoveDir(d, name)
+		return err
+	}
+	return a.Unlink(d, name)
+}
+
+// Unlink removes a file.
+func (a *Area) Unlink(d *safedir.Dir, name string) error {
+	if err := a.step("unlink " + path.Join(d.Path, name)); err != nil {
+		return err
+	}
+	return d.Unlink(name)
+}
+
+// RemoveDir removes a folder if it is empty, and reports whether it no longer exists.
+func (a *Area) RemoveDir(d *safedir.Dir, name string) (gone bool, err error) {
+	if e, err := d.Stat(name); err != nil || !e.IsDir() {
+		return !e.Exists, err
+	}
+	if err := a.step("rmdir " + path.Join(d.Path, name)); err != nil {
+		return false, err
+	}
+	err = d.Rmdir(name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTDIR):
+		return false, nil
+	}
+	return false, err
+}
+
+// RemoveEmpty removes our own folder at p, and then each folder above it up to [Dir], as far as
+// they are empty.
+func (a *Area) RemoveEmpty(p string) error {
+	for ; p != "."; p = path.Dir(p) {
+		parent, err := a.Root.Sub(path.Dir(p))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		gone, err := a.RemoveDir(parent, path.Base(p))
+		parent.Close()
+		if err != nil || !gone {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sync makes the names in the folders durable, together with what is in the barrier. A path
+// that is missing or no folder has nothing of ours.
+func (a *Area) Sync(b *atomicfile.Barrier, folders ...string) error {
+	var errs []error
+	for _, p := range folders {
+		d, err := a.Root.Sub(p)
+		var strange *safedir.NotFolderError
+		switch {
+		case err == nil:
+			b.Add(d.File())
+		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errors.Join(errs...), a.step("barrier"), b.Wait()); err != nil {
+		return fmt.Errorf("waiting for the disk: %w", err)
+	}
+	return nil
+}
