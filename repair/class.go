@@ -25,7 +25,7 @@ const (
 	OutputTooLong      = request.OutputTooLong
 	ContextTooLong     = request.ContextTooLong
 
-	IncompleteRecord Class = "incomplete_record" // a field is missing, or of another type
+	IncompleteRecord       = request.IncompleteRecord
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
 )
 

@@ -137,6 +137,10 @@ var (
 		Rank: 190, Class: request.ThinkingSignature,
 		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed.",
 	}
+	InvalidBlock = ErrorKind{
+		Rank: 200, Class: request.IncompleteRecord,
+		Explanation: "A block of the session has a type or a field that the provider does not take, or a field of it is missing or of another type.",
+	}
 )
 
 const notRecognised = "mend does not know this error."

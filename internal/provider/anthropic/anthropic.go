@@ -57,6 +57,12 @@ func ErrorTexts() provider.ErrorTexts {
 			),
 			provider.TooLong.In(provider.Words{"prompt is too long"}, provider.Words{"exceed context limit"}),
 			provider.ThinkingSignature.In(provider.Words{"thinking", "signature"}),
+			provider.InvalidBlock.In(
+				provider.Words{"messages.", ".content.", "extra inputs are not permitted"},
+				provider.Words{"messages.", ".content.", "does not match any of the expected tags"},
+				provider.Words{"messages.", ".content.", "field required"},
+				provider.Words{"messages.", ".content.", "input should be a valid"},
+			),
 		},
 	}
 }

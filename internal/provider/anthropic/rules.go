@@ -89,7 +89,7 @@ var rules = []provider.Rule{
 	{
 		Code: "R14", Text: "tool_use.input is an object",
 		Error: "messages.{n}.content.{m}.tool_use.input: Input should be a valid dictionary",
-		Says:  []provider.Words{{"tool_use.input", "valid dictionary"}},
+		Says:  []provider.Words{{"tool_use.input", "should be a valid"}},
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.NoObject),
 	},
 	{
