@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"mend/change"
@@ -15,7 +17,7 @@ func Asked(s Session, e APIError) (fs []Finding) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
 				if b.Source != nil && is(b) {
-					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index})
+					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b)})
 				}
 			}
 		}
@@ -39,16 +41,26 @@ func Asked(s Session, e APIError) (fs []Finding) {
 			add("reasoning", func(b *request.Block) bool { return first[b] })
 		}
 	case InvalidFile:
-		ref, _ := BlockAndTurn(s, e)
+		at, _ := blockAndTurn(s, e)
 		link := e.Link()
 		is := func(b *request.Block) bool {
 			isImage := b.Type == request.Image || b.Type == request.Document
-			return isImage && b.Ref() == ref || link != "" && b.URL == link
+			return isImage && at != nil && b.Ref() == at.Ref() || link != "" && b.URL == link
 		}
 		add("image", func(b *request.Block) bool { return is(b) || slices.ContainsFunc(b.Content, is) })
 	default: // the request or what is stored shows it
 	}
 	return fs
+}
+
+// identity returns what tells thinking from other thinking in its record, where its index changes when
+// a block before it goes; "" for another block.
+func identity(b *request.Block) string {
+	if !b.IsThinking() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(b.Signature + "\x00" + b.Text))
+	return hex.EncodeToString(sum[:8])
 }
 
 // onePerMessage returns a finding for each message that has one.
@@ -57,7 +69,7 @@ func onePerMessage(fs []Finding) (all []Finding) {
 	for _, f := range fs {
 		if !seen[f.Ref.Message] {
 			seen[f.Ref.Message] = true
-			f.Ref = messageRef(f.Ref)
+			f.Ref, f.Detail = messageRef(f.Ref), ""
 			all = append(all, f)
 		}
 	}
@@ -82,8 +94,8 @@ func isAboutThinking(e APIError) bool {
 	return e.Class == ThinkingDisabledViolation || e.Class == ThinkingSignature || e.Class == ThinkingBlockModified
 }
 
-// locate returns which records the error names: those of the findings, which are of its kind, for
-// which in returns true. in is nil if the error names none. If only is true, other findings of the
+// locate returns which of the findings, which are of its kind, the error names: those for which in
+// returns true. in is nil if the error names none. If only is true, other findings of the
 // kind must not be fixed instead: thinking is removed from the located message only, because that
 // of all others is signed and would be lost for nothing.
 //
@@ -92,7 +104,7 @@ func isAboutThinking(e APIError) bool {
 // message near that number in the store, because the store may have changed since the error. An error
 // about thinking that names no number is about the newest message that has a finding. So is every error
 // that says that thinking was changed: the provider compares only the newest.
-func locate(s Session, e APIError, found []Finding) (in func(change.Ref) bool, only bool) {
+func locate(s Session, e APIError, found []Finding) (in func(Finding) bool, only bool) {
 	l := locator{s: s, e: e, found: found, messages: s.Messages(), faulty: map[string]bool{}}
 	for _, f := range found {
 		l.faulty[f.Ref.Message] = true
@@ -108,18 +120,19 @@ type locator struct {
 	faulty   map[string]bool // messages with findings
 }
 
-func (l *locator) locate() func(change.Ref) bool {
+func (l *locator) locate() func(Finding) bool {
 	if l.e.Rule == "R8" {
 		return l.among(l.inMessage(l.newest()))
 	}
 	called, beside, items := l.named()
-	block, turn := BlockAndTurn(l.s, l.e)
-	for _, in := range [...]func(change.Ref) bool{
-		func(r change.Ref) bool { return items[r.Message] },
-		func(r change.Ref) bool { return called[r] },
-		func(r change.Ref) bool { return beside[r] },
-		func(r change.Ref) bool { return r == block && block.Kind != 0 },
-		func(r change.Ref) bool { return turn[r.Message] },
+	block, turn := blockAndTurn(l.s, l.e)
+	for _, in := range [...]func(Finding) bool{
+		func(f Finding) bool { return items[f.Ref.Message] },
+		func(f Finding) bool { return called[f.Ref] },
+		func(f Finding) bool { return beside[f.Ref] },
+		func(f Finding) bool { return block != nil && f.Ref == block.Ref() && f.Block == block.Index },
+		func(f Finding) bool { return block != nil && f.Ref == block.Ref() },
+		func(f Finding) bool { return turn[f.Ref.Message] },
 		l.inMessage(l.nearest()),
 	} {
 		if at := l.among(in); at != nil {
@@ -133,8 +146,8 @@ func (l *locator) locate() func(change.Ref) bool {
 }
 
 // among returns in, nil if no finding is there.
-func (l *locator) among(in func(change.Ref) bool) func(change.Ref) bool {
-	if slices.ContainsFunc(l.found, func(f Finding) bool { return in(f.Ref) }) {
+func (l *locator) among(in func(Finding) bool) func(Finding) bool {
+	if slices.ContainsFunc(l.found, in) {
 		return in
 	}
 	return nil
@@ -167,19 +180,21 @@ func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]
 	return called, beside, items
 }
 
-// BlockAndTurn returns the record of the block of the next request that the error names, and the ids
-// of the messages of its turn.
-func BlockAndTurn(s Session, e APIError) (block change.Ref, turn map[string]bool) {
+// blockAndTurn returns the stored block of the next request that the error names, nil for none, and
+// the ids of the messages of its turn.
+func blockAndTurn(s Session, e APIError) (block *request.Block, turn map[string]bool) {
 	q, _ := s.Next()
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(q.Turns) {
 		return block, turn
 	}
-	at := e.Block
-	if len(q.Turns[e.Index].Blocks) == 1 {
+	at, blocks := e.Block, q.Turns[e.Index].Blocks
+	if len(blocks) == 1 {
 		at = 0
 	}
-	block, _ = q.At(e.Index, at)
+	if at >= 0 && at < len(blocks) && blocks[at].Ref().Kind != 0 {
+		block = blocks[at]
+	}
 	for _, ref := range q.Turns[e.Index].Messages {
 		turn[ref.Message] = true
 	}
@@ -206,7 +221,7 @@ func (l *locator) newest() int {
 	return i
 }
 
-// inMessage selects the records of message number i, none for -1.
-func (l *locator) inMessage(i int) func(change.Ref) bool {
-	return func(r change.Ref) bool { return i >= 0 && r.Message == l.messages[i].Message }
+// inMessage selects the findings of message number i, none for -1.
+func (l *locator) inMessage(i int) func(Finding) bool {
+	return func(f Finding) bool { return i >= 0 && f.Ref.Message == l.messages[i].Message }
 }

@@ -170,7 +170,11 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 		}
 	}
 	if in, only := locate(c, e, found); in != nil && !all {
-		t := newSearch(c, o, func(c Case, f Finding) bool { return kind(c, f) && in(f.Ref) })
+		named := map[key]bool{} // the places of others may change
+		for _, f := range found {
+			named[f.key()] = in(f)
+		}
+		t := newSearch(c, o, func(_ Case, f Finding) bool { return named[f.at(o.first(f.Ref))] })
 		if len(t.fixed) > 0 || only {
 			return t
 		}

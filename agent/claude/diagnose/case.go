@@ -283,7 +283,9 @@ func (c *Case) findAsked(f repair.Finding) {
 	if !ok {
 		return
 	}
-	f.Detail = fmt.Sprint(f.Block)
+	if x.Detail == "" {
+		x.Detail = fmt.Sprint(x.Block)
+	}
 	c.report(x.Finding, c.fixedBy(f.Ref.Message, x.Why(), x.Fixes()...))
 }
 

@@ -69,6 +69,23 @@ func TestRemoveSeveral(t *testing.T) {
 	}
 }
 
+// Of two thinking blocks in one record the one goes that the error names.
+func TestRemoveNamed(t *testing.T) {
+	const content = `{"type":"thinking","thinking":"t1","signature":"c2lnMQ"},{"type":"thinking","thinking":"t2","signature":"c2lnMg"},{"type":"text","text":"AAA"}`
+	for i, want := range []string{"t2", "t1"} {
+		data := answering(content)
+		e := diagnose.ParseAPIError(fmt.Appendf(nil, "messages.1.content.%d: Invalid `signature` in `thinking` block", i))
+		r, err := repair.Plan(claude.Session, newCase(data), repair.Request{Error: &e})
+		if err != nil || len(r.Fixed) != 1 {
+			t.Fatalf("Plan fixes %v, %v, want one block", r.Fixed, err)
+		}
+		got := string(r.Plan.Ops[0].Post.Data)
+		if !strings.Contains(got, `"thinking":"`+want+`"`) || strings.Count(got, `"thinking":"t`) != 1 {
+			t.Errorf("content %d: %s is left, want %s", i, got, want)
+		}
+	}
+}
+
 // Where the first prompt says nothing that is sent, no answer is lost.
 func TestEmptyFirstPrompt(t *testing.T) {
 	data := bytes.Replace(answering(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)
