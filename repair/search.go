@@ -21,7 +21,7 @@ type search struct {
 	c        Case // with the fixes that were kept
 	findings *Findings
 	wanted   wanted
-	nested   bool // for what a fix caused
+	depth    int  // of searches for what a fix caused, this one included
 	lossless bool // only fixes that lose nothing are tried
 	origin   origin
 	original map[key]Diagnosis     // of the findings that the first fixes left; nil in the beginning
@@ -49,10 +49,10 @@ const noMore = 1 << 20
 
 // newSearch fixes what is wanted, as far as fixes hold. It adds to o the refs of
 // records that fixes rename.
-func newSearch(c Case, o origin, w wanted) *search { return runSearch(c, o, w, false, false) }
+func newSearch(c Case, o origin, w wanted) *search { return runSearch(c, o, w, 0, false) }
 
-func runSearch(c Case, o origin, w wanted, nested, lossless bool) *search {
-	s := &search{c: c, findings: c.Findings(), wanted: w, nested: nested, lossless: lossless, origin: o}
+func runSearch(c Case, o origin, w wanted, depth int, lossless bool) *search {
+	s := &search{c: c, findings: c.Findings(), wanted: w, depth: depth, lossless: lossless, origin: o}
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
 	for range maxRounds(len(s.findings.list)) {
 		group, n := s.next()
@@ -68,7 +68,7 @@ func runSearch(c Case, o origin, w wanted, nested, lossless bool) *search {
 		}
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
 		d.WhyNot = cmp.Or(r.Why, s.refused, d.WhyNot, whyNone)
-		if f.Severity == Broken && !nested && !r.Helps && d.WhyNot != s.refused {
+		if f.Severity == Broken && depth == 0 && !r.Helps && d.WhyNot != s.refused {
 			way = cmp.Or(way, s.forkAdvice(), " Continue in a new session.")
 			d.WhyNot += way
 		}
@@ -76,6 +76,9 @@ func runSearch(c Case, o origin, w wanted, nested, lossless bool) *search {
 	}
 	return s
 }
+
+// maxDepth limits how many fixes are kept only together, each for what the one before causes.
+const maxDepth = 3
 
 // maxRounds is far more rounds than n findings need, so that a search always ends.
 func maxRounds(n int) int { return 64 + 16*n }
@@ -145,7 +148,7 @@ func (s *search) try(group []Finding, n int) {
 		return
 	}
 	bad, sure := s.judge(trials, o, false)
-	if len(bad) == len(trials) && trials[0].together && !s.nested {
+	if len(bad) == len(trials) && trials[0].together && s.depth < maxDepth {
 		o = s.fixCaused(trials, o)
 		bad, sure = s.judge(trials, o, true)
 	}
@@ -181,7 +184,7 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
-	sub := runSearch(o.c, since, caused, true, lossless)
+	sub := runSearch(o.c, since, caused, s.depth+1, lossless)
 	o = outcome{c: sub.c, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for is, was := range since {
 		if o.c.Has(is) {
