@@ -20,8 +20,8 @@ test: # sweeps and large tables run a fixed sample
 test-all: # every case
 	MEND_SWEEP=all go test ./...
 
-race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
-	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$|ProvidersPage|ExamineAgain|FindsTheSame|DiffLong|LargeConflicts|ShortAgents|FileTooLarge' ./internal/mend ./internal/live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+race: # the race detector needs cgo; the program does not. Where goroutines are, without long tests
+	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 
 lint:
 	go vet -tags e2e,man ./... ./testdata

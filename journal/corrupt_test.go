@@ -150,6 +150,7 @@ func (f *fixture) write(t *testing.T, what string, found bool) {
 
 // TestFlippedBytes: fault case 19.
 func TestFlippedBytes(t *testing.T) {
+	storetest.Long(t)
 	v := newFixture(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	size, tried, found := v.pageSize(), 0, 0

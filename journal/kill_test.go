@@ -129,6 +129,7 @@ func TestKill(t *testing.T) {
 // TestFileTooLarge runs a process with a limit of the file's size, as on a full disk, at
 // many sizes. Fault case 16.
 func TestFileTooLarge(t *testing.T) {
+	storetest.Long(t)
 	failures := 0
 	for kb := 8; kb < 3000; kb = kb*5/4 + 1 {
 		dir := filepath.Join(storetest.FastDir(t), "mend")

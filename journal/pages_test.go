@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"mend/internal/test/storetest"
 )
 
 const boltKeys = 3000 // enough for branch pages
@@ -143,6 +145,7 @@ func TestElementsOverlap(t *testing.T) {
 // TestDamagedPages changes bytes of the file: every call returns, with ErrDamaged if with any
 // error.
 func TestDamagedPages(t *testing.T) {
+	storetest.Long(t)
 	file := boltFile(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0

@@ -11,6 +11,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/sqlstore"
 )
 
@@ -42,6 +43,7 @@ func TestConflicts(t *testing.T) {
 // Large data is compared piece by piece: a row with it has the same conflicts, and is
 // written if there are none.
 func TestLargeConflicts(t *testing.T) {
+	storetest.Long(t)
 	const (
 		part    = " WHERE json_extract(data, '$.text') = 'Running.'"
 		enlarge = "UPDATE part SET data = json_set(data, '$.large', hex(zeroblob(1000000)))" + part

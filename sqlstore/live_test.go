@@ -13,6 +13,7 @@ import (
 
 	"mend/change"
 	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/sqlstore"
 )
 
@@ -257,6 +258,7 @@ func TestRollbackJournal(t *testing.T) {
 // TestBesideShortAgents reads while another program opens the database, writes, and closes it again and
 // again: each time the -wal and the -shm are made and removed.
 func TestBesideShortAgents(t *testing.T) {
+	storetest.Long(t)
 	path, id := dbtest.Unpack(t, "1.18.33")
 	stop, done := make(chan struct{}), make(chan error)
 	go func() {

@@ -16,6 +16,7 @@ import (
 	"mend/change"
 	"mend/internal/test/bigstore"
 	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 	"mend/sqlstore"
 )
 
@@ -85,6 +86,7 @@ func everyRow(t testing.TB, s *sqlstore.Store) (rows map[string]int, err error) 
 // Where only an index is damaged, each row is read, whichever index it is and however it is damaged, no
 // byte is changed, and the check of the file names the index. Nothing is written to such a file.
 func TestDamagedIndex(t *testing.T) {
+	storetest.Long(t)
 	for name, make := range map[string]func(t testing.TB) string{
 		"several sessions": severalSessions,
 		"1.2.27":           func(t testing.TB) string { path, _ := dbtest.Unpack(t, "1.2.27"); return path },
@@ -153,6 +155,7 @@ func TestDamagedIndex(t *testing.T) {
 // The same beside an agent that has the database open, with a -wal, and without a WAL; and where a page of a
 // table is damaged as well, the sessions that have no row in it.
 func TestDamagedIndexBesides(t *testing.T) {
+	storetest.Long(t)
 	spoiled := func(t *testing.T, trees ...string) (path string, want map[string]int) {
 		path = severalSessions(t)
 		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})

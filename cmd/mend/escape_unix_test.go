@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/journal"
 )
@@ -198,7 +199,7 @@ func (sb sandbox) checkFollow() {
 	for _, asJSON := range []bool{false, true} {
 		ctx, cancel := context.WithTimeout(sb.Context(), 20*time.Second)
 		out := cancelWriter{cancel: cancel}
-		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON}
+		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON, opt: mend.Options{Journal: mend.OpenJournal("")}}
 		_ = a.followLog(ctx, journal.Query{}) // it ends with the context
 		cancel()
 		if out.Len() == 0 {

@@ -52,6 +52,9 @@ func twiceCases() (all []twiceCase) {
 		}
 	}
 	for _, d := range claudetest.Damages {
+		if !storetest.AllCases() && len(d.Broken()) > largeTranscript {
+			continue
+		}
 		all = append(all, twiceCase{"Claude Code", "transcripts", d.Name, func(t *testing.T, dir string) (string, string) {
 			folder := filepath.Join(dir, ".claude", "projects", "-home-user-project")
 			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, claudetest.Session+".jsonl"), d.Broken(), 0o600)); err != nil {

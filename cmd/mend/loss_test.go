@@ -23,6 +23,7 @@ const lossGolden = "testdata/losses.golden"
 // TestLosses compares what each fix changes with testdata/losses.golden: the records, their
 // fields, and what mend reports as lost. Everything else must stay byte-identical.
 func TestLosses(t *testing.T) {
+	storetest.Long(t)
 	var found lossReport
 	t.Run("of", func(t *testing.T) {
 		for i, version := range damage.Versions {

@@ -81,6 +81,7 @@ func checkProviderFate(t *testing.T, setting, verdict, message string, said scan
 // real program did when docs/verified-providers.md was written. It runs a fixed sample unless
 // MEND_SWEEP=all.
 func TestProvidersPage(t *testing.T) {
+	storetest.Long(t)
 	page, err := os.ReadFile(providersPage)
 	if err != nil {
 		t.Fatal(err)

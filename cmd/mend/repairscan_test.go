@@ -13,9 +13,14 @@ import (
 	"mend/internal/test/storetest"
 )
 
+// largeTranscript is the size from which a damaged transcript is only in the sweeps of all cases: one of 35 MB takes
+// as long as all others.
+const largeTranscript = 1 << 20
+
 // TestScanAfterRepair changes line ends of damaged transcripts, as a copy by another program does: after a repair
 // that exits with 0, scan calls no session broken; and a repair that does not, changes nothing or says what remains.
 func TestScanAfterRepair(t *testing.T) {
+	storetest.Long(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	ends := [][]byte{[]byte("\r"), []byte("\r\n"), []byte(" "), {}, {0}, []byte("\u2028")}
 	done, repaired := 0, 0
@@ -25,8 +30,8 @@ func TestScanAfterRepair(t *testing.T) {
 		}
 		end, share := ends[rnd.IntN(len(ends))], []float64{0.1, 0.6, 1}[rnd.IntN(3)]
 		data := d.Broken()
-		if testing.Short() && len(data) > 1<<20 {
-			continue // with the race detector it takes minutes
+		if len(data) > largeTranscript && !storetest.AllCases() {
+			continue
 		}
 		lines := bytes.SplitAfter(data, []byte("\n"))
 		for i, line := range lines {

@@ -19,6 +19,7 @@ import (
 // TestReportHasNoText makes pages of damaged sessions and of their repairs, and searches them for every
 // word of the store.
 func TestReportHasNoText(t *testing.T) {
+	storetest.Long(t)
 	allowed := reportWords(t)
 	for i, version := range damage.Versions {
 		for n, w := range damage.Table {
@@ -47,6 +48,7 @@ func TestReportHasNoText(t *testing.T) {
 
 // TestReportHasNoTranscript is TestReportHasNoText for transcripts of Claude Code.
 func TestReportHasNoTranscript(t *testing.T) {
+	storetest.Long(t)
 	allowed := reportWords(t)
 	for n, d := range claude.Damages {
 		if !storetest.Includes(n, 8) {

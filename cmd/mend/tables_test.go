@@ -18,6 +18,7 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/scancache"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
@@ -215,6 +216,7 @@ const maxScreen = 40
 // TestTables compares what the verbs show on terminals of 80 and 120 columns, with colours and
 // without, and in a pipe, with testdata/tables.golden. No line is longer than the terminal.
 func TestTables(t *testing.T) {
+	storetest.Long(t)
 	t.Setenv("HOME", "/home/user")
 	plain := color.NoColor
 	t.Cleanup(func() { color.NoColor = plain })

@@ -24,6 +24,7 @@ import (
 // uses it, cannot read completely, no session of a sound file is broken, and no byte is changed. A file that
 // mend would not write is reported as damaged.
 func TestDamagedPages(t *testing.T) {
+	storetest.Long(t)
 	const page = 4096
 	n := storetest.Count(300, 40)
 	rnd := rand.New(rand.NewPCG(uint64(n), 7))
@@ -225,6 +226,7 @@ func rowsOf(path, id string) (n int, err error) {
 // A session that can be read is broken if a prompt in it meets the damage, as the answers of OpenCode 1.18.34
 // show, and else healthy, also if an earlier scan of the sound file found it healthy.
 func TestDamagedForPrompts(t *testing.T) {
+	storetest.Long(t)
 	const page = 4096
 	dir := t.TempDir()
 	id, err := testdata.Unpack(testdata.OpenCode11833, dir)

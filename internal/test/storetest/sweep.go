@@ -26,6 +26,14 @@ func InTurn(t *testing.T, remainder int) {
 	}
 }
 
+// Long skips a test that takes seconds in a short run, as one with the race detector is.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in a short run")
+	}
+}
+
 // NeedAllCases skips a test that takes seconds unless [AllCases].
 func NeedAllCases(t testing.TB) {
 	t.Helper()
