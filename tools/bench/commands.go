@@ -82,11 +82,12 @@ func (b *bench) transcripts(parts int) error {
 		return err
 	}
 	root := filepath.Join(dir, ".claude")
-	read := []string{b.path("readall"), root, "2", "lines"}
+	read := []string{b.path("readall"), root, "2", "walk"}
 	scan := []string{b.path("mend"), "--store", root, "scan"}
 	b.all[readTranscripts] = command{args: read, before: once(read)}
 	b.all[statTranscripts] = command{args: []string{b.path("readall"), root, "2", "stat"}}
 	b.all[scanTranscripts] = command{args: scan}
+	b.all[bunTranscripts] = b.bun("floor/transcripts.ts", filepath.Join(root, "projects"))
 	b.all[againTranscripts] = command{args: scan, cache: b.path("cache-transcripts")}
 
 	dir = b.path("broken-transcripts-100")

@@ -1,7 +1,7 @@
-/* readall DIR THREADS [stat|lines|walk]: the floor under a scan. It opens, reads and
- * closes every file below DIR, looks for newlines too, walks its bytes for the objects and
- * lists outside of strings, or only asks for its status, and prints how many files, bytes and
- * lines (or objects and lists) there were. Folders are listed once, and the threads share them. */
+/* readall DIR THREADS [stat|walk]: the floor under a scan. It opens, reads and
+ * closes every file below DIR, walks its bytes for objects and lists too, or only asks for
+ * its status, and prints how many files, bytes, and objects and lists there were. Folders are
+ * listed once, and the threads share them. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 static char **folders;
 static size_t count, space;
-static atomic_size_t next_folder, files, bytes, lines;
-static int only_stat, find_lines, walk_bytes;
+static atomic_size_t next_folder, files, bytes, values;
+static int only_stat, walk_bytes;
 
 static void die(const char *what)
 {
@@ -74,18 +74,9 @@ static size_t walk(const char *at, const char *end)
 
 static void look(const char *buffer, size_t size)
 {
-	const char *at = buffer, *end = buffer + size;
-	size_t found = 0;
 	bytes += size;
 	if (walk_bytes)
-		lines += walk(buffer, end);
-	if (!find_lines)
-		return;
-	while ((at = memchr(at, '\n', end - at))) {
-		found++;
-		at++;
-	}
-	lines += found;
+		values += walk(buffer, buffer + size);
 }
 
 static void visit(int folder, const char *name, char *buffer, size_t size)
@@ -136,18 +127,17 @@ int main(int argc, char **argv)
 	pthread_t thread[64];
 	int threads = argc > 2 ? atoi(argv[2]) : 0, i;
 	if (threads < 1 || threads > 64) {
-		fprintf(stderr, "usage: readall DIR THREADS [stat|lines|walk]\n");
+		fprintf(stderr, "usage: readall DIR THREADS [stat|walk]\n");
 		return 2;
 	}
 	only_stat = argc > 3 && !strcmp(argv[3], "stat");
 	walk_bytes = argc > 3 && !strcmp(argv[3], "walk");
-	find_lines = argc > 3 && !only_stat && !walk_bytes;
 	collect(argv[1], 2);
 	for (i = 0; i < threads; i++)
 		if ((errno = pthread_create(&thread[i], NULL, work, NULL)))
 			die("pthread_create");
 	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	printf("%zu files, %zu bytes, %zu lines\n", (size_t)files, (size_t)bytes, (size_t)lines);
+	printf("%zu files, %zu bytes, %zu objects and lists\n", (size_t)files, (size_t)bytes, (size_t)values);
 	return 0;
 }
