@@ -35,7 +35,7 @@ func (c *Case) findBranches() {
 		return
 	}
 	path := c.path()
-	next := map[string]*transcript.Record{} // the record of the conversation behind a record of it
+	next := make(map[string]*transcript.Record, len(path)) // the record of the conversation behind a record of it
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
@@ -189,7 +189,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 
 // branches returns the branches that follow a record of the path.
 func (c *Case) branches(path []*transcript.Record) (all []*branch) {
-	byID, on, seen := map[string]*branch{}, map[string]bool{}, map[string]bool{}
+	byID, on, seen := map[string]*branch{}, make(map[string]bool, len(path)), map[string]bool{}
 	for _, r := range path {
 		on[r.UUID] = true
 	}

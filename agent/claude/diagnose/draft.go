@@ -73,7 +73,7 @@ func (c *Case) apply() {
 		c.lines = transcript.Parse(c.written, int64(len(c.written)), kept)
 		return
 	}
-	c.lines = slices.Clone(b.lines)
+	c.lines = slices.Clip(b.lines)
 	for _, uuid := range e.created(b) {
 		c.lines = append(c.lines, appended(e.set[uuid]))
 	}

@@ -49,7 +49,7 @@ func (c *Conversation) above(r *Record) *Record {
 	}
 	if up := c.parent[r.UUID]; up != "" {
 		if c.Sees(up) && !c.walked[up] {
-			return c.records[up]
+			return c.Record(up)
 		}
 	} else if r.ParentKind != ParentOther {
 		return nil
@@ -202,7 +202,7 @@ func (r *regrouper) index() {
 		up := r.parent[o.UUID]
 		r.children[up] = append(r.children[up], o)
 		for id := range o.toolIDs(request.ToolResult) {
-			if p := r.calls[id]; p != nil && p.UUID != up && !in[callIn{r.records[up], id}] && p.Side == o.Side && p.AgentID == o.AgentID {
+			if p := r.calls[id]; p != nil && p.UUID != up && !in[callIn{r.Record(up), id}] && p.Side == o.Side && p.AgentID == o.AgentID {
 				r.children[p.UUID] = append(r.children[p.UUID], o)
 			}
 		}
@@ -234,7 +234,7 @@ func (r *regrouper) find(answer string) (found []*Record) {
 	}
 	for _, o := range r.answers[answer] {
 		for _, res := range r.children[o.UUID] {
-			if p := r.records[r.parent[res.UUID]]; p == nil || p.Type != Assistant || p.MessageID != answer {
+			if p := r.Record(r.parent[res.UUID]); p == nil || p.Type != Assistant || p.MessageID != answer {
 				named = append(named, res)
 				continue
 			}
@@ -396,7 +396,7 @@ func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
 	case c.Sees(c.parent[r.UUID]):
 		b.Why = ParentCycle
 		return b, c.InCycle(r)
-	case c.records[c.parent[r.UUID]] != nil:
+	case c.Record(c.parent[r.UUID]) != nil:
 		b.Why = DroppedParent
 	}
 	return b, true
@@ -409,7 +409,7 @@ func (c *Conversation) InCycle(r *Record) bool {
 		seen := map[string]*Record{} // by the record from which it was reached first
 		for _, from := range c.order {
 			id := from.UUID
-			for c.records[id] != nil && seen[id] == nil {
+			for c.Record(id) != nil && seen[id] == nil {
 				seen[id] = from
 				id = c.parent[id]
 			}
@@ -469,7 +469,7 @@ func (c *breakWalk) goesOnWith(r *Record) *Record {
 	}
 	last := before(&open.all)
 	if n := len(c.Preserved); n > 0 && last.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
-		return c.records[c.Preserved[n-1]] // they are sent behind that record, wherever they are in the file
+		return c.Record(c.Preserved[n-1]) // they are sent behind that record, wherever they are in the file
 	}
 	return last
 }

@@ -29,7 +29,7 @@ func (c *Conversation) relinkPreserved(large bool) {
 			return
 		}
 		for _, id := range ids {
-			if c.records[id] == nil {
+			if c.Record(id) == nil {
 				c.Missing = append(c.Missing, id)
 			} else {
 				c.Present = append(c.Present, id)
@@ -67,7 +67,7 @@ func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok b
 	}
 	anchor, head, tail, _ := b.preservedSegment()
 	seen := map[string]bool{}
-	for r := c.records[tail]; r != nil && !seen[r.UUID]; r = c.records[c.parent[r.UUID]] {
+	for r := c.Record(tail); r != nil && !seen[r.UUID]; r = c.Record(c.parent[r.UUID]) {
 		seen[r.UUID] = true
 		ids = append(ids, r.UUID)
 		if r.UUID == head {
@@ -111,7 +111,7 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 	if len(leaves) == 1 {
 		return leaves[0]
 	}
-	if at := c.records[st.checkpoint]; at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
+	if at := c.Record(st.checkpoint); at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
 		return at
 	}
 	switch tail := c.tailAt(st.last); {
@@ -150,14 +150,14 @@ func (c *Conversation) agentTail() (best *Record) {
 }
 
 func (c *Conversation) isMain(uuid string) bool {
-	r := c.records[uuid]
+	r := c.Record(uuid)
 	return r != nil && !r.IsSidechain()
 }
 
 // tailByCheckpoint weighs the leaf that the program stored last against the last record.
 func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	at := ""
-	if r := c.records[st.checkpoint]; r != nil && !c.dropped[st.checkpoint] {
+	if r := c.Record(st.checkpoint); r != nil && !c.dropped[st.checkpoint] {
 		at = st.checkpoint
 	}
 	if at != "" && !st.explicit && at != st.last && c.continues(st.last, at) {
@@ -183,7 +183,7 @@ func (c *Conversation) continues(from, to string) bool {
 	seen := map[string]bool{}
 	for id := from; c.Sees(id) && !seen[id]; id = c.parent[id] {
 		seen[id] = true
-		r := c.records[id]
+		r := c.Record(id)
 		if id == to || answer != "" && id != from && r.Type == Assistant && r.MessageID == answer {
 			return true
 		}
@@ -194,7 +194,7 @@ func (c *Conversation) continues(from, to string) bool {
 // answerOf returns the id of the answer whose calls a result or a note behind one is about,
 // "" for other records.
 func (c *Conversation) answerOf(uuid string) string {
-	r := c.records[uuid]
+	r := c.Record(uuid)
 	for n := 0; r != nil && !c.dropped[r.UUID] && n < len(c.order); n++ {
 		switch {
 		case r.Type == Assistant:
@@ -205,7 +205,7 @@ func (c *Conversation) answerOf(uuid string) string {
 		case r.Type == User && !r.has("tool_result") && !r.Meta:
 			return ""
 		}
-		r = c.records[c.parent[r.UUID]]
+		r = c.Record(c.parent[r.UUID])
 	}
 	return ""
 }
@@ -216,7 +216,7 @@ func (c *Conversation) messageAbove(uuid string) *Record {
 	seen := map[string]bool{}
 	for id := uuid; c.Sees(id) && !seen[id]; id = c.parent[id] {
 		seen[id] = true
-		if r := c.records[id]; r.IsMessage() {
+		if r := c.Record(id); r.IsMessage() {
 			return r
 		}
 	}

@@ -23,7 +23,7 @@ type Line struct {
 // Parse returns the lines of a file, which has the size. What they hold aliases data. known are lines
 // of an earlier state of the file that are in this one, by where they start now; it may be nil.
 func Parse(data []byte, size int64, known map[int]Line) []Line {
-	var lines []Line
+	lines := make([]Line, 0, bytes.Count(data, newline)+1)
 	budget := joinedShare * len(data)
 	var last *Record
 	for start := 0; start < len(data); {
@@ -62,6 +62,8 @@ func NewLine(raw []byte) Line {
 // joinedShare limits how much is read of records that are perhaps spread over several lines, as a
 // share of the file: each torn line may begin one that reaches to the end.
 const joinedShare = 4
+
+var newline = []byte("\n")
 
 // byteOrderMark is what some editors put before a text. The program skips it at the beginning of a
 // file.

@@ -44,7 +44,6 @@ type Conversation struct {
 	// are Missing, the others Present.
 	Preserved, Missing, Present []string
 
-	records  map[string]*Record
 	place    map[string]int  // position of the first line of a record among records
 	order    []*Record       // by place
 	lines    []int           // the first line of each, by place; 0 for one that is not stored
@@ -63,7 +62,7 @@ type Conversation struct {
 func Load(lines []Line, size int64, agent string) *Conversation {
 	n := len(lines)
 	c := &Conversation{
-		Agent: agent, Lines: lines, records: make(map[string]*Record, n), place: make(map[string]int, n), parent: make(map[string]string, n),
+		Agent: agent, Lines: lines, order: make([]*Record, 0, n), lines: make([]int, 0, n), place: make(map[string]int, n), parent: make(map[string]string, n),
 		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{}, sides: map[string]*freeList{}, repeated: map[string]bool{},
 	}
 	st := c.readRecords()
@@ -101,7 +100,12 @@ func (c *Conversation) Owns(r *Record) bool {
 }
 
 // Record returns the record with an id, nil if there is none.
-func (c *Conversation) Record(uuid string) *Record { return c.records[uuid] }
+func (c *Conversation) Record(uuid string) *Record {
+	if at, ok := c.place[uuid]; ok {
+		return c.order[at]
+	}
+	return nil
+}
 
 // Records returns all records of the chain's types in the order of their first lines.
 func (c *Conversation) Records() []*Record { return c.order }
@@ -113,7 +117,7 @@ func (c *Conversation) Has(r *Record) bool { return c.walked[r.UUID] }
 func (c *Conversation) Dropped(r *Record) bool { return c.dropped[r.UUID] }
 
 // Sees reports whether the program has a record with that id: not those before a compaction.
-func (c *Conversation) Sees(uuid string) bool { return c.records[uuid] != nil && !c.dropped[uuid] }
+func (c *Conversation) Sees(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
 
 // Place returns the position of the record among all.
 func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
@@ -132,7 +136,7 @@ type readState struct {
 	prompts    bool // there is a last-prompt record with a leaf
 }
 
-// readRecords fills the map of records: a later line replaces the earlier one and keeps its
+// readRecords fills the list of records: a later line replaces the earlier one and keeps its
 // place.
 func (c *Conversation) readRecords() readState {
 	var st readState
@@ -172,7 +176,7 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 		up = further
 	}
 	stored := c.Lines[line].Start >= 0
-	if was, ok := c.records[r.UUID]; ok {
+	if was := c.Record(r.UUID); was != nil {
 		if stored && was.Timestamp != r.Timestamp {
 			c.repeated[r.UUID] = true
 		}
@@ -185,7 +189,6 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 		}
 		c.lines = append(c.lines, line)
 	}
-	c.records[r.UUID] = r
 	c.parent[r.UUID] = up
 }
 

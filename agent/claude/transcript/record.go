@@ -173,7 +173,11 @@ func (r *Record) IsString() bool { return r.content.Kind() == '"' }
 // Content returns the text of the content.
 func (r *Record) Content() []byte { return r.content.Raw() }
 
-// Blocks returns the blocks of the content. They must not be changed.
+// noName is the name with which a call is sent whose own is no string.
+const noName = "tool_name_missing"
+
+// Blocks returns the blocks of the content as they are sent. They must not be changed, except for a
+// Source that is nil.
 func (r *Record) Blocks() []*Block {
 	if r.read {
 		return r.blocks
@@ -187,6 +191,9 @@ func (r *Record) Blocks() []*Block {
 		for v := range r.content.Elements() {
 			b := newBlock(v)
 			b.Index, b.Record = len(r.blocks), r
+			if b.NotText == "name" && b.Type == request.ToolUse {
+				b.ToolName = noName
+			}
 			r.blocks = append(r.blocks, b)
 		}
 	}
@@ -260,9 +267,12 @@ func newBlock(v jsonedit.Value) *Block {
 
 // readResult reads the content of a result.
 func (b *Block) readResult(content jsonedit.Value) {
-	if content.Kind() != '[' {
+	switch content.Kind() {
+	case '[':
+	case 0, 'n', '"':
 		b.Output = json.RawMessage(content.Raw())
-		return
+	default: // sent as its text
+		b.Output = jsonedit.Quote(string(content.Raw()))
 	}
 	for v := range content.Elements() {
 		in := newBlock(v)

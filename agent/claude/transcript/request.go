@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -76,29 +75,18 @@ func (b *builder) addRecord(r *Record) {
 		if !block.hasType() && !r.IsString() {
 			continue
 		}
-		sent := block.Block
-		sent.Source = &source
-		if c := bytes.TrimSpace(sent.Output); len(c) > 0 && c[0] != '"' && c[0] != 'n' {
-			sent.Output = jsonedit.Quote(string(c)) // of a result
+		if block.Source == nil {
+			block.Source = &source
+			for _, in := range block.Content {
+				in.Source = &source
+			}
 		}
-		if block.Type == request.ToolUse && block.NotText == "name" {
-			sent.ToolName = noName
-		}
-		sent.Content = slices.Clone(sent.Content)
-		for i, in := range sent.Content {
-			inner := *in
-			inner.Source = sent.Source
-			sent.Content[i] = &inner
-		}
-		m.blocks = append(m.blocks, &sent)
+		m.blocks = append(m.blocks, &block.Block)
 		if r.Type == Assistant && r.Model != "" {
 			b.request.Model = request.Model{ProviderID: "anthropic", ModelID: r.Model}
 		}
 	}
 }
-
-// noName is the name of a call whose own is no string.
-const noName = "tool_name_missing"
 
 // callsLast puts the calls of an answer behind its other blocks, unless calls alone are between two
 // blocks of thinking.
@@ -395,25 +383,23 @@ func blockRank(b *request.Block) int {
 // join makes one turn of neighbouring messages of one role. Of several messages of the user the
 // results come first.
 func (b *builder) join() {
-	var several []bool // by turn
-	for _, m := range b.messages {
-		n := len(b.request.Turns)
-		if n == 0 || b.request.Turns[n-1].Role != m.role {
-			b.request.Turns, several = append(b.request.Turns, request.Turn{Role: m.role}), append(several, false)
+	for rest := b.messages; len(rest) > 0; {
+		n, blocks, records := 0, 0, 0
+		for n < len(rest) && rest[n].role == rest[0].role {
+			blocks, records = blocks+len(rest[n].blocks), records+len(rest[n].records)
 			n++
-		} else {
-			several[n-1] = true
 		}
-		t := &b.request.Turns[n-1]
-		t.Blocks = append(t.Blocks, m.blocks...)
-		for _, r := range m.records {
-			t.Messages = append(t.Messages, b.ref(r))
+		t := request.Turn{Role: rest[0].role, Blocks: make([]*request.Block, 0, blocks+1), Messages: make([]change.Ref, 0, records)}
+		for _, m := range rest[:n] {
+			t.Blocks = append(t.Blocks, m.blocks...)
+			for _, r := range m.records {
+				t.Messages = append(t.Messages, b.ref(r))
+			}
 		}
-	}
-	for i, t := range b.request.Turns {
-		if t.Role == change.RoleUser && several[i] {
+		if t.Role == change.RoleUser && n > 1 {
 			slices.SortStableFunc(t.Blocks, func(x, y *request.Block) int { return blockRank(x) - blockRank(y) })
 		}
+		b.request.Turns, rest = append(b.request.Turns, t), rest[n:]
 	}
 }
 

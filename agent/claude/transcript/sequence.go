@@ -73,7 +73,7 @@ type sequencer struct {
 
 // known returns the record with an id, also a progress record; nil if there is none.
 func (s *sequencer) known(id string) *Record {
-	if r := s.records[id]; r != nil {
+	if r := s.Record(id); r != nil {
 		return r
 	}
 	if line, ok := s.progress[id]; ok {

@@ -53,7 +53,7 @@ func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 		return blocks[0]
 	}
 	raw := r.Blocks()[b.Index].Value.Raw()
-	if b.ToolName != r.Blocks()[b.Index].ToolName {
+	if r.Blocks()[b.Index].NotText == "name" {
 		raw, _ = jsonedit.Set(raw, jsonedit.Quote(b.ToolName), "name")
 	}
 	if content, ok := jsonedit.Get(raw, "content"); ok && b.Type == request.ToolResult && !bytes.ContainsAny(content[:1], `"[n`) {
