@@ -138,7 +138,7 @@ var (
 		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed.",
 	}
 	InvalidBlock = ErrorKind{
-		Rank: 200, Class: request.IncompleteRecord,
+		Rank: 195, Class: request.IncompleteRecord,
 		Explanation: "A block of the session has a type or a field that the provider does not take, or a field of it is missing or of another type.",
 	}
 )
