@@ -95,6 +95,9 @@ type Store interface {
 	// Examine diagnoses a session of List. The error wraps [errors.ErrUnsupported] if Case is to be
 	// asked.
 	Examine(ctx context.Context, head change.Head, o repair.Options) (Examination, error)
+	// Folders lists the folders in which files change when a session begins, or one of heads
+	// changes; none if only a look at the store shows that.
+	Folders(heads []change.Head) []string
 	// Refresh makes the store read the settings of the agent again. It is called before a scan, and
 	// before a session is examined alone.
 	Refresh()
@@ -140,10 +143,18 @@ type Examination struct {
 	Thinking  bool   // the session was diagnosed for a model that is asked to think
 	Provider  string // the API that is asked next, as the agent names it
 	Diagnoses []repair.Diagnosis
+	Failure   *Failure // of the newest answer; nil if it did not fail
 
 	Stamp      change.Stamp // of the records; the zero stamp if what was found depends on more than that
 	Unfinished bool         // the agent is or was working in it; see [Store].Busy
 	Until      time.Time    // when the next prompt gets another position among the messages; the zero time for never
+}
+
+// A Failure is an error that the agent has stored as the end of a turn.
+type Failure struct {
+	Message string // the id of the answer
+	Error   []byte // as it is stored
+	Time    time.Time
 }
 
 // A Forecast is the next request of a session, and what the provider will refuse of it.

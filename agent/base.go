@@ -40,6 +40,9 @@ func (Base) Examine(context.Context, change.Head, repair.Options) (Examination, 
 	return Examination{}, errors.ErrUnsupported
 }
 
+// Folders lists none.
+func (Base) Folders([]change.Head) []string { return nil }
+
 // Refresh implements [Store].
 func (Base) Refresh() {}
 

@@ -365,6 +365,20 @@ func (t *titles) title() string {
 	return title
 }
 
+// Folders implements [agent.Store]: those of the projects, and that in which a process says which
+// session it uses.
+func (s *store) Folders([]change.Head) []string {
+	root := s.ID().Root
+	all := []string{root, filepath.Join(root, projects), filepath.Join(root, sessionsDir)}
+	entries, _ := os.ReadDir(all[1])
+	for _, e := range entries {
+		if e.IsDir() {
+			all = append(all, filepath.Join(all[1], e.Name()))
+		}
+	}
+	return all
+}
+
 // Stamp implements [agent.Store].
 func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
 	e, err := s.stat(head)

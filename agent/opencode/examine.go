@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
@@ -33,6 +34,9 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	e := agent.Examination{
 		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
 		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
+	}
+	if m := loaded.LatestAssistant(); m != nil && m.Failed && m.ID == loaded.Messages[len(loaded.Messages)-1].ID {
+		e.Failure = &agent.Failure{Message: m.ID, Error: m.Data, Time: time.UnixMilli(m.Created)}
 	}
 	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
 		e.Stamp = stamp

@@ -104,6 +104,14 @@ func (s *store) CheckFile(ctx context.Context) error {
 	return db.CheckFile(ctx)
 }
 
+// Folders implements [agent.Store]: a database and its -wal are together in one.
+func (s *store) Folders(heads []change.Head) []string {
+	if s.tree == nil {
+		return []string{filepath.Dir(s.ID().Root)}
+	}
+	return s.tree.Folders(heads)
+}
+
 // CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(inUse bool) error {
 	db, ok := s.records.(*database.Store)

@@ -37,12 +37,11 @@ type app struct {
 	writeErr  error          // the first failure to write to out
 	stdin     *bufio.Reader  // see input
 	gitPatch  bool           // patches are in the form of "git diff"
+	jsonLines bool           // the answer is the last of several lines
 
 	parsed bool // the command line is valid and the verb runs
 	noting sync.Mutex
 	noted  map[string]bool // the texts that printNote has printed
-
-	findServers func(ctx context.Context, stores []string, skip func(address string) bool) probed // see [findServers]
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store
 	changes changes
@@ -76,7 +75,7 @@ Run "mend" without a command to see the current status.`,
 	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
 	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // as other programs have it
 	_ = root.Flags().MarkHidden("v")
-	a.opt.Agents, a.findServers = agents, findServers
+	a.opt.Agents = agents
 	a.opt.Journal, a.opt.Note = mend.OpenJournal(""), a.printNote
 	a.opt.Journal.Version = version()
 	a.opt.Journal.Writing = func() func() {
@@ -165,7 +164,11 @@ func (a *app) printAnswer(err error) {
 	if errors.As(err, &conflict) {
 		answer["conflicts"] = conflictsJSON(conflict.Conflicts)
 	}
-	text, err := termjson.MarshalIndent(answer)
+	marshal := termjson.MarshalIndent
+	if a.jsonLines {
+		marshal = termjson.Marshal
+	}
+	text, err := marshal(answer)
 	if err != nil {
 		a.writeErr = err
 		return

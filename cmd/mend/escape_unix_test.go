@@ -79,7 +79,7 @@ func TestNothingRaw(t *testing.T) {
 		{"version"},
 		{"config"},
 		{"config", "--set", hostile + "=1"},
-		{"watch", "--server", "http://127.0.0.1:9/" + hostile},
+		{"watch", "--once", "--set", "lookBackHours=8760"},
 		{"hook"},
 		{hostile},
 		{"scan", hostile},

@@ -351,33 +351,18 @@ type fallbackRun struct {
 }
 
 // runFallback starts a server of a version, with mend as its plugin or beside it.
-func runFallback(t *testing.T, version, transport, settings string, script endpoint.Script) *fallbackRun {
+func runFallback(t *testing.T, version, settings string, script endpoint.Script) *fallbackRun {
 	t.Helper()
 	h, g := fallbackHome(t, version, script)
 	if version == "1.1.53" {
 		h.Unpack(archives[version]) // it makes its store only with the first session
 	}
 	configure(t, h, settings)
-	if transport == "plugin" {
-		installPlugin(t, h)
-	}
+	installPlugin(t, h)
 	r := &fallbackRun{T: t, gate: g, events: filepath.Join(t.TempDir(), "events")}
-	if transport == "plugin" {
-		installOther(t, h, r.events)
-	}
+	installOther(t, h, r.events)
 	r.server = h.Serve()
 	r.toasts = followToasts(t, r.server)
-	if transport == "watch" {
-		r.newSession() // so that there is a store
-		state := t.TempDir()
-		if err := os.Mkdir(filepath.Join(state, "mend"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(state, "mend", "config.json"), []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		startWatch(t, h, r.server, state)
-	}
 	return r
 }
 
@@ -444,9 +429,12 @@ func (r *fallbackRun) messages(session string) (ms []live.Message) {
 	return ms
 }
 
-func (r *fallbackRun) busy(session string) bool {
+func (r *fallbackRun) busy(session string) bool { return isBusy(r.T, r.server, session) }
+
+// isBusy reports whether a server works in a session.
+func isBusy(t *testing.T, server *opencode.Server, session string) bool {
 	var all map[string]struct{ Type string }
-	callServer(r.T, r.server, http.MethodGet, "/session/status", nil, &all)
+	callServer(t, server, http.MethodGet, "/session/status", nil, &all)
 	s, ok := all[session]
 	return ok && s.Type != "idle"
 }
@@ -460,7 +448,7 @@ func TestLiveFallbackRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runFallback(t, "1.18.34", "plugin", `{"fallbackModels": ["anthropic/claude-five"], "fallbackCooldownSeconds": 0}`, uniqueAnswer)
+			r := runFallback(t, "1.18.34", `{"fallbackModels": ["anthropic/claude-five"], "fallbackCooldownSeconds": 0}`, uniqueAnswer)
 			r.gate.set("claude-fake", refuse)
 			if got := r.prompt(r.newSession(), "claude-fake", "hello there"); !slices.Equal(got, []string{"claude-fake", "claude-five"}) {
 				t.Errorf("models %q", got)
@@ -476,60 +464,54 @@ func TestLiveFallbackRefused(t *testing.T) {
 func TestLiveFallback(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"1.18.33", "1.1.53", "1.2.27"} {
-		for _, transport := range []string{"plugin", "watch"} {
-			if !*everything && (version != "1.18.33" || transport != "plugin") {
-				continue
-			}
-			t.Run(version+"/"+transport, func(t *testing.T) {
-				t.Parallel()
-				file := filepath.Join(t.TempDir(), "out")
-				r := runFallback(t, version, transport, `{
+		if !*everything && version != "1.18.33" {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "out")
+			r := runFallback(t, version, `{
 					"fallbackModels": ["anthropic/claude-none", "anthropic/claude-five", "anthropic/claude-two"], "fallbackCooldownSeconds": 0,
 				}`, writing(file))
 
-				r.gate.set("claude-fake", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"))
-				session := r.newSession()
-				if got := r.prompt(session, "claude-fake", "hello there"); !slices.Equal(got, []string{"claude-fake", "claude-five"}) {
-					t.Errorf("429: models %q", got)
-				}
-				_, body := r.gate.requests()
-				if strings.Count(body, "hello there") != 1 || strings.Count(body, onePixel) != 1 {
-					t.Errorf("the request to the next model: %s", body)
-				}
-				waitFor(t, "the toast", func() bool {
-					return r.toasts.contains("anthropic/claude-fake failed: 429.") && r.toasts.contains("anthropic/claude-five continues the turn.")
-				})
-
-				if transport == "plugin" {
-					want := fmt.Sprintf("mend.recovery.started %[1]s\nmend.recovery.finished %[1]s\n", session)
-					waitFor(t, "the events", func() bool {
-						data, err := os.ReadFile(r.events)
-						return err == nil && string(data) == want
-					})
-				}
-
-				r.gate.setIf("claude-three", "tool_result", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"))
-				session = r.newSession()
-				if got := r.prompt(session, "claude-three", "WRITE"); !slices.Equal(got, []string{"claude-three", "claude-five"}) {
-					t.Errorf("429 after a tool: models %q", got)
-				}
-				if data, err := os.ReadFile(file); string(data) != "x\n" {
-					t.Errorf("the file that the turn wrote: %q, %v", data, err)
-				}
-
-				r.gate.set("claude-four", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "3600"))
-				r.gate.set("claude-five", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "3600"))
-				session = r.newSession()
-				if got := r.prompt(session, "claude-four", "hello there"); !slices.Equal(got, []string{"claude-four", "claude-five", "claude-two"}) {
-					t.Errorf("529 from two models: models %q", got)
-				}
-				if transport == "plugin" {
-					if got := r.prompt(r.newSession(), "claude-four", "hello there"); !slices.Equal(got, []string{"claude-two"}) {
-						t.Errorf("a prompt during the cool-down: models %q", got)
-					}
-				}
+			r.gate.set("claude-fake", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"))
+			session := r.newSession()
+			if got := r.prompt(session, "claude-fake", "hello there"); !slices.Equal(got, []string{"claude-fake", "claude-five"}) {
+				t.Errorf("429: models %q", got)
+			}
+			_, body := r.gate.requests()
+			if strings.Count(body, "hello there") != 1 || strings.Count(body, onePixel) != 1 {
+				t.Errorf("the request to the next model: %s", body)
+			}
+			waitFor(t, "the toast", func() bool {
+				return r.toasts.contains("anthropic/claude-fake failed: 429.") && r.toasts.contains("anthropic/claude-five continues the turn.")
 			})
-		}
+
+			want := fmt.Sprintf("mend.recovery.started %[1]s\nmend.recovery.finished %[1]s\n", session)
+			waitFor(t, "the events", func() bool {
+				data, err := os.ReadFile(r.events)
+				return err == nil && string(data) == want
+			})
+
+			r.gate.setIf("claude-three", "tool_result", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"))
+			session = r.newSession()
+			if got := r.prompt(session, "claude-three", "WRITE"); !slices.Equal(got, []string{"claude-three", "claude-five"}) {
+				t.Errorf("429 after a tool: models %q", got)
+			}
+			if data, err := os.ReadFile(file); string(data) != "x\n" {
+				t.Errorf("the file that the turn wrote: %q, %v", data, err)
+			}
+
+			r.gate.set("claude-four", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "3600"))
+			r.gate.set("claude-five", refuseWith(529, "overloaded_error", "Overloaded", "retry-after", "3600"))
+			session = r.newSession()
+			if got := r.prompt(session, "claude-four", "hello there"); !slices.Equal(got, []string{"claude-four", "claude-five", "claude-two"}) {
+				t.Errorf("529 from two models: models %q", got)
+			}
+			if got := r.prompt(r.newSession(), "claude-four", "hello there"); !slices.Equal(got, []string{"claude-two"}) {
+				t.Errorf("a prompt during the cool-down: models %q", got)
+			}
+		})
 	}
 }
 
@@ -548,7 +530,7 @@ func TestLiveFallbackChoice(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			const cooldown = 90 * time.Second // on a busy machine
-			r := runFallback(t, version, "plugin", fmt.Sprintf(`{
+			r := runFallback(t, version, fmt.Sprintf(`{
 				"fallbackModels": ["anthropic/claude-two"], "fallbackRestore": true,
 				"fallbackSilenceSeconds": 30, "fallbackCooldownSeconds": %d,
 			}`, int(cooldown.Seconds())), nil)

@@ -64,52 +64,42 @@ func TestLiveOverflow(t *testing.T) {
 func TestLiveCompactions(t *testing.T) {
 	storetest.InTurn(t, 0)
 	t.Parallel()
-	for _, transport := range []string{"plugin", "watch"} {
-		if testing.Short() && transport == "watch" {
-			continue
+	var refused atomic.Int32
+	script := func(n int, r endpoint.Request) endpoint.Content {
+		last := r.Messages[len(r.Messages)-1].Content
+		switch {
+		case r.IsTitle():
+			time.Sleep(5 * time.Second) // a summary takes long: mend ends it
+		case refused.Load() < 3 && last[len(last)-1].Type == "text":
+			return endpoint.Content{endpoint.Text("Reading."), endpoint.Bash(r, "A", `head -c 9000 /dev/zero | tr '\0' y`, "much")}
 		}
-		t.Run(transport, func(t *testing.T) {
-			t.Parallel()
-			var refused atomic.Int32
-			script := func(n int, r endpoint.Request) endpoint.Content {
-				last := r.Messages[len(r.Messages)-1].Content
-				switch {
-				case r.IsTitle():
-					time.Sleep(5 * time.Second) // a summary takes long: mend ends it
-				case refused.Load() < 3 && last[len(last)-1].Type == "text":
-					return endpoint.Content{endpoint.Text("Reading."), endpoint.Bash(r, "A", `head -c 9000 /dev/zero | tr '\0' y`, "much")}
-				}
-				return endpoint.Plain(n, r)
-			}
-			r := runFallback(t, "1.18.33", transport, `{"trimOverflow": true, "autoResume": true}`, script)
-			refuse := refuseWith(400, "invalid_request_error", "prompt is too long: 240000 tokens > 200000 maximum")
-			r.gate.setIf("claude-fake", strings.Repeat("y", 8000), func(w http.ResponseWriter, q *http.Request) {
-				refused.Add(1)
-				refuse(w, q)
-			})
-			events := followEvents(t, r.server)
-			session := r.newSession()
-			callServer(t, r.server, http.MethodPost, "/session/"+session+"/prompt_async", map[string]any{
-				"agent": "build", "parts": []any{map[string]any{"type": "text", "text": "look"}},
-			}, nil)
-			waitFor(t, "the trim", func() bool { return r.toasts.contains("Cleared 1 old tool output") })
-			if transport == "watch" {
-				events.record(t, "overflow_1.18.33")
-			}
-			if n := events.count(`"type":"session.error".*ContextOverflowError`); n != 3 {
-				t.Errorf("%d errors, want 3", n)
-			}
-			waitFor(t, "the answer", func() bool {
-				ms := r.messages(session)
-				resumed := slices.ContainsFunc(ms, func(m live.Message) bool {
-					return len(m.Parts) > 0 && m.Parts[0].Text == live.ResumeText
-				})
-				return resumed && ms[len(ms)-1].Info.Finish == "stop" && !r.busy(session)
-			})
-			r.server.NameModel = true
-			if p := r.server.Prompt(session, "go on"); p.Verdict != opencode.Alive {
-				t.Errorf("the next prompt = %s; reply:\n%s", p.Verdict, p.Output)
-			}
+		return endpoint.Plain(n, r)
+	}
+	r := runFallback(t, "1.18.33", `{"trimOverflow": true, "autoResume": true}`, script)
+	refuse := refuseWith(400, "invalid_request_error", "prompt is too long: 240000 tokens > 200000 maximum")
+	r.gate.setIf("claude-fake", strings.Repeat("y", 8000), func(w http.ResponseWriter, q *http.Request) {
+		refused.Add(1)
+		refuse(w, q)
+	})
+	events := followEvents(t, r.server)
+	session := r.newSession()
+	callServer(t, r.server, http.MethodPost, "/session/"+session+"/prompt_async", map[string]any{
+		"agent": "build", "parts": []any{map[string]any{"type": "text", "text": "look"}},
+	}, nil)
+	waitFor(t, "the trim", func() bool { return r.toasts.contains("Cleared 1 old tool output") })
+	events.record(t, "overflow_1.18.33")
+	if n := events.count(`"type":"session.error".*ContextOverflowError`); n != 3 {
+		t.Errorf("%d errors, want 3", n)
+	}
+	waitFor(t, "the answer", func() bool {
+		ms := r.messages(session)
+		resumed := slices.ContainsFunc(ms, func(m live.Message) bool {
+			return len(m.Parts) > 0 && m.Parts[0].Text == live.ResumeText
 		})
+		return resumed && ms[len(ms)-1].Info.Finish == "stop" && !r.busy(session)
+	})
+	r.server.NameModel = true
+	if p := r.server.Prompt(session, "go on"); p.Verdict != opencode.Alive {
+		t.Errorf("the next prompt = %s; reply:\n%s", p.Verdict, p.Output)
 	}
 }

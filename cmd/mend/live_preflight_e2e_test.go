@@ -200,7 +200,7 @@ func TestLivePreflightRequest(t *testing.T) {
 					}
 				}
 				_, state := pluginHome(h)
-				if n := countRepairs(t, h, state); n != 0 || !strings.Contains(readHookLogs(h), "repaired in the request alone") {
+				if n := countRepairs(t, state); n != 0 || !strings.Contains(readHookLogs(h), "repaired in the request alone") {
 					t.Errorf("%s: %d repairs; log:\n%s", name, n, readHookLogs(h))
 				}
 				server.Close()
@@ -277,7 +277,7 @@ func TestLivePreflightSwitch(t *testing.T) {
 				t.Errorf("the request breaks %v; log:\n%s", got, readHookLogs(h))
 			}
 			_, state := pluginHome(h)
-			if n := countRepairs(t, h, state); n != 1 {
+			if n := countRepairs(t, state); n != 1 {
 				t.Errorf("%d repairs, want 1; log:\n%s", n, readHookLogs(h))
 			}
 			if code, out := runMend(t, h.DataDir(), filepath.Join(state, "mend"), "undo", "--yes", "--session", session); code != exitDone {

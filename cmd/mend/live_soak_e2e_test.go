@@ -63,7 +63,7 @@ func TestLiveSoak(t *testing.T) {
 				} else {
 					r.start()
 					r.journal.Dir = t.TempDir()
-					cmd := startWatch(t, r.home, r.server, r.journal.Dir)
+					cmd := startWatch(t, r.home, r.journal.Dir)
 					pid = cmd.Process.Pid
 					stop = func() {
 						if err := cmd.Process.Signal(os.Interrupt); err != nil {

@@ -8,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -94,12 +91,6 @@ func (b *lockedBuffer) text() string {
 // startMend runs mend in this process until stop, or until it ends.
 func startMend(t *testing.T, store string, args ...string) *runningMend {
 	t.Helper()
-	return startMendWith(t, func(*app) {}, append(args, "--store", store)...)
-}
-
-// startMendWith is startMend after a change of the app.
-func startMendWith(t *testing.T, change func(*app), args ...string) *runningMend {
-	t.Helper()
 	in, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,8 +103,7 @@ func startMendWith(t *testing.T, change func(*app), args ...string) *runningMend
 	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
 	root := r.root()
 	r.opt.Journal.Dir, r.opt.Cache = t.TempDir(), t.TempDir()
-	change(r.app)
-	root.SetArgs(args)
+	root.SetArgs(append(args, "--store", store))
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(t.Context())
 	go func() {
@@ -409,127 +399,6 @@ func readFile(t *testing.T, path string) string {
 		t.Error(err)
 	}
 	return string(data)
-}
-
-// fakeServer starts an OpenCode server that reports one error and then is silent. It
-// returns these messages for every session.
-func fakeServer(t *testing.T, session, messages string, toast chan<- string) string {
-	t.Helper()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		switch path := r.URL.Path; {
-		case path == "/global/health":
-			fmt.Fprint(w, `{"healthy":true,"version":"1.1.53"}`)
-		case strings.HasSuffix(path, "/message"):
-			fmt.Fprint(w, messages)
-		case path == "/tui/show-toast":
-			var body live.Toast
-			_ = json.NewDecoder(r.Body).Decode(&body)
-			toast <- body.Message
-			fmt.Fprint(w, "true")
-		case path == "/global/event":
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "data: {\"directory\":\"/p\",\"payload\":{\"type\":\"session.error\",\"properties\":{\"sessionID\":%q,\"error\":{\"data\":{\"message\":%q}}}}}\n\n", session, refusal)
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-		default:
-			fmt.Fprint(w, "true")
-		}
-	}))
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	return web.URL
-}
-
-// TestWatchVerb checks that "mend watch" follows a server, recovers a session, and reports
-// the counts when it ends.
-func TestWatchVerb(t *testing.T) {
-	store, session := blankTextStore(t)
-	created := time.Now().Add(time.Hour) // recoverMissed ignores it
-	addFailedMessage(t, store, session, created)
-	stored := fmt.Sprintf(`[{"info":{"id":"msg_zzzzzzzzzzzzzzzzzzzzzzzzzz","role":"assistant","time":{"created":%d},"error":{"name":"APIError","data":{"message":%q}}},"parts":[]}]`,
-		created.UnixMilli(), refusal)
-	toast := make(chan string, 10)
-	r := startMend(t, store, "watch", "--json", "--server", fakeServer(t, session, stored, toast), "--set", "retentionDays=1")
-	for range 2 {
-		select {
-		case <-toast:
-		case <-time.After(20 * time.Second):
-			t.Fatalf("no toast; log:\n%s", r.err.text())
-		}
-	}
-	go r.stop()
-	var answer struct {
-		Recoveries map[string]map[string]int
-	}
-	if err := json.NewDecoder(r.out).Decode(&answer); err != nil {
-		t.Fatal(err)
-	}
-	if n := answer.Recoveries["cured"]["empty_content_message"]; n != 1 {
-		t.Errorf("answer %+v", answer)
-	}
-	if err := <-r.done; !errors.Is(err, context.Canceled) {
-		t.Errorf("watch = %v", err)
-	}
-	if es, err := r.opt.Journal.Log(journal.Query{}); err != nil || len(es) != 1 {
-		t.Errorf("%d entries, %v; want 1; log:\n%s", len(es), err, r.err.text())
-	}
-}
-
-// TestWatchOtherStore checks that errors are only reported if the server reads another
-// store (found fault 13.1).
-func TestWatchOtherStore(t *testing.T) {
-	store, session := blankTextStore(t)
-	toast := make(chan string, 10)
-	address := fakeServer(t, session, refusedMessages(session), toast)
-	r := startMend(t, store, "watch", "--server", strings.Replace(address, "http://", "http://me:hidden@", 1), "--set", "lookBackHours=0")
-	r.err.await(t, "only reported, not repaired")
-	r.err.await(t, "check --store")
-	r.stop()
-	if err := <-r.done; !errors.Is(err, context.Canceled) {
-		t.Errorf("watch = %v", err)
-	}
-	if es, err := r.opt.Journal.Log(journal.Query{}); err != nil || len(es) != 0 || len(toast) > 0 {
-		t.Errorf("%d entries, %v, and %d toasts; want none", len(es), err, len(toast))
-	}
-	log := r.err.text()
-	if !strings.Contains(log, refusal) || strings.Contains(log, "hidden") {
-		t.Errorf("log:\n%s", log)
-	}
-}
-
-// TestProbe checks that probe recognises servers without sending a secret.
-func TestProbe(t *testing.T) {
-	t.Setenv("OPENCODE_SERVER_PASSWORD", "secret")
-	for _, c := range []struct {
-		status int
-		body   string
-		want   bool
-	}{
-		{200, `{"healthy":true,"version":"1"}`, true},
-		{401, "", true},
-		{200, "<html>", false},
-		{404, "{}", false},
-		{302, `{"healthy":true,"version":"1"}`, false},
-	} {
-		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "" {
-				t.Error("the password was sent")
-			}
-			w.Header().Set("Location", "/global/health2")
-			w.WriteHeader(c.status)
-			fmt.Fprint(w, c.body)
-		}))
-		if err := probe(t.Context(), web.URL); (err == nil) != c.want && runtime.GOOS == "linux" {
-			t.Errorf("probe of %d %q = %v, want %t", c.status, c.body, err, c.want)
-		}
-		web.Close()
-	}
-	if probe(t.Context(), "http://127.0.0.1:9") == nil || probe(t.Context(), "::") == nil {
-		t.Error("probe of nothing: no error")
-	}
 }
 
 // TestRecoveryCounts checks that counts of several processes add up, and that an invalid

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,14 +34,12 @@ type service struct {
 	comment [2]string                     // around the header; the first line of text stays the first
 
 	enable, disable [][]string // the commands that start it now and at each login, and that end that
-	notes           string     // how to give it the password of a server
 }
 
 // A serviceCommand is what a service starts.
 type serviceCommand struct {
 	args        []string // the program first
 	environment []string // NAME=VALUE
-	passwords   string   // the path of a file with more of the environment
 	log         string   // the path of a file for standard error
 }
 
@@ -69,7 +66,6 @@ func userService(system string) (*service, error) {
 			path: filepath.Join(dir, "systemd", "user", "mend-watch.service"), text: systemdUnit, comment: [2]string{"# ", "\n"},
 			enable:  [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", "mend-watch"}},
 			disable: [][]string{{"systemctl", "--user", "disable", "--now", "mend-watch"}},
-			notes:   "Change it with: systemctl --user edit mend-watch\nIf a server has a password, write OPENCODE_SERVER_PASSWORD=... to %s (chmod 600).\n",
 		}, nil
 	case "darwin":
 		home, err := userdir.Home("HOME")
@@ -82,7 +78,6 @@ func userService(system string) (*service, error) {
 			path: path, text: launchdAgent, comment: [2]string{"<!-- ", " -->\n"},
 			enable:  [][]string{{"launchctl", "bootstrap", domain, path}},
 			disable: [][]string{{"launchctl", "bootout", domain + "/" + launchdLabel}},
-			notes:   "If a server has a password, run: launchctl setenv OPENCODE_SERVER_PASSWORD ...\n",
 		}, nil
 	default:
 		return nil, fmt.Errorf("starting \"mend watch\" by a service: %w", errNoService)
@@ -94,7 +89,7 @@ const launchdLabel = "mend.watch"
 // systemdUnit returns a unit for systemd's manager of the user's services.
 func systemdUnit(c serviceCommand) string {
 	var b strings.Builder
-	b.WriteString("[Unit]\nDescription=mend watch: repair OpenCode sessions as they break\n\n[Service]\nExecStart=")
+	b.WriteString("[Unit]\nDescription=mend watch: repair sessions as they break\n\n[Service]\nExecStart=")
 	b.WriteString(systemdQuote(c.args[0])) // systemd replaces variables in all words but the path of the program
 	for _, arg := range c.args[1:] {
 		b.WriteString(" " + systemdQuote(strings.ReplaceAll(arg, "$", "$$")))
@@ -103,7 +98,6 @@ func systemdUnit(c serviceCommand) string {
 	for _, variable := range c.environment {
 		b.WriteString("Environment=" + systemdQuote(variable) + "\n")
 	}
-	b.WriteString("EnvironmentFile=-" + strings.ReplaceAll(c.passwords, "%", "%%") + "\n")
 	fmt.Fprintf(&b, `# Restarting does not help if it is switched off, or cannot use its settings or its journal.
 Restart=on-failure
 RestartSec=10
@@ -154,6 +148,8 @@ func launchdAgent(c serviceCommand) string {
 	<integer>60</integer>
 	<key>ProcessType</key>
 	<string>Background</string>
+	<key>StandardOutPath</key>
+	<string>` + xmlText(c.log) + `</string>
 	<key>StandardErrorPath</key>
 	<string>` + xmlText(c.log) + `</string>
 </dict>
@@ -172,11 +168,11 @@ func xmlText(s string) string {
 // settings are used. The system starts a service without those of the user's shell.
 var serviceVariables = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-	"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_DB", "OPENCODE_SERVER_USERNAME",
+	"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_DB", "CLAUDE_CONFIG_DIR",
 }
 
 // serviceCommand returns the command of a service that watches with these flags.
-func (a *app) serviceCommand(f watchFlags) (c serviceCommand, err error) {
+func (a *app) serviceCommand(set []string) (c serviceCommand, err error) {
 	exe, err := installedProgram()
 	if err != nil {
 		return c, err
@@ -192,30 +188,23 @@ func (a *app) serviceCommand(f watchFlags) (c serviceCommand, err error) {
 	if a.opt.Layout != "" {
 		c.args = append(c.args, "--layout", a.opt.Layout)
 	}
-	for _, server := range f.servers {
-		if u, err := url.Parse(server); err != nil || u.User != nil {
-			return c, usagef("--server: want an address without a password, which every user could read in the file")
-		}
-		c.args = append(c.args, "--server", server)
+	if a.agentName != "" {
+		c.args = append(c.args, "--agent", a.agentName)
 	}
-	for _, set := range f.set {
-		c.args = append(c.args, "--set", set)
+	for _, s := range set {
+		c.args = append(c.args, "--set", s)
 	}
 	for _, name := range serviceVariables {
 		if value := os.Getenv(name); value != "" {
 			c.environment = append(c.environment, name+"="+value)
 		}
 	}
-	settings, err := userdir.Config()
-	if err != nil {
-		return c, err
-	}
 	state, err := a.opt.Journal.Folder()
 	if err != nil {
 		return c, err
 	}
-	c.passwords, c.log = filepath.Join(settings, "watch.env"), filepath.Join(state, "watch.log")
-	for _, word := range append(slices.Concat(c.args, c.environment), c.passwords, c.log) {
+	c.log = filepath.Join(state, "watch.log")
+	for _, word := range append(slices.Concat(c.args, c.environment), c.log) {
 		if strings.ContainsFunc(word, unicode.IsControl) || !utf8.ValidString(word) {
 			return c, usagef("%q has control characters, or is not UTF-8: a service cannot have that", word)
 		}
@@ -265,7 +254,7 @@ func (s *service) read() (version string, err error) {
 }
 
 func (a *app) watchInstallVerb() *cobra.Command {
-	var f watchFlags
+	var set []string
 	var w writeFlags
 	var now bool
 	cmd := &cobra.Command{
@@ -275,9 +264,9 @@ func (a *app) watchInstallVerb() *cobra.Command {
 "mend watch" with the flags that are given here when you log in. The folders that
 XDG_DATA_HOME and similar variables name are those of now.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.installService(cmd.Context(), f, w, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.installService(cmd.Context(), set, w, now) },
 	}
-	f.add(cmd)
+	setFlag(cmd, &set)
 	w.add(cmd, "")
 	cmd.Flags().BoolVar(&now, "now", false, "also start it")
 	return cmd
@@ -295,18 +284,18 @@ func (a *app) watchUninstallVerb() *cobra.Command {
 	return cmd
 }
 
-func (a *app) installService(ctx context.Context, f watchFlags, w writeFlags, now bool) error {
+func (a *app) installService(ctx context.Context, set []string, w writeFlags, now bool) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
 	}
-	if _, _, err := loadLiveSettings(f.set); err != nil { // else it would fail at each start
+	if _, _, err := loadLiveSettings(set); err != nil { // else it would fail at each start
 		return err
 	}
 	if _, err := s.read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("installing %s: %w", s.path, err)
 	}
-	c, err := a.serviceCommand(f)
+	c, err := a.serviceCommand(set)
 	if err != nil {
 		return err
 	}
@@ -336,7 +325,6 @@ func (a *app) installService(ctx context.Context, f watchFlags, w writeFlags, no
 	} else if err := runAll(s.enable); err != nil {
 		return fmt.Errorf("starting it: %w", err)
 	}
-	a.printf("%s", faint(escapeText(strings.Replace(s.notes, "%s", c.passwords, 1))))
 	return nil
 }
 

@@ -20,7 +20,6 @@ import (
 var awkwardCommand = serviceCommand{
 	args:        []string{"/opt/a b/mend", "watch", "--set", `placeholder="<x> & $HOME \ %h"`, "--store", "/data/ö's"},
 	environment: []string{`XDG_DATA_HOME=/home/me/50% "data" \ $x <&>`},
-	passwords:   "/home/me/.config/mend/50%/watch.env",
 	log:         "/home/me/<log>",
 }
 
@@ -31,7 +30,6 @@ func TestSystemdUnit(t *testing.T) {
 	for _, line := range []string{
 		`ExecStart="/opt/a b/mend" "watch" "--set" "placeholder=\"<x> & $$HOME \\ %%h\"" "--store" "/data/ö's"`,
 		`Environment="XDG_DATA_HOME=/home/me/50%% \"data\" \\ $x <&>"`,
-		`EnvironmentFile=-/home/me/.config/mend/50%%/watch.env`,
 	} {
 		if !strings.Contains(unit, line+"\n") {
 			t.Errorf("the unit has no line %s:\n%s", line, unit)
@@ -69,6 +67,7 @@ func TestLaunchdAgent(t *testing.T) {
 		"KeepAlive":            map[string]any{"SuccessfulExit": false},
 		"ThrottleInterval":     "60",
 		"ProcessType":          "Background",
+		"StandardOutPath":      "/home/me/<log>",
 		"StandardErrorPath":    "/home/me/<log>",
 	}
 	for _, arg := range awkwardCommand.args {
@@ -187,7 +186,7 @@ func TestServiceStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home)
-	install := exec.Command(exe, "watch", "install", "--yes", "--server", "http://127.0.0.1:9", "--set", "maxRetries=2")
+	install := exec.Command(exe, "watch", "install", "--yes", "--set", "maxRetries=2")
 	install.Env = env
 	if out, err := install.CombinedOutput(); err != nil || !strings.Contains(string(out), "systemctl --user enable --now mend-watch") {
 		t.Fatalf("mend watch install: %v:\n%s", err, out)
@@ -202,7 +201,7 @@ func TestServiceStart(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	log.await(t, "waiting for it")
+	log.await(t, "waiting for one")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}

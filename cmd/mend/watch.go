@@ -1,141 +1,354 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mend/agent"
-	"mend/agent/opencode"
+	"mend/change"
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/live"
 	"mend/internal/mend"
+	"mend/internal/ownfile"
 	"mend/internal/termjson"
+	"mend/internal/watch"
 	"mend/journal"
+	"mend/repair"
 )
 
 var _ live.Repairer = (*mend.Store)(nil)
 
 func (a *app) watchVerb() *cobra.Command {
-	var f watchFlags
+	var set []string
+	once := false
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Follow running OpenCode servers, and repair sessions as they break",
-		Long: `Watch follows the events of running OpenCode servers. When the provider refuses a
-session, watch repairs the stored session with a journal entry, and shows a
-notification; your next prompt works. It sends prompts for you only if "autoResume"
-is on (see "mend config").
+		Short: "Follow the stores of all agents, and repair sessions as they break",
+		Long: `Watch follows the session stores of all agents. A session that has changed, and in which
+no agent is working, is examined. If it is broken, or if its last turn ended with an error
+because of what is stored, watch repairs it: your next prompt works. Each repair is in the
+journal, and is shown with the command that undoes it.
 
-Without --server it follows all servers on this machine that run as the same user, and
-waits for those that start later. With --server it follows only those, and waits for
-them too. It acts on a session only if the server and the store have the same newest
-messages of it; errors of another store are only reported. Without --store it uses the
-store that the server reads, also after an upgrade of OpenCode. It uses no proxy and
-follows no redirect.
+It needs no server, no password and no port. It repairs what the plugin repairs before a
+request ("mend config preflight"), and sends no prompts. A session that Claude Code has open is
+only reported, because Claude Code would not see the change.
 
-The password comes from $OPENCODE_SERVER_PASSWORD. Press Ctrl-C to end it.
-"mend watch install" runs it whenever you are logged in.
-
-The plugin ("mend plugin install") needs no server, and repairs a session before the error.`,
-		Example: `  mend watch                       follow the servers that run here
-  mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
+Stores that appear later are followed too. Press Ctrl-C to end it. "mend watch install"
+runs it whenever you are logged in.`,
+		Example: `  mend watch                       follow all stores
+  mend watch --agent claude --set desktopNotifications=true`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, notes, err := loadLiveSettings(f.set)
+			c, notes, err := loadLiveSettings(set)
 			if err != nil {
 				return err
 			}
 			if !c.Enabled {
 				return errDisabled
 			}
-			return a.watch(cmd, f, c, notes)
+			return a.watch(cmd, c, notes, once)
 		},
 	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "exit if no server runs now")
+	setFlag(cmd, &set)
+	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions of the last hours (setting lookBackHours), and end")
 	cmd.AddCommand(a.watchInstallVerb(), a.watchUninstallVerb())
 	return cmd
 }
 
-// watchFlags are the flags of watch.
-type watchFlags struct {
-	servers, set []string
-	noWait       bool
-}
-
-// add adds the flags that an installed watch has too.
-func (f *watchFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "the `URL` of a server; can be given several times (default: auto-detect)")
-	setFlag(cmd, &f.set)
-}
-
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func (a *app) watch(cmd *cobra.Command, f watchFlags, c config.Config, notes []string) error {
-	journal, err := a.opt.Journal.Folder()
-	if err != nil {
-		return err
-	}
-	if err := a.checkWatch(); err != nil {
-		return err
-	}
-	log, err := a.watchLog(journal, c.Debug)
-	if err != nil {
-		return err
-	}
-	log.Info(logWatching)
-	logNotes(log, notes)
-	w := &watcher{app: a, cmd: cmd, config: c, log: log, counts: newRecoveryCounter(journal)}
-	w.opt.Agents = []agent.Agent{opencode.Agent{}}
-	ctx, cancel := context.WithCancel(cmd.Context())
-	var cleaning sync.WaitGroup
-	cleaning.Go(func() { a.gcDaily(ctx, c.RetentionDays, w.log) })
-	if len(f.servers) > 0 {
-		err = w.followNamed(ctx, f.servers)
-	} else {
-		err = w.followFound(ctx, !f.noWait)
-	}
-	cancel()
-	cleaning.Wait()
-	log.Info(logEnded)
-	a.setAnswer("recoveries", w.counts.sinceStart())
-	return err
+// A watcher follows the stores of "mend watch".
+type watcher struct {
+	*app
+	config config.Config
+	log    *slog.Logger
+	counts *recoveryCounter
+
+	mu   sync.Mutex
+	left map[string]string // why a session was left as it is, by store and session
 }
 
-// watchLog returns the log of watch: that of the terminal, and that of all live repairs, which
-// status reads.
-func (a *app) watchLog(journal string, debug bool) (*slog.Logger, error) {
-	shared, err := openHookLog(journal, debug)
-	if err != nil {
-		return nil, err
-	}
-	return slog.New(slog.NewMultiHandler(a.logger(debug).Handler(), shared.Handler())), nil
+// A watchEvent is a line of the answer of watch.
+type watchEvent struct {
+	SchemaVersion int         `json:"schemaVersion"`
+	Command       string      `json:"command"`
+	Event         string      `json:"event"` // following, lost, repaired or left
+	Time          string      `json:"time"`
+	Agent         string      `json:"agent"`
+	Store         string      `json:"store"`
+	Layout        string      `json:"layout"`
+	Sessions      *int        `json:"sessions,omitempty"` // of a store that is followed
+	Polling       string      `json:"polling,omitempty"`  // why there are no events of its files
+	Session       string      `json:"session,omitempty"`
+	Title         string      `json:"title,omitempty"`
+	Why           string      `json:"why,omitempty"`
+	Repair        *repairJSON `json:"repair,omitempty"`
+	Undo          string      `json:"undo,omitempty"` // the command
 }
 
-// checkWatch returns an error if no recovery could succeed: the journal, or the store that
-// the user names, cannot be used. Without a name the store may come with the server.
-func (a *app) checkWatch() error {
+// maxLeft is how many sessions are remembered that were left as they are.
+const maxLeft = 1024
+
+// watch follows stores until the context ends, or looks at them once.
+func (a *app) watch(cmd *cobra.Command, c config.Config, notes []string, once bool) error {
+	dir, err := a.opt.Journal.Folder()
+	if err != nil {
+		return err
+	}
 	if _, err := a.opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
 		return err
 	}
-	if a.opt.Store == "" {
-		return nil
+	if a.opt.Store != "" {
+		if _, err := mend.Open(a.opt); err != nil {
+			return err
+		}
 	}
-	_, err := mend.Open(a.opt)
-	return err
+	log, err := openHookLog(dir, c.Debug)
+	if err != nil {
+		return err
+	}
+	lock, err := ownfile.Acquire(filepath.Join(dir, "watch.lock"), os.O_RDWR|os.O_CREATE, false, 0)
+	if errors.Is(err, ownfile.ErrLocked) {
+		return errWatching
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	log.Info(logWatching)
+	defer log.Info(logEnded)
+	logNotes(log, notes)
+	a.jsonLines = true
+	w := &watcher{app: a, config: c, log: log, counts: newRecoveryCounter(dir), left: map[string]string{}}
+	for _, note := range notes {
+		a.printNote(note)
+	}
+	if on := needPlugin(c); len(on) > 0 {
+		a.printNote(strings.Join(on, ", ") + ": on, but only the plugin does that (mend plugin install)")
+	}
+	if once {
+		err = w.once(cmd)
+	} else {
+		var group sync.WaitGroup
+		group.Go(func() { a.gcDaily(cmd.Context(), c.RetentionDays, log) })
+		w.follow(cmd, &group)
+		group.Wait()
+	}
+	a.setAnswer("recoveries", w.counts.sinceStart())
+	return cmp.Or(cmd.Context().Err(), err)
 }
 
-// logger returns the log of a long-running verb: text, or JSON with --json.
-func (a *app) logger(debug bool) *slog.Logger {
-	if a.asJSON {
-		return slog.New(slog.NewJSONHandler(termjson.NewWriter(a.err), logOptions(debug)))
+// needPlugin returns the settings that are on and have no effect without the plugin.
+func needPlugin(c config.Config) (on []string) {
+	for _, s := range []struct {
+		name string
+		on   bool
+	}{
+		{"autoResume", c.AutoResume},
+		{"trimOverflow", c.TrimOverflow},
+		{"modelFallback", c.Other.ModelFallback},
+		{"writeGuard", c.Other.WriteGuard},
+		{"explainToolErrors", c.Other.ExplainToolErrors},
+		{"watchSubagents", c.Other.WatchSubagents},
+	} {
+		if s.on {
+			on = append(on, s.name)
+		}
 	}
-	return slog.New(slog.NewTextHandler(a.err, logOptions(debug)))
+	return on
+}
+
+// follow follows each store that is here, or appears later, until the context ends.
+func (w *watcher) follow(cmd *cobra.Command, group *sync.WaitGroup) {
+	ctx, followed := cmd.Context(), map[string]bool{}
+	tick := time.NewTicker(w.poll())
+	defer tick.Stop()
+	for {
+		for _, o := range w.stores() {
+			client, err := mend.Open(o)
+			if err != nil || followed[client.ID().Root] {
+				continue
+			}
+			if client, err = w.openWith(cmd, o, true); err != nil {
+				w.log.Warn("opening a store", "error", err)
+				continue
+			}
+			followed[client.ID().Root] = true
+			group.Go(func() { watch.Run(ctx, client, w.options(client)) })
+		}
+		if len(followed) == 0 && !w.asJSON {
+			w.printNote("no session store found; waiting for one")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *watcher) poll() time.Duration { return time.Duration(w.config.WatchPollSeconds) * time.Second }
+
+// stores returns the options of each store that is here.
+func (w *watcher) stores() (all []mend.Options) {
+	if w.opt.Store != "" {
+		return []mend.Options{w.opt}
+	}
+	for _, ag := range w.opt.Agents {
+		found, _ := ag.Find(w.opt.Layout) // without a store there may be one later
+		for _, at := range found {
+			o := w.opt
+			o.Agents, o.Store, o.Layout = []agent.Agent{ag}, at.Path, at.Layout
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// A watchedStore is one store that is followed.
+type watchedStore struct {
+	*watcher
+	client *mend.Store
+	hook   *live.Hook
+}
+
+// options returns how a store is followed.
+func (w *watcher) options(client *mend.Store) watch.Options {
+	s := &watchedStore{w, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.counts).hook}
+	return watch.Options{
+		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
+		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: w.poll(),
+		Handle: s.handle, Notice: s.notice,
+	}
+}
+
+// once looks at each store once.
+func (w *watcher) once(cmd *cobra.Command) (worse error) {
+	for _, o := range w.stores() {
+		client, err := w.openWith(cmd, o, true)
+		if err == nil {
+			err = watch.Once(cmd.Context(), client, w.options(client))
+		}
+		worse = fail.Worst(worse, err)
+	}
+	return worse
+}
+
+// notice says how the store is followed now.
+func (s *watchedStore) notice(n watch.Notice) {
+	if n.Lost != nil {
+		s.log.Warn("a store cannot be read", "store", s.client.ID().Root, "error", n.Lost)
+		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()}, "%s cannot be read; waiting until it can: %s", s.place(), escape(n.Lost.Error()))
+		return
+	}
+	how := "by events of its files"
+	if n.Polling != "" {
+		how = fmt.Sprintf("a look every %d s: %s", s.config.WatchPollSeconds, escape(n.Polling))
+	}
+	s.print(watchEvent{Event: "following", Sessions: &n.Sessions, Polling: n.Polling}, "Following %s: %s, %s", s.place(), count(n.Sessions, "session"), how)
+}
+
+// place names the store.
+func (s *watchedStore) place() string {
+	id := s.client.ID()
+	return agentOf(id) + " in " + escape(shortenHome(id.Root))
+}
+
+// print prints an event, as a line of JSON or as text.
+func (s *watchedStore) print(e watchEvent, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.asJSON {
+		s.printf("%s  %s\n", faint(time.Now().Format(time.TimeOnly)), fmt.Sprintf(format, args...))
+		return
+	}
+	id := s.client.ID()
+	e.SchemaVersion, e.Command, e.Time = schemaVersion, s.command, time.Now().UTC().Format(time.RFC3339)
+	e.Agent, e.Store, e.Layout = agentName(id), id.Root, id.Kind
+	text, err := termjson.Marshal(e)
+	if err == nil {
+		_, err = s.Write(append(text, '\n'))
+	}
+	if err != nil {
+		s.log.Warn("writing an event", "error", err)
+	}
+}
+
+// handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
+func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
+	x, err := s.client.Examine(ctx, head)
+	if err != nil {
+		s.log.Debug("examining a session", "session", head.ID, "error", err)
+		return false
+	}
+	var worst *repair.Diagnosis
+	for i, d := range x.Diagnoses {
+		if d.Severity == repair.Broken {
+			worst = &x.Diagnoses[i]
+			break
+		}
+	}
+	var failure *live.StoredFailure
+	if f := x.Failure; f != nil {
+		failure = &live.StoredFailure{Message: f.Message, Error: f.Error, Time: f.Time}
+	}
+	broken := worst != nil && s.config.Preflight == config.PreflightRepair
+	entry, err := s.hook.RepairStored(ctx, head, failure, broken)
+	switch {
+	case ctx.Err() != nil && entry == "":
+	case entry != "":
+		s.repaired(ctx, entry)
+	case err != nil:
+		s.leave(head, worst, err)
+	}
+	return errors.Is(err, repair.ErrBusy)
+}
+
+// repaired shows a repair.
+func (s *watchedStore) repaired(ctx context.Context, id string) {
+	e, _, err := s.opt.Journal.Show(id)
+	if err != nil {
+		s.log.Warn("reading a repair", "repair", id, "error", err)
+		e = change.Entry{ID: id}
+	}
+	why := strings.Join(e.Cause.Diagnoses, " ")
+	undo := "mend undo " + id
+	r := entryJSON(e, nil)
+	title := entryTitle(e)
+	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
+		"%s %s: %s Undo: %s", good("Repaired"), title, oneLine(cmp.Or(why, e.Cause.Text), 300), bold(undo))
+	s.notify(ctx, "mend repaired a session", title+". Undo: "+undo)
+}
+
+// leave says once why a broken session is left as it is.
+func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
+	key, text := s.client.ID().Root+" "+head.ID, why.Error()
+	s.mu.Lock()
+	known := s.left[key] == text
+	if len(s.left) >= maxLeft {
+		clear(s.left)
+	}
+	s.left[key] = text
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	if worst != nil {
+		text = worst.Why + " " + text
+	}
+	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: text},
+		"%s %s: %s To try: %s", warn("Left alone:"), titleOf(head), oneLine(text, 400), bold(s.cmdline("repair", head.ID)))
 }
 
 func logOptions(debug bool) *slog.HandlerOptions {
@@ -203,6 +416,6 @@ func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 }
 
 var (
-	errNoServer       = usagef("no running OpenCode server found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")
+	errWatching error = fail.New(fail.Refused, "end it first: \"mend status\" says whether one runs, and whether it starts at login", "another mend watch runs with this journal")
 	errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`, "live repair is off: the setting \"enabled\" is false")
 )

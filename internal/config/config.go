@@ -39,6 +39,10 @@ type Config struct {
 	Preflight   string // [PreflightRepair], [PreflightRequest] or [PreflightOff]
 	PreflightMs int    // how long the agent waits for that
 
+	WatchQuietSeconds    int  // how long a session must not have changed before mend watch examines it
+	WatchPollSeconds     int  // between looks at a store without events
+	DesktopNotifications bool // of what mend watch repaired
+
 	TimeoutMs     int // of one call to the agent
 	LookBackHours int // at start, also recover sessions that failed in these hours
 	RetentionDays int // of images in the journal; 0 means forever
@@ -118,7 +122,7 @@ func (c *Config) settings() []setting { return append(c.recoverySettings(), c.Ot
 func (c *Config) recoverySettings() []setting {
 	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent. If off, mend watch and the plugin do nothing."},
-		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you."},
+		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you. Needs the plugin."},
 		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many attempts that changed nothing, until a turn succeeds."},
 		{"showNotifications", &c.Toasts, 0, 0, "Show notifications in the agent."},
 		{"notificationSeconds", &c.ToastSeconds, 1, 600, "How long a notification of a result is shown, in seconds."},
@@ -134,13 +138,16 @@ func (c *Config) recoverySettings() []setting {
 		{"recoverFirstPromptMissing", &c.FirstPromptMissing, 0, 0, "Repair conversations that start with an assistant message."},
 		{"recoverThinkingSignature", &c.ThinkingSignature, 0, 0, "Remove thinking whose signature the provider rejects."},
 		{"recoverEncryptedReasoning", &c.EncryptedReasoning, 0, 0, "Remove reasoning that was encrypted for another account."},
-		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "Mark hanging tool calls of idle sessions as failed."},
+		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "Mark hanging tool calls of idle sessions as failed. Needs the plugin."},
 		{"explainThinkingBlockModified", &c.ThinkingBlockModified, 0, 0, "Explain errors about altered thinking."},
 		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
 		{"hooks", &c.Hooks, 0, 0, "Which hooks are on: recovery alone, or all, which also turns on " + strings.Join(Switches(), ", ") + ". The setting of a hook takes precedence."},
-		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store."},
+		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store. Needs the plugin."},
 		{"preflight", &c.Preflight, 0, 0, "Before the next request of a broken session: repair the stored session, if that loses nothing that can be read, or only that request (the store stays as it is), or do nothing."},
 		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
+		{"watchQuietSeconds", &c.WatchQuietSeconds, 1, 3600, "How many seconds a session must not have changed before mend watch examines it."},
+		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks for new stores, and at stores of whose files the system reports no changes, in seconds."},
+		{"desktopNotifications", &c.DesktopNotifications, 0, 0, "Show a notification on the desktop when mend watch has repaired a session."},
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
 		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
 		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},
@@ -162,6 +169,7 @@ func defaults() Config {
 		Hooks:     HooksRecovery,
 		Other:     defaultOtherHooks(),
 		Preflight: PreflightRepair, PreflightMs: 1500,
+		WatchQuietSeconds: 2, WatchPollSeconds: 5,
 		TimeoutMs: 5000, LookBackHours: 24,
 		origin: map[string]Origin{},
 	}

@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 		"watchSubagents": false, "stuckAfter": 120, "stuckAction": "notify",
 		"modelFallback": false, "fallbackModels": []string{}, "agentFallbackModels": map[string][]string{},
 		"fallbackErrors": []int{429, 500, 502, 503, 504, 529}, "fallbackAttempts": 3, "fallbackCooldownSeconds": 60, "fallbackSilenceSeconds": 120, "fallbackRestore": false,
-		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0,
+		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0, "watchQuietSeconds": 2, "watchPollSeconds": 5, "desktopNotifications": false,
 	}
 	got := map[string]any{}
 	for _, s := range c.Settings() {

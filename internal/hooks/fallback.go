@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -522,7 +521,7 @@ func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Dura
 		return "quota used up", wait
 	case isUnknownModel(code, text):
 		return "model not found", wait
-	case code == http.StatusUnauthorized, code != 0 && code < 500 && keyText().MatchString(text):
+	case code == 401, code != 0 && code < 500 && keyText().MatchString(text):
 		return "API key rejected", wait
 	case code != 0:
 		return "", 0
@@ -539,7 +538,7 @@ func isUnknownModel(code int, text string) bool {
 	if strings.HasPrefix(text, "Model not found") || strings.HasPrefix(text, "ProviderModelNotFoundError") {
 		return true
 	}
-	return code == http.StatusNotFound && strings.HasPrefix(text, "model: ") || code >= 400 && code < 500 && modelText().MatchString(text)
+	return code == 404 && strings.HasPrefix(text, "model: ") || code >= 400 && code < 500 && modelText().MatchString(text)
 }
 
 // modelText matches what other providers say of a model that they do not have.

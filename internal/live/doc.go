@@ -4,9 +4,8 @@
 //
 // A [Hook] decides what to do about one error; other programs can embed it. It calls
 // an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch]
-// feeds a Hook from a stream of events, one recovery at a time. There are two
-// agents. A [Server] uses the HTTP API, and [Server.Follow] reads its events. A
-// [Pipe] uses a plugin inside the agent and the protocol of docs/plugin-protocol.md.
+// feeds a Hook from a stream of events, one recovery at a time. A [Pipe] is an agent that
+// is reached through its plugin, by the protocol of docs/plugin-protocol.md.
 //
 // The steps of a recovery:
 //
@@ -24,10 +23,6 @@
 //
 // [Watch.RecoverUnreported] finds errors in the store that the agent did not report
 // before it ended.
-//
-// The agent may read another store than the one that is repaired, for example if a
-// server was found by its address. With [Options.CheckStore] nothing is done for a
-// session until both are known to hold it.
 //
 // Loops are prevented as follows: a message is recovered once, and a session at most
 // [Options.MaxAttempts] times until one of its turns succeeds. A prompt is sent only

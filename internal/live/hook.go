@@ -26,11 +26,6 @@ type Options struct {
 	Placeholder     string         // see [repair.Request]
 	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
 
-	// CheckStore is set if the agent may read another store than the one that is
-	// repaired. Nothing is done for a session unless both hold the same newest
-	// messages.
-	CheckStore bool
-
 	// Claim, if not nil, waits until no other process handles a failed message, and reports
 	// whether none has handled this one. release must be called then: with handled, no
 	// other process handles the message again. A process that dies has handled nothing.
@@ -83,8 +78,12 @@ type Hook struct {
 	said       Recent[struct{}] // see [Hook.sayOnce]
 }
 
-// New returns a Hook for the sessions of a. r must repair the store that a uses.
+// New returns a Hook for the sessions of a, nil if there is only a store. r must repair the store that
+// a uses.
 func New(a Agent, r Repairer, o Options) *Hook {
+	if a == nil {
+		a = noAgent{}
+	}
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = defaultAttempts
 	}

@@ -44,10 +44,6 @@ func (h *Hook) handleIdle(ctx context.Context, s SessionRef) bool {
 	if m == nil || len(m.unfinishedCalls()) == 0 || h.busy(ctx, s) {
 		return false
 	}
-	if err := h.checkMessages(ctx, s.ID, ms); err != nil {
-		log.Debug("interrupted calls are left alone", "why", err)
-		return false
-	}
 	return h.endCalls(ctx, s, m, log)
 }
 

@@ -60,10 +60,6 @@ func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
 	}
 	defer release()
 	log := h.opt.Log.With("session", s.ID, "loop", true)
-	if err := h.checkUnanswered(ctx, s); err != nil {
-		log.Warn("a turn that does not end is only reported", "why", err)
-		return false
-	}
 	end, aborted := func() {}, false
 	defer func() { end() }()
 	accept := func(ctx context.Context, _ repair.Result) error {

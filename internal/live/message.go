@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -237,4 +238,11 @@ func decodeRecord(r *change.Record, into any) {
 	if !r.Malformed() {
 		_ = json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), into) // unreadable fields stay empty
 	}
+}
+
+// sortMessages sorts messages into the order in which the agent reads them.
+func sortMessages(ms []Message) {
+	slices.SortStableFunc(ms, func(a, b Message) int {
+		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), cmp.Compare(a.Info.ID, b.Info.ID))
+	})
 }

@@ -35,10 +35,6 @@ func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 	}
 	defer release()
 	log := h.opt.Log.With("session", s.ID, "class", e.Class)
-	if err := h.checkUnanswered(ctx, s); err != nil {
-		log.Warn("a request that is too long is only reported", "why", err)
-		return
-	}
 	done, _ := h.opt.Claim("")
 	defer done(false)
 	if entry, err := h.store.LastChange(ctx, s.ID, since); entry != "" || err != nil {

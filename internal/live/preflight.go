@@ -353,3 +353,11 @@ func (h *Hook) AnswerQuestion(ctx context.Context, since time.Time, q Question) 
 	}
 	return h.preflightNamed(ctx, q)
 }
+
+// causeOr returns the cause of the end of the context, or err if it has not ended.
+func causeOr(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}

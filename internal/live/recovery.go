@@ -15,10 +15,9 @@ import (
 // A recovery handles one failed message.
 type recovery struct {
 	*Hook
-	info     Info
-	err      repair.APIError
-	log      *slog.Logger
-	reported []Message // the newest messages, as the agent reported them
+	info Info
+	err  repair.APIError
+	log  *slog.Logger
 
 	// storeOnly is set if the error is not current: the store is repaired, without
 	// abort, toast or prompt.
@@ -38,7 +37,7 @@ func (r *recovery) ref() SessionRef { return SessionRef{r.info.SessionID, r.info
 // reports whether the store was repaired.
 func (r *recovery) run(ctx context.Context) (repaired bool) {
 	modified := r.err.Class == repair.ThinkingBlockModified // nothing is changed, and the session is not aborted
-	if !r.storeOnly && (!modified || r.info.ID == "" || r.opt.CheckStore) {
+	if !r.storeOnly && (!modified || r.info.ID == "") {
 		last, err := r.findFailed(ctx)
 		if errors.Is(err, ErrAgentEnded) {
 			last, err = r.findFailedInStore(ctx)
@@ -55,12 +54,6 @@ func (r *recovery) run(ctx context.Context) (repaired bool) {
 		r.info.ID, r.info.Time = last.ID, last.Time
 	}
 	r.log = r.log.With("message", r.info.ID)
-	if err := r.checkStore(ctx); err != nil {
-		if r.dedupe.claim(r.info.ID, r.unreported()) {
-			r.log.Warn("only reported, not repaired", "why", err, "explanation", r.err.Explanation, "error", r.err.Text)
-		}
-		return false
-	}
 	if !r.dedupe.claim(r.info.ID, r.unreported()) {
 		r.log.Debug("handled already")
 		return false
@@ -229,7 +222,6 @@ func (r *recovery) findFailed(ctx context.Context) (Info, error) {
 		if err != nil {
 			return Info{}, err
 		}
-		r.reported = ms
 		last := lastMessage(ms)
 		switch {
 		case last == nil || last.Info.Role == change.RoleAssistant && !last.Info.HasError():

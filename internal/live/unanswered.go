@@ -27,10 +27,6 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 	if h.busy(ctx, s) {
 		return false
 	}
-	if err := h.checkUnanswered(ctx, s); err != nil {
-		log.Warn("a turn without an answer is only reported", "why", err)
-		return false
-	}
 	end := func() {}
 	defer func() { end() }()
 	begun := false
@@ -58,21 +54,4 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 	h.countRepaired(log, entry, result)
 	h.Toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, resultTime})
 	return true
-}
-
-// checkUnanswered checks, if [Options.CheckStore] is set, that the agent reads the store.
-// If the agent cannot read the session, another one must be in both.
-func (h *Hook) checkUnanswered(ctx context.Context, s SessionRef) error {
-	if !h.opt.CheckStore {
-		return nil
-	}
-	ms, err := h.agent.Messages(ctx, s, 2)
-	if err == nil {
-		return h.checkMessages(ctx, s.ID, ms)
-	}
-	heads, err := h.store.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	return h.checkSessions(ctx, heads)
 }

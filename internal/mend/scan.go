@@ -147,6 +147,21 @@ func (c *Store) State(ctx context.Context) (change.Stamp, error) {
 	return c.store.State(ctx)
 }
 
+// Stamp returns the stamp of a session, the zero stamp if it has none. It reads no record.
+func (c *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, error) {
+	return c.store.Stamp(ctx, head)
+}
+
+// Folders lists the folders in which files change when a session begins, or one of heads changes;
+// none if only a look at the store shows that.
+func (c *Store) Folders(heads []change.Head) []string { return c.store.Folders(heads) }
+
+// Examine examines one session of [Store.Sessions], which it reads. It asks no cache.
+func (c *Store) Examine(ctx context.Context, head change.Head) (agent.Examination, error) {
+	c.store.Refresh() // the settings may have changed
+	return c.diagnose(ctx, head, c.repairOptions())
+}
+
 // An examined session is a finding, with the result to be kept for later scans.
 type examined struct {
 	Finding

@@ -252,12 +252,20 @@ func (c *Case) Sent(int) (request.Request, []request.Violation) { return c.Next(
 
 // LastError implements [repair.Case]: Claude Code stores an error as an answer.
 func (c *Case) LastError() []byte {
+	if r := c.LastFailed(); r != nil {
+		return []byte(r.Blocks()[0].Text)
+	}
+	return nil
+}
+
+// LastFailed returns the record of the error with which the session ends; nil if there is none.
+func (c *Case) LastFailed() *transcript.Record {
 	for _, r := range slices.Backward(c.conv.Chain) {
 		if !r.IsMessage() {
 			continue
 		}
-		if blocks := r.Blocks(); r.APIError && len(blocks) > 0 {
-			return []byte(blocks[0].Text)
+		if r.APIError && len(r.Blocks()) > 0 {
+			return r
 		}
 		return nil
 	}

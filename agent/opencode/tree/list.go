@@ -6,6 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +40,59 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 		heads = append(heads, change.Head{Stray: tr.stray})
 	}
 	return heads, nil
+}
+
+// Folders lists the folders in which files change when a session begins, or one of heads changes.
+func (s *Store) Folders(heads []change.Head) []string {
+	all := map[string]bool{}
+	for _, p := range s.layout.patterns {
+		switch p.kind {
+		case change.KindSession:
+			s.addFolders(all, p, change.Head{})
+		case change.KindMessage:
+			for _, h := range append(heads, change.Head{}) {
+				s.addFolders(all, p, h)
+			}
+		default:
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// addFolders adds the folders on the way to the records of a session, or to those of all projects.
+func (s *Store) addFolders(all map[string]bool, p pattern, head change.Head) {
+	paths := []string{s.ID().Root}
+	for _, name := range append(p.names[:len(p.names)-1:len(p.names)-1], "") {
+		for _, path := range paths {
+			all[path] = true
+		}
+		ref := change.Ref{Project: head.Project, Session: head.ID}
+		id := idField(name, &ref)
+		if id != nil {
+			name = *id
+		}
+		var next []string
+		for _, path := range paths {
+			switch {
+			case name != "":
+				next = append(next, filepath.Join(path, name))
+			case id == &ref.Project && head.ID == "" && p.kind == change.KindSession:
+				next = append(next, subfolders(path)...)
+			}
+		}
+		paths = next
+	}
+}
+
+// subfolders lists the folders in a folder. It passes over links.
+func subfolders(path string) (all []string) {
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		if e.IsDir() {
+			all = append(all, filepath.Join(path, e.Name()))
+		}
+	}
+	return all
 }
 
 // sessionsWithRecord lists the sessions that have a record.

@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"mend/agent/opencode/schema":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/jsonedit"},
 	"mend/agent/opencode/tree":              {"mend/agent/opencode/record", "mend/change", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
 	"mend/change":                           {"mend/internal/fail"},
-	"mend/cmd/mend":                         {"mend/agent", "mend/agent/claude", "mend/agent/opencode", "mend/change", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/fail", "mend/internal/hooks", "mend/internal/jsonedit", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/report", "mend/internal/request", "mend/internal/termjson", "mend/internal/ui", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/testdata", "mend/txn", "mend/undo"},
+	"mend/cmd/mend":                         {"mend/agent", "mend/agent/claude", "mend/agent/opencode", "mend/change", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/fail", "mend/internal/hooks", "mend/internal/jsonedit", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/report", "mend/internal/request", "mend/internal/termjson", "mend/internal/ui", "mend/internal/userdir", "mend/internal/watch", "mend/journal", "mend/repair", "mend/testdata", "mend/txn", "mend/undo"},
 	"mend/fsstore":                          {"mend/change", "mend/internal/atomicfile", "mend/internal/safedir", "mend/internal/stage"},
 	"mend/internal/atomicfile":              {"mend/internal/ownfile"},
 	"mend/internal/config":                  {"mend/internal/ownfile", "mend/internal/userdir"},
@@ -63,6 +63,7 @@ var layers = map[string][]string{
 	"mend/internal/ui":                      {},
 	"mend/internal/userdir":                 {},
 	"mend/journal":                          {"mend/change", "mend/internal/fail", "mend/internal/ownfile"},
+	"mend/internal/watch":                   {"mend/change"},
 	"mend/internal/stage":                   {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
 	"mend/linestore":                        {"mend/change", "mend/internal/atomicfile", "mend/internal/safedir", "mend/internal/stage"},
 	"mend/repair":                           {"mend/change", "mend/internal/fail", "mend/internal/request"},
@@ -92,6 +93,9 @@ func TestLayers(t *testing.T) {
 		for _, i := range imports {
 			if strings.HasPrefix(i, "mend/") && !slices.Contains(allowed, i) {
 				t.Errorf("%s imports %s, which its layer does not allow", pkg, i)
+			}
+			if !strings.HasPrefix(pkg, "mend/internal/test/") && (i == "net" || i == "net/http") {
+				t.Errorf("%s imports %s, and mend is to make no connection", pkg, i)
 			}
 			if slices.Contains(pure, pkg) && (i == "os" || i == "net" || i == "net/http" || i == "time/tzdata") {
 				t.Errorf("%s imports %s, and is to do no I/O", pkg, i)

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mend/internal/mend"
+	"mend/journal"
+)
+
+// touchSession dates the record of a session now, as OpenCode does with each prompt.
+func touchSession(t *testing.T, store, session string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(store, "session", "*", session+".json"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("records of the session: %v, %v", paths, err)
+	}
+	var record map[string]any
+	if err := json.Unmarshal([]byte(readFile(t, paths[0])), &record); err != nil {
+		t.Fatal(err)
+	}
+	record["time"].(map[string]any)["updated"] = time.Now().UnixMilli()
+	data, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(paths[0], data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nextEvent returns the next line of the answer of watch.
+func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e watchEvent) {
+	t.Helper()
+	if !lines.Scan() {
+		t.Fatalf("no event %q: %v", want, lines.Err())
+	}
+	if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Event != want {
+		t.Fatalf("event %s, %v; want %q", lines.Text(), err, want)
+	}
+	return e
+}
+
+// TestWatchVerb checks that "mend watch" notices a session whose turn failed, repairs it, and reports the
+// counts when it ends.
+func TestWatchVerb(t *testing.T) {
+	store, session := blankTextStore(t)
+	r := startMend(t, store, "watch", "--json", "--set", "watchQuietSeconds=1", "--set", "retentionDays=1")
+	lines := bufio.NewScanner(r.out)
+	if e := nextEvent(t, lines, "following"); e.Polling != "" || *e.Sessions != 1 || e.Agent != "opencode" {
+		t.Errorf("following: %+v", e)
+	}
+	addFailedMessage(t, store, session, time.Now())
+	touchSession(t, store, session)
+	e := nextEvent(t, lines, "repaired")
+	if e.Session != session || e.Repair == nil || e.Undo != "mend undo "+e.Repair.ID || e.Repair.Cause.Text != refusal {
+		t.Errorf("repaired: %+v", e)
+	}
+	go r.stop()
+	if !lines.Scan() {
+		t.Fatal(lines.Err())
+	}
+	var answer struct {
+		Recoveries map[string]map[string]int
+	}
+	if err := json.Unmarshal(lines.Bytes(), &answer); err != nil || answer.Recoveries["cured"]["empty_content_message"] != 1 {
+		t.Errorf("answer %s, %v", lines.Text(), err)
+	}
+	if err := <-r.done; !errors.Is(err, context.Canceled) {
+		t.Errorf("watch = %v", err)
+	}
+	if es, err := mend.OpenJournal(r.opt.Journal.Dir).Log(journal.Query{}); err != nil || len(es) != 1 {
+		t.Errorf("%d entries, %v; want 1", len(es), err)
+	}
+}
