@@ -99,9 +99,23 @@ func createFile(path string, force bool, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil && !force { // before the work
 		return exists
 	}
-	err := atomicfile.Create(path, force, 0o600, write)
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	if force {
+		return atomicfile.WriteFile(path, text.Bytes(), 0o600)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return exists
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text.Bytes())
+	if err = errors.Join(err, ownfile.GiveToOwner(f), f.Close()); err != nil {
+		_ = os.Remove(path)
 	}
 	return err
 }

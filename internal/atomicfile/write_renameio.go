@@ -10,18 +10,28 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
+
+	"mend/internal/ownfile"
 )
 
 // write stages the content in the file's own folder. By itself renameio would choose another
-// folder, after writing to it, and its WriteFile would keep the mode of the file before.
-func write(path string, data []byte, mode fs.FileMode) error {
+// folder, after writing to it, and its WriteFile would keep the mode of the file before. The
+// mode is exact if the umask does not apply.
+func write(path string, data []byte, mode fs.FileMode, exact bool) error {
 	removeStaged(path)
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(mode))
+	perm := renameio.WithPermissions(mode)
+	if exact {
+		perm = renameio.WithStaticPermissions(mode)
+	}
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), perm)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Cleanup() }()
 	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := ownfile.GiveToOwner(f.File); err != nil {
 		return err
 	}
 	return f.CloseAtomicallyReplace()
