@@ -49,7 +49,7 @@ func listNames(root *safedir.Dir, p string) ([]string, error) {
 		return nil, err
 	}
 	defer d.Close()
-	names, err := d.Names(nil)
+	names, err := d.Names()
 	slices.Sort(names)
 	return names, err
 }

@@ -54,7 +54,7 @@ func (tx *transaction) discard(ctx context.Context) error {
 	if tx.stageDir == nil {
 		return tx.own.RemoveEmpty(path.Dir(tx.stagePath))
 	}
-	names, err := tx.stageDir.Names(nil)
+	names, err := tx.stageDir.Names()
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (tx *transaction) keptNames() []string {
 		return nil
 	}
 	defer d.Close()
-	names, err := d.Names(nil)
+	names, err := d.Names()
 	if err != nil {
 		return nil
 	}

@@ -174,7 +174,7 @@ func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
 		}
 		return nil, "", err
 	}
-	names, err := d.Names(nil)
+	names, err := d.Names()
 	if err != nil {
 		d.Close()
 		return nil, "", err

@@ -83,7 +83,7 @@ func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, err
 		return "", errors.Join(err, tx.own.RemoveEmpty(tx.own.OwnerDir()))
 	}
 	defer owner.Close()
-	names, err := owner.Names(nil)
+	names, err := owner.Names()
 	if err != nil {
 		return "", err
 	}

@@ -50,13 +50,13 @@ func (f file) path() string {
 }
 
 // eachFile calls yield for each transcript of a session, with its folder open.
-func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *safedir.Dir, f file) error) error {
+func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file) error) error {
 	var unread error
-	err := s.eachFolder(b, func(all *safedir.Dir, folder string) error {
+	err := s.eachFolder(func(all *safedir.Dir, folder string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d, names, err := s.openSorted(all, b, folder)
+		d, names, err := s.openSorted(all, folder)
 		if _, unreadable := safedir.ReadFailure(err); unreadable {
 			unread = cmp.Or(unread, fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err))
 			return nil
@@ -65,7 +65,7 @@ func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *s
 			return err
 		}
 		defer d.Close()
-		return s.eachIn(d, b, folder, names, yield)
+		return s.eachIn(d, folder, names, yield)
 	})
 	if err == nil {
 		s.unread.Store(&unread)
@@ -74,7 +74,7 @@ func (s *store) eachFile(ctx context.Context, b *safedir.Buffer, yield func(d *s
 }
 
 // eachFolder calls yield for each name in the folder of all projects, in order.
-func (s *store) eachFolder(b *safedir.Buffer, yield func(all *safedir.Dir, folder string) error) error {
+func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) error {
 	root, err := s.lines.OpenRoot()
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *store) eachFolder(b *safedir.Buffer, yield func(all *safedir.Dir, folde
 		return err
 	}
 	defer all.Close()
-	folders, err := all.Names(b)
+	folders, err := all.Names()
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (s *store) CheckAccess(bool) error {
 
 // openSorted opens a folder and returns its names in order. It returns no folder if there is
 // none. A link and a folder that cannot be read are noted; of the latter it returns the error, too.
-func (s *store) openSorted(all *safedir.Dir, b *safedir.Buffer, folder string) (*safedir.Dir, []string, error) {
+func (s *store) openSorted(all *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := all.Sub(folder)
 	var names []string
 	if err == nil {
-		if names, err = d.Names(b); err != nil {
+		if names, err = d.Names(); err != nil {
 			d.Close()
 		}
 	}
@@ -146,7 +146,7 @@ func (s *store) note(format, path string, args ...any) {
 }
 
 // eachIn calls yield for each transcript in the folder of a project, which has these names.
-func (s *store) eachIn(d *safedir.Dir, b *safedir.Buffer, folder string, names []string, yield func(d *safedir.Dir, f file) error) error {
+func (s *store) eachIn(d *safedir.Dir, folder string, names []string, yield func(d *safedir.Dir, f file) error) error {
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, suffix)
 		if _, _, agent := subagent(id); !ok || !isSessionID(id) && (!agent || change.ValidateID(id) != nil) {
@@ -158,7 +158,7 @@ func (s *store) eachIn(d *safedir.Dir, b *safedir.Buffer, folder string, names [
 		if _, ok := slices.BinarySearch(names, id); !ok {
 			continue
 		}
-		if err := s.eachSubagent(d, b, folder, id, yield); err != nil {
+		if err := s.eachSubagent(d, folder, id, yield); err != nil {
 			return err
 		}
 	}
@@ -166,8 +166,8 @@ func (s *store) eachIn(d *safedir.Dir, b *safedir.Buffer, folder string, names [
 }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
-func (s *store) eachSubagent(all *safedir.Dir, b *safedir.Buffer, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.openSorted(all, b, owner+"/"+subagents)
+func (s *store) eachSubagent(all *safedir.Dir, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
+	d, names, err := s.openSorted(all, owner+"/"+subagents)
 	if _, unreadable := safedir.ReadFailure(err); unreadable || d == nil && err == nil {
 		return nil
 	}
@@ -200,7 +200,7 @@ func yieldFile(d *safedir.Dir, f file, yield func(d *safedir.Dir, f file) error)
 // List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	var b safedir.Buffer
-	err = s.eachFile(ctx, &b, func(d *safedir.Dir, f file) error {
+	err = s.eachFile(ctx, func(d *safedir.Dir, f file) error {
 		h, err := readHead(d, &b, f)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed since the folder was listed
@@ -402,9 +402,8 @@ func appendEntry(b []byte, e safedir.Entry) []byte {
 // State implements [agent.Store].
 func (s *store) State(ctx context.Context) (change.Stamp, error) {
 	sum, newest := sha256.New(), int64(0)
-	var b safedir.Buffer
 	var line []byte
-	err := s.eachFile(ctx, &b, func(_ *safedir.Dir, f file) error {
+	err := s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
 		line = append(append(append(append(line[:0], f.folder...), '/'), f.id...), 0)
 		line = appendEntry(line, f.entry)
 		sum.Write(line)

@@ -116,7 +116,7 @@ func (s *store) readRegistered() (all []registeredProcess) {
 		return nil
 	}
 	defer d.Close()
-	names, err := d.Names(nil)
+	names, err := d.Names()
 	if err != nil {
 		return nil
 	}

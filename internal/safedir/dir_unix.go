@@ -1,9 +1,8 @@
-//go:build (linux || darwin) && !portable
+//go:build linux || darwin
 
 package safedir
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -18,9 +17,8 @@ import (
 type Dir struct {
 	Path string // below the root
 
-	fd     int
-	f      *os.File // of fd, once [Dir.File] was called
-	listed bool     // the read position of fd is not at the start
+	fd int
+	f  *os.File // of fd, once [Dir.File] was called
 }
 
 const openFolder = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -154,33 +152,12 @@ func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	return f, e, nil
 }
 
-// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
-// the end is empty if the file is no longer than the beginning. Of the end the first line,
-// which may be cut, is left out. They are valid until the next Read or ReadEnds with the same
-// buffer.
-func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
-	f, e, err := d.Open(name)
-	if err != nil || f == nil {
-		return nil, nil, err
+// Names returns the names in the folder in any order. Not safe for concurrent use.
+func (d *Dir) Names() ([]string, error) {
+	if _, err := d.File().Seek(0, io.SeekStart); err != nil {
+		return nil, err
 	}
-	defer f.Close()
-	space := b.alloc(min(e.Size, first+last))
-	read := func(b []byte, at int64) ([]byte, error) {
-		got, err := f.ReadAt(b, at)
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return b[:got], err
-	}
-	first = min(first, e.Size)
-	if head, err = read(space[:first], 0); err != nil || e.Size <= first {
-		return head, nil, err
-	}
-	tail, err = read(space[first:], max(first, e.Size-last))
-	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-		tail = tail[i+1:]
-	}
-	return head, tail, err
+	return d.File().Readdirnames(-1)
 }
 
 // Stat returns the entry without its content.

@@ -4,6 +4,5 @@
 // stays below the root even if another process replaces folders by links meanwhile.
 // Reading never blocks on a pipe or a device.
 //
-// Linux and macOS can read and write. Elsewhere, and with the build tag portable, a
-// tree can only be read; see [CanWrite].
+// Linux and macOS can read and write. Elsewhere a tree can only be read; see [CanWrite].
 package safedir

@@ -85,16 +85,14 @@ func (d *Dir) WhyLocked(below string) (string, error) {
 	return e.WhyLocked(below), err
 }
 
-// A Buffer is memory that one reader uses again for each file and folder. It is not
+// A Buffer is memory that one reader uses again for each file. It is not
 // safe for concurrent use.
 type Buffer struct {
 	// Keep makes [Dir.Read] allocate the content of every file. Without it the
 	// content is valid only until the next Read with the same buffer.
 	Keep bool
 
-	data    []byte   // content of one file
-	entries []byte   // raw folder entries
-	names   []string // names of the last folder listed
+	data []byte // content of one file
 }
 
 // maxReuse is the size in bytes of the largest file whose memory is used again.
@@ -115,14 +113,33 @@ func (b *Buffer) alloc(n int64) []byte {
 	return b.data[:n:n]
 }
 
-// Names returns the names in the folder in any order. The slice is valid until the
-// buffer is used again; b may be nil. Not safe for concurrent use.
-func (d *Dir) Names(b *Buffer) ([]string, error) {
-	if b == nil {
-		b = new(Buffer)
+// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
+// the end is empty if the file is no longer than the beginning. Of the end the first line,
+// which may be cut, is left out. They are valid until the next Read or ReadEnds with the same
+// buffer.
+func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
+	f, e, err := d.Open(name)
+	if err != nil || f == nil {
+		return nil, nil, err
 	}
-	err := d.List(b, nil)
-	return b.names, err
+	defer f.Close()
+	space := b.alloc(min(e.Size, first+last))
+	read := func(b []byte, at int64) ([]byte, error) {
+		got, err := f.ReadAt(b, at)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return b[:got], err
+	}
+	first = min(first, e.Size)
+	if head, err = read(space[:first], 0); err != nil || e.Size <= first {
+		return head, nil, err
+	}
+	tail, err = read(space[first:], max(first, e.Size-last))
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return head, tail, err
 }
 
 // readAll reads a file of size bytes. tooLarge is true if the file grew beyond max

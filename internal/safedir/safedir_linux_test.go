@@ -1,5 +1,3 @@
-//go:build !portable
-
 package safedir
 
 import (
@@ -34,9 +32,8 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	b := new(Buffer)
 	for range 2 {
-		names, err := d.Names(b)
+		names, err := d.Names()
 		if err != nil {
 			t.Fatal(err)
 		}

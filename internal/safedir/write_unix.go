@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && !portable
+//go:build linux || darwin
 
 package safedir
 

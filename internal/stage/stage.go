@@ -143,12 +143,12 @@ func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove 
 		return err
 	}
 	defer owner.Close()
-	names, err := owner.Names(nil)
+	names, err := owner.Names()
 	if err != nil {
 		return err
 	}
 	slices.Sort(names)
-	for _, name := range slices.Clone(names) {
+	for _, name := range names {
 		base, _, _ := strings.Cut(name, ".") // an unfinished folder is of the same change
 		if isStage(base) && !slices.Contains(undecided, a.OwnerDir()+"/"+base) {
 			err = errors.Join(err, remove(a.OwnerDir()+"/"+name))
@@ -168,12 +168,12 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 		return err
 	}
 	defer d.Close()
-	names, err := d.Names(nil)
+	names, err := d.Names()
 	if err != nil {
 		return err
 	}
 	slices.Sort(names)
-	for _, name := range slices.Clone(names) {
+	for _, name := range names {
 		if err := remove(d, name); err != nil {
 			return err
 		}

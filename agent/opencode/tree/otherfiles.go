@@ -87,7 +87,7 @@ func (tr *treeReader) filesIn(at *safedir.Dir, name string, depth int) string {
 	var names []string
 	if err == nil {
 		defer d.Close()
-		names, err = d.Names(new(safedir.Buffer)) // the caller still uses the names in the reader's
+		names, err = d.Names()
 	}
 	if why, ok := safedir.ReadFailure(err); ok {
 		return "the folder cannot be read: " + why

@@ -109,26 +109,25 @@ func (tr *treeReader) listIDs(f folder, skip map[string]bool) (ids []string) {
 	return ids
 }
 
-// eachID calls yield for each of the names that listIDs returns, unsorted, without keeping
-// them: there may be very many.
+// eachID calls yield for each of the names that listIDs returns, unsorted.
 func (tr *treeReader) eachID(f folder, yield func(id string)) {
 	d := tr.open(f.path(), "")
 	if d == nil {
 		return
 	}
 	defer d.Close()
-	tr.listFailed(d, "", d.List(tr.buf, func(names []string) {
-		for _, name := range names {
-			if tr.layout.isReserved(f.names, name) {
-				continue
-			}
-			if err := change.ValidateID(name); err == nil {
-				yield(name)
-			} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() {
-				tr.addStray(change.StrayOther, d.Path+"/"+name, "", err.Error())
-			}
+	names, err := d.Names()
+	tr.listFailed(d, "", err)
+	for _, name := range names {
+		if tr.layout.isReserved(f.names, name) {
+			continue
 		}
-	}))
+		if err := change.ValidateID(name); err == nil {
+			yield(name)
+		} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() {
+			tr.addStray(change.StrayOther, d.Path+"/"+name, "", err.Error())
+		}
+	}
 }
 
 // open opens the folder at path. It returns nil if there is none. It ignores a regular
@@ -159,7 +158,7 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir
 
 // names returns the sorted names in the folder.
 func (tr *treeReader) names(d *safedir.Dir, message string) []string {
-	names, err := d.Names(tr.buf)
+	names, err := d.Names()
 	tr.listFailed(d, message, err)
 	slices.Sort(names)
 	return names

@@ -1,9 +1,8 @@
-//go:build (!linux && !darwin) || portable
+//go:build !linux && !darwin
 
 package safedir
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,20 +73,14 @@ func (d *Dir) child(name string) (*Dir, error) {
 	return &Dir{p, r}, nil
 }
 
-// List passes the names in the folder to yield if it is not nil, else keeps them in
-// the buffer.
-func (d *Dir) List(b *Buffer, yield func(names []string)) error {
-	b.names = nil
+// Names returns the names in the folder in any order.
+func (d *Dir) Names() ([]string, error) {
 	f, err := d.r.Open(".")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	b.names, err = f.Readdirnames(-1)
-	if yield != nil {
-		yield(b.names)
-	}
-	return err
+	return f.Readdirnames(-1)
 }
 
 // Read returns the entry with its content if it is a regular file of at most max
@@ -123,21 +116,6 @@ func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	}
 	f, err := d.r.Open(name)
 	return f, e, err
-}
-
-// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
-// the end is empty if the file is no longer than the beginning. Of the end the first line,
-// which may be cut, is left out.
-func (d *Dir) ReadEnds(_ *Buffer, name string, first, last int64) (head, tail []byte, err error) {
-	e, err := d.Read(nil, name, 1<<31)
-	if err != nil || int64(len(e.Data)) <= first {
-		return e.Data, nil, err
-	}
-	tail = e.Data[max(first, int64(len(e.Data))-last):]
-	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-		tail = tail[i+1:]
-	}
-	return e.Data[:first], tail, nil
 }
 
 // Stat returns the entry without its content.
