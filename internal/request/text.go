@@ -1,8 +1,17 @@
 package request
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // IsBlank reports whether a text has no visible character.
 func IsBlank(text string) bool {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\ufeff", "")) == ""
+}
+
+// MoveFirst puts the elements for which is holds before the others. Both keep their order.
+func MoveFirst[T any](all []T, is func(T) bool) {
+	rank := map[bool]int{false: 1}
+	slices.SortStableFunc(all, func(a, b T) int { return rank[is(a)] - rank[is(b)] })
 }

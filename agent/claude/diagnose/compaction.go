@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -88,15 +90,12 @@ func (c *Case) isSent(ids []string) bool {
 }
 
 func metadata(anchor string, ids []string) []byte {
-	list := []byte{'['}
+	list := make([][]byte, len(ids))
 	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, jsonedit.Quote(id)...)
+		list[i] = jsonedit.Quote(id)
 	}
-	list = append(list, ']')
-	return fmt.Appendf(nil, `{"trigger":"manual","preTokens":0,"preservedMessages":{"anchorUuid":%s,"uuids":%s,"allUuids":%s}}`, jsonedit.Quote(anchor), list, list)
+	all := bytes.Join(list, []byte(","))
+	return fmt.Appendf(nil, `{"trigger":"manual","preTokens":0,"preservedMessages":{"anchorUuid":%s,"uuids":[%s],"allUuids":[%s]}}`, jsonedit.Quote(anchor), all, all)
 }
 
 func (c *Case) reportBoundaryLost(summary *transcript.Record) {
@@ -112,12 +111,11 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 	d.fixes = []repair.Fix{{
 		Text: "The record is written again before the summary. It preserves the last answer, as Claude Code does.", Whole: true,
 		Edit: func(d repair.Draft) error {
-			raw, err := boundaryBefore(summary, before.UUID, ids)
-			if err == nil {
-				d.(*draft).setLine(line, c.base.lines[line].Raw)
-				d.(*draft).add(summary.Parent, raw, line-1)
-			}
-			return err
+			raw := recordLike(summary, `{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"level":"info","uuid":%s,"logicalParentUuid":%s,"compactMetadata":%s`,
+				jsonedit.Quote(summary.Parent), jsonedit.Quote(before.UUID), metadata(summary.UUID, ids))
+			d.(*draft).setLine(line, c.base.lines[line].Raw)
+			d.(*draft).add(summary.Parent, raw, line-1)
+			return nil
 		},
 	}}
 	switch {
@@ -127,25 +125,6 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 		return
 	}
 	c.report(f, d)
-}
-
-// boundaryBefore returns the beginning of the compaction that a summary is of.
-func boundaryBefore(summary *transcript.Record, leaf string, ids []string) ([]byte, error) {
-	out := []byte(`{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"level":"info"}`)
-	var err error
-	set := func(raw []byte, name string) {
-		if err == nil && raw != nil {
-			out, err = jsonedit.Set(out, raw, name)
-		}
-	}
-	set(jsonedit.Quote(summary.Parent), "uuid")
-	set(jsonedit.Quote(leaf), "logicalParentUuid")
-	set(metadata(summary.UUID, ids), "compactMetadata")
-	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
-		raw, _ := jsonedit.Get(summary.Raw, name)
-		set(raw, name)
-	}
-	return out, err
 }
 
 func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why, does string) {
@@ -158,7 +137,7 @@ func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why,
 	d.fixes = []repair.Fix{{
 		Text: "The record is stored again. " + does, Whole: true,
 		Edit: func(d repair.Draft) error {
-			return d.(*draft).setMember(b.UUID, "compactMetadata", metadata(summary.UUID, ids))
+			return d.(*draft).setMember(b.UUID, metadata(summary.UUID, ids), "compactMetadata")
 		},
 	}}
 	if !c.gains(c.after(d.fixes[0].Edit)) {
@@ -193,12 +172,5 @@ func (d *draft) removeBoundary(b *transcript.Record) error {
 		}
 		up = before.UUID
 	}
-	raw, err := jsonedit.Set(d.raw(b.UUID), []byte(`"informational"`), "subtype")
-	if err == nil {
-		raw, err = jsonedit.Set(raw, jsonedit.Quote(up), "parentUuid")
-	}
-	if err == nil {
-		d.set(b.UUID, raw)
-	}
-	return err
+	return errors.Join(d.setMember(b.UUID, []byte(`"informational"`), "subtype"), d.setParent(b.UUID, up))
 }

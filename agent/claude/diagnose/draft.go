@@ -164,14 +164,14 @@ func (d *draft) place(uuid string, index int) (int, error) {
 	return at, nil
 }
 
-// reorder notes that all blocks of a record get other indexes. After another fix has changed its
-// content it returns an error.
-func (d *draft) reorder(r *transcript.Record) error {
+// reorder gives a record its blocks in another order, or fewer of them. After another fix has changed
+// its content it returns an error.
+func (d *draft) reorder(r *transcript.Record, content []byte) error {
 	if now, _ := jsonedit.Get(d.raw(r.UUID), "message", "content"); !bytes.Equal(now, r.Content()) {
 		return errNoBlock
 	}
 	d.remove(r.UUID, reordered)
-	return nil
+	return d.setMember(r.UUID, content, "message", "content")
 }
 
 // remove notes that a block is gone, or with [reordered] that all have other indexes.

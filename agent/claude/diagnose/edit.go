@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"mend/agent/claude/transcript"
@@ -147,66 +148,31 @@ func (d *draft) MoveFirst(b *request.Block) error {
 	return d.thinkFirst(rs)
 }
 
-func thinks(r *transcript.Record) bool {
-	return slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return b.IsThinking() })
-}
-
 // thinkFirst gives the records of an answer their contents in the order thinking, text, calls.
 func (d *draft) thinkFirst(rs []*transcript.Record) error {
-	contents := make([][]byte, len(rs))
 	order := slices.Clone(rs)
-	slices.SortStableFunc(order, func(a, b *transcript.Record) int { return contentRank(a) - contentRank(b) })
-	for i, r := range order {
-		contents[i] = bytes.Clone(r.Content())
-	}
+	request.MoveFirst(order, func(r *transcript.Record) bool {
+		return slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return b.IsThinking() })
+	})
 	for i, r := range rs {
-		if bytes.Equal(contents[i], r.Content()) {
+		if bytes.Equal(order[i].Content(), r.Content()) {
 			continue
 		}
-		if err := d.reorder(r); err != nil {
+		if err := d.reorder(r, order[i].Content()); err != nil {
 			return err
 		}
-		raw, err := jsonedit.Set(d.raw(r.UUID), contents[i], "message", "content")
-		if err != nil {
-			return err
-		}
-		d.set(r.UUID, raw)
 	}
 	return nil
 }
 
-func contentRank(r *transcript.Record) int {
-	if thinks(r) {
-		return 0
-	}
-	return 1
-}
-
 func (d *draft) resultsFirst(r *transcript.Record) error {
-	if err := d.reorder(r); err != nil {
-		return err
-	}
 	blocks := slices.Clone(r.Blocks())
-	slices.SortStableFunc(blocks, func(a, b *transcript.Block) int { return blockRank(a) - blockRank(b) })
-	list := []byte{'['}
+	request.MoveFirst(blocks, func(b *transcript.Block) bool { return b.Type == request.ToolResult })
+	list := make([][]byte, len(blocks))
 	for i, b := range blocks {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, b.Value.Raw()...)
+		list[i] = b.Value.Raw()
 	}
-	raw, err := jsonedit.Set(d.raw(r.UUID), append(list, ']'), "message", "content")
-	if err == nil {
-		d.set(r.UUID, raw)
-	}
-	return err
-}
-
-func blockRank(b *transcript.Block) int {
-	if b.Type == request.ToolResult {
-		return 0
-	}
-	return 1
+	return d.reorder(r, fmt.Appendf(nil, "[%s]", bytes.Join(list, []byte(","))))
 }
 
 // InsertPrompt implements [repair.Editor].
@@ -216,30 +182,21 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 		return errNoBlock
 	}
 	uuid := newID([]byte("prompt before " + first.UUID))
-	raw, err := promptBefore(first, uuid, text)
-	if err != nil {
-		return err
-	}
+	raw := recordLike(first, `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"isMeta":false,"uuid":%s`, jsonedit.Quote(text), jsonedit.Quote(uuid))
 	d.add(uuid, raw, d.c.base.last[first.UUID]-1)
 	return d.setParent(first.UUID, uuid)
 }
 
-// promptBefore returns a prompt with the fields of a record that every record has.
-func promptBefore(r *transcript.Record, uuid, text string) ([]byte, error) {
-	out := []byte(`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":""},"isMeta":false}`)
-	var err error
-	set := func(raw []byte, path ...string) {
-		if err == nil && raw != nil {
-			out, err = jsonedit.Set(out, raw, path...)
+// recordLike returns a record that begins with the format, and goes on with those fields of another one
+// that every record has.
+func recordLike(r *transcript.Record, format string, args ...any) []byte {
+	out := fmt.Appendf(nil, format, args...)
+	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
+		if raw, ok := jsonedit.Get(r.Raw, name); ok {
+			out = fmt.Appendf(out, ",%q:%s", name, raw)
 		}
 	}
-	set(jsonedit.Quote(text), "message", "content")
-	set(jsonedit.Quote(uuid), "uuid")
-	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
-		raw, _ := jsonedit.Get(r.Raw, name)
-		set(raw, name)
-	}
-	return out, err
+	return append(out, '}')
 }
 
 // SetCallID implements [repair.Editor]: of the call, and of the results behind it.
@@ -312,8 +269,7 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 	if !d.c.canEdit(uuid) {
 		return repair.ErrNoEdit
 	}
-	raw := d.raw(uuid)
-	content, ok := jsonedit.Get(raw, "message", "content")
+	content, ok := jsonedit.Get(d.raw(uuid), "message", "content")
 	if !ok {
 		return errNoBlock
 	}
@@ -327,10 +283,7 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 	if err != nil {
 		return err
 	}
-	if raw, err = jsonedit.Set(raw, to, "message", "content"); err == nil {
-		d.set(uuid, raw)
-	}
-	return err
+	return d.setMember(uuid, to, "message", "content")
 }
 
 // editElement edits one element of a list.
@@ -366,8 +319,8 @@ func editInner(raw []byte, index int, edit func([]byte) []byte) ([]byte, error) 
 }
 
 // setMember gives a record another value of a member.
-func (d *draft) setMember(uuid, name string, value []byte) error {
-	raw, err := jsonedit.Set(d.raw(uuid), value, name)
+func (d *draft) setMember(uuid string, value []byte, path ...string) error {
+	raw, err := jsonedit.Set(d.raw(uuid), value, path...)
 	if err == nil {
 		d.set(uuid, raw)
 	}
@@ -376,15 +329,7 @@ func (d *draft) setMember(uuid, name string, value []byte) error {
 
 // retire makes a record a note that is not sent.
 func (d *draft) retire(uuid string) error {
-	raw := d.raw(uuid)
-	for _, f := range []struct{ name, value string }{{"type", `"system"`}, {"subtype", `"informational"`}, {"isMeta", "true"}} {
-		var err error
-		if raw, err = jsonedit.Set(raw, []byte(f.value), f.name); err != nil {
-			return err
-		}
-	}
-	d.set(uuid, raw)
-	return nil
+	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"), d.setMember(uuid, []byte(`"informational"`), "subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
 }
 
 // editBlock returns a fix that edits the JSON of a block.

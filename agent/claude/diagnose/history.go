@@ -91,7 +91,7 @@ func (c *Case) findSkipped() {
 
 // setParent gives a record another parent.
 func (d *draft) setParent(uuid, parent string) error {
-	return d.setMember(uuid, "parentUuid", jsonedit.Quote(parent))
+	return d.setMember(uuid, jsonedit.Quote(parent), "parentUuid")
 }
 
 func breakWhy(b transcript.Break) string {
@@ -173,7 +173,7 @@ func (c *Case) findSidechain() {
 	}
 	unmark := func(d repair.Draft) error {
 		for _, r := range marked {
-			if err := d.(*draft).setMember(r.UUID, "isSidechain", []byte("false")); err != nil {
+			if err := d.(*draft).setMember(r.UUID, []byte("false"), "isSidechain"); err != nil {
 				return err
 			}
 		}

@@ -376,22 +376,19 @@ func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
 		fixes = append(fixes, repair.Fix{
 			Text: fmt.Sprintf("The record gets the type of its message, %s.", role), Alike: true,
-			Edit: func(d repair.Draft) error { return d.(*draft).setMember(r.UUID, "type", jsonedit.Quote(role)) },
+			Edit: func(d repair.Draft) error { return d.(*draft).setMember(r.UUID, jsonedit.Quote(role), "type") },
 		})
 	}
 	if isCall := func(b *transcript.Block) bool { return b.Type == request.ToolUse }; r.Type == transcript.User && slices.ContainsFunc(r.Blocks(), isCall) {
 		fixes = append(fixes, repair.Fix{
 			Text: "The call in the prompt is not sent any more.", Loses: "the call, for the model", Alike: true,
 			Edit: func(d repair.Draft) error {
-				if err := d.(*draft).reorder(r); err != nil {
+				i := -1
+				content, err := jsonedit.RemoveElements(r.Content(), func([]byte) bool { i++; return isCall(r.Blocks()[i]) })
+				if err != nil {
 					return err
 				}
-				i := -1
-				raw, err := jsonedit.RemoveElements(d.(*draft).raw(r.UUID), func([]byte) bool { i++; return isCall(r.Blocks()[i]) }, "message", "content")
-				if err == nil {
-					d.(*draft).set(r.UUID, raw)
-				}
-				return err
+				return d.(*draft).reorder(r, content)
 			},
 		})
 	}

@@ -142,12 +142,12 @@ func salvage(l *transcript.Line, reads bool) (records [][]byte) {
 	rest = bytes.Trim(rest, "\x00 \t\r\ufeff")
 	const tries = 64 // of beginnings of a record; a line of a transcript has one
 	for n := 0; len(rest) > 0 && n < tries; n++ {
-		if raw, rem := transcript.FirstObject(rest); raw != nil {
+		if raw, end := jsonedit.First(rest); len(raw) > 0 && raw[0] == '{' {
 			var line bytes.Buffer
 			if json.Compact(&line, raw) == nil { // it may be spread over several lines
 				records = append(records, line.Bytes())
 			}
-			rest = bytes.Trim(rem, "\x00 \t\r")
+			rest = bytes.Trim(rest[end:], "\x00 \t\r")
 			continue
 		}
 		next := bytes.Index(rest[1:], []byte(`{"parentUuid":`))

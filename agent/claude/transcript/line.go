@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"mend/internal/jsonedit"
 )
@@ -84,7 +83,7 @@ func (l *Line) parse(data []byte, size int64, budget *int, before *Record) {
 		return
 	}
 	object := jsonedit.Parse(text)
-	if object.Kind() == 0 && !json.Valid(text) {
+	if object.Kind() == 0 {
 		value, n := jsonedit.First(text)
 		if value == nil {
 			l.parseSeveral(data, budget, before)
@@ -117,14 +116,4 @@ func (l *Line) parseSeveral(data []byte, budget *int, before *Record) {
 	}
 	l.End, l.Raw, l.Several = end, data[l.Start:end], true
 	l.Record = newRecord(object, before)
-}
-
-// FirstObject returns the JSON object with which data begins, nil if there is none, and what
-// follows it.
-func FirstObject(data []byte) (object, rest []byte) {
-	value, n := jsonedit.First(data)
-	if value == nil || jsonedit.CheckObject(value) != nil {
-		return nil, data
-	}
-	return value, data[n:]
 }

@@ -102,14 +102,7 @@ func callsLast(blocks []*request.Block) {
 		}
 		thinks, calls = x.IsThinking(), false
 	}
-	slices.SortStableFunc(blocks, func(x, y *request.Block) int { return callRank(x) - callRank(y) })
-}
-
-func callRank(b *request.Block) int {
-	if b.Type == request.ToolUse {
-		return 1
-	}
-	return 0
+	request.MoveFirst(blocks, func(x *request.Block) bool { return x.Type != request.ToolUse })
 }
 
 // answer returns the message of the answer that the record is part of, nil if there is none yet.
@@ -121,7 +114,7 @@ func (b *builder) answer(r *Record) *message {
 	for ; b.read < len(b.messages); b.read++ {
 		m := b.messages[b.read]
 		answers := m.role == change.RoleAssistant
-		if !answers && rank(m) > 0 && !m.context {
+		if !answers && !m.hasResult() && !m.context {
 			clear(b.open)
 		}
 		if answers {
@@ -253,18 +246,14 @@ func (b *builder) moveResults() {
 		for end < len(b.messages) && b.messages[end].role == change.RoleUser {
 			end++
 		}
-		turn := b.messages[i:end]
-		slices.SortStableFunc(turn, func(x, y *message) int { return rank(x) - rank(y) })
+		request.MoveFirst(b.messages[i:end], (*message).hasResult)
 		i = max(end, i+1)
 	}
 }
 
-func rank(m *message) int {
-	if slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolResult }) {
-		return 0
-	}
-	return 1
-}
+func (m *message) hasResult() bool { return slices.ContainsFunc(m.blocks, isResult) }
+
+func isResult(b *request.Block) bool { return b.Type == request.ToolResult }
 
 // The results that the program gives to calls: one that never ended, and one whose result is not
 // behind it.
@@ -285,7 +274,7 @@ func (b *builder) answerCalls(stored map[string]bool) {
 		}
 		results := i + 1 // the end of the results of m
 		answers := map[string]bool{}
-		for ; results < len(b.messages) && b.messages[results].role == change.RoleUser && rank(b.messages[results]) == 0; results++ {
+		for ; results < len(b.messages) && b.messages[results].role == change.RoleUser && b.messages[results].hasResult(); results++ {
 			for _, x := range b.messages[results].blocks {
 				answers[x.ToolID] = answers[x.ToolID] || x.Type == request.ToolResult
 			}
@@ -373,13 +362,6 @@ func (b *builder) fill(m *message, text string) {
 	}
 }
 
-func blockRank(b *request.Block) int {
-	if b.Type == request.ToolResult {
-		return 0
-	}
-	return 1
-}
-
 // join makes one turn of neighbouring messages of one role. Of several messages of the user the
 // results come first.
 func (b *builder) join() {
@@ -397,7 +379,7 @@ func (b *builder) join() {
 			}
 		}
 		if t.Role == change.RoleUser && n > 1 {
-			slices.SortStableFunc(t.Blocks, func(x, y *request.Block) int { return blockRank(x) - blockRank(y) })
+			request.MoveFirst(t.Blocks, isResult)
 		}
 		b.request.Turns, rest = append(b.request.Turns, t), rest[n:]
 	}
@@ -406,16 +388,13 @@ func (b *builder) join() {
 // addPrompt adds the next prompt. Behind an open turn of the user the program puts an answer
 // first.
 func (b *builder) addPrompt() {
-	turns := &b.request.Turns
-	n := len(*turns)
-	if isUser := n > 0 && (*turns)[n-1].Role == change.RoleUser; isUser || n == 0 && b.waiting {
-		answer := &request.Block{Type: request.Text, Text: "No response requested."}
-		*turns = append(*turns, request.Turn{Role: change.RoleAssistant, Blocks: []*request.Block{answer}})
+	turns := b.request.Turns
+	if n := len(turns); n > 0 && turns[n-1].Role == change.RoleUser || n == 0 && b.waiting {
+		turns = append(turns, textTurn(change.RoleAssistant, "No response requested."))
 	}
-	prompt := &request.Block{Type: request.Text, Text: "…"}
-	if n := len(*turns); n > 0 && (*turns)[n-1].Role == change.RoleUser {
-		(*turns)[n-1].Blocks = append((*turns)[n-1].Blocks, prompt)
-		return
-	}
-	*turns = append(*turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{prompt}})
+	b.request.Turns = append(turns, textTurn(change.RoleUser, "…"))
+}
+
+func textTurn(role, text string) request.Turn {
+	return request.Turn{Role: role, Blocks: []*request.Block{{Type: request.Text, Text: text}}}
 }
