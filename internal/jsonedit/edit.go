@@ -103,7 +103,7 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 	if s.obj.Get(name).Kind() == 0 {
 		return data, nil
 	}
-	return removeMembers(data, s.obj, func(n []byte) bool { return string(n) == name }), nil
+	return s.obj.edit(func(n string, e Value) ([]byte, bool) { return e.Raw(), n != name }), nil
 }
 
 // EditMembers returns the object that data is with the values of its members as edit
@@ -115,32 +115,26 @@ func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, kee
 	if obj.Kind() != '{' {
 		return nil, fmt.Errorf("editing an object: %w", CheckObject(data))
 	}
-	last := map[string]Value{}
+	type edited struct {
+		value Value
+		to    []byte
+		keep  bool
+	}
+	last := map[string]*edited{}
 	for name, v := range obj.Children() {
-		last[string(name)] = v
+		last[string(name)] = &edited{value: v}
 	}
-	var out []byte
-	at, removed := 0, map[string]bool{}
 	for name, v := range obj.Children() {
-		if last[string(name)] != v {
-			continue
+		if e := last[string(name)]; e.value == v {
+			e.to, e.keep = edit(string(name), v.Raw())
 		}
-		to, keep := edit(string(name), v.Raw())
-		if !keep {
-			removed[string(name)] = true
-			continue
+	}
+	return obj.edit(func(name string, v Value) ([]byte, bool) {
+		if e := last[name]; e.value == v || !e.keep {
+			return e.to, e.keep
 		}
-		n := v.node()
-		out, at = append(append(out, data[at:n.start]...), to...), int(n.end)
-	}
-	out = append(out, data[at:]...)
-	if len(removed) == 0 {
-		return out, nil
-	}
-	if obj = Parse(out); obj.Kind() != '{' {
-		return nil, fmt.Errorf("editing an object: %w", CheckObject(out))
-	}
-	return removeMembers(out, obj, func(name []byte) bool { return removed[string(name)] }), nil
+		return v.Raw(), true
+	}), nil
 }
 
 // EditElements returns the list that data is with every element as edit returns it, and
@@ -151,13 +145,7 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	if list.Kind() != '[' {
 		return bytes.Clone(data)
 	}
-	var out []byte
-	at := 0
-	for _, e := range list.spans() {
-		out = append(append(out, data[at:e.start]...), edit(data[e.start:e.end:e.end])...)
-		at = e.end
-	}
-	return append(out, data[at:]...)
+	return list.edit(func(_ string, e Value) ([]byte, bool) { return edit(e.Raw()), true })
 }
 
 // RemoveElements returns data without the elements of the list at path, or without a path of the
@@ -177,8 +165,7 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 	case 0:
 		return nil, fmt.Errorf("editing field %q: it is missing", name)
 	case '[':
-		all := list.spans()
-		return removeSpans(data, all, func(i int) bool { return drop(data[all[i].start:all[i].end]) }), nil
+		return list.edit(func(_ string, e Value) ([]byte, bool) { return e.Raw(), !drop(e.Raw()) }), nil
 	default:
 		return nil, fmt.Errorf("editing field %q: it is not a list", name)
 	}
@@ -231,39 +218,35 @@ func (s *site) fill(data, name, raw []byte) []byte {
 	return splice(data, open, open, slices.Concat(s.indent, step, member, s.indent))
 }
 
-// removeMembers returns data without the members of obj whose names drop chooses.
-func removeMembers(data []byte, obj Value, drop func(name []byte) bool) []byte {
-	var names [][]byte
-	for name := range obj.Children() {
-		names = append(names, name)
-	}
-	return removeSpans(data, obj.spans(), func(i int) bool { return drop(names[i]) })
-}
-
-// removeSpans returns data without those of the members of one object, or of the elements
-// of one list, that drop chooses, and without the commas and the white space that belonged
-// to them.
-func removeSpans(data []byte, all []span, drop func(i int) bool) []byte {
+// edit returns the whole text with the members or the elements inside the value as f returns them, and
+// without those that f does not keep and the commas and the white space that belonged to them.
+func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte {
+	data := v.index.text
 	out, at, kept := make([]byte, 0, len(data)), 0, false
 	cut := func(from, to int) { out, at = append(out, data[at:from]...), to }
-	first := -1 // of those dropped before any that is kept
-	for i, e := range all {
-		switch dropped := drop(i); {
-		case dropped && kept:
-			comma := e.start - len(whiteBefore(data, e.start)) - 1
-			cut(comma, e.end)
-		case dropped && first < 0:
-			first = i
-		case !dropped:
+	first, end := -1, 0 // where those begin that are dropped before any that is kept, and where the last one ends
+	for name, e := range v.Children() {
+		n := e.node()
+		start := n.memberStart()
+		end = int(n.end)
+		to, keep := f(string(name), e)
+		switch {
+		case keep:
 			if !kept && first >= 0 {
-				cut(all[first].start, e.start) // what follows takes its place
+				cut(first, start) // what follows takes its place
 			}
 			kept = true
+			cut(int(n.start), end)
+			out = append(out, to...)
+		case kept:
+			comma := start - len(whiteBefore(data, start)) - 1
+			cut(comma, end)
+		case first < 0:
+			first = start
 		}
 	}
 	if !kept && first >= 0 {
-		start := all[first].start
-		cut(start-len(whiteBefore(data, start)), skipWhite(data, all[len(all)-1].end))
+		cut(first-len(whiteBefore(data, first)), skipWhite(data, end))
 	}
 	return append(out, data[at:]...)
 }

@@ -28,14 +28,6 @@ func Parse(text []byte) Value {
 	return Value{}
 }
 
-// Source returns the whole text that was given to [Parse], nil for none.
-func (v Value) Source() []byte {
-	if v.index == nil {
-		return nil
-	}
-	return v.index.text
-}
-
 // Raw returns the text of the value, nil for none. It aliases the parsed text.
 func (v Value) Raw() jsontext.Value {
 	if v.index == nil {
@@ -128,20 +120,6 @@ func (v Value) Get(name string) (member Value) {
 		i = x.nodes[i].next
 	}
 	return member
-}
-
-// A span is the position of a member or an element in a text.
-type span struct{ start, end int }
-
-// spans returns the positions of the members or the elements inside the value.
-func (v Value) spans() []span {
-	var all []span
-	x, i, end := v.children()
-	for ; i < end; i = x.nodes[i].next {
-		n := &x.nodes[i]
-		all = append(all, span{n.memberStart(), int(n.end)})
-	}
-	return all
 }
 
 func (v Value) node() *node { return &v.index.nodes[v.at] }

@@ -112,7 +112,7 @@ func TestIndexSize(t *testing.T) {
 	}
 	n := 0
 	for _, v := range root.Get("a").Get("b").Children() {
-		if &v.Source()[0] != &text[0] || len(v.Source()) != len(text) {
+		if &v.index.text[0] != &text[0] || len(v.index.text) != len(text) {
 			t.Fatalf("element %d is not of the text", n)
 		}
 		n++

@@ -10,17 +10,12 @@ import (
 // time, each behind the one that it follows, and last-prompt records by the leaves that they name.
 // Both have only places that others of them had; all other lines keep theirs, and so do those that are not stored.
 func (c *Conversation) Sequence() []int {
-	s := sequencer{Conversation: c, progress: map[string]int{}}
+	s := sequencer{Conversation: c, positions: map[string]position{}}
 	var chain, prompts []int // lines
 	for i := range c.Lines {
 		r := c.Lines[i].Record
 		switch {
 		case r == nil || c.Lines[i].Start < 0:
-		case r.Type == Progress && r.UUID != "":
-			if _, again := s.progress[r.UUID]; !again {
-				s.progress[r.UUID] = i
-			}
-			chain = append(chain, i)
 		case r.InChain():
 			chain = append(chain, i)
 		case r.Type == "last-prompt":
@@ -30,7 +25,6 @@ func (c *Conversation) Sequence() []int {
 	if !slices.ContainsFunc(chain, s.isEarly) {
 		return nil
 	}
-	s.positions = map[string]position{}
 	order := make([]int, len(c.Lines))
 	for i := range order {
 		order[i] = i
@@ -67,28 +61,11 @@ func (a position) compare(b position) int {
 // A sequencer has indices for [Conversation.Sequence].
 type sequencer struct {
 	*Conversation
-	progress  map[string]int // the first line of each progress record
 	positions map[string]position
 }
 
-// known returns the record with an id, also a progress record; nil if there is none.
-func (s *sequencer) known(id string) *Record {
-	if r := s.Record(id); r != nil {
-		return r
-	}
-	if line, ok := s.progress[id]; ok {
-		return s.Lines[line].Record
-	}
-	return nil
-}
-
-// first returns the first line of a record that is known.
-func (s *sequencer) first(id string) int {
-	if at, ok := s.place[id]; ok {
-		return s.lines[at]
-	}
-	return s.progress[id]
-}
+// first returns the first line of a record.
+func (s *sequencer) first(r *Record) int { return s.lines[s.Place(r)] }
 
 // atOnce is how many milliseconds may be between the times of two records that the program writes
 // one behind the other, in either direction.
@@ -98,11 +75,11 @@ const atOnce = 5000
 // because its parent is a wrong one: then that is of a later time, or follows the record itself.
 func (s *sequencer) isEarly(line int) bool {
 	r := s.Lines[line].Record
-	up := s.known(r.Parent)
+	up := s.Record(r.Parent)
 	if r.IsBoundary() {
 		up = s.compacted(r)
 	}
-	if up == nil || s.first(up.UUID) <= s.first(r.UUID) || s.repeated[r.UUID] || s.repeated[up.UUID] || s.InCycle(r) {
+	if up == nil || s.first(up) <= s.first(r) || s.repeated[r.UUID] || s.repeated[up.UUID] || s.InCycle(r) {
 		return false
 	}
 	return up.Summary || !r.Timed || !up.Timed || up.Time-r.Time <= atOnce // what is preserved is older than the summary
@@ -111,9 +88,9 @@ func (s *sequencer) isEarly(line int) bool {
 // compacted returns the last record that a compaction compacts, nil if that is not known. In a fork
 // it is a preserved one that was written behind the compaction.
 func (s *sequencer) compacted(boundary *Record) *Record {
-	last := s.known(boundary.LogicalParent())
+	last := s.Record(boundary.LogicalParent())
 	const preserved = 64
-	for r, n := last, 0; r != nil && n < preserved; r, n = s.known(r.Parent), n+1 {
+	for r, n := last, 0; r != nil && n < preserved; r, n = s.Record(r.Parent), n+1 {
 		if r == boundary {
 			return nil
 		}
@@ -125,7 +102,7 @@ func (s *sequencer) compacted(boundary *Record) *Record {
 func (s *sequencer) position(id string) position {
 	var path []*Record
 	seen := map[string]bool{}
-	for r := s.known(id); r != nil && !seen[r.UUID]; r = s.known(r.Parent) {
+	for r := s.Record(id); r != nil && !seen[r.UUID]; r = s.Record(r.Parent) {
 		if _, done := s.positions[r.UUID]; done {
 			break
 		}
@@ -133,8 +110,8 @@ func (s *sequencer) position(id string) position {
 		path = append(path, r)
 	}
 	for _, r := range slices.Backward(path) {
-		own := position{time: r.Time, first: s.first(r.UUID)}
-		if up := s.known(r.Parent); up != nil {
+		own := position{time: r.Time, first: s.first(r)}
+		if up := s.Record(r.Parent); up != nil {
 			was := s.positions[up.UUID]
 			own.time, own.depth = max(own.time, was.time), was.depth+1
 		}
