@@ -16,6 +16,9 @@ type Entry struct {
 	Store   StoreID
 	Dir     string // see [Staged]
 	Session string
+	// Operation is the number of the entry with which the run of mend began that made this one: its
+	// own if it is the first or the only one, and in the entries of older versions.
+	Operation uint64
 	Cause   Cause
 	Ops     []OpInfo
 
@@ -66,10 +69,11 @@ func (e *Entry) has(n int, ref func(int) Ref) bool {
 // A StoreID identifies a store. Kind and Root are compared; by Dev and Ino a store that was
 // moved is known.
 type StoreID struct {
-	Kind string // "json", "sqlite" or "lines"
-	Root string // the canonical absolute path; it need not be UTF-8
-	Dev  uint64
-	Ino  uint64
+	Agent string // the name of the agent whose store it is
+	Kind  string // "json", "sqlite" or "lines"
+	Root  string // the canonical absolute path; it need not be UTF-8
+	Dev   uint64
+	Ino   uint64
 }
 
 // Same reports whether both identify the same store.

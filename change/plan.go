@@ -18,6 +18,9 @@ type Plan struct {
 	// AllowMissingParent allows a row to be created whose parent does not exist, as it is
 	// when orphans are restored. The journal does not keep it: a recovery creates no row.
 	AllowMissingParent bool
+	// Operation is that of an earlier change of the same run of mend, see [Entry]; 0: the plan
+	// begins an operation.
+	Operation uint64
 	// Force allows the change beside a process that has the session in its memory. Only
 	// Prepare needs it.
 	Force bool

@@ -40,6 +40,9 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 			return change.Entry{}, fmt.Errorf("entry %d: %w", seq, ErrNotFound)
 		}
 	}
+	if p.Operation > j.head.begun {
+		return change.Entry{}, fmt.Errorf("entry %d: %w", p.Operation, ErrNotFound)
+	}
 	if err := j.cleanUpStaging(); err != nil {
 		return change.Entry{}, err
 	}
@@ -79,6 +82,8 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 		Ops:     ops,
 		Count:   len(s.Ops),
 		Digest:  change.PlanDigest(infos),
+
+		Operation: p.Operation,
 	}}, nil
 }
 

@@ -55,7 +55,8 @@
 //
 // Members are added to that JSON; a mend that does not know one ignores it, and its hash is
 // valid all the same. So the actor of an event, the digest of a plan and what is known of an API
-// error are missing in entries of earlier versions, and are then unknown.
+// error are missing in entries of earlier versions, and are then unknown. The entries of one run of
+// mend name the first of them, their operation; one without it is an operation of its own.
 //
 // The last four buckets follow from the rest and [Journal.Verify] recomputes
 // them. "entries" lists for each entry its own events, the gc and forget that

@@ -188,11 +188,12 @@ func newEntry(st *entryState) change.Entry {
 	e := change.Entry{
 		Seq: st.seq, ID: IDOf(st.seq), Time: st.begin.time(), Version: b.Version,
 		Actor: st.begin.Actor, Digest: b.Digest,
-		Store:   change.StoreID{Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
+		Store:   change.StoreID{Agent: agentOf(st.begin.Actor, b.Store.Kind), Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
 		Dir:     string(b.Dir),
 		Session: string(b.Session),
 		Cause:   st.begin.cause(),
 		State:   st.state(), Forgotten: st.imagesErased,
+		Operation: cmp.Or(b.Operation, st.seq),
 	}
 	if r := st.resolve; r != nil {
 		e.Resolved = resolvedText(r.Resolve)

@@ -79,6 +79,8 @@ type beginEvent struct {
 	Ops     []hash           `json:"ops"`               // lists of ops, in order
 	Count   int              `json:"count"`             // of ops
 	Digest  string           `json:"digest,omitempty"`  // of the ops, see [change.PlanDigest]
+
+	Operation uint64 `json:"operation,omitempty"` // the entry that began its operation; 0: this one
 }
 
 // isUndo reports whether the entry is an undo or a redo.
@@ -194,7 +196,7 @@ func (b *beginEvent) valid(entry uint64) bool {
 			return false
 		}
 	}
-	return b.Count > 0 && len(b.Ops) > 0
+	return b.Count > 0 && len(b.Ops) > 0 && b.Operation < entry
 }
 
 func (e *finishEvent) valid() bool {

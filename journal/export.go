@@ -50,6 +50,7 @@ type exportedEntry struct {
 	Agent     string          `json:"agent"`
 	Store     string          `json:"store"`
 	Session   string          `json:"session"`
+	Operation uint64          `json:"operation,omitempty"` // the entry that began its operation; missing if that is this one
 	Cause     change.Cause    `json:"cause"`
 	Conflicts []exportedClash `json:"conflicts,omitempty"`
 	Kept      []string        `json:"kept,omitempty"`
@@ -250,8 +251,11 @@ func (w *pieceWriter) Write(b []byte) (int, error) {
 func exportEntry(e *change.Entry) exportedEntry {
 	x := exportedEntry{
 		Type: "entry", Entry: e.Seq, ID: e.ID, State: e.State, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
-		Time: e.Time.UTC().Format(time.RFC3339Nano), Version: e.Version, Actor: e.Actor, Agent: agentOf(e.Actor, e.Store.Kind),
-		Store: e.Store.Root, Session: e.Session, Cause: e.Cause, Kept: e.Kept, Digest: e.Digest, Ops: []exportedOp{},
+		Time: e.Time.UTC().Format(time.RFC3339Nano), Version: e.Version, Actor: e.Actor, Agent: e.Store.Agent,
+		Store: e.Store.Root, Session: e.Session, Operation: e.Operation, Cause: e.Cause, Kept: e.Kept, Digest: e.Digest, Ops: []exportedOp{},
+	}
+	if e.Operation != e.Seq {
+		x.Operation = e.Operation
 	}
 	for _, o := range e.Ops {
 		x.Ops = append(x.Ops, exportOp(o))

@@ -16,7 +16,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-var testStore = change.StoreID{Kind: "json", Root: "/home/u/\xff\xfe/opencode", Dev: 7, Ino: 1 << 60}
+var testStore = change.StoreID{Agent: "opencode", Kind: "json", Root: "/home/u/\xff\xfe/opencode", Dev: 7, Ino: 1 << 60}
 
 // testClock returns a Now that advances by a second with each call.
 func testClock() func() time.Time {

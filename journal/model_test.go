@@ -69,13 +69,21 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 	}
 	p, s := newPlan(cause, ops...)
 	p.Session, s.Dir, s.Store.Root = anyText.Draw(t, "session"), anyText.Draw(t, "dir"), anyText.Draw(t, "root")
+	if n := uint64(len(m.entries)); n > 0 && rapid.Bool().Draw(t, "joins") {
+		p.Operation = rapid.Uint64Range(1, n).Draw(t, "operation")
+	}
 	e, err := j.Begin(p, s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Store.Agent = "opencode"
 	want := change.Entry{
 		Seq: uint64(len(m.entries)) + 1, Time: e.Time, Version: "1.2.3", Store: s.Store, Dir: s.Dir,
 		Session: p.Session, Cause: cause, State: change.Pending,
+	}
+	want.Operation = want.Seq
+	if p.Operation != 0 {
+		want.Operation = p.Operation
 	}
 	want.ID = IDOf(want.Seq)
 	for _, o := range ops {

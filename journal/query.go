@@ -22,6 +22,8 @@ type Query struct {
 	Store    *change.StoreID // nil: of any store
 	State    change.State    // "": in any state
 	Before   uint64          // only entries with a lower number; 0: no limit
+
+	Operation uint64 // only the entries of this one, see [change.Entry]; 0: of any
 	InForce  bool            // only changes that are not undone, and no undos
 	Undone   *bool           // only what is undone, or only what is not; nil: both
 
@@ -98,6 +100,7 @@ func (q Query) matches(st *entryState) bool {
 	return (q.Session == "" || q.Session == string(b.Session)) &&
 		(q.Sessions == nil || q.Sessions[string(b.Session)]) &&
 		(q.State == "" || q.State == st.state()) && (!q.Forgotten || st.imagesErased) &&
+		(q.Operation == 0 || q.Operation == cmp.Or(b.Operation, st.seq)) &&
 		(q.Store == nil || q.Store.Kind == b.Store.Kind && q.Store.Root == string(b.Store.Root)) &&
 		!at.Before(q.Since) && (q.Until.IsZero() || at.Before(q.Until)) &&
 		q.matchesActor(st.begin)
@@ -159,7 +162,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 			return fn(seq)
 		})
 	}
-	for seq := top; seq > 0; seq-- {
+	for seq := top; seq > 0 && seq >= q.Operation; seq-- { // an operation has no earlier entry
 		if err := fn(seq); err != nil {
 			return ignoreStop(err)
 		}

@@ -90,6 +90,9 @@ func TestFilters(t *testing.T) {
 		defer mustClose(t, j)
 		p, s := newPlan(cause, change.Op{Ref: partRef(hour), Post: image("x")})
 		p.Session, s.Store.Kind = session, kind
+		if hour == 3 {
+			p.Operation = 1
+		}
 		e, err := j.Begin(p, s)
 		if err != nil {
 			t.Fatal(err)
@@ -130,6 +133,9 @@ func TestFilters(t *testing.T) {
 		"user@host": {Query{Actor: "bob@box"}, []string{undo, b}},
 		"uid":       {Query{Actor: "0"}, []string{undo, b}},
 		"nobody":    {Query{Actor: "-1"}, nil},
+		"operation": {Query{Operation: 1}, []string{old, a}},
+		"its own":   {Query{Operation: 2}, []string{b}},
+		"joined":    {Query{Operation: 3}, nil},
 		"several":   {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
 	} {
 		if es, err := j.List(c.q); err != nil || !slices.Equal(ids(es), c.want) {

@@ -122,7 +122,9 @@ func (as Agents) Classes() []repair.Class {
 
 // ID returns the identity of the store.
 func (c *Store) ID() change.StoreID {
-	return c.store.ID()
+	id := c.store.ID()
+	id.Agent = c.agent
+	return id
 }
 
 // Sessions lists the sessions of the store without their messages, newest first. If many
