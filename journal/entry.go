@@ -226,7 +226,7 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 
 // damagedEntry returns what can be read of an entry. st is nil if its beginning cannot.
 func (j *Journal) damagedEntry(seq uint64, st *entryState, damage error) change.Entry {
-	e := change.Entry{Seq: seq, ID: IDOf(seq)}
+	e := change.Entry{Seq: seq, ID: IDOf(seq), Operation: seq}
 	if st != nil {
 		e = newEntry(st)
 		e.Ops, _ = j.opInfos(st.begin.Begin)

@@ -138,7 +138,7 @@ func TestChangedMeanwhile(t *testing.T) {
 				check(t, err)
 				repaired, err := os.ReadFile(s.file)
 				check(t, err)
-				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID})
+				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
 				check(t, err)
 				x.make(t, s.file)
 				s.unchanged(t, c, p, repaired)

@@ -103,7 +103,7 @@ func TestRepairAndUndo(t *testing.T) {
 				}
 			}
 			for i := range 2 {
-				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
 				if err == nil {
 					_, err = c.Apply(t.Context(), p)
 				}
@@ -111,7 +111,7 @@ func TestRepairAndUndo(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.want(fmt.Sprintf("undone %d times", i+1), s.data)
-				if p, err = c.ProposeRedo(t.Context(), id, false); err == nil {
+				if p, err = c.ProposeRedo(t.Context(), []string{id}, false); err == nil {
 					_, err = c.Apply(t.Context(), p)
 				}
 				if err != nil {
@@ -183,7 +183,7 @@ func TestUndoBehindAgent(t *testing.T) {
 	}
 	const more = `{"type":"mode","mode":"normal"}` + "\n"
 	s.write(append(repaired, more...))
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
 	if err == nil {
 		_, err = c.Apply(t.Context(), p)
 	}
@@ -281,7 +281,7 @@ func (s testStore) repairAndUndo(c *mend.Store, id string) {
 	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
 		s.t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}
-	p, err := c.ProposeUndo(s.t.Context(), mend.UndoRequest{ID: repairID})
+	p, err := c.ProposeUndo(s.t.Context(), mend.UndoRequest{IDs: []string{repairID}})
 	if err == nil {
 		_, err = c.Apply(s.t.Context(), p)
 	}
@@ -339,7 +339,7 @@ func TestRunningProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.note(os.Getpid(), start)
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 // checkUndo undoes a repair, after which the transcript must have its old bytes.
 func checkUndo(t *testing.T, c *mend.Store, h *fixture.Home, id, repairID string, want []byte) {
 	t.Helper()
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{repairID}})
 	if err == nil {
 		_, err = c.Apply(t.Context(), p)
 	}

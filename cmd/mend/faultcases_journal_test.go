@@ -185,7 +185,7 @@ func TestCase22Clock(t *testing.T) {
 			r, rerr := c.ProposeRepair(t.Context(), change.Head{ID: sb.session}, repair.Request{Force: true})
 			p, err = r.Plan, rerr
 		} else {
-			p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{ID: ids[i-1]})
+			p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{ids[i-1]}})
 		}
 		if err != nil {
 			t.Fatalf("%v: %v", now, err)

@@ -26,7 +26,7 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	}
 	asJSON := a.asJSON
 	a.asJSON = false // each entry is printed as one object
-	shown := map[string]change.State{}
+	shown := map[string]string{}
 	var seen time.Time
 	for tick := time.NewTicker(followInterval); ; {
 		if changed := journalModTime(dir); changed != seen || seen.IsZero() {
@@ -60,12 +60,9 @@ func journalModTime(dir string) time.Time {
 }
 
 // showNew shows the entries that were not shown in their current state.
-func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON bool) {
+func (a *app) showNew(es []change.Entry, shown map[string]string, asJSON bool) {
 	for _, e := range slices.Backward(es) {
-		state := e.State
-		if e.UndoneBy != "" {
-			state = "undone"
-		}
+		state := stateOf(e)
 		if shown[e.ID] == state {
 			continue
 		}

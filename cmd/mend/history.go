@@ -25,7 +25,7 @@ type logFlags struct {
 	session, state, until, folder string
 	channel, actor                string
 	classes, rules                []string
-	live, follow                  bool
+	live, follow, verbose         bool
 	export                        exportFlags
 	sessionFilter
 }
@@ -35,7 +35,9 @@ func (a *app) logVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log [SESSION]",
 		Short: "List repairs and undos, newest first",
-		Long: `List repairs and undos: id, age, state, what was fixed, and the title of the session. SESSION is an id, the start of one, a title or a part of
+		Long: `List repairs and undos: id, age, state, what was fixed, and the title of the session.
+What one run of mend changed in several sessions is one line, an operation; with -v each of its
+repairs has a line, too. "mend undo", "mend redo" and "mend show" accept both ids. SESSION is an id, the start of one, a title or a part of
 it, . for the newest session of this folder, or @ for the newest of all.
 
 With --export it writes the whole journal to a file, for another program or for an auditor, who checks it with "mend verify FILE".
@@ -69,11 +71,12 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 			if f.follow {
 				return a.followLog(cmd.Context(), q)
 			}
-			return a.listLog(q, none)
+			return a.listLog(q, none, f.verbose)
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` entries")
+	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations; with --json, at most N entries")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each entry of an operation")
 	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
 	f.add(fl)
 	fl.Lookup("since").Usage = "only what was begun at `WHEN` or later"
@@ -92,8 +95,9 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 
 // listLog prints the entries that q selects; none is what it says if there are none. Of a damaged
 // journal it prints those that are intact, and returns the error.
-func (a *app) listLog(q journal.Query, none string) error {
-	es, err := a.opt.Journal.Log(q)
+func (a *app) listLog(q journal.Query, none string, verbose bool) error {
+	defer a.opt.Journal.Hold()()
+	es, err := a.newestEntries(q)
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return err
 	}
@@ -107,7 +111,7 @@ func (a *app) listLog(q journal.Query, none string) error {
 			return unrelated
 		}
 	}
-	return errors.Join(err, a.printEntries(es, related, none))
+	return errors.Join(err, a.printLog(es, related, none, verbose))
 }
 
 // logStates are the states of entries, as log shows them.
@@ -255,21 +259,29 @@ func entryTitle(e change.Entry) string {
 	return oneLine(e.Cause.Title, 200)
 }
 
-// stateWord returns the state of an entry in its colour.
-func stateWord(e change.Entry) string {
+// stateOf returns the state of an entry in the words of "mend log --state".
+func stateOf(e change.Entry) string {
 	switch {
 	case e.Damage != "":
-		return bad("damaged")
+		return "damaged"
 	case e.Forgotten:
-		return faint("forgotten")
+		return "forgotten"
 	case e.State == change.Committed && e.UndoneBy != "":
-		return faint("undone")
-	case e.State == change.Committed:
-		return good(e.State)
-	case e.State == change.Pending, e.State == change.Conflicted:
-		return bad(e.State)
+		return "undone"
 	}
-	return faint(e.State)
+	return string(e.State)
+}
+
+// stateWord returns the state of an entry in its colour.
+func stateWord(e change.Entry) string {
+	switch s := stateOf(e); s {
+	case "damaged", string(change.Pending), string(change.Conflicted):
+		return bad(s)
+	case string(change.Committed):
+		return good(s)
+	default:
+		return faint(s)
+	}
 }
 
 // causeText returns the cause of an entry in a few words.
@@ -324,12 +336,15 @@ func fixedClasses(e change.Entry, unknown string) string {
 func (a *app) showVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [ID]",
-		Short: "Show what a repair changed, and why",
+		Short: "Show what a repair or an operation changed, and why",
 		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
 every record. It also shows whether that is in force, which entries changed the same records before (follows) and after (again), what the
-records hold now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.`,
+records hold now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.
+Of an operation, which is what one run of mend did, it lists the repairs.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
+			release := a.opt.Journal.Hold()
+			defer release()
 			if len(ids) == 0 {
 				newest, err := a.newestRepair(cmd.Context(), "no repair is in force", inForce)
 				if err != nil {
@@ -337,7 +352,14 @@ records hold now, and what the same change would do now: that is planned, and no
 				}
 				ids = []string{newest.ID}
 			}
-			e, ops, err := a.opt.Journal.Show(ids[0])
+			op, err := a.opt.Journal.Find(ids[0])
+			if err != nil {
+				return err
+			}
+			if len(op) > 1 {
+				return a.showOperation(op)
+			}
+			e, ops, err := a.opt.Journal.Show(op[0].ID)
 			if err != nil {
 				return err
 			}
@@ -345,7 +367,8 @@ records hold now, and what the same change would do now: that is planned, and no
 			if err != nil {
 				return err
 			}
-			effect := a.effectOf(cmd, e)
+			together := a.togetherText(e)
+			effect := a.effectOf(cmd, e, release)
 			if a.asJSON {
 				r := entryJSON(e, ops)
 				r.relate(related[e.ID])
@@ -353,7 +376,7 @@ records hold now, and what the same change would do now: that is planned, and no
 				a.answer = map[string]any{"repairs": []repairJSON{r}}
 				return nil
 			}
-			a.page(func() { a.printEntry(e, ops, related[e.ID], &effect) })
+			a.page(func() { a.printEntry(e, ops, related[e.ID], &effect, together) })
 			return nil
 		},
 	}
@@ -526,8 +549,11 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
-func (a *app) printEntry(e change.Entry, ops []change.Op, related mend.Related, now *nowEffect) {
+func (a *app) printEntry(e change.Entry, ops []change.Op, related mend.Related, now *nowEffect, together string) {
 	a.printEntryHead(e)
+	if together != "" {
+		a.printEntryRow("Operation", together)
+	}
 	a.printEntryRow("In force", inForceText(e))
 	a.printEntryList("Follows", relatedTexts(related.Follows))
 	a.printEntryList("Again", relatedTexts(related.Again))

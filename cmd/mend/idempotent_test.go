@@ -239,8 +239,8 @@ func (w *twice) repairTwice(c *mend.Store) map[string]string {
 func (w *twice) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 	w.Helper()
 	id := w.entries()[0].ID
-	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{ID: id}) }
-	redo := func() (change.Plan, error) { return c.ProposeRedo(w.Context(), id, false) }
+	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{IDs: []string{id}}) }
+	redo := func() (change.Plan, error) { return c.ProposeRedo(w.Context(), []string{id}, false) }
 	for _, step := range []struct {
 		what    string
 		propose func() (change.Plan, error)

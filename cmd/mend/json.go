@@ -72,6 +72,7 @@ type repairJSON struct {
 	Version   string          `json:"version,omitempty"`
 	Actor     *change.Actor   `json:"actor,omitempty"`
 	Digest    string          `json:"digest,omitempty"` // see [change.PlanDigest]
+	Operation string          `json:"operation,omitempty"`
 	Store     string          `json:"store,omitempty"`
 	Cause     *causeJSON      `json:"cause,omitempty"`
 	Ops       []opJSON        `json:"ops"`
@@ -172,7 +173,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
 		ID: e.ID, Session: e.Session, State: string(e.State), Damage: e.Damage,
-		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
+		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Operation: mend.OperationOf(e), Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
 		Kept: e.Kept, Ops: []opJSON{}, InForce: new(e.State == change.Committed && e.UndoneBy == ""),
 	}
 	if !e.Time.IsZero() { // else nothing of it can be read

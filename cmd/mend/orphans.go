@@ -68,6 +68,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 	if f.latent || f.force || len(f.classes) > 0 || f.apiError != "" {
 		return usagef("--orphans can only be combined with --dry-run and --yes")
 	}
+	a.opt.Journal.Join()
 	c, err := a.open(cmd, !f.dryRun)
 	if err != nil {
 		return err

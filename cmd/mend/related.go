@@ -25,10 +25,10 @@ type nowEffect struct {
 	unknown error
 }
 
-// effectOf computes what an entry would do now, from its store.
-func (a *app) effectOf(cmd *cobra.Command, e change.Entry) (x nowEffect) {
+// effectOf computes what an entry would do now, from its store. The journal is released before that.
+func (a *app) effectOf(cmd *cobra.Command, e change.Entry, release func()) (x nowEffect) {
 	c, err := a.openStoreOf(cmd, e, false)
-	if err == nil {
+	if release(); err == nil {
 		x.Effect, err = c.Effect(cmd.Context(), e)
 	}
 	x.unknown = err

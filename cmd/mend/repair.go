@@ -115,6 +115,7 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 	if req.Error != nil && len(names) == 0 {
 		return a.repairCulprit(cmd, f, req, readings)
 	}
+	a.opt.Journal.Join()
 	clients, left := a.repairClients(cmd, names, f)
 	named := len(names) > 0
 	done, declined := false, false

@@ -8,6 +8,7 @@ import (
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/mend"
 	"mend/repair"
 )
 
@@ -249,7 +250,11 @@ func (r *repairRun) printTotals(todo int) {
 			fmt.Fprintf(&text, ", %d %s", t.n, t.what)
 		}
 	}
-	r.say("%s.", text.String())
+	text.WriteString(".")
+	if len(r.done) > 1 {
+		fmt.Fprintf(&text, " Undo all of it: %s", command("mend undo "+mend.OperationOf(r.done[0])))
+	}
+	r.say("%s", text.String())
 }
 
 // maxNamed is the maximum number of records that printVerdict names.

@@ -182,18 +182,15 @@ func (a *app) repairReport(ctx context.Context, e change.Entry, ops []change.Op)
 		proof = []string{storedText(ctx, c, e)}
 	}
 	s.Fix = report.Fix{
-		State: string(e.State), Error: e.Cause.Text, Causes: e.Cause.Diagnoses, Ops: ops, Lost: e.Forgotten,
+		State: stateOf(e), Error: e.Cause.Text, Causes: e.Cause.Diagnoses, Ops: ops, Lost: e.Forgotten,
 		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, count(len(e.Ops), "record")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
-	}
-	if e.UndoneBy != "" {
-		s.Fix.State += ", undone"
 	}
 	return s, nil
 }
 
 // storedText says whether the records of the store still hold what the repair wrote.
 func storedText(ctx context.Context, c *mend.Store, e change.Entry) string {
-	_, err := c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
+	_, err := c.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}})
 	var conflict *change.ConflictError
 	switch {
 	case err == nil:

@@ -153,7 +153,7 @@ var screens = []struct {
 		a.printCulprit(mend.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
 	}},
 	{"log", func(a *app, n int) { _ = a.printEntries(screenEntries(n), nil, "Nothing was repaired yet.") }},
-	{"show", func(a *app, n int) { a.printEntry(screenEntries(n)[min(n, 6)-1], nil, mend.Related{}, nil) }},
+	{"show", func(a *app, n int) { a.printEntry(screenEntries(n)[min(n, 6)-1], nil, mend.Related{}, nil, "") }},
 	{"undo", func(a *app, n int) { a.printEntryHead(screenEntries(n)[0]) }},
 	{"status", func(a *app, n int) {
 		last := mend.Summary{Sessions: n, Broken: n, Time: time.Now()}

@@ -393,15 +393,15 @@ func (b *uiBackend) Newest(ctx context.Context, s ui.Session, undone bool) (stri
 
 // Undo implements [ui.Backend].
 func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(ctx, id, "Undo", "Restored as %s.", "R applies the repair again.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
-		return c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
+	return b.revert(ctx, id, "Undo", "Undone (%s).", "R applies it again.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
+		return c.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}})
 	})
 }
 
 // Redo implements [ui.Backend].
 func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(ctx, id, "Redo", "Applied again as %s.", "u undoes it.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
-		return c.ProposeRedo(ctx, e.ID, false)
+	return b.revert(ctx, id, "Redo", "Applied again (%s).", "u undoes it.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
+		return c.ProposeRedo(ctx, []string{e.ID}, false)
 	})
 }
 
@@ -454,7 +454,7 @@ func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
 		return nil, err
 	}
 	return b.printed(func(a *app) error {
-		a.printEntry(e, ops, related[e.ID], nil)
+		a.printEntry(e, ops, related[e.ID], nil, "")
 		return nil
 	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,17 +35,20 @@ func (a *app) undoVerb() *cobra.Command {
 	var r mend.UndoRequest
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Undo a repair",
+		Short: "Undo a repair, or all that one command repaired",
 		Long: `Undo restores what a repair changed: the same bytes, names and modes as before. It has
 an entry of its own in the journal, and can itself be undone.
 
-Without an id it is the newest repair that is not undone. It is shown before you are
-asked.
+ID is that of a repair, or of an operation: all that one run of mend changed, such as
+"mend repair" without a session. Without an id it is the newest operation that is not
+undone. It is shown before you are asked.
 
-If something changed a record after the repair, undo changes nothing and shows that
-record: before, what the repair wrote, and now.`,
-		Example: `  mend undo                     the newest repair
+If something changed a record after the repair, undo leaves that session as it is and
+shows the record: before, what the repair wrote, and now. The other sessions of an
+operation are restored all the same; run it again for the rest.`,
+		Example: `  mend undo                     what the last run of mend changed
   mend undo bak                 the beginning of an id is enough
+  mend undo op-bakobe           all repairs of an operation (mend log)
   mend undo --session ses_abc   all repairs of a session
   mend undo bak --only prt_1    only this record`,
 		Args: cobra.MaximumNArgs(1),
@@ -69,24 +71,43 @@ record: before, what the repair wrote, and now.`,
 }
 
 func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRequest) error {
-	propose := func(c *mend.Store) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) }
+	release := a.opt.Journal.Hold()
+	defer release()
 	if r.Session != "" {
 		c, err := a.openForSession(cmd, &r, f)
 		if err != nil {
 			return err
 		}
-		return a.runChange(cmd, c, f, true, propose)
+		p, err := c.ProposeUndo(cmd.Context(), r)
+		return a.runChange(cmd, c, f, true, p, err, release)
 	}
-	e, err := a.chooseEntry(cmd.Context(), ids, "no repair is in force", inForce)
+	v := reversal{
+		app: a, cmd: cmd, flags: f, release: release, names: ids,
+		wanted: func(e change.Entry) bool { return e.UndoneBy == "" },
+		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
+			r.IDs = idsOf(es)
+			return c.ProposeUndo(cmd.Context(), r)
+		},
+	}
+	if len(ids) == 0 {
+		newest, err := a.newestRepair(cmd.Context(), "no repair is in force", inForce)
+		if err != nil {
+			return err
+		}
+		v.names, v.wanted = []string{mend.OperationOf(newest)}, inForce
+	}
+	v.named = len(ids) > 0
+	if r.Only == nil {
+		return v.run()
+	}
+	es, err := v.entries()
+	if err == nil && len(es) != 1 {
+		err = usagef("--only needs the id of one repair")
+	}
 	if err != nil {
 		return err
 	}
-	c, err := a.openStoreOf(cmd, e, !f.dryRun)
-	if err != nil {
-		return err
-	}
-	r.ID = e.ID
-	return a.runChange(cmd, c, f, len(ids) > 0, propose)
+	return v.run()
 }
 
 // openForSession opens the store of the session that the request names, and puts its id into the
@@ -111,47 +132,277 @@ func (a *app) redoVerb() *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "redo [ID]",
-		Short: "Redo an undone repair",
+		Short: "Redo an undone repair, or all of an operation",
 		Long: `Redo re-applies a repair that was undone. If that undo reverted several repairs at
-once, as undo --session does, all of them are re-applied.
+once, as undo --session does, all of them are re-applied. With the id of an operation
+it re-applies all of it that is undone.
 
-Without an id it is the repair that was undone last. It is shown before you are asked.`,
+Without an id it is what was undone last. It is shown before you are asked.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			e, err := a.chooseEntry(cmd.Context(), ids, "no repair is undone", undoInForce)
-			if err != nil {
-				return err
-			}
-			if len(ids) == 0 { // the undo: what it reverted is applied again
-				if e, _, err = a.opt.Journal.Show(journal.IDOf(e.Cause.Entries[0])); err != nil {
-					return err
-				}
-			}
-			c, err := a.openStoreOf(cmd, e, !f.dryRun)
-			if err != nil {
-				return err
-			}
-			return a.runChange(cmd, c, f, len(ids) > 0, func(c *mend.Store) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
-		},
+		RunE: func(cmd *cobra.Command, ids []string) error { return a.redo(cmd, ids, f) },
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
 	return cmd
 }
 
-// chooseEntry returns the entry that the user names, or else the newest one that is wanted.
-func (a *app) chooseEntry(ctx context.Context, ids []string, none string, wanted func(change.Entry) bool) (change.Entry, error) {
-	if len(ids) == 1 {
-		e, _, err := a.opt.Journal.Show(ids[0])
-		return e, err
+func (a *app) redo(cmd *cobra.Command, ids []string, f writeFlags) error {
+	release := a.opt.Journal.Hold()
+	defer release()
+	v := reversal{
+		app: a, cmd: cmd, flags: f, release: release, names: ids, named: len(ids) > 0,
+		wanted: func(e change.Entry) bool { return e.UndoneBy != "" },
+		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
+			return c.ProposeRedo(cmd.Context(), idsOf(es), f.force)
+		},
 	}
-	return a.newestRepair(ctx, none, wanted)
+	if len(ids) == 0 { // what the newest undo reverted is applied again
+		newest, err := a.newestRepair(cmd.Context(), "no repair is undone", undoInForce)
+		if err != nil {
+			return err
+		}
+		undos, err := a.opt.Journal.Find(mend.OperationOf(newest))
+		if err != nil {
+			return err
+		}
+		for _, u := range undos {
+			if undoInForce(u) && u.State == change.Committed {
+				v.names = append(v.names, journal.IDOf(u.Cause.Entries[0]))
+			}
+		}
+	}
+	return v.run()
 }
 
-// runChange shows the undo or redo that propose returns, asks, and applies it. With --yes what the
-// user has named is not shown.
-func (a *app) runChange(cmd *cobra.Command, c *mend.Store, f writeFlags, named bool, propose func(*mend.Store) (change.Plan, error)) error {
-	p, err := propose(c)
+// A reversal is an undo or a redo of repairs, each session on its own.
+type reversal struct {
+	*app
+	cmd     *cobra.Command
+	flags   writeFlags
+	release func()                  // of the journal, see [mend.Journal.Hold]
+	names   []string                // of repairs and operations
+	named   bool                    // the user named them
+	wanted  func(change.Entry) bool // of an operation, what is not reverted already
+	propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
+
+	stores map[change.StoreID]opened
+	todo   []sessionReversal
+}
+
+// A sessionReversal is what is done to one session.
+type sessionReversal struct {
+	entries []change.Entry // newest first
+	store   *mend.Store
+	plan    change.Plan
+	err     error // why nothing is done
+}
+
+type opened struct {
+	*mend.Store
+	err error
+}
+
+// entries returns the entries that the names are about, newest first. What was aborted changed nothing.
+func (v *reversal) entries() (all []change.Entry, err error) {
+	for _, name := range v.names {
+		es, err := v.opt.Journal.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(name, "op-") {
+			es = slices.DeleteFunc(es, func(e change.Entry) bool {
+				return e.State == change.Aborted || e.State == change.Resolved || !v.wanted(e)
+			})
+			if len(es) == 0 {
+				return nil, fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.cmd.Name())
+			}
+		}
+		all = append(all, es...)
+	}
+	return all, nil
+}
+
+// open opens the store of each of the entries. That may finish a reversal that was interrupted.
+func (v *reversal) open(es []change.Entry) {
+	v.stores = map[change.StoreID]opened{}
+	for _, e := range es {
+		if _, ok := v.stores[e.Store]; !ok {
+			c, err := v.openStoreOf(v.cmd, e, !v.flags.dryRun)
+			v.stores[e.Store] = opened{c, err}
+		}
+	}
+}
+
+// plan plans the reversal of each session.
+func (v *reversal) plan(es []change.Entry) {
+	at := map[string]int{}
+	for _, e := range es {
+		key := e.Store.Root + "\x00" + e.Session
+		if _, ok := at[key]; !ok {
+			at[key] = len(v.todo)
+			c := v.stores[e.Store]
+			v.todo = append(v.todo, sessionReversal{store: c.Store, err: c.err})
+		}
+		s := &v.todo[at[key]]
+		s.entries = append(s.entries, e)
+	}
+	bar := v.progress(len(v.todo), "planning")
+	defer bar.clear()
+	for i := range v.todo {
+		s := &v.todo[i]
+		if s.err == nil && v.cmd.Context().Err() == nil {
+			s.plan, s.err = v.propose(s.store, s.entries)
+		}
+		bar.step()
+	}
+}
+
+func (v *reversal) run() error {
+	es, err := v.entries()
+	if err != nil {
+		return err
+	}
+	if v.open(es); len(v.stores) == 1 && v.stores[es[0].Store].err != nil {
+		return v.stores[es[0].Store].err
+	}
+	if len(es) > 1 && !v.flags.dryRun { // a recovery may have reverted some
+		if es, err = v.entries(); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
+		v.release() // it takes long
+	}
+	v.plan(es)
+	if err := v.cmd.Context().Err(); err != nil {
+		return err
+	}
+	if len(v.todo) == 1 {
+		s := v.todo[0]
+		return v.runChange(v.cmd, s.store, v.flags, v.named, s.plan, s.err, v.release)
+	}
+	return v.runMany()
+}
+
+// runMany shows what is done to several sessions, asks once, and does it: what cannot be done in one
+// session stops no other. The error is the worst.
+func (v *reversal) runMany() error {
+	v.opt.Journal.Join()
+	var planned []change.Entry
+	var ops []change.Op
+	var left error
+	for i := range v.todo {
+		if s := &v.todo[i]; s.err != nil {
+			left = fail.Worst(left, v.report(s))
+		} else {
+			planned, ops = append(planned, s.entries...), append(ops, s.plan.Ops...)
+		}
+	}
+	if (!v.flags.yes || !v.named) && !v.asJSON {
+		_ = v.printEntries(planned, nil, "")
+	}
+	verb := capitalized(v.cmd.Name())
+	switch {
+	case v.flags.patch && !v.asJSON:
+		v.release()
+		v.page(func() { v.printOps(ops) })
+	case !v.flags.yes:
+		v.printf("%s would change %s of %s.\n", verb, count(len(ops), "record"), count(len(v.todo), "session"))
+	}
+	v.release()
+	if v.flags.dryRun || len(planned) == 0 {
+		v.setReversed(nil)
+		if v.flags.dryRun {
+			v.printf("Dry run: nothing was written.\n")
+		}
+		return left
+	}
+	if err := v.confirmChange(v.cmd.Context(), v.flags, fmt.Sprintf("%s %s?", verb, count(len(planned), "repair")), ops); err != nil {
+		return fail.Worst(left, err)
+	}
+	var done []change.Entry
+	reverted := 0
+	for i := range v.todo {
+		s := &v.todo[i]
+		if s.err != nil {
+			continue
+		}
+		if err := v.cmd.Context().Err(); err != nil {
+			left = fail.Worst(left, err)
+			break
+		}
+		var e change.Entry
+		if e, s.err = v.applyPlan(v.cmd.Context(), s.store, s.plan); s.err != nil {
+			if v.flags.force {
+				s.err = &forcedError{s.err}
+			}
+			left = fail.Worst(left, v.report(s))
+			continue
+		}
+		done, reverted = append(done, e), reverted+len(s.entries)
+		v.printKept(e)
+	}
+	v.setReversed(done)
+	if len(done) > 0 {
+		what, next := "Undone:", "Apply them again: "+command("mend redo "+mend.OperationOf(v.todo[0].entries[0]))
+		if done[0].Cause.Kind == change.CauseRedo {
+			what, next = "Applied again:", "Undo: "+command("mend undo "+mend.OperationOf(v.todo[0].entries[0]))
+		}
+		v.say("%s %d of %s (%s). %s", good(what), reverted, count(v.repairs(), "repair"), bold(mend.OperationOf(done[0])), next)
+	}
+	return left
+}
+
+// repairs returns how many repairs were to be reverted.
+func (v *reversal) repairs() (n int) {
+	for _, s := range v.todo {
+		n += len(s.entries)
+	}
+	return n
+}
+
+// report prints why a session stays as it is.
+func (v *reversal) report(s *sessionReversal) error {
+	_ = v.printConflicts(s.err)
+	s.err = fmt.Errorf("session %s: %w", quotedTitle(s.entries[0].Cause.Title, s.entries[0].Session), s.err)
+	if !v.asJSON {
+		v.printError(s.err)
+	}
+	return &reportedError{s.err}
+}
+
+// setReversed sets the JSON answer: the entries that were made, or else the plans, and why other sessions
+// stay as they are.
+func (v *reversal) setReversed(done []change.Entry) {
+	repairs, failed := []repairJSON{}, []map[string]any{}
+	for _, s := range v.todo {
+		i := slices.IndexFunc(done, func(e change.Entry) bool {
+			return e.Session == s.plan.Session && e.Cause.Kind == s.plan.Cause.Kind && slices.Equal(e.Cause.Entries, s.plan.Cause.Entries)
+		})
+		switch {
+		case s.err != nil:
+			failed = append(failed, map[string]any{"session": s.entries[0].Session, "repairs": idsOf(s.entries), "error": v.errorJSON(s.err)})
+		case i >= 0:
+			repairs = append(repairs, entryJSON(done[i], s.plan.Ops))
+		default:
+			repairs = append(repairs, planJSON(s.plan, "planned"))
+		}
+	}
+	v.setAnswer("repairs", repairs)
+	v.setAnswer("failed", failed)
+}
+
+func idsOf(es []change.Entry) []string {
+	ids := make([]string, len(es))
+	for i, e := range es {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// runChange shows a planned undo or redo of one session, asks, and applies it. err is that of the plan. With
+// --yes what the user has named is not shown.
+func (a *app) runChange(cmd *cobra.Command, c *mend.Store, f writeFlags, named bool, p change.Plan, err error, release func()) error {
 	if err != nil {
 		return a.printConflicts(err)
 	}
@@ -159,6 +410,7 @@ func (a *app) runChange(cmd *cobra.Command, c *mend.Store, f writeFlags, named b
 	if err != nil {
 		return err
 	}
+	release()
 	if !f.yes || !named {
 		a.printReverted(repairs)
 	}

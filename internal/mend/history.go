@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,9 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 			return err
 		}
 		c.cache().Forget(p.Session)
+		p.Operation = c.journal.operation
 		e, err = txn.Run(ctx, j, st, p)
+		c.journal.began(e)
 		return err
 	})
 	return e, err
@@ -153,12 +156,12 @@ func (c *Store) Conflicted(ctx context.Context) ([]change.Entry, error) {
 	return c.log(ctx, journal.Query{State: change.Conflicted})
 }
 
-// An UndoRequest says what to undo: the entry ID, or all repairs of Session that are not
-// undone.
+// An UndoRequest says what to undo: the entries with the IDs, which are of one session, or all
+// repairs of Session that are not undone.
 type UndoRequest struct {
-	ID      string
+	IDs     []string
 	Session string
-	Only    []string // of the entry's records, those named; nil for all
+	Only    []string // of the records, those named; nil for all
 	Force   bool     // even if records no longer hold what the repair wrote
 }
 
@@ -189,10 +192,10 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 
 // secondUndo says what the undo of an entry would do that is undone.
 func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoRequest) string {
-	e, err := j.Get(r.ID)
+	es, err := entriesOf(j, r.IDs)
 	var p change.Plan
 	if err == nil {
-		p, err = c.revert(ctx, j, []change.Entry{e}, change.Cause{Kind: change.CauseUndo}, UndoRequest{})
+		p, err = c.revert(ctx, j, es, change.Cause{Kind: change.CauseUndo}, UndoRequest{})
 	}
 	var conflict *change.ConflictError
 	switch {
@@ -231,18 +234,31 @@ func (c *Store) undoable(ctx context.Context, j *journal.Journal, r UndoRequest)
 		slices.Reverse(es)
 		return es, nil
 	}
-	e, err := j.Get(r.ID)
-	if err != nil {
-		return nil, err
+	es, err := entriesOf(j, r.IDs)
+	for _, e := range es {
+		switch {
+		case e.State != change.Committed:
+			return nil, fail.New(fail.Refused, `"mend show ID" shows its state; "mend resolve ID" resolves a conflict`,
+				"undoing repair %s: only a committed repair can be undone: it is %s", e.ID, e.State)
+		case e.UndoneBy != "":
+			return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
+		}
 	}
-	switch {
-	case e.State != change.Committed:
-		return nil, fail.New(fail.Refused, `"mend show ID" shows its state; "mend resolve ID" resolves a conflict`,
-			"undoing repair %s: only a committed repair can be undone: it is %s", e.ID, e.State)
-	case e.UndoneBy != "":
-		return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
+	return es, err
+}
+
+// entriesOf returns the entries with the ids, oldest first, each once.
+func entriesOf(j *journal.Journal, ids []string) ([]change.Entry, error) {
+	var es []change.Entry
+	for _, id := range ids {
+		e, err := j.Get(id)
+		if err != nil {
+			return nil, err
+		}
+		es = append(es, e)
 	}
-	return []change.Entry{e}, nil
+	slices.SortFunc(es, func(a, b change.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(es, func(a, b change.Entry) bool { return a.Seq == b.Seq }), nil
 }
 
 // revert returns the plan that undoes the entries, which are oldest first.
@@ -337,26 +353,31 @@ func addLater(j *journal.Journal, cs []change.Conflict, after uint64) error {
 	return nil
 }
 
-// ProposeRedo plans the undo of the entry's newest undo. It reads only. Its errors are
-// those of [Store.ProposeUndo].
-func (c *Store) ProposeRedo(ctx context.Context, id string, force bool) (p change.Plan, err error) {
+// ProposeRedo plans the undo of the newest undo of each entry; they are of one session. It reads only. Its
+// errors are those of [Store.ProposeUndo].
+func (c *Store) ProposeRedo(ctx context.Context, ids []string, force bool) (p change.Plan, err error) {
 	err = c.journal.read(func(j *journal.Journal) error {
-		e, err := j.Get(id)
+		es, err := entriesOf(j, ids)
 		if err != nil {
 			return err
 		}
-		if e.UndoneBy == "" {
-			return fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
+		var undos []string
+		for _, e := range es {
+			if e.UndoneBy == "" {
+				return fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
+			}
+			undos = append(undos, e.UndoneBy)
 		}
-		u, err := j.Get(e.UndoneBy)
-		if err != nil {
+		if es, err = entriesOf(j, undos); err != nil {
 			return err
 		}
-		var ids []string // for the log, which names the repairs rather than the undo
-		for _, seq := range u.Cause.Entries {
-			ids = append(ids, journal.IDOf(seq))
+		var redone []string // for the log, which names the repairs rather than the undo
+		for _, u := range es {
+			for _, seq := range u.Cause.Entries {
+				redone = append(redone, journal.IDOf(seq))
+			}
 		}
-		p, err = c.revert(ctx, j, []change.Entry{u}, change.Cause{Kind: change.CauseRedo, Text: strings.Join(ids, ", ")}, UndoRequest{Force: force})
+		p, err = c.revert(ctx, j, es, change.Cause{Kind: change.CauseRedo, Text: strings.Join(redone, ", ")}, UndoRequest{Force: force})
 		return err
 	})
 	return p, err

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"strings"
+	"sync"
 	"time"
 
 	"mend/change"
@@ -32,6 +34,12 @@ type Journal struct {
 	// Writing, if not nil, is called before the journal and a store are changed, and the
 	// function that it returns after that. A program should not exit in between.
 	Writing func() (done func())
+
+	joins     bool   // see [Journal.Join]
+	operation uint64 // the first entry of the operation, 0 if none was made yet
+
+	held int              // calls of Hold that are not released
+	open *journal.Journal // for reading, while it is held; nil if nothing was read since
 }
 
 // OpenJournal returns the journal in a folder, which need not exist; "" for that of the user. It reads
@@ -50,6 +58,36 @@ func (l *Journal) Folder() (string, error) {
 	return dir, nil
 }
 
+// Join makes all changes that follow one operation, so that they are undone together.
+func (l *Journal) Join() { l.joins = true }
+
+// began notes that an entry was made, after an error perhaps the zero Entry.
+func (l *Journal) began(e change.Entry) {
+	if l.joins && l.operation == 0 {
+		l.operation = e.Operation
+	}
+}
+
+// Hold keeps the journal open between the calls that read it, until release or until it is written. It is
+// then opened once, and what is read is one state. No other process can write the journal meanwhile, so
+// release it before a question, and before what takes long. Hold is for one goroutine.
+func (l *Journal) Hold() (release func()) {
+	l.held++
+	return sync.OnceFunc(func() {
+		if l.held--; l.held == 0 {
+			l.close()
+		}
+	})
+}
+
+// close closes what is open for reading.
+func (l *Journal) close() {
+	if l.open != nil {
+		_ = l.open.Close() // nothing was written
+		l.open = nil
+	}
+}
+
 // read runs f with the journal open for reading, an empty one if there is none yet. It may run f
 // several times if the journal is read unlocked.
 func (l *Journal) read(f func(*journal.Journal) error) error { return l.readAs(l.Unlocked, f) }
@@ -66,6 +104,7 @@ func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
 		if !moved && (!jo.Unlocked || !errors.Is(err, journal.ErrDamaged)) {
 			return err
 		}
+		l.close()
 	}
 	jo.Unlocked = false // a writer is busy: wait for it, and report what is wrong
 	return l.with(jo, f)
@@ -76,6 +115,7 @@ const unlockedReads = 3
 
 // write runs f with the journal open for writing. now, which may be nil, is the clock of new events.
 func (l *Journal) write(by change.Actor, now func() time.Time, f func(*journal.Journal) error) error {
+	l.close() // the lock of a reader keeps writers out
 	end := func() {}
 	defer func() { end() }() // after the journal is closed
 	return l.with(journal.Options{Version: l.Version, Actor: complete(by), Now: now}, func(j *journal.Journal) error {
@@ -96,8 +136,11 @@ func complete(a change.Actor) *change.Actor {
 	return &a
 }
 
-// with runs f with the journal open.
+// with runs f with the journal open, with the one that is held if there is one.
 func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error {
+	if l.open != nil {
+		return f(l.open)
+	}
 	dir, err := l.Folder()
 	if err != nil {
 		return err
@@ -105,6 +148,10 @@ func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error
 	j, err := journal.Open(dir, jo)
 	if err != nil {
 		return err
+	}
+	if l.held > 0 && jo.ReadOnly {
+		l.open = j
+		return f(j)
 	}
 	return errors.Join(f(j), j.Close())
 }
@@ -131,6 +178,27 @@ func (l *Journal) Show(id string) (e change.Entry, ops []change.Op, err error) {
 		return err
 	})
 	return e, ops, err
+}
+
+// operationPrefix begins the id of an operation.
+const operationPrefix = "op-"
+
+// OperationOf returns the id of the operation of an entry.
+func OperationOf(e change.Entry) string { return operationPrefix + journal.IDOf(e.Operation) }
+
+// Find returns the entries that a user names, newest first: the one with that id, or whose id begins with
+// it, or all of the operation with that id.
+func (l *Journal) Find(name string) (es []change.Entry, err error) {
+	id, whole := strings.CutPrefix(name, operationPrefix)
+	err = l.read(func(j *journal.Journal) error {
+		e, err := j.Get(id)
+		if es = []change.Entry{e}; err != nil || !whole {
+			return err
+		}
+		es, err = j.List(journal.Query{Operation: e.Operation})
+		return err
+	})
+	return es, err
 }
 
 // Verify checks the whole journal. With the head that an earlier call returned, it also

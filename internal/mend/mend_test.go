@@ -120,8 +120,8 @@ func TestRepairUndoRedo(t *testing.T) {
 		if err != nil || len(again.Plan.Ops) > 0 {
 			t.Fatalf("a second repair: %d ops, %v, want none", len(again.Plan.Ops), err)
 		}
-		b.undo(t, mend.UndoRequest{ID: e.ID}, damaged)
-		redo, err := b.client.ProposeRedo(ctx, e.ID, false)
+		b.undo(t, mend.UndoRequest{IDs: []string{e.ID}}, damaged)
+		redo, err := b.client.ProposeRedo(ctx, []string{e.ID}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,7 +152,7 @@ func (b bench) putAwayAndBack(t *testing.T, o mend.Orphaned, before map[string]s
 	}
 	back := func(want map[string]string) {
 		t.Helper()
-		p, err := b.client.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
+		p, err := b.client.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}})
 		if err != nil {
 			t.Fatal(err)
 		}

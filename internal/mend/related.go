@@ -157,7 +157,7 @@ func (c *Store) planAgain(ctx context.Context, e change.Entry) ([]change.Op, err
 		if len(e.Cause.Entries) != 1 || e.Cause.Partial {
 			return nil, errors.ErrUnsupported
 		}
-		p, err := c.ProposeUndo(ctx, UndoRequest{ID: journal.IDOf(e.Cause.Entries[0])})
+		p, err := c.ProposeUndo(ctx, UndoRequest{IDs: []string{journal.IDOf(e.Cause.Entries[0])}})
 		return p.Ops, err
 	case change.CauseScan, change.CauseError:
 		r := repair.Request{Force: true}

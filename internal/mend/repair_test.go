@@ -147,7 +147,7 @@ func TestTreated(t *testing.T) {
 	if got, later := treated(start), treated(time.Now().Add(time.Minute)); got != id || later != "" {
 		t.Errorf("treated by %q since the start, by %q in the future; want %q and none", got, later, id)
 	}
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,9 +126,9 @@ func TestToyAgent(t *testing.T) {
 	e := apply(r.Plan, err)
 	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n")
 	scan("repaired", 0)
-	apply(c.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID}))
+	apply(c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}}))
 	wantFile(t, "undone", file, toyConversation)
-	apply(c.ProposeRedo(t.Context(), e.ID, false))
+	apply(c.ProposeRedo(t.Context(), []string{e.ID}, false))
 	scan("redone", 0)
 	if es, err := o.Journal.Log(journal.Query{Session: "ses_1"}); err != nil || len(es) != 3 {
 		t.Errorf("Log = %v, %v, want three entries", es, err)
@@ -206,7 +206,7 @@ func TestToyAgentTrim(t *testing.T) {
 	if err != nil || !strings.Contains(string(data), "were taken out of this conversation to make room") {
 		t.Errorf("the file is %.200q, %v", data, err)
 	}
-	back, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	back, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
 	if err != nil {
 		t.Fatal(err)
 	}

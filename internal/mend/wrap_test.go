@@ -45,7 +45,7 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 				if err != nil || len(again.Plan.Ops) > 0 {
 					t.Errorf("a second repair: %v, %v, want nothing to do", again.Plan.Ops, err)
 				}
-				p, err := b.client.ProposeUndo(t.Context(), mend.UndoRequest{ID: e.ID})
+				p, err := b.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/journal"
+)
+
+// An operation is what one run of mend did, as far as it is listed: its entries, newest first.
+type operation []change.Entry
+
+// operationsOf returns the operations of entries, each where its newest entry is.
+func operationsOf(es []change.Entry) (all []operation) {
+	at := map[uint64]int{}
+	for _, e := range es {
+		i, ok := at[e.Operation]
+		if !ok {
+			i = len(all)
+			at[e.Operation], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], e)
+	}
+	return all
+}
+
+// state returns the state of the entries in its colour. If they differ it is that of the one to look at first.
+func (op operation) state() string {
+	undone := 0
+	for _, e := range op {
+		switch {
+		case e.Damage != "", e.State == change.Pending, e.State == change.Conflicted:
+			return stateWord(e)
+		case e.State == change.Committed && e.UndoneBy != "":
+			undone++
+		}
+	}
+	if undone > 0 && undone < len(op) {
+		return fmt.Sprintf("%d undone", undone)
+	}
+	return stateWord(op[0])
+}
+
+// what says how many repairs the operation made, undid or applied again.
+func (op operation) what() string {
+	records := 0
+	for _, e := range op {
+		records += len(e.Ops)
+	}
+	text := count(len(op), "repair")
+	switch op[0].Cause.Kind {
+	case change.CauseUndo, change.CauseRedo:
+		text = fmt.Sprintf("%s of %s", op[0].Cause.Kind, text)
+	case change.CauseOrphans:
+		text = "orphans moved to the journal"
+	default:
+	}
+	return text + ", " + count(records, "record")
+}
+
+// sessions says whose sessions the operation changed.
+func (op operation) sessions() string {
+	names := map[string]bool{}
+	for _, e := range op {
+		names[e.Session] = true
+	}
+	if len(names) == 1 {
+		return entryTitle(op[0])
+	}
+	return count(len(names), "session")
+}
+
+// row returns the line of an operation of several entries.
+func (op operation) row(a *app) []string {
+	return []string{bold(mend.OperationOf(op[0])), faint(a.ageCell(age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
+}
+
+// pageSize is how many entries are read at once to find the newest operations.
+const pageSize = 200
+
+// newestEntries returns the entries of the newest q.Limit operations that q selects, or all.
+func (a *app) newestEntries(q journal.Query) (es []change.Entry, err error) {
+	if a.asJSON || q.Limit == 0 {
+		return a.opt.Journal.Log(q)
+	}
+	limit := q.Limit
+	for q.Limit = pageSize; ; q.Before = es[len(es)-1].Seq {
+		page, err := a.opt.Journal.Log(q)
+		es = append(es, page...)
+		ops := operationsOf(es)
+		newest := ops[:min(limit, len(ops))]
+		// what is older belongs to none of them
+		whole := len(ops) > limit && !slices.ContainsFunc(newest, func(op operation) bool { return op[0].Operation < es[len(es)-1].Seq })
+		if err != nil || len(page) < pageSize || whole {
+			return slices.DeleteFunc(es, func(e change.Entry) bool {
+				return !slices.ContainsFunc(newest, func(op operation) bool { return op[0].Operation == e.Operation })
+			}), err
+		}
+	}
+}
+
+// showOperation shows what one run of mend did.
+func (a *app) showOperation(op operation) error {
+	related, err := a.opt.Journal.Related(op)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		list := []repairJSON{}
+		for _, e := range op {
+			e, ops, err := a.opt.Journal.Show(e.ID)
+			if err != nil {
+				return err
+			}
+			r := entryJSON(e, ops)
+			r.relate(related[e.ID])
+			list = append(list, r)
+		}
+		a.setAnswer("repairs", list)
+		return nil
+	}
+	first, id := op[len(op)-1], mend.OperationOf(op[0])
+	a.printf("%s %s  %s\n", bold("operation"), bold(id), op.state())
+	a.printEntryRow("Time", first.Time.Local().Format(time.RFC1123)+", "+age(time.Since(first.Time))+", by mend "+escape(first.Version))
+	a.printEntryList("By", actorTexts(first.Actor))
+	a.printEntryRow("Changed", op.what()+" of "+op.sessions())
+	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.State == change.Committed && e.UndoneBy == "" }) {
+		a.printEntryRow("Undo", bold("mend undo "+id))
+	}
+	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.UndoneBy != "" }) {
+		a.printEntryRow("Redo", bold("mend redo "+id))
+	}
+	a.printf("\n")
+	return a.printEntries(op, related, "")
+}
+
+// printLog prints one line for each operation, or with entries one for each entry.
+func (a *app) printLog(es []change.Entry, related map[string]mend.Related, none string, entries bool) error {
+	if a.asJSON || len(es) == 0 {
+		return a.printEntries(es, related, none)
+	}
+	defer a.bufferOutput()()
+	var rows [][]string
+	for _, op := range operationsOf(es) {
+		several := len(op) > 1
+		if several {
+			rows = append(rows, op.row(a))
+		}
+		for _, e := range op {
+			if row := a.entryRow(e, earlierRepair(e, related[e.ID])); !several {
+				rows = append(rows, row)
+			} else if entries {
+				row[0] = "  " + row[0]
+				rows = append(rows, row)
+			}
+		}
+	}
+	a.printRows(rows, "")
+	return nil
+}
+
+// togetherText names the operation of an entry if it has others, "" if not.
+func (a *app) togetherText(e change.Entry) string {
+	op, err := a.opt.Journal.Find(mend.OperationOf(e))
+	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s of %s", mend.OperationOf(e), operation(op).what(), operation(op).sessions())
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/mend"
+	"mend/internal/test/damage"
+	"mend/journal"
+)
+
+// newBrokenStore returns a tree of n sessions that are broken in the same way.
+func newBrokenStore(t *testing.T, n int) *testStore {
+	ts := newTestStore(t, 0)
+	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
+	for i := 1; i < n; i++ {
+		ts.copySession(i, fmt.Sprintf("Session %d", i))
+	}
+	return ts
+}
+
+// answerOf is what the answers of repair, undo, redo, show and log have.
+type answerOf struct {
+	Repairs []struct{ ID, Session, State, Operation, UndoneBy string }
+	Failed  []struct {
+		Session string
+		Repairs []string
+		Error   struct{ Code, Message string }
+	}
+}
+
+// operations returns how many entries each operation has.
+func (a *answerOf) operations() map[string]int {
+	n := map[string]int{}
+	for _, r := range a.Repairs {
+		n[r.Operation]++
+	}
+	return n
+}
+
+// TestUndoOperation undoes what one command repaired with one command, and applies it again.
+func TestUndoOperation(t *testing.T) {
+	n := 104
+	if testing.Short() {
+		n = 5
+	}
+	ts := newBrokenStore(t, n)
+	damaged := ts.snapshot()
+	ts.want(exitDone, "repair", "--yes")
+	repaired := ts.snapshot()
+
+	log := ts.want(exitDone, "log")
+	if want := fmt.Sprintf("%d repairs, %d records", n, n); strings.Count(log, "\n") != 1 || !strings.Contains(log, want) || !strings.Contains(log, "op-qevajo") {
+		t.Errorf("log = %s, want one line with %q", log, want)
+	}
+	if all := ts.want(exitDone, "log", "-v"); strings.Count(all, "\n") != n+1 {
+		t.Errorf("log -v has %d lines, want %d", strings.Count(all, "\n"), n+1)
+	}
+	if out := ts.want(exitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend redo") {
+		t.Error(out)
+	}
+	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would change %d records of %d sessions.", n, n)) {
+		t.Error(out)
+	}
+
+	if out := ts.want(exitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d of %d repairs", n, n)) || !strings.Contains(out, "mend redo op-qevajo") {
+		t.Error(out)
+	}
+	if !maps.Equal(ts.snapshot(), damaged) {
+		t.Error("the undo does not restore the store")
+	}
+	if out := ts.want(exitRefused, "undo", "op-qevajo", "--yes"); !strings.Contains(out, "nothing of it is left to undo") {
+		t.Error(out)
+	}
+
+	ts.want(exitDone, "redo", "--yes")
+	if !maps.Equal(ts.snapshot(), repaired) {
+		t.Error("the redo does not restore the store")
+	}
+	var a answerOf
+	ts.runJSON(&a, "undo", "op-qevajo", "--yes")
+	if !maps.Equal(ts.snapshot(), damaged) || len(a.Repairs) != n || len(a.operations()) != 1 || len(a.Failed) != 0 {
+		t.Errorf("undo = %d repairs, %v, %v", len(a.Repairs), a.operations(), a.Failed)
+	}
+	ts.runJSON(&a, "redo", "op-qevajo", "--yes")
+	if !maps.Equal(ts.snapshot(), repaired) {
+		t.Error("the second redo does not restore the store")
+	}
+	log = ts.want(exitDone, "log", "-n", "2")
+	if strings.Count(log, "\n") != 2 || !strings.Contains(log, fmt.Sprintf("redo of %d repairs", n)) || !strings.Contains(log, fmt.Sprintf("undo of %d repairs", n)) {
+		t.Errorf("log -n 2 = %s", log)
+	}
+	ts.want(exitDone, "verify")
+	export := filepath.Join(ts.journal, "audit.jsonl")
+	ts.want(exitDone, "log", "--export", export)
+	ts.want(exitDone, "verify", export)
+}
+
+// TestUndoOperationConflict undoes an operation of which another program changed one session: that one stays,
+// the others are restored, and the rest follows when it is forced. One repair of it is undone alone.
+func TestUndoOperationConflict(t *testing.T) {
+	ts := newBrokenStore(t, 4)
+	damaged := ts.snapshot()
+	ts.want(exitDone, "repair", "--yes")
+	repaired := ts.snapshot()
+	ts.want(exitUsage, "undo", "op-qevajo", "--yes", "--session", ts.session)
+	ts.want(exitUsage, "undo", "op-qevajo", "--yes", "--only", "prt_1")
+	ts.want(exitDone, "undo", "goqare", "--yes")
+
+	// another program changes what the repair of the third session wrote
+	var path string
+	for name := range repaired {
+		if repaired[name] != damaged[name] && ts.snapshot()[name] == repaired[name] {
+			path = max(path, name)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(ts.path, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(ts.path, path), append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	if out := ts.want(exitDone, "log"); !strings.Contains(out, "1 undone") {
+		t.Error(out)
+	}
+	var a answerOf
+	if code, out := ts.runJSON(&a, "undo", "--yes"); code != exitConflict || len(a.Repairs) != 2 || len(a.Failed) != 1 || a.Failed[0].Error.Code != "conflict" {
+		t.Errorf("undo exits with %d: %s", code, out)
+	}
+	if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != exitConflict || !strings.Contains(out, "later changes") {
+		t.Errorf("undo exits with %d: %s", code, out)
+	}
+	ts.want(exitDone, "undo", "op-qevajo", "--yes", "--force")
+	if !maps.Equal(ts.snapshot(), damaged) {
+		t.Error("the undo does not restore the store")
+	}
+}
+
+// TestUndoOperationKilled kills an undo of an operation somewhere. The same command undoes the rest, and nothing twice.
+func TestUndoOperationKilled(t *testing.T) {
+	for _, wait := range []int{1, 7} {
+		ts := newBrokenStore(t, 12)
+		damaged := ts.snapshot()
+		ts.want(exitDone, "repair", "--yes")
+		cmd := exec.CommandContext(t.Context(), "mend", "undo", "op-qevajo", "--yes", "--store", ts.path)
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(ts.journal))
+		if err := os.Rename(ts.journal, filepath.Join(filepath.Dir(ts.journal), "mend")); err != nil {
+			t.Fatal(err)
+		}
+		ts.journal = filepath.Join(filepath.Dir(ts.journal), "mend")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		l := mend.OpenJournal(ts.journal)
+		l.Unlocked = true
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+			if es, err := l.Log(journal.Query{}); err == nil && len(es) >= 12+wait {
+				break
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+
+		if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != exitDone && code != exitRefused { // refused: all was undone before the kill
+			t.Fatalf("undo exits with %d: %s", code, out)
+		}
+		if !maps.Equal(ts.snapshot(), damaged) {
+			t.Error("the undo does not restore the store")
+		}
+		es, err := mend.OpenJournal(ts.journal).Log(journal.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		undone := map[uint64]int{}
+		for _, e := range es {
+			for _, seq := range e.Cause.Entries {
+				if string(e.State) == "committed" {
+					undone[seq]++
+				}
+			}
+		}
+		if len(undone) != 12 || slices.Max(slices.Collect(maps.Values(undone))) != 1 {
+			t.Errorf("the repairs are undone that often: %v", undone)
+		}
+		ts.want(exitDone, "redo", "op-qevajo", "--yes")
+		ts.want(exitDone, "verify")
+	}
+}
