@@ -334,7 +334,7 @@ func (v *reversal) runMany() error {
 		var e change.Entry
 		if e, s.err = v.applyPlan(v.cmd.Context(), s.store, s.plan); s.err != nil {
 			if v.flags.force {
-				s.err = &forcedError{s.err}
+				s.err = forced(s.err)
 			}
 			left = fail.Worst(left, v.report(s))
 			continue
