@@ -67,9 +67,9 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 		return err
 	}
 	var first []live.Event
-	h, err := a.openRecoverer(ctx, pipe, set)
+	h, err := a.openRecoverer(ctx, pipe, hello, set)
 	if errors.Is(err, agent.ErrNoStore) {
-		h, first, err = a.awaitStore(ctx, pipe, lines, set)
+		h, first, err = a.awaitStore(ctx, pipe, lines, hello, set)
 	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(ctx, byeTimeout)
@@ -81,7 +81,7 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 
 // awaitStore returns a recoverer as soon as there is a store, and the event at which it is
 // there: OpenCode 1.1.53 makes its store with the first session.
-func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, set []string) (h *recoverer, first []live.Event, err error) {
+func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, set []string) (h *recoverer, first []live.Event, err error) {
 	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that it does not wait for answers
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineR
 	go func() {
 		var opening error
 		err := pipe.Await(lines, func(e live.Event) bool {
-			h, opening = a.openRecoverer(ctx, pipe, set)
+			h, opening = a.openRecoverer(ctx, pipe, hello, set)
 			first = []live.Event{e}
 			return !errors.Is(opening, agent.ErrNoStore)
 		})
@@ -108,7 +108,7 @@ func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineR
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
 // the journal.
-func (a *app) openRecoverer(ctx context.Context, pipe *live.Pipe, set []string) (*recoverer, error) {
+func (a *app) openRecoverer(ctx context.Context, pipe *live.Pipe, hello live.Hello, set []string) (*recoverer, error) {
 	c, notes, err := loadLiveSettings(set)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,10 @@ func (a *app) openRecoverer(ctx context.Context, pipe *live.Pipe, set []string) 
 	}
 	logNotes(log, notes)
 	pipe.SetTimeout(milliseconds(c.TimeoutMs))
-	h := newRecoverer(pipe, client, c, liveOptions(c), log, newRecoveryCounter(journal))
+	state := newHookReporter(journal, hookState{
+		Verb: "hook", Version: version(), Agent: agentOf(client.ID()), Directory: hello.Directory, Settings: changedSettings(c),
+	}, log)
+	h := newRecoverer(pipe, client, c, liveOptions(c), log, state)
 	h.journal = journal
 	return h, nil
 }
@@ -144,7 +147,7 @@ const maxCatchUp = time.Minute
 // serve passes the first events and those of the plugin to the hook until they end, and
 // returns when all recoveries are done.
 func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event) error {
-	h.log.Info(logServing, "directory", hello.Directory, "plugin", hello.Plugin)
+	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
 	others := hooks.New(w, pipe, h.client, otherHooks(h.config.Other, hello.Once))
 	watching, stopWatching := context.WithCancel(ctx)
@@ -185,7 +188,8 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	stopWatching()
 	work.Wait()
 	h.recoverUnreported(ctx, w, hello.Since)
-	h.log.Info(logEnded, "error", err)
+	h.log.Info("ended", "error", err)
+	h.state.end()
 	return err
 }
 

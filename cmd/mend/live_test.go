@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/live"
 	"mend/internal/test/damage"
 	"mend/journal"
 	"mend/testdata"
@@ -166,9 +165,9 @@ func TestHookConversation(t *testing.T) {
 	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
-	all, err := readCounts(countsPath(r.opt.Journal.Dir))
-	if err != nil || all.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
-		t.Errorf("counters: %s, %v", all, err)
+	files, _, err := readHookFiles(r.opt.Journal.Dir)
+	if err != nil || len(files) != 1 || files[0].state.Counts.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
+		t.Errorf("states: %+v, %v", files, err)
 	}
 }
 
@@ -244,12 +243,16 @@ func TestHookQuestion(t *testing.T) {
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}
-			log := readHookLog(r.opt.Journal.Dir)
-			if version, why := liveVersion(log); version != c.unverified || why != c.why {
-				t.Errorf("version %q, %q, want %q, %q", version, why, c.unverified, c.why)
+			files, _, err := readHookFiles(r.opt.Journal.Dir)
+			if err != nil || len(files) != 1 || files[0].err != nil || !files[0].state.Ended {
+				t.Fatalf("states %+v, %v, want one of a hook that has ended", files, err)
 			}
-			if left := givenUp(log); (len(left) == 1 && left[0].Session == session) != c.busy {
-				t.Errorf("left alone %+v", left)
+			st := files[0].state
+			if st.Unverified != c.unverified || st.WhyNot != c.why {
+				t.Errorf("version %q, %q, want %q, %q", st.Unverified, st.WhyNot, c.unverified, c.why)
+			}
+			if left := len(st.Sessions) == 1 && st.Sessions[0].Session == session && st.Sessions[0].Why != ""; left != c.busy {
+				t.Errorf("sessions %+v", st.Sessions)
 			}
 		})
 	}
@@ -399,31 +402,4 @@ func readFile(t *testing.T, path string) string {
 		t.Error(err)
 	}
 	return string(data)
-}
-
-// TestRecoveryCounts checks that counts of several processes add up, and that an invalid
-// file is replaced.
-func TestRecoveryCounts(t *testing.T) {
-	path := countsPath(t.TempDir())
-	var group sync.WaitGroup
-	for range 20 {
-		group.Go(func() {
-			if err := addToCounts(path, live.Repaired, live.Interrupted); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	all, err := readCounts(path)
-	if n := all[live.Repaired][live.Interrupted]; n != 20 || err != nil {
-		t.Errorf("%d, %v; want 20", n, err)
-	}
-	for _, text := range []string{"", "[", "null", "7"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := addToCounts(path, live.Failed, live.Interrupted); err != nil {
-			t.Errorf("after %q: %v", text, err)
-		}
-	}
 }

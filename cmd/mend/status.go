@@ -41,6 +41,7 @@ type statusJSON struct {
 	Plugins    []pluginJSON   `json:"plugins"`
 	Hooks      int            `json:"hooks"`      // that are running
 	Watches    int            `json:"watches"`    // that are running
+	Running    []runningJSON  `json:"running"`    // both
 	Service    serviceJSON    `json:"service"`    // of mend watch
 	Unverified string         `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
 	Unchecked  string         `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
@@ -90,16 +91,8 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Live, err = readCounts(countsPath(journalDir))
-	if err != nil {
-		return fmt.Errorf("reading the counters of recoveries: %w", err)
-	}
 	s.Plugins = a.installedStates()
-	entries := readHookLog(journalDir)
-	s.Hooks, s.Watches, s.GivenUp = running(entries, logServing, "hook"), running(entries, logWatching, "watch"), givenUp(entries)
-	if s.Unverified, s.WhyNot = liveVersion(entries); s.WhyNot != "" {
-		s.Unchecked = s.Unverified
-	}
+	a.addLive(&s, journalDir)
 	s.Service = a.serviceState()
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)

@@ -40,7 +40,7 @@ func (v versionLog) Record(version, contradiction string) (err error) {
 	if err := ownfile.MakeDir(v.journal); err != nil {
 		return err
 	}
-	lock, err := ownfile.Acquire(v.path()+".lock", os.O_RDWR|os.O_CREATE, false, countsLockTimeout)
+	lock, err := ownfile.Acquire(v.path()+".lock", os.O_RDWR|os.O_CREATE, false, hooksLockTimeout)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ type watcher struct {
 	*app
 	config config.Config
 	log    *slog.Logger
-	counts *recoveryCounter
+	state  *hookReporter
 
 	mu   sync.Mutex
 	left map[string]string // why a session was left as it is, by store and session
@@ -126,11 +126,11 @@ func (a *app) watch(cmd *cobra.Command, c config.Config, notes []string, once bo
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	log.Info(logWatching)
-	defer log.Info(logEnded)
+	log.Info("watching")
+	defer log.Info("ended")
 	logNotes(log, notes)
 	a.jsonLines = true
-	w := &watcher{app: a, config: c, log: log, counts: newRecoveryCounter(dir), left: map[string]string{}}
+	w := &watcher{app: a, config: c, log: log, state: newHookReporter(dir, hookState{Verb: "watch", Version: version(), Settings: changedSettings(c)}, log), left: map[string]string{}}
 	for _, note := range notes {
 		a.printNote(note)
 	}
@@ -145,7 +145,7 @@ func (a *app) watch(cmd *cobra.Command, c config.Config, notes []string, once bo
 		w.follow(cmd, &group)
 		group.Wait()
 	}
-	a.setAnswer("recoveries", w.counts.sinceStart())
+	a.setAnswer("recoveries", w.state.counts())
 	return cmp.Or(cmd.Context().Err(), err)
 }
 
@@ -225,7 +225,7 @@ type watchedStore struct {
 
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
-	s := &watchedStore{w, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.counts).hook}
+	s := &watchedStore{w, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
 	return watch.Options{
 		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
 		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: w.poll(),
@@ -365,7 +365,8 @@ type recoverer struct {
 	config config.Config
 	log    *slog.Logger
 
-	journal string // the folder of the journal; "" for watch
+	journal string        // the folder of the journal; "" for watch
+	state   *hookReporter // of this process
 }
 
 // logNotes logs what a user should know of the settings.
@@ -375,10 +376,10 @@ func logNotes(log *slog.Logger, notes []string) {
 	}
 }
 
-func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
-	o.Versions = versionLog{filepath.Dir(counts.path), agentName(client.ID())}
-	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.ID(), log)
-	return &recoverer{hook: live.New(agent, client, o), client: client, config: c, log: log}
+func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, state *hookReporter) *recoverer {
+	o.Versions = versionLog{state.dir, agentName(client.ID())}
+	o.Log, o.Report, o.Version, o.Claim = log, state.report, state.version, claimMessages(state.dir, client.ID(), log)
+	return &recoverer{hook: live.New(agent, client, o), client: client, config: c, log: log, state: state}
 }
 
 // recoverMissed recovers sessions that broke before listening, in one directory or, for

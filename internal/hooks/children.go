@@ -3,7 +3,6 @@ package hooks
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,7 +169,7 @@ func (w *childWatch) interval() time.Duration {
 // accept takes an event of the agent.
 func (w *childWatch) accept(e live.Event) {
 	c, ok := decodeChild(e)
-	if !ok || change.ValidateID(c.session) != nil || c.parent != "" && change.ValidateID(c.parent) != nil {
+	if !ok {
 		return
 	}
 	w.mu.Lock()
@@ -241,43 +240,19 @@ func (w *childWatch) working(ctx context.Context, s live.SessionRef) bool {
 // decodeChild returns what an event says of the session of a subagent. ok is false if that
 // is nothing.
 func decodeChild(e live.Event) (c childEvent, ok bool) {
-	var p struct {
-		SessionID string `json:"sessionID"`
-		ParentID  string `json:"parentID"`
-		Title     string `json:"title"`
-		Time      int64  `json:"time"`
-		Status    struct {
-			Type string  `json:"type"`
-			Next float64 `json:"next"`
-		} `json:"status"`
-		Part struct {
-			Type   string `json:"type"`
-			Tool   string `json:"tool"`
-			CallID string `json:"callID"`
-			Status string `json:"status"`
-		} `json:"part"`
-		Info struct {
-			ID string `json:"id"`
-		} `json:"info"`
-	}
 	switch e.Type {
 	case eventActivity, live.EventIdle, live.EventStatus, live.EventDeleted:
 	default:
 		return c, false
 	}
-	if json.Unmarshal(e.Properties, &p) != nil {
+	p, err := e.Decode()
+	if err != nil || p.SessionID == "" || p.ParentID != "" && change.ValidateID(p.ParentID) != nil {
 		return c, false
 	}
-	c = childEvent{at: p.Time, session: p.SessionID, parent: p.ParentID, title: p.Title}
-	switch e.Type {
-	case live.EventDeleted:
-		c.session, c.ended = p.Info.ID, true
-	case live.EventIdle:
-		c.ended = true
-	default:
-		c.ended = p.Status.Type == "idle"
+	c = childEvent{
+		at: p.Time, session: p.SessionID, parent: p.ParentID, title: p.Title,
+		ended: e.Type == live.EventDeleted || e.Type == live.EventIdle || p.Status.Type == "idle", active: p.Status.Type != "" || p.Part.Type != "",
 	}
-	c.active = p.Status.Type != "" || p.Part.Type != ""
 	switch {
 	case p.Status.Type == "retry":
 		c.until, c.doing = int64(p.Status.Next), "a retry"
@@ -289,5 +264,5 @@ func decodeChild(e live.Event) (c childEvent, ok bool) {
 	case p.Part.Type == typeText:
 		c.doing = "writing"
 	}
-	return c, c.session != ""
+	return c, true
 }

@@ -59,7 +59,7 @@ func newFallback(w *live.Watch, a Agent, p FallbackPolicy) *fallback {
 // accept handles an event of the agent. It does not block.
 func (f *fallback) accept(e live.Event) {
 	id, fe, ok := f.decode(e)
-	if !ok || change.ValidateID(id) != nil {
+	if !ok || id == "" {
 		return
 	}
 	f.mu.Lock()
@@ -74,58 +74,30 @@ func (f *fallback) accept(e live.Event) {
 // decode returns the event for the policy. Errors that the recovery of sessions handles are
 // none of its events.
 func (f *fallback) decode(e live.Event) (id string, fe fallbackEvent, ok bool) {
-	var p struct {
-		SessionID string          `json:"sessionID"`
-		Error     json.RawMessage `json:"error"`
-		Status    struct {
-			Type    string  `json:"type"`
-			Message string  `json:"message"`
-			Next    float64 `json:"next"` // milliseconds since 1970
-		} `json:"status"`
-		Info live.Info `json:"info"`
-		Part struct {
-			live.Part
-			SessionID string `json:"sessionID"`
-		} `json:"part"`
-	}
-	if json.Unmarshal(e.Properties, &p) != nil {
+	p, err := e.Decode()
+	if err != nil || f.recoverable(p.Error) || f.recoverable(p.Info.Error) {
 		return "", fe, false
 	}
 	fe.at = f.now()
-	switch e.Type {
-	case live.EventError:
-		fe.kind, fe.err = sawError, p.Error
-		return p.SessionID, fe, !f.recoverable(p.Error)
-	case live.EventIdle:
+	switch {
+	case e.Idle(p):
 		fe.kind = sawIdle
-		return p.SessionID, fe, true
-	case live.EventStatus:
-		switch p.Status.Type {
-		case "idle":
-			fe.kind = sawIdle
-		case "retry":
-			fe.kind, fe.text, fe.next = sawRetry, p.Status.Message, limitTime(p.Status.Next, fe.at)
-		default:
-			fe.kind = sawBusy
-		}
-		return p.SessionID, fe, true
-	case live.EventDeleted:
+	case e.Type == live.EventError:
+		fe.kind, fe.err = sawError, p.Error
+	case e.Type == live.EventStatus && p.Status.Type == "retry":
+		fe.kind, fe.text, fe.next = sawRetry, p.Status.Message, limitTime(p.Status.Next, fe.at)
+	case e.Type == live.EventStatus:
+		fe.kind = sawBusy
+	case e.Type == live.EventDeleted:
 		fe.kind = sawDeleted
-		return p.Info.ID, fe, true
-	case live.EventMessage:
-		fe.message = p.Info
-		if fe.kind = sawAnswer; p.Info.Role == change.RoleUser {
-			fe.kind = sawPrompt
-		}
-		return p.Info.SessionID, fe, !f.recoverable(p.Info.Error)
-	case eventPart, eventDelta:
+	case e.Type == live.EventMessage && p.Info.Role == change.RoleUser:
+		fe.kind, fe.message = sawPrompt, p.Info
+	case e.Type == live.EventMessage:
+		fe.kind, fe.message = sawAnswer, p.Info
+	case e.Type == eventPart || e.Type == eventDelta:
 		fe.kind, fe.part = sawActivity, p.Part.Part
-		if p.SessionID == "" {
-			p.SessionID = p.Part.SessionID
-		}
-		return p.SessionID, fe, true
 	}
-	return "", fe, false
+	return p.SessionID, fe, fe.kind != 0
 }
 
 // limitTime returns the time that an agent named, which is at most maxCooldown away.

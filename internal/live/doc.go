@@ -2,27 +2,27 @@
 // running OpenCode. When the provider refuses a request because of stored data, it
 // repairs the stored session through the journal and can resume the turn.
 //
-// A [Hook] decides what to do about one error; other programs can embed it. It calls
-// an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch]
-// feeds a Hook from a stream of events, one recovery at a time. A [Pipe] is an agent that
-// is reached through its plugin, by the protocol of docs/plugin-protocol.md.
+// A [Hook] decides what to do about one error. It calls an [Agent] and a [Repairer], and
+// keeps no file and no journal open. A [Watch] feeds a Hook from a stream of events, one
+// recovery at a time: a pure function says what follows from an event. A [Pipe] is an agent
+// that is reached through its plugin, by the protocol of docs/plugin-protocol.md.
 //
-// The steps of a recovery:
+// Whatever asks for a repair, an error, a turn that does not end, a session that is idle or
+// about to be sent, it is one attempt, which takes these steps; rows.go has the table of what
+// differs.
 //
-//  1. Check that the failed message is still the newest of its session.
+//  1. Detect: is there something to do? A message that failed must still be the newest.
 //  2. Claim the message. Further reports of it are ignored.
-//  3. If the session was changed since the message was created, by
-//     [Hook.RecoverMissed] or by a hook that was interrupted, only inform the user.
-//  4. Otherwise call the abort callback and abort the session.
-//  5. Fetch the messages from the agent, or from the store if the agent sends no parts.
-//  6. Inform the user, repair, and resume if that is enabled and useful.
-//  7. Call the complete callback, whatever happened.
+//  3. Begin: check the limit, call the abort callback, and publish that. After an error this
+//     comes now, else when there is a plan that may be applied.
+//  4. If the session was changed since the message was created, only inform the user.
+//  5. End the turn of the agent, if it has one, and wait until it is idle.
+//  6. Plan and repair.
+//  7. Count, log and show what became of it, and resume the turn if that is enabled and useful.
+//  8. Call the complete callback, whatever happened.
 //
-// A turn that does not end, since a message is dated in the future, has no error: the Watch
-// counts the answers of such a turn, and [Hook.handleLoop] ends it.
-//
-// [Watch.RecoverUnreported] finds errors in the store that the agent did not report
-// before it ended.
+// [Hook.RecoverMissed] and [Watch.RecoverUnreported] find errors in the store that the agent
+// did not report.
 //
 // Loops are prevented as follows: a message is recovered once, and a session at most
 // [Options.MaxAttempts] times until one of its turns succeeds. A prompt is sent only

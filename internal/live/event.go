@@ -1,8 +1,11 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"mend/change"
 )
@@ -45,57 +48,77 @@ type update struct {
 	answered  bool   // the model ended it; else the agent may have given it up
 	deleted   bool
 	message   *Info // that was reported
+
+	at          time.Time // when it was reported
+	recoverable bool      // the failure is one that the Hook recovers
+	tooLong     bool      // the request was too long, and sessions are trimmed
+}
+
+// Properties are the members of events that matter, those of all types together.
+type Properties struct {
+	SessionID string          `json:"sessionID"`
+	ParentID  string          `json:"parentID"`
+	Title     string          `json:"title"`
+	Time      int64           `json:"time"` // in milliseconds since 1970
+	Error     json.RawMessage `json:"error"`
+	Status    struct {
+		Type    string  `json:"type"` // idle, retry, …
+		Message string  `json:"message"`
+		Next    float64 `json:"next"` // in milliseconds since 1970
+	} `json:"status"`
+	Info Info `json:"info"` // a message, or a session
+	Part struct {
+		Part
+		SessionID string `json:"sessionID"`
+		Status    string `json:"status"`
+	} `json:"part"`
+}
+
+// Decode returns the properties of an event. The session has a valid id, or "" if the event is of
+// none. A member of another type than expected stays empty.
+func (e *Event) Decode() (p Properties, err error) {
+	var other *json.UnmarshalTypeError
+	if err = json.Unmarshal(e.Properties, &p); err != nil && (!errors.As(err, &other) || other.Field == "") {
+		return p, fmt.Errorf("reading %.100s event: %w", e.Type, err)
+	}
+	switch e.Type {
+	case EventDeleted:
+		p.SessionID = p.Info.ID
+	case EventMessage:
+		p.SessionID = p.Info.SessionID
+	default:
+		p.SessionID = cmp.Or(p.SessionID, p.Part.SessionID)
+	}
+	p.Info.Directory = e.Directory
+	if p.SessionID == "" {
+		return p, nil
+	}
+	return p, change.ValidateID(p.SessionID)
+}
+
+// Idle reports whether the event says that the agent no longer works in the session.
+func (e *Event) Idle(p Properties) bool {
+	return e.Type == EventIdle || e.Type == EventStatus && p.Status.Type == "idle"
 }
 
 // decode returns the content of a relevant event. An update without a session can be
 // ignored.
 func (e *Event) decode() (update, error) {
-	var p struct {
-		SessionID string          `json:"sessionID"`
-		Error     json.RawMessage `json:"error"`
-		Status    struct {
-			Type string `json:"type"`
-		} `json:"status"`
-		Info json.RawMessage `json:"info"`
-	}
-	if err := json.Unmarshal(e.Properties, &p); err != nil {
-		return update{}, fmt.Errorf("reading %s event: %w", e.Type, err)
-	}
-	u := update{session: p.SessionID}
-	switch e.Type {
-	case EventError:
-		u.failure = &Info{ID: "", SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error, Directory: e.Directory}
-	case EventIdle:
-		u.idle = true
-	case EventStatus:
-		u.idle = p.Status.Type == "idle"
-	case EventDeleted, EventMessage:
-		return e.decodeInfo(p.Info)
-	}
-	return u, nil
-}
-
-// decodeInfo returns the content of an event that carries a message or a session.
-func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
-	var i Info
-	if err := json.Unmarshal(raw, &i); err != nil {
-		return update{}, fmt.Errorf("reading %s event: %w", e.Type, err)
-	}
-	if e.Type == EventDeleted {
-		return update{session: i.ID, deleted: true}, nil
-	}
-	i.Directory = e.Directory
-	u := update{session: i.SessionID, message: &i}
-	switch {
+	p, err := e.Decode()
+	u := update{session: p.SessionID, idle: e.Idle(p), deleted: e.Type == EventDeleted}
+	switch i := &p.Info; {
+	case e.Type == EventError:
+		u.failure = &Info{SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error, Directory: e.Directory}
+	case e.Type != EventMessage:
 	case i.Role == change.RoleUser:
-		u.prompted, u.prompt = true, i.ID
+		u.message, u.prompted, u.prompt = i, true, i.ID
 	case i.Role == change.RoleAssistant && i.HasError():
-		u.failure = &i
+		u.message, u.failure = i, i
 	case i.Role == change.RoleAssistant:
-		u.succeeded = i.Finished() && i.Summary != true
+		u.message, u.succeeded = i, i.Finished() && i.Summary != true
 		u.answered = u.succeeded && i.Finish != nil
 	}
-	return u, nil
+	return u, err
 }
 
 // IsAbort reports whether an error says that the user aborted the turn.

@@ -278,13 +278,14 @@ type counts struct {
 	m  map[string]int
 }
 
-func (c *counts) add(o Outcome, class repair.Class) {
+func (c *counts) add(r Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m == nil {
 		c.m = map[string]int{}
 	}
-	c.m[string(o)+" "+string(class)]++
+	c.m[string(Detected)+" "+string(r.Class)]++
+	c.m[string(r.Outcome)+" "+string(r.Class)]++
 }
 
 var errTest = errors.New("boom")

@@ -3,13 +3,11 @@ package live
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
-	"mend/change"
 	"mend/repair"
 )
 
@@ -35,21 +33,35 @@ type Options struct {
 	// verified with. Without it nothing is repaired before requests of these.
 	Versions VersionLog
 
-	// Count, if not nil, is called for each outcome.
-	Count func(Outcome, repair.Class)
-	Log   *slog.Logger // nil discards
+	// Version, if not nil, is called for a version of the agent that mend was not verified with;
+	// why says why nothing is repaired before its requests, "" if it counts as the newest verified one.
+	Version func(version, why string)
+
+	// Report, if not nil, is called with what became of each attempt to repair a session.
+	Report func(Report)
+	Log    *slog.Logger // nil discards
 }
 
-// An Outcome is the result of handling an error. Every error counts as Detected and as
-// one of the others.
+// A Report says what became of an attempt to repair a session.
+type Report struct {
+	Outcome Outcome
+	Class   repair.Class // of the error, or of what was repaired
+	Session string
+	Entry   string // the id of the repair
+	Why     string // the session was not repaired
+}
+
+// An Outcome is the result of an attempt.
 type Outcome string
 
-// The outcomes.
+// The outcomes. All but LeftAlone are of an error, which counts as Detected too, or of a repair
+// that no error asked for.
 const (
-	Detected Outcome = "detected"
-	Repaired Outcome = "cured"   // the store was repaired
-	Refused  Outcome = "refused" // not repaired: no fix exists, the store has no fault, or the limit is reached
-	Failed   Outcome = "failed"  // the recovery failed
+	Detected  Outcome = "detected"
+	Repaired  Outcome = "cured"   // the store was repaired
+	Refused   Outcome = "refused" // not repaired: no fix exists, the store has no fault, or the limit is reached
+	Failed    Outcome = "failed"  // the recovery failed
+	LeftAlone Outcome = ""        // what is broken was not repaired
 )
 
 // Interrupted is the class that counts interrupted tool calls of idle sessions. No
@@ -75,7 +87,7 @@ type Hook struct {
 	onComplete func(sessionID string)
 	version    string
 	trials     Recent[string]   // versions, by the sessions that were repaired before a request of them
-	said       Recent[struct{}] // see [Hook.sayOnce]
+	said       Recent[struct{}] // see [Hook.sayVersion]
 }
 
 // New returns a Hook for the sessions of a, nil if there is only a store. r must repair the store that
@@ -174,25 +186,6 @@ func (h *Hook) handles(c repair.Class) bool {
 	return !slices.Contains(h.opt.Disabled, c)
 }
 
-// HandleSessionRecovery recovers the session of an assistant message that failed, and
-// reports whether the store was repaired. It ignores errors that are not recoverable,
-// and messages that were handled before. If i.ID is "", the newest message of the
-// session is meant.
-func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
-	e := h.store.ParseAPIError(i.Error)
-	if i.Role != change.RoleAssistant || i.SessionID == "" || !i.HasError() || !h.handles(e.Class) {
-		return false
-	}
-	h.noteRefusal(i.SessionID, e)
-	release, err := h.Acquire(ctx)
-	if err != nil {
-		return false
-	}
-	defer release()
-	r := &recovery{Hook: h, info: i, err: e, log: h.opt.Log.With("session", i.SessionID, "class", e.Class)}
-	return r.run(ctx)
-}
-
 // Acquire waits until no other recovery runs.
 func (h *Hook) Acquire(ctx context.Context) (release func(), err error) {
 	select {
@@ -203,9 +196,9 @@ func (h *Hook) Acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-func (h *Hook) count(o Outcome, c repair.Class) {
-	if h.opt.Count != nil {
-		h.opt.Count(o, c)
+func (h *Hook) report(r Report) {
+	if h.opt.Report != nil {
+		h.opt.Report(r)
 	}
 }
 
@@ -228,25 +221,10 @@ var busyDelays = [...]time.Duration{100 * time.Millisecond, 400 * time.Milliseco
 func (h *Hook) complete(req repair.Request) repair.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	req.Version = h.version
+	req.Version = cmp.Or(req.Version, h.version)
 	req.Placeholder = h.opt.Placeholder
 	req.Cancelled = cmp.Or(req.Cancelled, h.opt.Cancelled)
 	return req
-}
-
-// repair calls [Repairer.Repair], and retries while the session is busy.
-func (h *Hook) repair(ctx context.Context, id string, req repair.Request) (string, repair.Result, error) {
-	req = h.complete(req)
-	for _, delay := range busyDelays {
-		entry, result, err := h.store.Repair(ctx, id, req)
-		if !errors.Is(err, repair.ErrBusy) {
-			return entry, result, err
-		}
-		if err := h.wait(ctx, delay); err != nil {
-			return "", repair.Result{}, err
-		}
-	}
-	return h.store.Repair(ctx, id, req)
 }
 
 // AwaitIdle waits while the agent works in the session. The error says that it still does.

@@ -104,7 +104,7 @@ func TestRecoverySteps(t *testing.T) {
 				info.ID = ""
 			}
 			var n counts
-			c.opt.Count = n.add
+			c.opt.Report = n.add
 			if got := f.hook(c.opt).HandleSessionRecovery(t.Context(), info); got != c.repaired {
 				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.repaired)
 			}
@@ -168,7 +168,7 @@ func TestLimit(t *testing.T) {
 	done := assistantMessage("msg_5")
 	done.Info.Finish = "stop"
 	f.messages = []Message{prompt("msg_4", ""), done}
-	h.handleIdle(t.Context(), SessionRef{ID: "ses_1"})
+	h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
 	f.messages = []Message{prompt("msg_6", ""), failedMessage("msg_7", emptyText)}
 	if !h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
 		t.Error("no recovery after a turn that succeeded")
@@ -184,7 +184,7 @@ func TestNoLoop(t *testing.T) {
 		last := failedMessage(fmt.Sprintf("msg_%d", n+2), orderText)
 		f.messages = []Message{prompt("msg_1", ""), last}
 		h.HandleSessionRecovery(t.Context(), last.Info)
-		h.handleIdle(t.Context(), SessionRef{ID: "ses_1"})
+		h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
 	}
 	if got := f.count("repair"); got != defaultAttempts {
 		t.Errorf("%d repairs, want %d", got, defaultAttempts)
@@ -368,7 +368,7 @@ func TestRecoverMissed(t *testing.T) {
 		f.updated = now.UnixMilli()
 		c.prep(f)
 		var n counts
-		h := f.hook(Options{AutoResume: true, Count: n.add})
+		h := f.hook(Options{AutoResume: true, Report: n.add})
 		err := h.RecoverMissed(t.Context(), now.Add(-24*time.Hour), now, "")
 		if (err != nil) != (c.name == "no list") {
 			t.Errorf("%s: RecoverMissed: %v", c.name, err)

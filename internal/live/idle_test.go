@@ -56,7 +56,7 @@ func TestIdle(t *testing.T) {
 	} {
 		f := interruptedSession()
 		c.prep(f)
-		if got := f.hook(c.opt).handleIdle(t.Context(), SessionRef{ID: "ses_1"}); got != c.repaired {
+		if got := f.hook(c.opt).try(t.Context(), interrupted, SessionRef{ID: "ses_1"}); got != c.repaired {
 			t.Errorf("%s: handleIdle = %t, want %t", c.name, got, c.repaired)
 		}
 		if got := strings.Join(f.recorded(), ", "); got != c.want {
@@ -75,10 +75,10 @@ func TestIdleAgain(t *testing.T) {
 	f := interruptedSession()
 	h := f.hook(Options{})
 	f.errors = map[string]error{"repair": errors.New("no")}
-	h.handleIdle(t.Context(), SessionRef{ID: "ses_1"})
+	h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
 	f.errors = nil
 	for n, want := range []bool{true, false} {
-		if got := h.handleIdle(t.Context(), SessionRef{ID: "ses_1"}); got != want {
+		if got := h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"}); got != want {
 			t.Errorf("call %d = %t, want %t", n, got, want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestIdleAgain(t *testing.T) {
 func TestIdleRequest(t *testing.T) {
 	for chosen, want := range map[string]string{"": interruptedText, "stopped": "stopped"} {
 		f := interruptedSession()
-		f.hook(Options{Cancelled: chosen}).handleIdle(t.Context(), SessionRef{ID: "ses_1"})
+		f.hook(Options{Cancelled: chosen}).try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
 		r := f.requests[0]
 		if r.Cancelled != want || !r.Force || !r.Latent || len(r.Classes) != 1 || r.Classes[0] != repair.ToolResultMissing {
 			t.Errorf("with %q: request %+v", chosen, r)

@@ -1,12 +1,9 @@
 package live
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"mend/change"
-	"mend/repair"
 )
 
 // maxRounds is how many answers in a row may bring a turn no nearer to its end before mend
@@ -46,43 +43,4 @@ func countRounds(s turnState, m Info, now time.Time) (turnState, bool) {
 	s.last, s.parent, s.ended = m.ID, m.ParentID, finish != "tool-calls" && finish != "unknown"
 	n := s.rounds / maxRounds
 	return s, n > 0 && s.rounds%maxRounds == 0 && n&(n-1) == 0 // after 3, 6, 12, … rounds
-}
-
-// handleLoop handles a session whose turn does not end, and reports whether it repaired the
-// store. If messages are dated in the future, the turn is aborted and they are put in order.
-func (h *Hook) handleLoop(ctx context.Context, s SessionRef) bool {
-	if !h.handles(repair.AssistantPrefillUnsupported) {
-		return false
-	}
-	release, err := h.Acquire(ctx)
-	if err != nil {
-		return false
-	}
-	defer release()
-	log := h.opt.Log.With("session", s.ID, "loop", true)
-	end, aborted := func() {}, false
-	defer func() { end() }()
-	accept := func(ctx context.Context, _ repair.Result) error {
-		if !aborted { // it is called again if the agent changes the messages when the turn ends
-			if !h.dedupe.attempt(s.ID) {
-				return fmt.Errorf("it failed after %d recoveries", h.opt.MaxAttempts)
-			}
-			aborted, end = true, h.begin(ctx, s, true)
-			(&recovery{Hook: h, info: Info{SessionID: s.ID, Directory: s.Directory}, log: log}).abort(ctx)
-		}
-		return h.AwaitIdle(ctx, s)
-	}
-	req := h.complete(repair.Request{Classes: []repair.Class{repair.AssistantPrefillUnsupported}, Latent: true, Force: true})
-	entry, result, err := h.store.RepairIf(ctx, change.Head{ID: s.ID}, req, accept)
-	if err != nil {
-		log.Warn("left alone", "why", err)
-		return false
-	}
-	if entry == "" { // the turn is only long
-		return false
-	}
-	h.dedupe.progress(s.ID)
-	h.countRepaired(log, entry, result)
-	h.Toast(ctx, s.Directory, Toast{repairedTitle, endlessText(entry), VariantSuccess, resultTime})
-	return true
 }

@@ -23,7 +23,7 @@ func TestLoopRecorded(t *testing.T) {
 		looks := 0
 		for _, e := range events {
 			w.Accept(e)
-			if item := w.items["ses_1"]; item != nil && item.endless {
+			if item := w.items["ses_1"]; item != nil && slices.ContainsFunc(item.tasks, func(t task) bool { return t.kind == taskEndless }) {
 				looks++
 			}
 			drain(t, w)
@@ -109,7 +109,7 @@ func TestHandleLoop(t *testing.T) {
 		{"the repair fails", &fakeAgent{entry: "quail", errors: map[string]error{"repair": errTest}}, []string{"repair"}},
 	} {
 		f := c.agent
-		repaired := f.hook(Options{}).handleLoop(t.Context(), SessionRef{ID: "ses_1"})
+		repaired := f.hook(Options{}).try(t.Context(), endless, SessionRef{ID: "ses_1"})
 		if got := f.recorded(); !slices.Equal(got, c.want) || repaired != slices.Contains(c.want, "toast") {
 			t.Errorf("%s: repaired %t, did %v, want %v", c.name, repaired, got, c.want)
 		}

@@ -32,7 +32,7 @@ func (h *Hook) RecoverMissed(ctx context.Context, since, listening time.Time, di
 func (w *Watch) RecoverUnreported(ctx context.Context, since time.Time) error {
 	var heads []change.Head
 	w.mu.Lock()
-	for _, id := range w.seen.order {
+	for _, id := range w.sessions.Keys() {
 		heads = append(heads, change.Head{ID: id})
 	}
 	w.mu.Unlock()
@@ -62,30 +62,32 @@ func (h *Hook) storedSessions(ctx context.Context) ([]change.Head, error) {
 	return h.store.Sessions(ctx)
 }
 
-func (h *Hook) recoverSession(ctx context.Context, head change.Head, inRange func(created time.Time) bool) error {
-	release, err := h.Acquire(ctx)
-	if err != nil {
-		return err
+func (h *Hook) recoverSession(ctx context.Context, head change.Head, inRange func(created time.Time) bool) (err error) {
+	a := h.newAttempt(failedTurn, SessionRef{head.ID, head.Directory})
+	a.late = true
+	a.detect = func(ctx context.Context, a *attempt) bool {
+		var found bool
+		found, err = a.findStored(ctx, inRange)
+		return found
 	}
-	defer release()
-	ms, err := loadMessages(ctx, h.store, head.ID)
+	_, _ = a.run(ctx)
+	return err
+}
+
+// findStored finds an error in the store that no repair has answered yet.
+func (a *attempt) findStored(ctx context.Context, inRange func(created time.Time) bool) (bool, error) {
+	ms, err := loadMessages(ctx, a.store, a.ref.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	last := lastMessage(ms)
 	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.HasError() || !inRange(last.Info.Created()) {
-		return nil
+		return false, nil
 	}
-	e := h.store.ParseAPIError(last.Info.Error)
-	if !h.handles(e.Class) || isExplainOnly(e.Class) {
-		return nil
+	a.info, a.err = last.Info, a.store.ParseAPIError(last.Info.Error)
+	if !a.handles(a.err.Class) || isExplainOnly(a.err.Class) {
+		return false, nil
 	}
-	// See [recovery.lastChange].
-	if entry, err := h.store.LastChange(ctx, head.ID, last.Info.Created()); entry != "" || err != nil {
-		return err
-	}
-	last.Info.Directory = head.Directory
-	r := &recovery{Hook: h, info: last.Info, err: e, storeOnly: true, log: h.opt.Log.With("session", head.ID, "class", e.Class, "late", true)}
-	r.run(ctx)
-	return nil
+	entry, err := a.store.LastChange(ctx, a.ref.ID, last.Info.Created())
+	return entry == "" && err == nil, err
 }

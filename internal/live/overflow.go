@@ -19,73 +19,31 @@ const maxCompactions = 3
 // compactsItself reports whether the agent answers the error with a compaction.
 func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "ContextOverflowError" }
 
-// handleOverflow handles a session whose request was too long for the model. The current
-// turn is aborted. Outputs of tools are marked, so that the agent no longer sends them;
-// nothing is removed. Those of the last turns are marked only if the agent's own compactions
-// did not help, and there are no others. With AutoResume it then sends the prompt that
-// continues the turn.
-//
-// since is when the error was reported: nothing is done if another process has changed the
-// session since then.
+// handleOverflow handles a session whose request was too long for the model. since is when the
+// error was reported: nothing is done if another process has changed the session since then.
 func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMessage, since time.Time) {
-	e, compacts := h.store.ParseAPIError(raw), compactsItself(raw)
-	release, err := h.Acquire(ctx)
-	if err != nil {
-		return
-	}
-	defer release()
-	log := h.opt.Log.With("session", s.ID, "class", e.Class)
-	done, _ := h.opt.Claim("")
-	defer done(false)
-	if entry, err := h.store.LastChange(ctx, s.ID, since); entry != "" || err != nil {
-		log.Debug("handled by another process", "repair", entry, "error", err)
-		return
-	}
-	if !h.dedupe.attempt(s.ID) {
-		log.Warn("left alone: the limit is reached", "attempts", h.opt.MaxAttempts)
-		return
-	}
-	h.count(Detected, e.Class)
-	defer h.begin(ctx, s, true)()
-	r := &recovery{Hook: h, info: Info{SessionID: s.ID, Directory: s.Directory}, err: e, log: log}
-	r.abort(ctx)
-	_ = h.AwaitIdle(ctx, s) // the repair is forced
-	if ctx.Err() != nil {
-		return
-	}
+	a := h.newAttempt(overflow, s)
+	a.err, a.since = h.store.ParseAPIError(raw), since
+	a.compacts = compactsItself(raw)
+	_, _ = a.run(ctx)
+}
+
+// trim marks outputs of tools. Those of the last turns are marked only if the agent's own
+// compactions did not help, and there are no others.
+func trim(ctx context.Context, a *attempt) (entry string, err error) {
+	_ = a.AwaitIdle(ctx, a.ref) // the repair is forced
 	request := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), Force: true, TooLong: true,
 	}
-	request.Actual, request.Window = requestSizes(e.Text)
-	entry, t, err := h.store.Trim(ctx, s.ID, request)
-	if entry == "" && err == nil && compacts {
+	request.Actual, request.Window = requestSizes(a.err.Text)
+	entry, t, err := a.store.Trim(ctx, a.ref.ID, request)
+	if entry == "" && err == nil && a.compacts {
 		// All before the last turn is compacted: that turn alone is too long, each time.
 		request.KeepTurns = 0
-		entry, t, err = h.store.Trim(ctx, s.ID, request)
+		entry, t, err = a.store.Trim(ctx, a.ref.ID, request)
 	}
-	switch {
-	case err != nil:
-		h.count(Failed, e.Class)
-		log.Error("trimming", "error", err)
-		h.Toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, resultTime})
-		return
-	case entry == "":
-		h.count(Refused, e.Class)
-		log.Info("left alone: nothing can be trimmed")
-		h.Toast(ctx, s.Directory, Toast{trimTitle, nothingTrimmedText, VariantWarning, resultTime})
-		return
-	}
-	h.count(Repaired, e.Class)
-	log.Info("repaired", "repair", entry, "outputs", len(t.Outputs), "before", t.Before, "after", t.After, "error", e.Text)
-	h.Toast(ctx, s.Directory, Toast{trimTitle, trimmedText(len(t.Outputs), entry), VariantSuccess, resultTime})
-	if h.opt.AutoResume {
-		ms, err := h.agent.Messages(ctx, s, 0)
-		if err == nil {
-			r.sendResume(ctx, ms)
-		}
-		return // the prompt counts as an attempt, so that it cannot loop
-	}
-	h.dedupe.progress(s.ID)
+	a.changed = len(t.Outputs)
+	return entry, err
 }
 
 const (

@@ -86,8 +86,8 @@ func TestOverflowRecorded(t *testing.T) {
 		failed := map[string]bool{} // the prompts whose requests were too long
 		for _, e := range recordedLines[Event](t, filepath.Join("testdata", "overflow_"+version+".jsonl")) {
 			if w.Accept(e); e.Type == EventError && f.count("trim") == 0 {
-				newest, _ := w.prompts.Get("ses_1")
-				failed[newest] = true
+				s, _ := w.sessions.Get("ses_1")
+				failed[s.prompt] = true
 			}
 			drain(t, w)
 		}

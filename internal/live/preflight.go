@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"mend/change"
@@ -27,7 +26,7 @@ type Question struct {
 	// Deadline is how long the agent waits. No change of the store begins after it.
 	Deadline time.Duration
 	// Begin reports whether the agent still waits. If it does, it waits until the
-	// question is answered, however long that takes.
+	// question is answered, however long that takes. It is nil if no agent waits.
 	Begin func(ctx context.Context) (bool, error)
 }
 
@@ -95,7 +94,6 @@ var (
 	errClock      = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
 	errProvider   = errors.New("mend does not know the rules of this provider")
 	errTooLong    = errors.New("the edits of the request are too long")
-	errWorking    = errors.New("the agent is working in the session")
 )
 
 // preflightNamed repairs the session that a question names, before the agent makes a request
@@ -108,29 +106,15 @@ var (
 // nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.
 func (h *Hook) preflightNamed(ctx context.Context, q Question) (entry string, err error) {
-	return h.preflight(ctx, change.Head{ID: q.Session.ID}, q, occasion{force: true, text: beforeRequestText}, h.whenIdle(q.Session))
-}
-
-// whenIdle returns a function that returns an error if the agent may be working in the session.
-func (h *Hook) whenIdle(s SessionRef) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if h.busy(ctx, s) {
-			return errWorking
-		}
-		return nil
-	}
-}
-
-// An occasion says how a session is repaired before a request.
-type occasion struct {
-	force bool                      // also if the newest answer seems to be in the making
-	text  func(entry string) string // of the toast; nil if the agent has no screen and no other plugins yet
+	a := h.newAttempt(beforeRequest, q.Session)
+	a.question, a.force, a.text = q, true, beforeRequestText
+	return a.preflight(ctx)
 }
 
 // preflightStored is [Hook.preflightNamed] for the sessions of a directory that were updated
 // since then, newest first, before the agent handles its first prompt. An agent that
-// starts cannot say whether it is idle; a session that another process may be working in
-// is left as it is.
+// starts cannot say whether it is idle, and has no screen and no other plugins yet; a session that
+// another process may be working in is left as it is.
 func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question) error {
 	end := time.Now().Add(q.Deadline)
 	heads, err := h.storedSessions(ctx)
@@ -141,79 +125,69 @@ func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question)
 		if head.Directory != q.Session.Directory || time.UnixMilli(head.Updated).Before(since) {
 			continue
 		}
-		one := q
-		one.Session.ID, one.Deadline = head.ID, time.Until(end)
-		if _, err := h.preflight(ctx, head, one, occasion{}, func(context.Context) error { return nil }); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
+		a := h.newAttempt(beforeRequest, SessionRef{head.ID, q.Session.Directory})
+		a.head, a.question, a.late = head, q, true
+		a.question.Deadline = time.Until(end)
+		if _, err := a.preflight(ctx); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// preflight repairs one session. idle returns an error if the agent may be working in it.
-func (h *Hook) preflight(ctx context.Context, head change.Head, q Question, o occasion, idle func(context.Context) error) (entry string, err error) {
-	newer, err := h.checkVersion(q.Version)
+// preflight repairs a session before a request.
+func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
+	newer, err := a.checkVersion(a.question.Version)
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(q.Deadline, func() { cancel(ErrTooLate) })
-	defer timer.Stop()
-	release, err := h.Acquire(ctx)
+	a.log = a.log.With("preflight", true)
+	a.timer = time.AfterFunc(a.question.Deadline, func() { cancel(ErrTooLate) })
+	defer a.timer.Stop()
+	entry, err = a.run(ctx)
+	if entry != "" && newer != "" {
+		a.mu.Lock()
+		a.trials.Set(a.ref.ID, newer)
+		a.mu.Unlock()
+	}
 	if err != nil {
-		return "", causeOr(ctx, err)
+		err = causeOr(ctx, err)
 	}
-	defer release()
-	begun, end := false, func() {}
-	defer func() { end() }()
-	accept := func(ctx context.Context, r repair.Result) error {
-		if err := h.checkHarmless(ctx, q.Session.ID, r); err != nil {
-			return err
-		}
-		if undone, err := h.store.LastUndone(ctx, q.Session.ID); undone || err != nil {
-			return errors.Join(err, errUndone)
-		}
-		if err := idle(ctx); err != nil {
-			return err
-		}
-		if waits, err := q.Begin(ctx); !waits || err != nil {
-			return errors.Join(err, ErrTooLate)
-		}
-		if !begun && !timer.Stop() {
-			return ErrTooLate
-		}
-		if !begun {
-			begun, end = true, h.begin(ctx, q.Session, o.text != nil)
-		}
-		return nil
-	}
-	req := h.complete(repair.Request{Except: h.opt.Disabled, Force: o.force})
-	if q.Version != "" {
-		req.Version = q.Version
-	}
+	return entry, err
+}
+
+func preflightRequest(a *attempt) repair.Request {
+	q := a.question
+	req := repair.Request{Except: a.opt.Disabled, Force: a.force}
+	req.Version = q.Version
 	if q.Named && q.Model != nil { // which may be of another provider than the session
 		req.Model.ProviderID, req.Model.ModelID = q.Model.ProviderID, q.Model.ModelID
 	}
-	entry, result, err := h.store.RepairIf(ctx, head, req, accept)
-	log := h.opt.Log.With("session", q.Session.ID, "preflight", true)
-	if err != nil {
-		log.Info("left alone before the request", "why", causeOr(ctx, err))
-		return entry, causeOr(ctx, err)
+	return req
+}
+
+// checkPreflight returns an error if a plan must not be applied before a request, or no longer.
+func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
+	if err := a.checkHarmless(ctx, a.ref.ID, r); err != nil {
+		return err
 	}
-	if entry == "" {
-		return "", nil
+	if undone, err := a.store.LastUndone(ctx, a.ref.ID); undone || err != nil {
+		return errors.Join(err, errUndone)
 	}
-	h.countRepaired(log, entry, result)
-	if newer != "" {
-		h.mu.Lock()
-		h.trials.Set(q.Session.ID, newer)
-		h.mu.Unlock()
+	if !a.late && a.busy(ctx, a.ref) {
+		return errWorking
 	}
-	if o.text != nil {
-		h.Toast(ctx, q.Session.Directory, Toast{repairedTitle, o.text(entry), VariantSuccess, resultTime})
+	if a.question.Begin != nil {
+		if waits, err := a.question.Begin(ctx); !waits || err != nil {
+			return errors.Join(err, ErrTooLate)
+		}
 	}
-	return entry, nil
+	if !a.begun && !a.timer.Stop() {
+		return ErrTooLate
+	}
+	return nil
 }
 
 // RepairRequest returns the edits that make the next request of a session one that is not
@@ -233,11 +207,9 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 		return nil, causeOr(ctx, err)
 	}
 	defer release()
-	req := h.complete(repair.Request{Except: h.opt.Disabled, Force: true}) // the turn has begun
-	if q.Version != "" {
-		req.Version = q.Version
-	}
-	result, edits, err := h.store.ProposeEdits(ctx, q.Session.ID, req)
+	req := repair.Request{Except: h.opt.Disabled, Force: true} // the turn has begun
+	req.Version = q.Version
+	result, edits, err := h.store.ProposeEdits(ctx, q.Session.ID, h.complete(req))
 	if err == nil {
 		err = checkWhole(result, len(edits) > 0)
 	}
@@ -246,8 +218,10 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 		err = errTooLong
 	}
 	if err != nil {
-		log.Info("left alone before the request", "why", causeOr(ctx, err))
-		return nil, causeOr(ctx, err)
+		err = causeOr(ctx, err)
+		log.Info("left alone", "why", err)
+		h.report(Report{Outcome: LeftAlone, Session: q.Session.ID, Why: err.Error()})
+		return nil, err
 	}
 	if _, ok := h.amended.Get(q.Session.ID); len(edits) > 0 && !ok { // the next requests are repaired silently
 		h.amended.Set(q.Session.ID, struct{}{})
@@ -282,17 +256,6 @@ func checkWhole(r repair.Result, planned bool) error {
 		}
 	}
 	return nil
-}
-
-// countRepaired counts and logs a repair that no error asked for.
-func (h *Hook) countRepaired(log *slog.Logger, entry string, r repair.Result) {
-	var class repair.Class
-	if len(r.Fixed) > 0 {
-		class = r.Fixed[0].Class
-	}
-	h.count(Detected, class)
-	h.count(Repaired, class)
-	log.Info("repaired", "repair", entry, "class", class, "records", len(r.Plan.Ops))
 }
 
 // checkHarmless returns an error if the repair of a session must not be applied without

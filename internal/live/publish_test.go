@@ -40,7 +40,7 @@ func TestPublish(t *testing.T) {
 		}, "abort", false},
 		{"interrupted tools", func(t *testing.T) *fakeAgent {
 			f := interruptedSession()
-			hook(f, Options{}).handleIdle(t.Context(), ref)
+			hook(f, Options{}).try(t.Context(), interrupted, ref)
 			return f
 		}, "repair", false},
 		{"before a request", func(t *testing.T) *fakeAgent {
@@ -61,7 +61,7 @@ func TestPublish(t *testing.T) {
 		}, "", true},
 		{"a turn without an answer", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			hook(f, Options{}).handleUnanswered(t.Context(), ref)
+			hook(f, Options{}).try(t.Context(), unanswered, ref)
 			return f
 		}, "toast", false},
 		{"a request that is too long", func(t *testing.T) *fakeAgent {

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"mend/change"
@@ -38,62 +37,18 @@ func (h *Hook) RepairStored(ctx context.Context, head change.Head, failure *Stor
 		h.dedupe.reset(head.ID)
 		return "", nil
 	}
+	ref := SessionRef{head.ID, head.Directory}
 	if failure != nil {
-		if entry, err = h.repairFailure(ctx, head, failure); entry != "" || errors.Is(err, repair.ErrBusy) || !broken {
+		a := h.newAttempt(storedTurn, ref)
+		a.head, a.info.ID, a.since, a.err = head, failure.Message, failure.Time, h.store.ParseAPIError(failure.Error)
+		if h.handles(a.err.Class) && !isExplainOnly(a.err.Class) {
+			entry, err = a.run(ctx)
+		}
+		if entry != "" || errors.Is(err, repair.ErrBusy) || !broken {
 			return entry, err
 		}
 	}
-	if !broken {
-		return "", err
-	}
-	ref := SessionRef{head.ID, head.Directory}
-	q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-	return h.preflight(ctx, head, q, occasion{}, h.whenIdle(ref))
-}
-
-// repairFailure repairs what a stored error is about, unless that was done. See [recovery.lastChange].
-func (h *Hook) repairFailure(ctx context.Context, head change.Head, f *StoredFailure) (string, error) {
-	e := h.store.ParseAPIError(f.Error)
-	if !h.handles(e.Class) || isExplainOnly(e.Class) {
-		return "", nil
-	}
-	free, err := h.Acquire(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer free()
-	handled := false
-	release, ok := h.opt.Claim(f.Message)
-	if !ok {
-		return "", nil
-	}
-	defer func() { release(handled) }()
-	if done, err := h.store.LastChange(ctx, head.ID, f.Time); done != "" || err != nil {
-		return "", err
-	}
-	if !h.dedupe.attempt(head.ID) {
-		return "", fmt.Errorf("%d repairs have changed nothing", h.opt.MaxAttempts)
-	}
-	entry, result, err := h.store.Repair(ctx, head.ID, h.complete(repair.Request{Error: &e, Except: h.opt.Disabled}))
-	if errors.Is(err, repair.ErrBusy) {
-		h.dedupe.progress(head.ID) // it is no attempt
-		return "", err
-	}
-	h.count(Detected, e.Class)
-	log := h.opt.Log.With("session", head.ID, "class", e.Class)
-	switch {
-	case err != nil:
-		h.count(Failed, e.Class)
-		log.Error("recovering the session", "error", err)
-		return "", err
-	case entry == "":
-		handled = true
-		h.count(Refused, e.Class)
-		return "", nil
-	}
-	handled = true
-	h.count(Repaired, e.Class)
-	h.dedupe.progress(head.ID)
-	log.Info("repaired", "repair", entry, "records", len(result.Plan.Ops), "error", e.Text)
-	return entry, nil
+	a := h.newAttempt(beforeRequest, ref)
+	a.head, a.question.Deadline, a.text = head, time.Minute, foundText
+	return a.preflight(ctx)
 }

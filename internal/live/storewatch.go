@@ -71,8 +71,9 @@ func (h *Hook) repairStored(ctx context.Context, directory string, left *Recent[
 			done = false
 			continue
 		}
-		q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-		entry, err := h.preflight(ctx, head, q, occasion{text: foundText}, h.whenIdle(ref))
+		a := h.newAttempt(beforeRequest, ref)
+		a.head, a.question.Deadline, a.text = head, time.Minute, foundText
+		entry, err := a.preflight(ctx)
 		switch {
 		case errors.Is(err, errWorking) || errors.Is(err, repair.ErrBusy):
 			done = false

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -50,33 +49,12 @@ func isExplainOnly(c repair.Class) bool {
 	return c == repair.ThinkingBlockModified || c == repair.AssistantPrefillUnsupported
 }
 
-// showToast shows a toast, unless the recovery only writes the store.
-func (r *recovery) showToast(ctx context.Context, t Toast) {
-	if !r.storeOnly {
-		r.Toast(ctx, r.info.Directory, t)
+// explanation says why no repair of the store can fix an error.
+func explanation(a *attempt) (text, why string) {
+	if isExplainOnly(a.err.Class) {
+		return notices[a.err.Class].message, a.err.Explanation
 	}
-}
-
-// announce shows what will be done.
-func (r *recovery) announce(ctx context.Context) {
-	n := notices[r.err.Class]
-	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, announceTime})
-}
-
-// explain explains an error that no repair of the store can fix.
-func (r *recovery) explain(ctx context.Context) {
-	r.log.Info("left alone", "why", r.err.Explanation, "error", r.err.Text)
-	n := notices[r.err.Class]
-	if !isExplainOnly(r.err.Class) {
-		n.message = unexplainedText(r.err)
-	}
-	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, resultTime})
-}
-
-// giveUp shows that the limit of attempts is reached.
-func (r *recovery) giveUp(ctx context.Context) {
-	r.log.Warn("left alone: the limit is reached", "attempts", r.opt.MaxAttempts, "error", r.err.Text)
-	r.showToast(ctx, Toast{notices[r.err.Class].title, limitText(r.opt.MaxAttempts), VariantError, resultTime})
+	return unexplainedText(a.err), a.err.Explanation
 }
 
 // repairedText says what was done, and what to do next: the turn has ended, unless mend
@@ -122,8 +100,6 @@ func failedText(err error) string {
 func limitText(attempts int) string {
 	return fmt.Sprintf(`Gave up after %d repairs of this session. Run "mend scan" to see more.`, attempts)
 }
-
-const repairedTitle = "Session repaired"
 
 func sendAgainText(entry string) string {
 	return fmt.Sprintf("Send your prompt again. Undo: mend undo %s", entry)

@@ -56,8 +56,8 @@ func TestUpstream(t *testing.T) {
 		"HND-08 TRM-05 idle with interrupted tools, twice (#6605, #6607)": func(t *testing.T) {
 			f := interruptedSession()
 			h := f.hook(Options{})
-			if first, second := h.handleIdle(t.Context(), SessionRef{ID: "ses_1"}), h.handleIdle(t.Context(), SessionRef{ID: "ses_1"}); !first || second {
-				t.Errorf("handleIdle = %t, %t, want true, false", first, second)
+			if first, second := h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"}), h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"}); !first || second {
+				t.Errorf("repaired %t, %t, want true, false", first, second)
 			}
 			if got := f.requests[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
 				t.Errorf("text %q", got)
@@ -68,23 +68,22 @@ func TestUpstream(t *testing.T) {
 		"HND-10 idle after a newer prompt": func(t *testing.T) {
 			f := interruptedSession()
 			f.messages = append(f.messages, prompt("msg_3", ""))
-			if f.hook(Options{}).handleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
+			if f.hook(Options{}).try(t.Context(), interrupted, SessionRef{ID: "ses_1"}) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"repair": 0})
 		},
 		"IDL-01 an abort is consumed once": func(t *testing.T) {
-			w := NewWatch(interruptedSession().hook(Options{}))
-			w.Accept(event(EventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
-			if first, second := w.consumeAbortLocked("ses_1"), w.consumeAbortLocked("ses_1"); !first || second {
-				t.Errorf("skip = %t, %t, want true, false", first, second)
+			s, _ := step(sessionState{}, update{failure: &Info{Error: []byte(`{"name":"MessageAbortedError"}`)}})
+			s, first := step(s, update{idle: true})
+			if _, second := step(s, update{idle: true}); len(first) != 0 || len(second) != 1 || second[0].kind != taskIdle {
+				t.Errorf("tasks %v, %v, want none, then one", first, second)
 			}
 		},
 		"IDL-03 another error is no abort": func(t *testing.T) {
-			w := NewWatch(interruptedSession().hook(Options{}))
-			w.Accept(event(EventError, object{"sessionID": "ses_1", "error": object{"name": "ProviderTimeoutError"}}))
-			if w.consumeAbortLocked("ses_1") {
-				t.Error("skipped")
+			s, _ := step(sessionState{}, update{failure: &Info{Error: []byte(`{"name":"ProviderTimeoutError"}`)}})
+			if _, tasks := step(s, update{idle: true}); len(tasks) != 1 {
+				t.Errorf("tasks %v, want one", tasks)
 			}
 		},
 		// IDL-04 and IDL-06, an abort and then idle: rows of TestWatch.
@@ -107,7 +106,7 @@ func TestUpstream(t *testing.T) {
 			p := toolCall("prt_missing_call", "running")
 			p.CallID = "prt_not_a_tool_use_id"
 			f.messages[1].Parts = []Part{p}
-			if !f.hook(Options{}).handleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
+			if !f.hook(Options{}).try(t.Context(), interrupted, SessionRef{ID: "ses_1"}) {
 				t.Error("not recovered")
 			}
 		},

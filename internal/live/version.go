@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 
 	"mend/change"
 	"mend/repair"
@@ -20,13 +19,6 @@ type VersionLog interface {
 	Record(version, contradiction string) error
 }
 
-// The messages about versions in the log.
-const (
-	LogUnchecked = "not checked before requests"     // with the version, and why if that is known
-	LogNewer     = "a version that was not verified" // with the version: it is treated as the newest verified one
-	logFits      = "the request is as mend expects it"
-)
-
 // checkVersion returns an error if nothing must be repaired before a request of this version of
 // the agent. A newer one than those that mend was verified with counts as the newest of them
 // until something contradicts that; it is returned.
@@ -35,29 +27,36 @@ func (h *Hook) checkVersion(version string) (newer string, err error) {
 	if verified {
 		return "", nil
 	}
-	err = fmt.Errorf("%w: %q", ErrUnverified, version)
-	fields := []any{"version", version}
+	why := ""
 	if isNewer && h.opt.Versions != nil {
-		why := h.opt.Versions.Contradiction(version)
-		if why == "" {
-			h.sayOnce(slog.LevelInfo, LogNewer, fields...)
+		if why = h.opt.Versions.Contradiction(version); why == "" {
+			h.sayVersion(version, "")
 			return version, nil
 		}
-		err, fields = fmt.Errorf("%w: %s", err, why), append(fields, "why", why)
+		why = ": " + why
 	}
-	h.sayOnce(slog.LevelWarn, LogUnchecked, fields...)
-	return "", err
+	h.sayVersion(version, "mend was not verified with version "+version+why)
+	return "", fmt.Errorf("%w: %q%s", ErrUnverified, version, why)
 }
 
-// sayOnce logs a message of which the log has one for each process and version.
-func (h *Hook) sayOnce(level slog.Level, message string, fields ...any) {
-	key := message + fmt.Sprint(fields...)
+// sayVersion says once for each version that mend was not verified with it, and why nothing is
+// repaired before its requests; "" if it counts as the newest verified one.
+func (h *Hook) sayVersion(version, why string) {
 	h.mu.Lock()
+	key := version + "\x00" + why
 	_, known := h.said.Get(key)
 	h.said.Set(key, struct{}{})
 	h.mu.Unlock()
-	if !known {
-		h.opt.Log.Log(context.Background(), level, message, fields...)
+	switch {
+	case known:
+		return
+	case why == "":
+		h.opt.Log.Info("a version that was not verified counts as the newest that was", "version", version)
+	default:
+		h.opt.Log.Warn("not checked before requests", "version", version, "why", why)
+	}
+	if h.opt.Version != nil {
+		h.opt.Version(version, why)
 	}
 }
 
@@ -66,7 +65,7 @@ func (h *Hook) contradict(version, why string) {
 	if err := h.opt.Versions.Record(version, why); err != nil {
 		h.opt.Log.Warn("keeping what is known of a version", "error", err)
 	}
-	h.sayOnce(slog.LevelWarn, LogUnchecked, "version", version, "why", why)
+	h.sayVersion(version, "mend was not verified with version "+version+": "+why)
 }
 
 // noteRefusal is called when a request of a session was refused because of what is stored. If
@@ -121,6 +120,6 @@ func (h *Hook) CompareRequest(ctx context.Context, e Event) {
 		if err := h.opt.Versions.Record(version, ""); err != nil {
 			h.opt.Log.Warn("keeping what is known of a version", "error", err)
 		}
-		h.opt.Log.Info(logFits, "version", version)
+		h.opt.Log.Info("the request is as mend expects it", "version", version)
 	}
 }

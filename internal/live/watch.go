@@ -1,12 +1,12 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
-	"mend/change"
 	"mend/repair"
 )
 
@@ -16,14 +16,9 @@ type Watch struct {
 	*Hook
 
 	mu        sync.Mutex
+	sessions  Recent[sessionState]  // that had events
 	items     map[string]*queueItem // by session
 	order     []string              // sessions in items, oldest first
-	aborted   Recent[struct{}]      // sessions whose turn the user aborted
-	overflows Recent[int]           // requests in a row that were too long, of sessions that the agent compacts
-	prompts   Recent[string]        // the ids of the newest prompts
-	prompted  Recent[struct{}]      // sessions with a prompt that has no answer, not even a failed one
-	seen      Recent[struct{}]      // sessions that had events
-	turns     Recent[turnState]
 	wake      chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -31,13 +26,8 @@ type Watch struct {
 
 // A queueItem is the pending work of one session.
 type queueItem struct {
-	failures   []Info    // at most two: without and with the id of the message
-	overflow   *Info     // the request was too long for the model
-	overflowed time.Time // when that was reported
-	idle       bool
-	endless    bool // the turn does not end
-	silent     bool // a turn ended without an answer, or with an error that is not known
-	ref        SessionRef
+	ref   SessionRef
+	tasks []task // at most two of the kind taskFailure, without and with the id of the message, else one of a kind
 }
 
 // NewWatch returns a Watch that passes events to h.
@@ -49,18 +39,18 @@ func NewWatch(h *Hook) *Watch {
 func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prompted.Remove(session)
+	if s, ok := w.sessions.Get(session); ok {
+		s.asked = false
+		w.sessions.Set(session, s)
+	}
 }
 
-// Accept queues an event. Events that are irrelevant or unreadable are dropped.
+// Accept queues what follows from an event. Events that are irrelevant or unreadable are dropped.
 func (w *Watch) Accept(e Event) {
 	if !relevant(e.Type) {
 		return
 	}
 	u, err := e.decode()
-	if err == nil && u.session != "" {
-		err = change.ValidateID(u.session)
-	}
 	if err != nil {
 		w.opt.Log.Warn("an event that cannot be read", "error", err)
 		return
@@ -68,83 +58,41 @@ func (w *Watch) Accept(e Event) {
 	if u.session == "" {
 		return
 	}
+	if u.at = time.Now(); u.failure != nil {
+		u.recoverable = w.IsRecoverableError(u.failure.Error)
+		u.tooLong = w.opt.TrimOverflow && w.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen.Set(u.session, struct{}{})
-	if u.message != nil {
-		turn, _ := w.turns.Get(u.session)
-		turn, endless := countRounds(turn, *u.message, time.Now())
-		if w.turns.Set(u.session, turn); endless {
-			w.itemLocked(u.session, e.Directory).endless = true
-		}
-	}
-	switch {
-	case u.deleted:
-		w.forgetLocked(u.session)
-	case u.prompted: // also set when the agent sends an old prompt again after summarising it
-		w.aborted.Remove(u.session)
-		if last, ok := w.prompts.Get(u.session); !ok || last != u.prompt { // else it is reported again, with a summary
-			w.prompts.Set(u.session, u.prompt)
-			w.prompted.Set(u.session, struct{}{})
-		}
-	case u.succeeded:
-		w.prompted.Remove(u.session)
-		if u.answered { // not only completed, as before a compaction
-			w.overflows.Remove(u.session)
+	s, _ := w.sessions.Get(u.session)
+	s, tasks := step(s, u)
+	w.sessions.Set(u.session, s)
+	for _, t := range tasks {
+		switch t.kind {
+		case taskForget:
+			w.sessions.Remove(u.session)
+			w.removeLocked(u.session)
+		case taskSucceeded:
 			w.dedupe.reset(u.session)
 			w.endTrial(u.session)
-		}
-	case u.failure != nil && IsAbort(u.failure.Error):
-		w.prompted.Remove(u.session)
-		w.aborted.Set(u.session, struct{}{})
-	case u.failure != nil && w.opt.TrimOverflow && w.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong:
-		w.acceptOverflowLocked(u, e.Directory)
-	case u.failure != nil && w.IsRecoverableError(u.failure.Error):
-		w.prompted.Remove(u.session)
-		item := w.itemLocked(u.session, e.Directory)
-		item.failures = append(item.failures[:min(len(item.failures), 1)], *u.failure)
-	case u.idle && !w.consumeAbortLocked(u.session):
-		item := w.itemLocked(u.session, e.Directory)
-		item.idle = true
-		if _, ok := w.prompted.Get(u.session); ok {
-			item.silent = true
-			w.prompted.Remove(u.session)
+		default:
+			w.itemLocked(u.session, e.Directory).add(t)
 		}
 	}
 }
 
-// acceptOverflowLocked queues the failure of a request that was too long, unless it was reported
-// before or the agent may still succeed with a compaction of its own.
-func (w *Watch) acceptOverflowLocked(u update, directory string) {
-	if _, ok := w.prompted.Get(u.session); !ok {
-		return
+// add adds a task, in the order of the kinds.
+func (q *queueItem) add(t task) {
+	first := t.kind == taskFailure // stays
+	same := func(old task) bool {
+		if old.kind == t.kind && first {
+			first = false
+			return false
+		}
+		return old.kind == t.kind
 	}
-	w.prompted.Remove(u.session)
-	if n, _ := w.overflows.Get(u.session); compactsItself(u.failure.Error) && n+1 < maxCompactions {
-		w.overflows.Set(u.session, n+1)
-		return
-	}
-	w.overflows.Remove(u.session)
-	item := w.itemLocked(u.session, directory)
-	item.overflow, item.overflowed = u.failure, time.Now()
-}
-
-// forgetLocked drops what is known of a session that was deleted.
-func (w *Watch) forgetLocked(session string) {
-	w.aborted.Remove(session)
-	w.prompted.Remove(session)
-	w.prompts.Remove(session)
-	w.seen.Remove(session)
-	w.turns.Remove(session)
-	w.removeLocked(session)
-}
-
-// consumeAbortLocked reports whether the user aborted the turn of a session that is
-// now idle, and clears that state.
-func (w *Watch) consumeAbortLocked(session string) bool {
-	_, ok := w.aborted.Get(session)
-	w.aborted.Remove(session)
-	return ok
+	q.tasks = append(slices.DeleteFunc(q.tasks, same), t)
+	slices.SortStableFunc(q.tasks, func(a, b task) int { return cmp.Compare(a.kind, b.kind) })
 }
 
 // maxQueued is how many sessions may wait. The oldest is dropped for a new one; it is
@@ -215,23 +163,25 @@ func (w *Watch) next() *queueItem {
 	return item
 }
 
+// process does the tasks of a session. If one repaired the store the others are not needed, apart
+// from the failures: the same may have been reported twice.
 func (w *Watch) process(ctx context.Context, item *queueItem) {
-	for _, i := range item.failures {
-		if ctx.Err() == nil {
-			w.HandleSessionRecovery(ctx, i)
+	for _, t := range item.tasks {
+		if ctx.Err() != nil {
+			return
 		}
-	}
-	if item.endless && ctx.Err() == nil && w.handleLoop(ctx, item.ref) {
-		return
-	}
-	if item.overflow != nil && ctx.Err() == nil {
-		w.handleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)
-		return
-	}
-	if item.idle && ctx.Err() == nil && w.handleIdle(ctx, item.ref) {
-		return
-	}
-	if item.silent && ctx.Err() == nil {
-		w.handleUnanswered(ctx, item.ref)
+		done := false
+		switch t.kind {
+		case taskFailure:
+			w.HandleSessionRecovery(ctx, t.failure)
+		case taskOverflow:
+			w.handleOverflow(ctx, item.ref, t.failure.Error, t.at)
+			done = true
+		default:
+			done = w.try(ctx, taskRows[t.kind], item.ref)
+		}
+		if done {
+			return
+		}
 	}
 }

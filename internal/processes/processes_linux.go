@@ -16,10 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Process is one that ran when it was listed. Its methods return an error that
-// is [fs.ErrNotExist] after it has ended.
-type Process int
-
 // Others lists the processes that this one can see, but for itself.
 func Others(ctx context.Context) ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
@@ -135,6 +131,16 @@ func (p Process) Parent() (int, error) {
 
 // StartTicks returns when the process was started, in ticks since the machine was.
 func (p Process) StartTicks() (int64, error) { return p.stat(22) }
+
+// Identity returns what tells the process from all others that had or will have its number.
+func (p Process) Identity() (string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	ticks, err := p.StartTicks()
+	return fmt.Sprintf("%s %d", bytes.TrimSpace(boot), ticks), err
+}
 
 // stat returns a number of what the system reports, counted from 1.
 func (p Process) stat(field int) (int64, error) {

@@ -18,7 +18,7 @@ func NewMessage(r change.Record) Message {
 	m.Created = at
 	m.JSON = decode(&m.Record)
 	obj := m.JSON
-	if obj.Kind() != '{' {
+	if m.Malformed() {
 		return m
 	}
 	m.ID = decodeID(&m.Record, obj, m.ID)
@@ -51,7 +51,7 @@ func NewPart(r change.Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}
 	p.JSON = decode(&p.Record)
 	obj := p.JSON
-	if obj.Kind() != '{' {
+	if p.Malformed() {
 		return p
 	}
 	p.ID = decodeID(&p.Record, obj, p.ID)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
@@ -13,7 +12,7 @@ import (
 // Gemini: each message is one content.
 
 // thoughtSignature returns what the provider signed the part with, "" for nothing.
-func (a *assistantDraft) thoughtSignature(p *record.Part) string {
+func (a *assistantDraft) thoughtSignature(p part) string {
 	v := a.ownMetadata(p).Get("thoughtSignature")
 	if v.Nullish() {
 		return ""

@@ -12,70 +12,89 @@ import (
 
 // A message is a stored message as the agent has it in memory.
 type message struct {
-	*record.Message
-	isPrompt     bool           // the prompt that the user types next: it has no record
-	parts        []*record.Part // those that can be read
-	readFailures []Failure      // the agent fails when it reads the message
-	useFailures  []Failure      // the agent fails when it uses the message
+	ref          change.Ref
+	id           string    // that the record itself names
+	isPrompt     bool      // the prompt that the user types next: it has no record
+	storedAt     int64     // messages are sorted by this time, then by id
+	json         js.Value  // of the record
+	parts        []part    // those that can be read
+	readFailures []Failure // the agent fails when it reads the message
+	useFailures  []Failure // the agent fails when it uses the message
 
-	finished, summary bool    // it has a reason to finish, or is a summary
-	timeless          bool    // it has no time
-	created           float64 // time.created, NaN if it is no number
+	// Of the JSON: the role, the reason to finish if it is a string, and which members
+	// JavaScript takes for true.
+	role, finish               string
+	finished, summary, failure bool
+	timeless                   bool    // it has no time
+	created                    float64 // time.created, NaN if it is no number
 
-	compaction *record.Part // the first part that requests a compaction, or nil
-	task       *record.Part // the last part that is a compaction or a subtask, or nil
+	compaction *part // the first part that requests a compaction, or nil
+	task       *part // the last part that is a compaction or a subtask, or nil
 }
 
-// isSigned reports whether the part is thinking with a signature of Anthropic.
-func isSigned(p *record.Part) bool {
-	return p.Type == record.TypeReasoning && !p.JSON.Get("metadata").Get("anthropic").Get("signature").Nullish()
+// A part is a stored part as the agent has it in memory.
+type part struct {
+	*record.Part
+	kind   string
+	signed bool // thinking with a signature of Anthropic
 }
 
-// textOf returns the text of a text or of reasoning, and whether it has one.
-func textOf(p *record.Part) (text string, ok bool) { return p.Text, p.JSON.Get("text").Kind() == '"' }
+// text returns the text of a text or of reasoning, and whether it has one.
+func (p part) text() (text string, ok bool) {
+	v := p.JSON.Get("text")
+	if p.Malformed() { // a file with a byte order mark, of which nothing is decoded
+		return v.Text()
+	}
+	return p.Text, v.Kind() == '"'
+}
 
 // hasPart reports whether the message has a part of that kind.
 func (m *message) hasPart(kind string) bool {
-	return slices.ContainsFunc(m.parts, func(p *record.Part) bool { return p.Type == kind })
+	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
 }
 
-func isCompaction(p *record.Part) bool { return p.Type == "compaction" }
+func isCompaction(p part) bool { return p.kind == "compaction" }
 
-func isSubtask(p *record.Part) bool { return p.Type == "subtask" }
+func isSubtask(p part) bool { return p.kind == "subtask" }
 
 // setTasks finds what the parts request.
 func (m *message) setTasks() {
 	m.compaction, m.task = nil, nil
-	for _, p := range m.parts {
-		switch {
-		case isCompaction(p):
+	for i := range m.parts {
+		switch p := &m.parts[i]; {
+		case isCompaction(*p):
 			m.compaction, m.task = cmp.Or(m.compaction, p), p
-		case isSubtask(p):
+		case isSubtask(*p):
 			m.task = p
 		}
 	}
 }
 
-// readMessage returns the message as the agent reads it.
+// readMessage parses a message.
 func readMessage(src *record.Message) *message {
+	m := &message{ref: src.Ref, id: src.ID, storedAt: src.Created, parts: make([]part, 0, len(src.Parts))}
 	v := src.JSON
-	m := &message{
-		Message: src, parts: make([]*record.Part, 0, len(src.Parts)), finished: v.Get("finish").Truthy(), summary: v.Get("summary").Truthy(),
-		timeless: v.Get("time").Nullish(), created: v.Get("time").Get("created").Number(),
-	}
 	if fault := whyUnread(&src.Record, v); fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref, nil})
 	}
+	m.json = v
+	m.role, _ = v.Get("role").Text()
+	m.finish, _ = v.Get("finish").Text()
+	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
+	m.timeless, m.created = v.Get("time").Nullish(), v.Get("time").Get("created").Number()
 	for i := range src.Parts {
-		p := &src.Parts[i]
-		fault := whyUnread(&p.Record, p.JSON)
-		if fault == "" && nullFile(&p.Record, p.JSON) {
+		p := part{Part: &src.Parts[i]}
+		v := p.JSON
+		fault := whyUnread(&p.Record, v)
+		if fault == "" && nullFile(&p.Record, v) {
 			fault = "null"
 		}
 		if fault != "" {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, p.Ref, nil})
 			continue
 		}
+		p.kind, _ = v.Get("type").Text()
+		p.signed = p.kind == record.TypeReasoning && !v.Get("metadata").Get("anthropic").Get("signature").Nullish()
 		m.parts = append(m.parts, p)
 	}
 	m.setTasks()
@@ -104,9 +123,9 @@ func nullFile(r *change.Record, v js.Value) bool { return v.Kind() == 'n' && !r.
 // compare orders messages, oldest first.
 func (p Profile) compare(a, b *message) int {
 	if p.since(v12) {
-		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.storedAt, b.storedAt), cmp.Compare(a.id, b.id))
 	}
-	return cmp.Compare(cmp.Or(a.Ref.Message, a.ID), cmp.Or(b.Ref.Message, b.ID))
+	return cmp.Compare(cmp.Or(a.ref.Message, a.id), cmp.Or(b.ref.Message, b.id))
 }
 
 // fieldFailure returns the failure for a record with an invalid field.

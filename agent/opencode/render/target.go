@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"mend/agent/opencode/js"
-	"mend/agent/opencode/record"
 	"mend/internal/request"
 )
 
@@ -154,7 +153,7 @@ func WellKnown(m request.Model) Target {
 
 // ownMetadata returns what the provider of the request stored with a part: nothing if
 // another model wrote it.
-func (a *assistantDraft) ownMetadata(p *record.Part) js.Value {
+func (a *assistantDraft) ownMetadata(p part) js.Value {
 	if a.foreign {
 		return js.Value{}
 	}

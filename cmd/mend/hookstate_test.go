@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/live"
+	"mend/internal/processes"
+	"mend/repair"
+)
+
+// writeState writes the file of a process.
+func writeState(t *testing.T, journal, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(hooksDir(journal), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(hooksDir(journal), name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHookState checks what status says of hooks: of one that runs, of one that ended, of one that
+// was killed, of one whose number another process has now, and of files that are damaged.
+func TestHookState(t *testing.T) {
+	journal := t.TempDir()
+	writeState(t, journal, "../recoveries.json", `{"detected":{"x":2},"cured":{"x":2}}`)
+	killed := exec.Command("sleep", "100")
+	if err := killed.Start(); err != nil {
+		t.Skip(err)
+	}
+	identity, err := processes.Process(killed.Process.Pid).Identity()
+	if err != nil {
+		t.Skip(err)
+	}
+	state := hookState{Verb: "hook", PID: killed.Process.Pid, Identity: identity, Format: hookFormat, Counts: recoveryCounts{}}
+	state.Counts.add(live.Detected, "y", 3)
+	state.outcome(hookOutcome{Session: "ses_1", Why: "it is busy"})
+	if err := writeHookState(filepath.Join(hooksDir(journal), fmt.Sprintf("%d.json", state.PID)), state); err != nil {
+		t.Fatal(err)
+	}
+	if !state.running() {
+		t.Error("a process that runs does not count as running")
+	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	if state.running() {
+		t.Error("a process that was killed counts as running")
+	}
+	parent := hookState{PID: os.Getppid(), Identity: "another"}
+	if parent.running() {
+		t.Error("another process with the number counts as running")
+	}
+	for name, text := range map[string]string{"7.json": "[", "8.json": `{"format":2}`, "9.json": `{"format":1,"pid":8}`, "10.json": `{"format":1,"pid":10,"counts":7}`} {
+		writeState(t, journal, name, text)
+	}
+	all, sum, err := readHookFiles(journal)
+	if err != nil || len(all) != 5 || sum.Counts[live.Repaired]["x"] != 2 {
+		t.Errorf("%d files, sum %+v, %v", len(all), sum, err)
+	}
+
+	r := newHookReporter(journal, hookState{Verb: "hook"}, slog.New(slog.DiscardHandler))
+	r.report(live.Report{Outcome: live.Repaired, Class: repair.EmptyContentMessage, Session: "ses_1", Entry: "quail"})
+	r.report(live.Report{Session: "ses_2", Why: strings.Repeat("x", 2*maxWhy)})
+	if all, sum, err = readHookFiles(journal); err != nil || len(all) != 1 || all[0].err != nil {
+		t.Fatalf("%d files, %v, want that of this process alone", len(all), err)
+	}
+	if sum.Counts[live.Repaired]["x"] != 2 || sum.Counts[live.Detected]["y"] != 3 || len(sum.Sessions) != 1 {
+		t.Errorf("the sum is %+v", sum)
+	}
+	own := all[0].state
+	if !own.running() || own.Counts[live.Detected][repair.EmptyContentMessage] != 1 || len(own.Sessions) != 2 || len(own.Sessions[1].Why) != maxWhy {
+		t.Errorf("the state of this process is %+v", own)
+	}
+	if sum.add(own); sum.Sessions[0].Session != "ses_1" || sum.Sessions[0].Why != "" {
+		t.Errorf("the session was repaired since: %+v", sum.Sessions)
+	}
+	r.end()
+	if all, _, _ = readHookFiles(journal); all[0].state.running() {
+		t.Error("a process that said that it ends counts as running")
+	}
+}

@@ -1,0 +1,276 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"mend/change"
+	"mend/repair"
+)
+
+// A row says how attempts of one kind go; rows.go has the table. The steps are the same for all,
+// see [attempt.run].
+type row struct {
+	reported bool // an error of the agent asks for it: it is counted, and begins before there is a plan
+	limited  bool // there are at most [Options.MaxAttempts] until a turn succeeds
+	aborts   bool // the turn of the agent is ended
+	quiet    bool // only a repair is shown
+	patient  bool // a session that is busy is tried again later; that was no attempt
+
+	detect  func(context.Context, *attempt) bool                      // whether there is anything to do; nil: yes
+	request func(*attempt) repair.Request                             // what to repair
+	check   func(context.Context, *attempt, repair.Result) error      // why a plan must not be applied; nil: never
+	propose func(context.Context, *attempt) (entry string, err error) // plans and applies; nil: [attempt.apply]
+	resumes func(*attempt) bool                                       // whether the turn is continued after a repair; nil: no
+
+	class   repair.Class                          // that is counted; "": of the error, or of what was repaired
+	title   func(*attempt) string                 // of the toasts
+	done    func(a *attempt, entry string) string // the text after a repair
+	nothing func(*attempt) (text, why string)     // if there is nothing to repair
+}
+
+// An attempt is one try to repair a session.
+type attempt struct {
+	*Hook
+	row
+	ref   SessionRef
+	head  change.Head     // of the session; it may have an ID alone
+	info  Info            // the message that failed, or is in question; none without an ID
+	err   repair.APIError // that the agent reported
+	since time.Time       // if the session was changed since then there is nothing to do; zero: never
+	log   *slog.Logger
+
+	late  bool // the error is not current: the store is repaired, without abort, toast or prompt
+	ended bool // the agent reported the error and ended: it writes nothing more, even if the message is not finished
+
+	compacts bool      // the agent answers the error with a compaction
+	messages []Message // of the session, as far as they were read
+	result   repair.Result
+	changed  int // how much was changed, for the text
+	begun    bool
+	end      func()
+
+	question Question    // that the agent waits for
+	timer    *time.Timer // of its deadline
+	force    bool        // also if the newest answer seems to be in the making
+	text     func(entry string) string
+}
+
+func (h *Hook) newAttempt(r row, s SessionRef) *attempt {
+	return &attempt{Hook: h, row: r, ref: s, head: change.Head{ID: s.ID}, log: h.opt.Log.With("session", s.ID), end: func() {}}
+}
+
+// try makes an attempt of a kind that needs only the session, and reports whether it repaired the
+// store.
+func (h *Hook) try(ctx context.Context, r row, s SessionRef) bool {
+	entry, _ := h.newAttempt(r, s).run(ctx)
+	return entry != ""
+}
+
+var (
+	errLimit   = errors.New("as many repairs as the setting maxRetries allows have changed nothing")
+	errWorking = errors.New("the agent is working in the session")
+)
+
+// A changedError says that the session was changed since the error: by [Hook.RecoverMissed], by a
+// hook that ended before it could report that, or by another process. Another repair would remove
+// more than the error requires, or revert an undo.
+type changedError struct{ entry string }
+
+func (e changedError) Error() string { return "repaired already: " + e.entry }
+
+// run takes the steps of an attempt, in the order of the package documentation. It returns the id
+// of the journal entry, "" if the store was not changed. The error says why the session was left as
+// it is, although something may be broken.
+func (a *attempt) run(ctx context.Context) (entry string, err error) {
+	release, err := a.Acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if a.detect != nil && !a.detect(ctx, a) {
+		return "", nil
+	}
+	handled, ok := a.claim()
+	if !ok {
+		a.log.Debug("handled already")
+		return "", nil
+	}
+	defer func() { handled(err == nil || errors.Is(err, errLimit)) }()
+	if a.err.Class == repair.ThinkingBlockModified { // nothing is changed, and the turn is not ended
+		a.refuse(ctx)
+		a.notify(&a.onComplete, a.ref.ID)
+		return "", nil
+	}
+	defer func() { a.end() }()
+	if a.reported {
+		err = a.start(ctx)
+	}
+	switch {
+	case err != nil:
+	case a.propose != nil:
+		entry, err = a.propose(ctx, a)
+	default:
+		entry, err = a.apply(ctx)
+	}
+	return entry, a.conclude(ctx, entry, err)
+}
+
+// claim claims the message of an attempt that an error asks for, and waits until no other process
+// handles a message. release must be called; unless it was handled, it can be claimed again.
+func (a *attempt) claim() (release func(handled bool), ok bool) {
+	id, unreported := a.info.ID, a.late && !a.ended
+	if id != "" && !a.dedupe.claim(id, unreported) {
+		return nil, false
+	}
+	others := func(bool) {}
+	if a.reported && !a.late { // else nothing is shown or aborted
+		if others, ok = a.opt.Claim(id); !ok {
+			return nil, false
+		}
+	}
+	return func(handled bool) {
+		if !handled {
+			a.dedupe.release(id)
+		}
+		others(handled && id != "")
+	}, true
+}
+
+// start begins what is done to the session, unless it has begun.
+func (a *attempt) start(ctx context.Context) error {
+	if a.begun {
+		return nil
+	}
+	if a.limited && !a.late && !a.dedupe.attempt(a.ref.ID) {
+		return errLimit
+	}
+	a.begun, a.end = true, a.begin(ctx, a.ref, !a.late)
+	if !a.since.IsZero() {
+		if entry, err := a.store.LastChange(ctx, a.ref.ID, a.since); entry != "" || err != nil {
+			return cmp.Or(err, error(changedError{entry}))
+		}
+	}
+	if a.aborts && !a.late {
+		if err := a.agent.Abort(ctx, a.ref); err != nil {
+			a.log.Warn("aborting the session", "error", err)
+		}
+	}
+	return nil
+}
+
+// apply plans the repair and applies it. After an error it waits while the session is busy, unless it
+// is patient.
+func (a *attempt) apply(ctx context.Context) (entry string, err error) {
+	req := a.complete(a.request(a))
+	if !a.reported {
+		entry, a.result, err = a.store.RepairIf(ctx, a.head, req, a.accept)
+		return entry, err
+	}
+	for n := 0; ; n++ {
+		entry, a.result, err = a.store.Repair(ctx, a.ref.ID, req)
+		if !errors.Is(err, repair.ErrBusy) || a.patient || n == len(busyDelays) {
+			return entry, err
+		}
+		if err := a.wait(ctx, busyDelays[n]); err != nil {
+			return "", err
+		}
+	}
+}
+
+// accept is called with a plan before it is applied, and again if another program interferes.
+func (a *attempt) accept(ctx context.Context, r repair.Result) error {
+	if a.check != nil {
+		if err := a.check(ctx, a, r); err != nil {
+			return err
+		}
+	}
+	if err := a.start(ctx); err != nil || !a.aborts {
+		return err
+	}
+	return a.AwaitIdle(ctx, a.ref)
+}
+
+// conclude counts, logs and shows what became of the attempt, and continues the turn if that is
+// wanted. It returns the error of [attempt.run].
+func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
+	var before changedError
+	switch {
+	case errors.As(err, &before):
+		a.log.Info("repaired already", "repair", before.entry)
+		a.show(ctx, alreadyRepairedText(before.entry), VariantSuccess)
+	case errors.Is(err, errLimit) && a.reported:
+		a.report(Refused, "", err.Error())
+		a.log.Warn("left alone: the limit is reached", "attempts", a.opt.MaxAttempts, "error", a.err.Text)
+		a.show(ctx, limitText(a.opt.MaxAttempts), VariantError)
+		return err
+	case a.patient && errors.Is(err, repair.ErrBusy):
+		a.dedupe.progress(a.ref.ID)
+		return err
+	case err != nil && !a.reported:
+		a.report(LeftAlone, "", err.Error())
+		a.log.Info("left alone", "why", err)
+		return err
+	case err != nil:
+		a.report(Failed, "", err.Error())
+		a.log.Error("recovering the session", "error", err)
+		if ctx.Err() == nil {
+			a.show(ctx, failedText(err), VariantError)
+		}
+		return err
+	case entry != "":
+		a.repaired(ctx, entry)
+	case a.reported && !a.late: // else it was recovered before, or the store has no fault
+		a.refuse(ctx)
+	}
+	return nil
+}
+
+// refuse explains an error that no repair of the store can fix.
+func (a *attempt) refuse(ctx context.Context) {
+	text, why := "", "nothing to repair"
+	if a.nothing != nil {
+		text, why = a.nothing(a)
+	}
+	a.report(Refused, "", why)
+	a.log.Info("left alone", "why", why, "error", a.err.Text)
+	a.show(ctx, text, VariantWarning)
+}
+
+// repaired shows the result of a repair, and continues the turn if that is wanted.
+func (a *attempt) repaired(ctx context.Context, entry string) {
+	a.report(Repaired, entry, "")
+	a.log.Info("repaired", "repair", entry, "class", a.countedClass(), "records", cmp.Or(a.changed, len(a.result.Plan.Ops)), "error", a.err.Text)
+	if !a.late {
+		a.Toast(ctx, a.ref.Directory, Toast{a.title(a), a.done(a, entry), VariantSuccess, resultTime})
+	}
+	switch {
+	case a.resumes != nil && a.resumes(a) && ctx.Err() == nil:
+		a.resume(ctx) // the prompt counts as an attempt, so that it cannot loop
+	case a.limited:
+		a.dedupe.progress(a.ref.ID)
+	}
+}
+
+// show shows what did not work.
+func (a *attempt) show(ctx context.Context, text, variant string) {
+	if a.reported && !a.late && !a.quiet && text != "" {
+		a.Toast(ctx, a.ref.Directory, Toast{a.title(a), text, variant, resultTime})
+	}
+}
+
+// countedClass returns the class that is counted.
+func (a *attempt) countedClass() repair.Class {
+	class := cmp.Or(a.class, a.err.Class)
+	if class == "" && len(a.result.Fixed) > 0 {
+		class = a.result.Fixed[0].Class
+	}
+	return class
+}
+
+func (a *attempt) report(o Outcome, entry, why string) {
+	a.Hook.report(Report{Outcome: o, Class: a.countedClass(), Session: a.ref.ID, Entry: entry, Why: why})
+}
