@@ -134,7 +134,8 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 }
 
 // writeStatement returns the statement that turns Pre into Post. An update names only the
-// columns that change, so that it does not touch the indexes of others.
+// columns that change, so that it does not touch the indexes of others. OR ABORT overrides a
+// constraint with ON CONFLICT REPLACE, which would delete other rows without counting them.
 func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 	pre, post := r.pre(), r.post()
 	name := sqlite3.QuoteIdentifier(t.Name)
@@ -146,7 +147,7 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 			args = append(args, t.valueOf(post, col))
 		}
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.Cols)), ", ")
-		return "INSERT INTO " + name + " (" + quoteAll(t.Cols) + ") VALUES (" + marks + ")", args
+		return "INSERT OR ABORT INTO " + name + " (" + quoteAll(t.Cols) + ") VALUES (" + marks + ")", args
 	}
 	var sets []string
 	for _, col := range t.Cols {
@@ -155,5 +156,5 @@ func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 			args = append(args, v)
 		}
 	}
-	return "UPDATE " + name + " SET " + strings.Join(sets, ", ") + t.whereKey(), append(args, Text(r.id))
+	return "UPDATE OR ABORT " + name + " SET " + strings.Join(sets, ", ") + t.whereKey(), append(args, Text(r.id))
 }

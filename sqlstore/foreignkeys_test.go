@@ -2,6 +2,8 @@ package sqlstore_test
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"mend/agent/opencode/record"
@@ -67,6 +69,84 @@ func TestParents(t *testing.T) {
 		t.Errorf("creating a session without its project: %v", err)
 	}
 	dbtest.Run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
+}
+
+// TestOrphanHidesNoMissingParent deletes an orphan and creates a row below nothing. SQLite's
+// deferred foreign keys count both together, and would commit that.
+func TestOrphanHidesNoMissingParent(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	deleted := deleteAll(load(t, s, id))
+	create := change.Inverse(deleted)[11:12] // a part, without its message
+	dbtest.Run(t, s, deleted)
+	dbtest.Alter(t, path, "INSERT INTO part SELECT 'prt_orphan', 'msg_none', 'ses_none', 1, 1, '{}'")
+	ref := change.Ref{Kind: change.KindPart, Session: "ses_none", Message: "msg_none", Part: "prt_orphan"}
+	now, err := s.Read(t.Context(), []change.Ref{ref})
+	if err != nil || now[0] == nil {
+		t.Fatalf("Read = %v, %v", now, err)
+	}
+	ops := append(create, change.Op{Ref: ref, Pre: now[0]})
+	was := dbtest.DumpRows(t, path)
+	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
+	if err != nil || out.State != change.Aborted || !hasConflict(out.Conflicts, "which is not there") || dbtest.DumpRows(t, path) != was {
+		t.Errorf("Commit = %+v, %v", out, err)
+	}
+}
+
+// TestOtherRowsStay has schemas in which a statement would change rows beside the one it names:
+// the change is refused, and nothing has changed.
+func TestOtherRowsStay(t *testing.T) {
+	for name, c := range map[string]struct{ do, want string }{
+		"cascade":  {"CREATE TABLE extra (id PRIMARY KEY, m REFERENCES message (id) ON DELETE CASCADE)", "a row of extra still refers to it"},
+		"set null": {"CREATE TABLE extra (id PRIMARY KEY, m REFERENCES message (id) ON DELETE SET NULL)", "a row of extra still refers to it"},
+		"default":  {"CREATE TABLE extra (id PRIMARY KEY, m DEFAULT 'x' REFERENCES message (id) ON DELETE SET DEFAULT)", "a row of extra still refers to it"},
+		"trigger":  {"CREATE TRIGGER extra AFTER DELETE ON message BEGIN DELETE FROM project; END", "the trigger extra"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, id := dbtest.Unpack(t, "1.18.33")
+			s := open(t, path, sqlstore.Options{})
+			ops := deleteAll(load(t, s, id))
+			dbtest.Alter(t, path, c.do)
+			if name != "trigger" {
+				dbtest.Alter(t, path, "INSERT INTO extra SELECT 'x', min(id) FROM message")
+			}
+			was := dbtest.DumpRows(t, path)
+			out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
+			refused := hasConflict(out.Conflicts, c.want) || out.Cause != nil && strings.Contains(out.Cause.Error(), c.want)
+			if err != nil || out.State != change.Aborted || !refused || dbtest.DumpRows(t, path) != was {
+				t.Errorf("Commit = %+v, %v; want %q", out, err, c.want)
+			}
+		})
+	}
+}
+
+// TestReplaceConstraint creates rows, and changes one, in a table that would delete another one
+// for each.
+func TestReplaceConstraint(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	before := load(t, s, id)
+	deleted := deleteAll(before)
+	parts := deleted[:len(deleted)-11]
+	dbtest.Run(t, s, parts)
+	dbtest.Alter(t, path, dbtest.Rebuild("part", "id text PRIMARY KEY, message_id text, session_id text, time_created integer UNIQUE ON CONFLICT REPLACE, time_updated integer, data"),
+		"INSERT INTO part SELECT 'prt_other', min(id), session_id, "+timeOf(parts[0])+", 1, '{}' FROM message")
+	was := dbtest.DumpRows(t, path)
+	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: change.Inverse(parts[:1])})
+	if err != nil || out.State != change.Aborted || out.Cause == nil || dbtest.DumpRows(t, path) != was {
+		t.Errorf("Commit = %+v, %v", out, err)
+	}
+}
+
+// timeOf returns when the row that the op deletes was created.
+func timeOf(o change.Op) string {
+	r, err := change.RowOf(o.Ref, o.Pre)
+	if err != nil {
+		return err.Error()
+	}
+	c, _ := r.Col("time_created")
+	n, _ := c.Int()
+	return strconv.FormatInt(n, 10)
 }
 
 // unpackTwice is a fixture of its own; the plan of one fits the other.
