@@ -41,7 +41,7 @@ var controls = []control{
 	},
 	{
 		"rename without data sync", "fsstore/stage.go",
-		"err := tx.waitFor(b);", "err := error(nil);",
+		`err := tx.own.Sync(b, tx.stageDir.Path, owner.Path, stage.Dir, ".");`, "err := error(nil);",
 		onDisk(repairSecond(tree), powerCut(lostData)),
 	},
 	{
