@@ -7,7 +7,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/jsonedit"
 	"mend/internal/provider/chat"
 	"mend/internal/request"
 )
@@ -43,7 +42,7 @@ func (Agent) Providers() (names []string) {
 func nextAgent(s *record.Session) string {
 	for i := range slices.Backward(s.Messages) {
 		if m := &s.Messages[i]; m.Role == change.RoleUser {
-			if name, ok := jsonedit.Text(jsonedit.Parse(m.Data).Get("agent").Raw()); ok && name != "" {
+			if name, _ := m.JSON.Get("agent").Text(); name != "" {
 				return name
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -390,7 +389,7 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 	})
 }
 
-// loadParts reads the parts of the messages in the order of their ids, and returns how
+// loadParts reads the parts, message by message in the order of their ids, and returns how
 // many of them have the session's id.
 func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
@@ -402,12 +401,10 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 	var run []record.Part // the last parts, of the message at last
 	last := -1
 	flush := func() {
-		if m := &s.Messages[last]; m.Parts == nil {
-			m.Parts = slices.Clone(run) // without the room to grow
-		} else {
-			m.Parts = append(m.Parts, run...)
+		if len(run) > 0 {
+			s.Messages[last].Parts = append(s.Messages[last].Parts, run...) // at once, without much room to grow
+			run = run[:0]
 		}
-		run = run[:0]
 	}
 	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
@@ -428,16 +425,14 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 		}
 		r := sqlstore.CopyRecord(seen)
 		r.Ref = change.Ref{Kind: change.KindPart, Session: s.ID, Message: s.Messages[i].Ref.Message, Part: idOf(&r)}
-		if i != last && len(run) > 0 {
+		if i != last {
 			flush()
 		}
 		last, run = i, append(run, record.NewPart(r))
 		checkNamed(&run[len(run)-1].Record)
 		return nil
 	})
-	if len(run) > 0 {
-		flush()
-	}
+	flush()
 	return own, err
 }
 

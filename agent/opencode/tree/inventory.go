@@ -2,8 +2,6 @@ package tree
 
 import (
 	"fmt"
-	"hash/maphash"
-	"slices"
 	"strings"
 
 	"mend/agent/opencode/record"
@@ -11,7 +9,7 @@ import (
 )
 
 // An inventory lists the messages and sessions of a tree by their names, to find what
-// belongs to none. Large trees have many, so each is kept once.
+// belongs to none.
 type inventory struct {
 	messageFolders []folder // folders that contain messages of a session
 	partsRoots     map[string]*partsRoot
@@ -20,58 +18,21 @@ type inventory struct {
 	innerIDsRead   map[string]bool
 }
 
-// A partsRoot is a folder that contains the part folders of messages. It keeps only the
-// sorted hashes of their names: the ids of a large tree would take most of the memory of a
-// scan.
+// A partsRoot is a folder that contains the part folders of messages.
 type partsRoot struct {
 	folder
-	sums  []uint64
-	owned []bool // a message has that id
+	unowned map[string]bool // the ids that no message has
 }
-
-// hashSeed is random, so that ids with equal hashes cannot be constructed.
-var hashSeed = maphash.MakeSeed()
 
 func (tr *treeReader) listPartsRoots() []*partsRoot {
 	var all []*partsRoot
 	p := tr.layout.partPattern()
 	for _, f := range tr.matchFolders(p.names[:len(p.names)-2], change.Ref{}, nil) {
-		pr := &partsRoot{folder: f}
-		tr.eachID(f, pr.add)
-		slices.Sort(pr.sums)
-		pr.owned = make([]bool, len(pr.sums))
+		pr := &partsRoot{f, map[string]bool{}}
+		tr.eachID(f, func(id string) { pr.unowned[strings.Clone(id)] = true })
 		all = append(all, pr)
 	}
 	return all
-}
-
-func hashID(id string) uint64 { return maphash.String(hashSeed, id) }
-
-func (pr *partsRoot) add(id string) { pr.sums = append(pr.sums, hashID(id)) }
-
-// find returns the index of an id; ok is false if there is none.
-func (pr *partsRoot) find(id string) (int, bool) { return slices.BinarySearch(pr.sums, hashID(id)) }
-
-// setOwned records that there is a message with that id.
-func (pr *partsRoot) setOwned(id string) {
-	if i, ok := pr.find(id); ok {
-		pr.owned[i] = true
-	}
-}
-
-// unowned returns the sorted ids that no message has. It lists the folder again, and
-// leaves out new ids.
-func (pr *partsRoot) unowned(tr *treeReader) (ids []string) {
-	if !slices.Contains(pr.owned, false) {
-		return nil
-	}
-	tr.eachID(pr.folder, func(id string) {
-		if i, ok := pr.find(id); ok && !pr.owned[i] {
-			ids = append(ids, id)
-		}
-	})
-	slices.Sort(ids)
-	return ids
 }
 
 // newInventory lists all messages and sessions.
@@ -117,7 +78,7 @@ func (inv *inventory) add(tr *treeReader, p pattern) {
 		on, some := inv.partsRoots[tr.partsRootPath(f.ref)], false
 		tr.eachRecordIn(f, func(_, id string) {
 			if some = true; on != nil {
-				on.setOwned(id)
+				delete(on.unowned, id)
 			}
 		})
 		if some {

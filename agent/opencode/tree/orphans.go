@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -37,7 +39,7 @@ func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
 	}
 	refs := inv.messagesWithoutSession(tr)
 	for _, pr := range shelves {
-		for _, id := range pr.unowned(tr) {
+		for _, id := range slices.Sorted(maps.Keys(pr.unowned)) {
 			refs = append(refs, inv.partsWithoutMessage(tr, pr.folder, id)...)
 		}
 	}
