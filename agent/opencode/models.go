@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -60,11 +59,10 @@ type knownList struct {
 // A knownModels is what holds in one directory. A file that is there and cannot be read says
 // that nothing is known.
 type knownModels struct {
-	settings map[string]knownProvider
-	agents   map[string]knownAgent
-	list     *knownList
-	chatGPT  bool // OpenAI is asked with the login of ChatGPT
-	unknown  bool
+	settings
+	list    *knownList
+	chatGPT bool // OpenAI is asked with the login of ChatGPT
+	unknown bool
 }
 
 // A knownAgent is an agent in the settings. OpenCode takes members that it does not know for
@@ -211,16 +209,22 @@ func (m *models) at(dir string) *knownModels {
 		m.listed = &knownList{}
 		m.listed.there, m.listed.err = decodeFile(m.list, largestList, &m.listed.providers)
 	}
-	k := &knownModels{settings: map[string]knownProvider{}, agents: map[string]knownAgent{}, list: m.listed, chatGPT: m.hasChatGPT(), unknown: m.listed.err != nil}
-	k.read(m.files(dir))
+	k := &knownModels{list: m.listed, chatGPT: m.hasChatGPT(), unknown: m.listed.err != nil}
+	merged := map[string]any{}
+	k.read(merged, m.files(dir))
 	if m.text != "" {
-		var s settings
-		if decodeSettings([]byte(m.text), &s) != nil {
+		var own map[string]any
+		if decodeSettings([]byte(m.text), &own) != nil {
 			k.unknown = true
 		}
-		k.merge(s)
+		addSettings(merged, own)
 	}
-	k.read(m.managed)
+	k.read(merged, m.managed)
+	data, err := json.Marshal(merged)
+	if err == nil {
+		err = json.Unmarshal(data, &k.settings)
+	}
+	k.unknown = k.unknown || err != nil
 	if m.in == nil {
 		m.in = map[string]*knownModels{}
 	}
@@ -228,14 +232,36 @@ func (m *models) at(dir string) *knownModels {
 	return k
 }
 
-// read adds files of settings, the strongest last.
-func (k *knownModels) read(paths []string) {
+// read merges files of settings, the strongest last.
+func (k *knownModels) read(merged map[string]any, paths []string) {
 	for _, path := range paths {
-		var s settings
-		if _, err := decodeFile(path, largestSettings, &s); err != nil {
+		var own map[string]any
+		if _, err := decodeFile(path, largestSettings, &own); err != nil {
 			k.unknown = true
 		}
-		k.merge(s)
+		addSettings(merged, own)
+	}
+}
+
+// addSettings adds settings that are stronger. Mode is the former name of agent.
+func addSettings(merged, own map[string]any) {
+	agents, isObject := own["mode"].(map[string]any)
+	delete(own, "mode")
+	merge(merged, own)
+	if isObject {
+		merge(merged, map[string]any{"agent": agents})
+	}
+}
+
+// merge adds settings that are stronger: objects are merged, other values replaced.
+func merge(merged, own map[string]any) {
+	for name, v := range own {
+		weaker, isObject := merged[name].(map[string]any)
+		if stronger, both := v.(map[string]any); isObject && both {
+			merge(weaker, stronger)
+			continue
+		}
+		merged[name] = v
 	}
 }
 
@@ -251,60 +277,10 @@ func (m *models) hasChatGPT() bool {
 	return logins.OpenAI.Type == "oauth"
 }
 
-// settings is what is read of a file of settings.
+// settings is what is kept of the settings.
 type settings struct {
-	Provider    map[string]knownProvider
-	Agent, Mode map[string]knownAgent // Mode is the former name
-}
-
-// merge adds settings that are stronger.
-func (k *knownModels) merge(s settings) {
-	for id, p := range s.Provider {
-		was := k.settings[id]
-		if p.NPM == "" {
-			p.NPM = was.NPM
-		}
-		if p.Options.BaseURL == "" {
-			p.Options.BaseURL = was.Options.BaseURL
-		}
-		all := map[string]knownModel{}
-		maps.Copy(all, was.Models)
-		for name, model := range p.Models {
-			all[name] = model.over(all[name])
-		}
-		p.Models = all
-		k.settings[id] = p
-	}
-	for _, agents := range [...]map[string]knownAgent{s.Agent, s.Mode} {
-		for name, a := range agents {
-			if a.store() != nil {
-				k.agents[name] = a
-			}
-		}
-	}
-}
-
-// over returns the model with what only the weaker settings say.
-func (m knownModel) over(was knownModel) knownModel {
-	if m.ID == "" {
-		m.ID = was.ID
-	}
-	if m.Provider.NPM == "" {
-		m.Provider.NPM = was.Provider.NPM
-	}
-	if m.Modalities == nil {
-		m.Modalities = was.Modalities
-	}
-	if m.Limit.Context == 0 {
-		m.Limit = was.Limit
-	}
-	if m.Interleaved == nil {
-		m.Interleaved = was.Interleaved
-	}
-	if m.Options.Store == nil {
-		m.Options.Store = was.Options.Store
-	}
-	return m
+	Provider map[string]knownProvider
+	Agent    map[string]knownAgent
 }
 
 // decodeFile reads a file of JSON, and reports whether it is there.
@@ -357,7 +333,7 @@ func nesting(data []byte) (deepest int) {
 
 // find returns what the settings and the list say of a model, and whether they name it.
 func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isListed bool) {
-	own, isSet = k.settings[m.ProviderID].Models[m.ModelID]
+	own, isSet = k.Provider[m.ProviderID].Models[m.ModelID]
 	name := m.ModelID
 	if own.ID != "" {
 		name = own.ID
@@ -399,10 +375,12 @@ func (k *knownModels) window(m request.Model) int {
 // store reports whether an agent asks a model with the option store: that of the agent is
 // stronger than that of the model. "" stands for any agent.
 func (k *knownModels) store(own knownModel, agent string) bool {
-	if agent == "" && slices.ContainsFunc(slices.Collect(maps.Values(k.agents)), func(a knownAgent) bool { return *a.store() }) {
-		return true
+	for _, a := range k.Agent {
+		if set := a.store(); agent == "" && set != nil && *set {
+			return true
+		}
 	}
-	if set := k.agents[agent].store(); set != nil {
+	if set := k.Agent[agent].store(); set != nil {
 		return *set
 	}
 	return own.Options.Store != nil && *own.Options.Store
@@ -413,7 +391,7 @@ func (k *knownModels) store(own knownModel, agent string) bool {
 // next prompt, "" for any.
 func (k *knownModels) target(m request.Model, agent string) render.Target {
 	own, listed, isSet, isListed := k.find(m)
-	p, l := k.settings[m.ProviderID], k.list.providers[m.ProviderID]
+	p, l := k.Provider[m.ProviderID], k.list.providers[m.ProviderID]
 	t := render.Target{ModelID: own.ID}
 	fromList := listed.Provider.NPM
 	if fromList == "" {
