@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -193,12 +192,8 @@ func (a *assistantDraft) validMetadata(p part) bool {
 	for name, e := range v.Children() {
 		ok = ok && (e.Kind() == '{' || copied && string(name) == "providerExecuted")
 	}
-	switch {
-	case !ok:
+	if !ok {
 		a.fail(fieldFailure(p.Ref, "metadata is not an object of objects"))
-	case bytes.Contains(v.Raw(), []byte(`"constructor":`)): // the agent takes that for no plain object
-		a.fail(fieldFailure(p.Ref, `metadata has a member "constructor"`))
-		ok = false
 	}
 	return ok
 }

@@ -133,23 +133,14 @@ func invalidInID(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 
-// sanitizeID replaces every invalid UTF-16 unit with an underscore.
+// sanitizeID replaces every invalid character with an underscore.
 func sanitizeID(id string) string {
-	if !strings.ContainsFunc(id, invalidInID) {
-		return id
-	}
-	var fit []rune
-	for _, c := range id {
-		switch {
-		case !invalidInID(c):
-			fit = append(fit, c)
-		case c > 0xffff:
-			fit = append(fit, '_', '_')
-		default:
-			fit = append(fit, '_')
+	return strings.Map(func(c rune) rune {
+		if invalidInID(c) {
+			return '_'
 		}
-	}
-	return string(fit)
+		return c
+	}, id)
 }
 
 // isEmpty reports whether the agent drops a block for its lack of content.
