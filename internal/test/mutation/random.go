@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -214,9 +215,13 @@ var timeMembers = map[string]bool{"created": true, "completed": true, "updated":
 const day = 86400_000
 
 // randomTime returns a time as a JSON value or an SQL expression.
-func randomTime(r *rand.Rand) string {
-	return oneOf(r, "0", "-1", "1", "1.5", fmt.Sprintf("{now+%d}", day), fmt.Sprintf("{now+%d}", 3650*day), fmt.Sprintf("{now+%d}", 3600_000),
-		fmt.Sprintf("{now-%d}", day), fmt.Sprintf("{now-%d}", 3650*day), "1795224842000", "9007199254740993", "1e300", "1e18")
+// fractions are times that are no integers.
+var fractions = []string{"1.5", "1e300"}
+
+// randomTime returns a time, at times one of others.
+func randomTime(r *rand.Rand, others ...string) string {
+	return oneOf(r, append(slices.Clip(others), "0", "-1", "1", fmt.Sprintf("{now+%d}", day), fmt.Sprintf("{now+%d}", 3650*day), fmt.Sprintf("{now+%d}", 3600_000),
+		fmt.Sprintf("{now-%d}", day), fmt.Sprintf("{now-%d}", 3650*day), "1795224842000", "9007199254740993", "1e18")...)
 }
 
 func (s *Store) randomJSON(r *rand.Rand) Mutation {
@@ -250,7 +255,7 @@ func (s *Store) randomJSON(r *rand.Rand) Mutation {
 		case k < 6:
 			return append(words, "repeat", s.randomValue(r, rec, all, p))
 		case timeMembers[name]:
-			return append(words, "set", oneOf(r, randomTime(r), randomTime(r), s.randomValue(r, rec, all, p)))
+			return append(words, "set", oneOf(r, randomTime(r, fractions...), randomTime(r, fractions...), s.randomValue(r, rec, all, p)))
 		default:
 			return append(words, "set", s.randomValue(r, rec, all, p))
 		}
@@ -379,7 +384,7 @@ func (s *Store) randomColumn(r *rand.Rand) Mutation {
 	case table != "session" && table != "project" && (column == "id" || strings.HasSuffix(column, "_id")):
 		return append(words, oneOf(r, "'x'", column+" || 'x'", "'x' || "+column, "upper("+column+")", "'{message 2}'", "'{message 4}'", "'{part 3}'"))
 	case strings.HasPrefix(column, "time_") && r.IntN(2) == 0:
-		return append(words, oneOf(r, randomTime(r), "'x'", "'2026-11-22 10:00:00'", "cast("+column+" as blob)", "-"+column, column+" + 0.5"))
+		return append(words, oneOf(r, randomTime(r, fractions...), "'x'", "'2026-11-22 10:00:00'", "cast("+column+" as blob)", "-"+column, column+" + 0.5"))
 	}
 	return append(words, oneOf(r, "null", "''", "' '", "'x'", "0", "-1", "1", "1.5", "9223372036854775807", "-9223372036854775808", "1e300", "x''", "x'00ff'", "x'7b7d'",
 		"'null'", "'[]'", "'{}'", `'"s"'`, "'1'", "'true'", `'{"a":'`, "'[null]'", `'{"x":null}'`, "'[[]]'", "'[{}]'",
