@@ -80,6 +80,12 @@ func newBase(s Source) *base {
 	return b
 }
 
+// stores reports whether the transcript has a record with that id.
+func (b *base) stores(uuid string) bool {
+	_, ok := b.last[uuid]
+	return ok
+}
+
 // size returns the size of the file in bytes.
 func (b *base) size() int64 { return int64(len(b.Data)) }
 
@@ -120,20 +126,20 @@ func (c *Case) keepLeaf(leaf string) {
 	if !ok || c.written != nil || !c.canEdit(leaf) {
 		return
 	}
-	raw, edited := c.edits.set[leaf]
+	again, edited := c.edits.set[leaf]
 	if !edited {
-		raw = append(bytes.Clone(c.base.lines[at].Raw), ' ') // an op must change something
+		again = appended(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // an op must change something
 	}
 	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
 	})
-	lines = append(lines, appended(raw))
+	lines = append(lines, again)
 	conv := transcript.Load(lines, c.base.size(), c.conv.Agent)
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
 	c.lines, c.conv, c.linked, c.request = lines, conv, conv, nil
-	c.edits = c.edits.with(leaf, raw)
+	c.edits = c.edits.with(leaf, again)
 }
 
 // appended returns a line that is not in the file yet.
@@ -176,7 +182,7 @@ func (c *Case) Records(yield func(*change.Record) bool) {
 		set = nil
 	} else {
 		for _, uuid := range c.edits.created(c.base) {
-			if !yield(&change.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
+			if !yield(&change.Record{Ref: c.base.refOf(uuid), Data: set[uuid].Raw, Mode: linestore.Mode}) {
 				return
 			}
 		}
@@ -188,8 +194,8 @@ func (c *Case) Records(yield func(*change.Record) bool) {
 			continue
 		}
 		rec := change.Record{Ref: c.base.refOf(r.UUID), Data: c.base.lines[i].Raw, Mode: linestore.Mode}
-		if raw, ok := set[r.UUID]; ok {
-			rec.Data = raw
+		if l, ok := set[r.UUID]; ok {
+			rec.Data = l.Raw
 		}
 		if r.UUID == c.edits.leafOf(c.base) {
 			leaf = &rec

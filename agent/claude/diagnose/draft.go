@@ -13,15 +13,15 @@ import (
 
 // edits are what a draft changes.
 type edits struct {
-	set   map[string][]byte // the new line of a record, by its id
-	after map[string]int    // the line behind which a new record belongs
-	lines map[int][]byte    // lines to be written again in their places; this takes the whole transcript
-	order []int             // of all lines, if they are to be written in another one; nil if not
-	leaf  string            // where the conversation goes on; "" for where it does now
+	set   map[string]transcript.Line // the new line of a record, by its id
+	after map[string]int             // the line behind which a new record belongs
+	lines map[int][]byte             // lines to be written again in their places; this takes the whole transcript
+	order []int                      // of all lines, if they are to be written in another one; nil if not
+	leaf  string                     // where the conversation goes on; "" for where it does now
 }
 
 func newEdits() edits {
-	return edits{set: map[string][]byte{}, after: map[string]int{}, lines: map[int][]byte{}}
+	return edits{set: map[string]transcript.Line{}, after: map[string]int{}, lines: map[int][]byte{}}
 }
 
 // clone returns edits that can be changed.
@@ -31,9 +31,9 @@ func (e edits) clone() edits {
 }
 
 // with returns the edits with one more.
-func (e edits) with(uuid string, raw []byte) edits {
+func (e edits) with(uuid string, l transcript.Line) edits {
 	e = e.clone()
-	e.set[uuid] = raw
+	e.set[uuid] = l
 	return e
 }
 
@@ -52,7 +52,7 @@ func (e *edits) add(later edits) {
 // which they belong there.
 func (e edits) created(b *base) (ids []string) {
 	for uuid := range e.set {
-		if _, ok := b.last[uuid]; !ok {
+		if !b.stores(uuid) {
 			ids = append(ids, uuid)
 		}
 	}
@@ -75,25 +75,20 @@ func (c *Case) apply() {
 	}
 	c.lines = slices.Clip(b.lines)
 	for _, uuid := range e.created(b) {
-		c.lines = append(c.lines, appended(e.set[uuid]))
+		c.lines = append(c.lines, e.set[uuid])
 	}
-	var leaf []byte
 	for i := range b.lines {
 		r := b.lines[i].Record
-		if r == nil || b.last[r.UUID] != i {
+		if r == nil || b.last[r.UUID] != i || r.UUID == e.leafOf(b) {
 			continue
 		}
-		raw, ok := e.set[r.UUID]
-		switch {
-		case !ok:
-		case r.UUID == e.leafOf(b):
-			leaf = raw
-		default:
-			c.lines = append(c.lines, appended(raw))
+		if l, ok := e.set[r.UUID]; ok {
+			c.lines = append(c.lines, l)
 		}
 	}
-	if leaf != nil {
-		c.lines = append(c.lines, appended(leaf))
+	leaf := e.leafOf(b)
+	if l, ok := e.set[leaf]; ok && b.stores(leaf) {
+		c.lines = append(c.lines, l)
 	}
 }
 
@@ -116,8 +111,8 @@ func (c *Case) rewrite() (out []byte, kept map[int]transcript.Line) {
 		at, edited := e.lines[i]
 		if r := l.Record; edited {
 			raw = at
-		} else if r != nil && b.last[r.UUID] == i && e.set[r.UUID] != nil {
-			raw = e.set[r.UUID]
+		} else if r != nil && b.last[r.UUID] == i && e.set[r.UUID].Raw != nil {
+			raw = e.set[r.UUID].Raw
 		} else {
 			kept[len(out)] = l
 		}
@@ -128,7 +123,7 @@ func (c *Case) rewrite() (out []byte, kept map[int]transcript.Line) {
 			}
 		}
 		for _, uuid := range behind[i] {
-			out = append(append(out, e.set[uuid]...), '\n')
+			out = append(append(out, e.set[uuid].Raw...), '\n')
 		}
 	}
 	return out, kept
@@ -188,7 +183,7 @@ func (d *draft) setOrder(order []int, leaf string) {
 func (d *draft) setLeaf(uuid string) { d.now.leaf = uuid }
 
 // set gives a record a new line.
-func (d *draft) set(uuid string, raw []byte) { d.now.set[uuid] = raw }
+func (d *draft) set(uuid string, raw []byte) { d.now.set[uuid] = appended(raw) }
 
 // add adds a record behind a line.
 func (d *draft) add(uuid string, raw []byte, line int) {
@@ -202,8 +197,8 @@ func (d *draft) setLine(i int, raw []byte) { d.now.lines[i] = raw }
 // raw returns the line of a record as the draft has it, nil if there is none.
 func (d *draft) raw(uuid string) []byte {
 	for _, e := range []edits{d.now, d.edits} {
-		if raw, ok := e.set[uuid]; ok {
-			return bytes.TrimRight(raw, " ")
+		if l, ok := e.set[uuid]; ok {
+			return bytes.TrimRight(l.Raw, " ")
 		}
 	}
 	if r := d.c.conv.Record(uuid); r != nil {
