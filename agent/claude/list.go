@@ -20,7 +20,6 @@ import (
 	"mend/agent"
 	"mend/agent/claude/transcript"
 	"mend/change"
-	"mend/internal/jsonedit"
 	"mend/internal/safedir"
 )
 
@@ -225,24 +224,19 @@ func (s *store) SessionAt(_ context.Context, path string) (change.Head, error) {
 	if own, rerr := os.Stat(s.ID().Root); err != nil || rerr != nil || !os.SameFile(above, own) || !filepath.IsLocal(folder) {
 		return change.Head{}, none
 	}
-	root, err := s.lines.OpenRoot()
-	if err != nil {
-		return change.Head{}, err
-	}
-	defer root.Close()
-	d, err := root.Sub(projects + "/" + folder)
+	f := file{id: strings.TrimSuffix(name, suffix), folder: folder, name: name}
+	d, _, err := s.open(change.Head{Ref: change.Ref{Kind: change.KindSession, Project: projectID(folder), Session: f.id}})
 	if err != nil {
 		return change.Head{}, err
 	}
 	defer d.Close()
-	e, err := d.Stat(name)
-	if err == nil && !e.Exists {
+	if f.entry, err = d.Stat(name); err == nil && !f.entry.Exists {
 		err = none
 	}
 	if err != nil {
 		return change.Head{}, err
 	}
-	return readHead(d, nil, file{id: strings.TrimSuffix(name, suffix), folder: folder, name: name, entry: e})
+	return readHead(d, nil, f)
 }
 
 // The sizes in bytes of what a list reads of a transcript.
@@ -330,22 +324,17 @@ func (t *titles) read(line []byte) {
 	if len(line) == 0 || line[0] != '{' || !t.needs(line) {
 		return
 	}
-	l := transcript.NewLine(line)
-	r := l.Record
+	r := transcript.NewLine(line).Record
 	if r == nil {
 		return
 	}
-	text := func(name string) string {
-		v, _ := jsonedit.Parse(r.Raw).Get(name).Text()
-		return v
-	}
 	switch r.Type {
 	case "custom-title":
-		t.custom = text("customTitle")
+		t.custom = r.Text("customTitle")
 	case "ai-title":
-		t.ai = text("aiTitle")
+		t.ai = r.Text("aiTitle")
 	case "summary":
-		t.summary = text("summary")
+		t.summary = r.Text("summary")
 	case transcript.User:
 		if t.prompt == "" && r.IsPrompt() && !strings.HasPrefix(r.Title(), "<") {
 			t.prompt = r.Title()

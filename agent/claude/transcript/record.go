@@ -342,9 +342,12 @@ func (r *Record) preserves() bool {
 }
 
 // LogicalParent returns the leaf before a compaction.
-func (r *Record) LogicalParent() string {
-	id, _ := r.value.Get("logicalParentUuid").Text()
-	return id
+func (r *Record) LogicalParent() string { return r.Text("logicalParentUuid") }
+
+// Text returns the text in a member of the record, "" if there is none.
+func (r *Record) Text(name string) string {
+	text, _ := r.value.Get(name).Text()
+	return text
 }
 
 // Role returns the role in the record's message, "" if there is none.
