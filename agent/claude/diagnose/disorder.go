@@ -64,29 +64,37 @@ func (c *Case) findDisorder() (complete bool) {
 
 // arrange returns the case with the lines in another order.
 func (c *Case) arrange(order []int) *Case {
-	other := &Case{base: c.base, edits: c.edits, found: map[string]found{}, tried: true}
-	for _, i := range order {
-		other.lines = append(other.lines, c.lines[i])
+	lines := make([]transcript.Line, len(order))
+	for n, i := range order {
+		lines[n] = c.lines[i]
 	}
-	other.conv = transcript.Load(other.lines, c.base.size(), c.conv.Agent)
+	other := c.tryLines(lines, transcript.Load(lines, c.base.size(), c.conv.Agent))
 	if other.conv.Leaf != nil {
 		other.edits.leaf = other.conv.Leaf.UUID
 	}
 	return other
 }
 
+// tryLines returns a case with other lines, to ask what it sends.
+func (c *Case) tryLines(lines []transcript.Line, conv *transcript.Conversation) *Case {
+	return &Case{base: c.base, edits: c.edits, lines: lines, conv: conv, linked: conv, found: map[string]found{}, tried: true}
+}
+
 // historyFaults returns how many faults lose some of the history.
 func (c *Case) historyFaults() (n int) {
-	other := &Case{base: c.base, edits: c.edits, lines: c.lines, conv: c.conv, found: map[string]found{}, tried: true}
+	other := c.tryLines(c.lines, c.conv)
 	other.findBefore()
 	other.findBeside()
 	for _, f := range other.findings.All() {
-		if f.Class == MissingHistory && f.Severity == repair.Broken {
+		if isLoss(f) {
 			n++
 		}
 	}
 	return n
 }
+
+// isLoss reports whether some of the history is lost by a finding.
+func isLoss(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken }
 
 // visible returns the records of which something is sent.
 func (c *Case) visible() (all []*transcript.Record) {

@@ -112,7 +112,7 @@ func (c *Case) isLessThan(after *Case) bool {
 	after.tried = true
 	after.findBefore()
 	after.findBeside()
-	return slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken })
+	return slices.ContainsFunc(after.findings.All(), isLoss)
 }
 
 // anySent reports whether a block of the records is sent if they are in the conversation: 2.1

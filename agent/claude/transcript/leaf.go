@@ -120,33 +120,30 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 	case len(leaves) > 0:
 		return latest(leaves)
 	}
-	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool {
-		return r.IsSidechain() || c.dropped[r.UUID] || r.Subtype == "file_snapshot"
-	}))
+	return c.latest(func(r *Record) bool {
+		return !r.IsSidechain() && !c.dropped[r.UUID] && r.Subtype != "file_snapshot"
+	})
 }
 
 // tailAt returns the prompt or answer at a record or above it.
 func (c *Conversation) tailAt(uuid string) *Record {
 	if c.dropped[uuid] { // its first line is before the compaction
-		return c.latestLeaf()
+		return latest(c.leaves())
 	}
 	return c.messageAbove(uuid)
 }
 
 // agentTail returns the record of a subagent with the latest time on which no other one hangs.
-func (c *Conversation) agentTail() (best *Record) {
+func (c *Conversation) agentTail() *Record {
 	parents := map[string]bool{}
 	for _, r := range c.order {
 		if c.Owns(r) {
 			parents[c.parent[r.UUID]] = true
 		}
 	}
-	for _, r := range c.order {
-		if c.Owns(r) && !parents[r.UUID] && !r.IsBoundary() && !c.dropped[r.UUID] && (best == nil || r.Timed && (!best.Timed || r.Time > best.Time)) {
-			best = r
-		}
-	}
-	return best
+	return c.latest(func(r *Record) bool {
+		return c.Owns(r) && !parents[r.UUID] && !r.IsBoundary() && !c.dropped[r.UUID]
+	})
 }
 
 func (c *Conversation) isMain(uuid string) bool {
@@ -269,8 +266,10 @@ func (c *Conversation) leaves() (found []*Record) {
 	return found
 }
 
-// latestLeaf returns the leaf with the latest time.
-func (c *Conversation) latestLeaf() *Record { return latest(c.leaves()) }
+// latest returns the latest of the records for which is holds.
+func (c *Conversation) latest(is func(*Record) bool) *Record {
+	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool { return !is(r) }))
+}
 
 // latest returns the first of the records with the latest time.
 func latest(all []*Record) (best *Record) {

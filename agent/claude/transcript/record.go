@@ -239,8 +239,6 @@ func newBlock(v jsonedit.Value) *Block {
 		} else {
 			b.Signature = member("signature")
 		}
-	case request.Summary: // not seen in a transcript
-		b.Text, _ = v.Get("content").Text()
 	case request.RedactedThinking:
 		b.Signature = member("data")
 	case request.ToolUse:
