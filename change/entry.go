@@ -19,8 +19,8 @@ type Entry struct {
 	// Operation is the number of the entry with which the run of mend began that made this one: its
 	// own if it is the first or the only one, and in the entries of older versions.
 	Operation uint64
-	Cause   Cause
-	Ops     []OpInfo
+	Cause     Cause
+	Ops       []OpInfo
 
 	State     State
 	Conflicts []ConflictInfo // of an aborted or conflicted entry

@@ -91,10 +91,15 @@ const (
 // A row that changes gets its old time_updated + 1, unless after has another one already, so
 // that the agent notices the change. No clock is read.
 func Diff(before, after iter.Seq[*Record]) []Op {
-	old := formerRecords{all: slices.Collect(before)}
+	all := slices.Collect(before)
+	old := make(map[Ref]*Record, len(all))
+	for _, r := range all {
+		old[r.Ref] = r
+	}
 	var ops []Op
 	for r := range after {
-		was := old.take(r.Ref)
+		was := old[r.Ref]
+		delete(old, r.Ref)
 		switch {
 		case was == nil:
 			ops = append(ops, Op{Ref: r.Ref, Post: ImageOf(r)})
@@ -103,52 +108,14 @@ func Diff(before, after iter.Seq[*Record]) []Op {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(was), Post: ImageOf(r.Touched(was))})
 		}
 	}
-	for r := range old.rest {
+	for _, r := range all {
+		if old[r.Ref] == nil {
+			continue
+		}
 		if r.Ref.Kind == KindFile || !r.Unreadable() {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(r)})
 		}
 	}
 	Sort(ops)
 	return ops
-}
-
-// formerRecords are records of which each is taken once, mostly in their order.
-type formerRecords struct {
-	all    []*Record
-	next   int    // what comes before it was taken in order
-	sorted []int  // the places of the others by their refs; nil until they are needed
-	taken  []bool // by the same places
-}
-
-// take returns the record with that ref, nil if there is none.
-func (f *formerRecords) take(ref Ref) *Record {
-	if f.sorted == nil && f.next < len(f.all) && f.all[f.next].Ref == ref {
-		f.next++
-		return f.all[f.next-1]
-	}
-	if f.sorted == nil {
-		f.taken = make([]bool, len(f.all))
-		f.sorted = make([]int, 0, len(f.all)-f.next)
-		for i := range f.all {
-			if f.taken[i] = i < f.next; !f.taken[i] {
-				f.sorted = append(f.sorted, i)
-			}
-		}
-		slices.SortFunc(f.sorted, func(a, b int) int { return f.all[a].Ref.Compare(f.all[b].Ref) })
-	}
-	at, ok := slices.BinarySearchFunc(f.sorted, ref, func(i int, ref Ref) int { return f.all[i].Ref.Compare(ref) })
-	if !ok || f.taken[f.sorted[at]] {
-		return nil
-	}
-	f.taken[f.sorted[at]] = true
-	return f.all[f.sorted[at]]
-}
-
-// rest calls yield for the records that were not taken.
-func (f *formerRecords) rest(yield func(*Record) bool) {
-	for i := f.next; i < len(f.all); i++ {
-		if (f.taken == nil || !f.taken[i]) && !yield(f.all[i]) {
-			return
-		}
-	}
 }

@@ -87,15 +87,17 @@ func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
 // where it is.
 func (tx *transaction) keepLateWrites() error {
 	written := make([]bool, len(tx.ops))
-	err := forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
-		op := tx.ops[i]
+	var err error
+	for i, op := range tx.ops {
 		if op.isFolder() || op.Pre == nil {
-			return nil
+			continue
 		}
-		e, err := tx.stageDir.Read(b, op.staged, op.limit())
-		written[i] = err == nil && e.Exists && !matches(&e, op.Pre) // without an exchange there is no staged file
-		return err
-	})
+		var e safedir.Entry
+		if e, err = tx.stageDir.Read(&tx.buf, op.staged, op.limit()); err != nil {
+			break
+		}
+		written[i] = e.Exists && !matches(&e, op.Pre) // without an exchange there is no staged file
+	}
 	_, kerr := tx.keepWritten(written)
 	return errors.Join(err, kerr)
 }

@@ -63,16 +63,17 @@ func (tx *transaction) discard(ctx context.Context) error {
 		there[name] = true
 	}
 	written := make([]bool, len(tx.ops))
-	err = forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
-		op, err := tx.ops[i], ctx.Err()
-		if err == nil && there[op.staged] {
-			written[i], err = tx.discardStaged(b, op)
+	for i, op := range tx.ops {
+		if err = ctx.Err(); err == nil && there[op.staged] {
+			written[i], err = tx.discardStaged(op)
 		}
 		if name := op.staged + stage.Unfinished; err == nil && there[name] {
 			err = tx.own.Remove(tx.stageDir, name)
 		}
-		return err
-	})
+		if err != nil {
+			break
+		}
+	}
 	kept, kerr := tx.keepWritten(written)
 	tx.noteKept(kept)
 	if err = errors.Join(err, kerr); err != nil {
@@ -83,8 +84,8 @@ func (tx *transaction) discard(ctx context.Context) error {
 
 // discardStaged removes a staged file that is ours, and reports whether another program
 // wrote into it.
-func (tx *transaction) discardStaged(b *safedir.Buffer, op fileOp) (written bool, err error) {
-	e, err := tx.stageDir.Read(b, op.staged, op.limit())
+func (tx *transaction) discardStaged(op fileOp) (written bool, err error) {
+	e, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
 	switch {
 	case err != nil:
 		tx.note(fmt.Sprintf("whether another program wrote into a file that was just replaced is not known: %v; the file stays there", err))

@@ -13,7 +13,6 @@ const (
 	MendDir          = stage.Dir
 	KeptDir          = stage.Kept
 	WhyFolderMissing = whyFolderMissing
-	MinShare         = minShare
 )
 
 func Hash(data []byte) string { return hash(data) }

@@ -12,7 +12,6 @@ import (
 
 	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/test/storetest"
 )
 
@@ -37,12 +36,12 @@ func manyOps(t *testing.T, root string, n int) []change.Op {
 	return ops
 }
 
-// TestManyRecords changes as many records as are worked on at once, takes that
+// TestManyRecords changes many records, takes that
 // back, and finds what other programs wrote to some of them before and meanwhile.
 func TestManyRecords(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
-	ops := manyOps(t, root, 5*fsstore.MinShare)
+	ops := manyOps(t, root, 300)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	before := storetest.Snapshot(t, root, "")
 	st := storetest.Apply(t, s, ops)
@@ -89,7 +88,7 @@ func TestManyRecords(t *testing.T) {
 func TestManyLateWriters(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
-	ops := manyOps(t, root, 5*fsstore.MinShare)
+	ops := manyOps(t, root, 300)
 	var held []*os.File
 	for i, o := range ops {
 		if o.Pre != nil && i%17 == 0 {

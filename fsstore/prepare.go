@@ -76,19 +76,15 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := make([]*change.Conflict, len(tx.ops))
-	err = forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
-		err := ctx.Err()
-		if err == nil {
-			found[i], err = tx.compare(b, &tx.ops[i], home.Dev)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
 	var conflicts []change.Conflict
-	for _, c := range found {
+	for i := range tx.ops {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c, err := tx.compare(&tx.ops[i], home.Dev)
+		if err != nil {
+			return err
+		}
 		if c != nil {
 			conflicts = append(conflicts, *c)
 		}
@@ -101,8 +97,8 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 
 // compare compares one record with its Pre, and remembers the owner of its file. The
 // record must be on the given device.
-func (tx *transaction) compare(b *safedir.Buffer, op *fileOp, device uint64) (*change.Conflict, error) {
-	e, why, err := tx.readTarget(b, *op, tx.opt.MaxRecord)
+func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
+	e, why, err := tx.readTarget(&tx.buf, *op, tx.opt.MaxRecord)
 	on := e
 	if err == nil && !e.Exists {
 		on, err = tx.nearestDir(op.dir)

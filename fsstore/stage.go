@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync"
 
 	"mend/internal/atomicfile"
 	"mend/internal/safedir"
@@ -64,18 +63,20 @@ func (tx *transaction) makeStage(owner *safedir.Dir) (string, error) {
 
 // writeStaged writes every Post into its staged file.
 func (tx *transaction) writeStaged(ctx context.Context, b *atomicfile.Barrier) error {
-	var mu sync.Mutex
-	return forEach(len(tx.ops), func(_ *safedir.Buffer, i int) error {
-		op, err := tx.ops[i], ctx.Err()
-		if err != nil || op.Post == nil {
+	for _, op := range tx.ops {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if op.Post == nil {
+			continue
+		}
 		f, err := tx.stageFile(op, op.staged, op.Post)
+		if err != nil {
+			return err
+		}
 		if f != nil {
-			mu.Lock()
-			defer mu.Unlock()
 			b.Add(f)
 		}
-		return err
-	})
+	}
+	return nil
 }
