@@ -215,14 +215,9 @@ var errDamaged = errors.New("the cache is damaged")
 func appendBlock(data []byte, v any) ([]byte, error) {
 	var block bytes.Buffer
 	err := gob.NewEncoder(&block).Encode(v)
-	return seal(data, block.Bytes()), err
-}
-
-// seal appends a block with its length and its checksum.
-func seal(data, block []byte) []byte {
-	data = binary.LittleEndian.AppendUint32(data, uint32(len(block)))
-	data = binary.LittleEndian.AppendUint32(data, crc32.ChecksumIEEE(block))
-	return append(data, block...)
+	data = binary.LittleEndian.AppendUint32(data, uint32(block.Len()))
+	data = binary.LittleEndian.AppendUint32(data, crc32.ChecksumIEEE(block.Bytes()))
+	return append(data, block.Bytes()...), err
 }
 
 // cutBlock reads the first block of data into v, and returns what follows the block.
@@ -235,18 +230,7 @@ func cutBlock(data []byte, v any) (rest []byte, err error) {
 	if data = data[header:]; uint64(n) > uint64(len(data)) || crc32.ChecksumIEEE(data[:n]) != sum {
 		return nil, errDamaged
 	}
-	block, rest := data[:n], data[n:]
-	// The least that an element of a list takes is a zero byte. Many of them would take far more
-	// memory than the file.
-	if bytes.Count(block, []byte{0}) > 1<<10+len(block)/16 {
-		return nil, errDamaged
-	}
-	defer func() {
-		if recover() != nil { // gob promises nothing about blocks that it has not written
-			err = errDamaged
-		}
-	}()
-	return rest, gob.NewDecoder(bytes.NewReader(block)).Decode(v)
+	return data[n:], gob.NewDecoder(bytes.NewReader(data[:n])).Decode(v)
 }
 
 // decode returns what the bytes of a file hold, or an error if they are not all that

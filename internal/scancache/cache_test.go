@@ -197,30 +197,13 @@ func TestDecodeDamaged(t *testing.T) {
 		}
 	}
 	for name, v := range map[string]any{
-		"another value":                          []string{"x"},
-		"lists that take far more than the file": &File{Sessions: make([]Session, 1<<20)},
-		"a member of another type":               struct{ Sessions string }{"x"},
+		"another value":            []string{"x"},
+		"a member of another type": struct{ Sessions string }{"x"},
 	} {
 		if _, err := decode(block(t, v)); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-}
-
-// Any block is either refused, or written and read again as it is.
-func FuzzDecode(f *testing.F) {
-	f.Add(block(f, &File{State: "\xff", Sessions: []Session{{Head: change.Head{ID: "ses_1"}}}, Orphans: []change.Ref{{Kind: 3}}})[8:])
-	f.Fuzz(func(t *testing.T, data []byte) {
-		sealed := seal(nil, data)
-		got, err := decode(sealed)
-		if err != nil {
-			return
-		}
-		again, err := decode(block(t, got))
-		if diff := cmp.Diff(got, again, compare, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Errorf("written and read again: %v (-first +second):\n%s", err, diff)
-		}
-	})
 }
 
 // BenchmarkCache loads and saves the cache of a store of 10,000 sessions, a tenth of them with

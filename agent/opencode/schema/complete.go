@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -246,42 +245,18 @@ func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
 // keep returns raw as a valid value of the type, and whether that is possible: raw itself
 // if it is valid, or else a value that means the same.
 func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
-	if t.Exact || t.Words != nil {
-		return raw, t.valid(raw)
-	}
-	switch t.Kind {
-	case Name, Path, ID:
-		return raw, t.valid(raw)
-	case String:
+	switch {
+	case t.Exact || t.Words != nil:
+	case t.Kind == String:
 		return keepText(raw)
-	case Number:
-		return keepNumber(raw)
-	case Finite:
-		n, ok := keepNumber(raw)
-		_, err := strconv.ParseFloat(string(n), 64)
-		return n, ok && err == nil
-	case Time:
-		n, ok := keepNumber(raw)
-		return n, ok && n[0] != '-'
-	case Count:
-		return keepCount(raw)
-	case Bool:
-		if text, ok := jsonedit.Text(raw); ok {
-			return []byte(text), text == "true" || text == "false"
-		}
-		return raw, raw[0] == 't' || raw[0] == 'f'
-	case List:
+	case t.Kind == List:
 		return t.keepList(c, raw)
-	case Map:
+	case t.Kind == Map:
 		return t.keepMap(c, raw)
-	case Object, Union:
-		if t.Fields == nil && t.By == nil {
-			return raw, raw[0] == '{'
-		}
+	case t.Fields != nil || t.By != nil:
 		return c.Value(raw, t)
-	default:
-		return raw, true
 	}
+	return raw, t.valid(raw)
 }
 
 // valid reports whether raw, which is JSON, is a valid value of the type.
@@ -304,32 +279,6 @@ func keepText(raw []byte) ([]byte, bool) {
 	var b bytes.Buffer
 	err := json.Compact(&b, raw)
 	return jsonedit.Quote(b.String()), err == nil
-}
-
-// keepNumber accepts numbers, also in strings.
-func keepNumber(raw []byte) ([]byte, bool) {
-	if isNumber(raw) {
-		return raw, true
-	}
-	text, _ := jsonedit.Text(raw)
-	n := []byte(strings.TrimSpace(text))
-	return n, len(n) > 0 && isNumber(n) && json.Valid(n)
-}
-
-// keepCount rounds numbers.
-func keepCount(raw []byte) ([]byte, bool) {
-	n, ok := keepNumber(raw)
-	if !ok || n[0] == '-' {
-		return nil, false
-	}
-	f, err := strconv.ParseFloat(string(n), 64)
-	switch {
-	case err != nil || f > 1<<53-1:
-		return nil, false
-	case f == math.Trunc(f):
-		return n, true
-	}
-	return strconv.AppendFloat(nil, math.Round(f), 'f', -1, 64), true
 }
 
 // keepList keeps the valid items, and completes items.

@@ -113,11 +113,11 @@ func TestDerivationsAgree(t *testing.T) {
 func TestCompleteChanges(t *testing.T) {
 	data := `{"role":"user","time":{"created":"5"},"agent":3,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1,"deletions":2},7]},"tools":{"a":true,"b":1},"mine":[1]}`
 	got, c, err := Complete([]byte(data), &Message, everything)
-	want := `{"role":"user","time":{"created":5},"agent":"3","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":2}]},"tools":{"a":true},"mine":[1]}`
+	want := `{"role":"user","time":{"created":7},"agent":"3","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":2}]},"tools":{"a":true},"mine":[1]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
 	}
-	changes := Changes{Filled: []string{"model.modelID"}, Altered: []string{"time.created", "agent"}, Lost: []string{"summary.diffs.1", "tools.b"}}
+	changes := Changes{Filled: []string{"model.modelID"}, Altered: []string{"agent"}, Lost: []string{"time.created", "summary.diffs.1", "tools.b"}}
 	if diff := cmp.Diff(changes, c); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}

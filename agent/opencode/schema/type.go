@@ -33,9 +33,8 @@ const (
 // A Type is the form of a JSON value.
 type Type struct {
 	Kind Kind
-	// Exact says that no other value is converted to the type. By default a number is
-	// converted to its text, a time is rounded, invalid items of a list are removed, and
-	// an object is completed.
+	// Exact says that no other value is converted to the type. By default a value becomes a string
+	// with its text, invalid items of a list are removed, and an object is completed.
 	Exact  bool
 	Prefix string   // of an ID
 	Words  []string // of a String: the valid values; nil for any
