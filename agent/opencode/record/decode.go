@@ -18,7 +18,7 @@ func NewMessage(r change.Record) Message {
 	m.Created = at
 	m.JSON = decode(&m.Record)
 	obj := m.JSON
-	if m.Malformed() {
+	if obj.Kind() != '{' {
 		return m
 	}
 	m.ID = decodeID(&m.Record, obj, m.ID)
@@ -51,7 +51,7 @@ func NewPart(r change.Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}
 	p.JSON = decode(&p.Record)
 	obj := p.JSON
-	if p.Malformed() {
+	if obj.Kind() != '{' {
 		return p
 	}
 	p.ID = decodeID(&p.Record, obj, p.ID)

@@ -31,19 +31,19 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	if m.failed() {
 		return nil
 	}
-	a := &assistantDraft{builder: r, source: &m.ref, steps: []step{{}}}
+	a := &assistantDraft{builder: r, source: &m.Ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model
-	a.signed = slices.ContainsFunc(m.parts, func(p part) bool { return p.signed })
+	a.signed = slices.ContainsFunc(m.parts, isSigned)
 	for _, p := range m.parts {
 		a.addPart(p)
 	}
 	var out []draftMessage
 	for _, s := range a.steps {
 		if len(s.blocks) > 0 {
-			out = append(out, draftMessage{change.RoleAssistant, &m.ref, s.blocks})
+			out = append(out, draftMessage{change.RoleAssistant, &m.Ref, s.blocks})
 		}
 		if len(s.results) > 0 {
-			out = append(out, draftMessage{change.RoleUser, &m.ref, s.results})
+			out = append(out, draftMessage{change.RoleUser, &m.Ref, s.results})
 		}
 	}
 	return append(out, a.prompts...)
@@ -52,24 +52,24 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 // failed reports whether the message is dropped for its error. After an abort by the user
 // it is kept if it has content.
 func (m *message) failed() bool {
-	if !m.failure {
+	if !m.Failed {
 		return false
 	}
-	name, _ := m.json.Get("error").Get("name").Text()
-	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind != record.TypeStepStart && p.kind != record.TypeReasoning
+	name, _ := m.JSON.Get("error").Get("name").Text()
+	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p *record.Part) bool {
+		return p.Type != record.TypeStepStart && p.Type != record.TypeReasoning
 	})
 }
 
 // model returns the model that wrote the message.
 func (m *message) model() request.Model {
-	v := m.json
+	v := m.JSON
 	return request.Model{ProviderID: v.Get("providerID").String(), ModelID: v.Get("modelID").String()}
 }
 
 // addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
-func (a *assistantDraft) addPart(p part) {
-	switch p.kind {
+func (a *assistantDraft) addPart(p *record.Part) {
+	switch p.Type {
 	case record.TypeStepStart:
 		a.steps = append(a.steps, step{})
 	case record.TypeText:
@@ -84,15 +84,15 @@ func (a *assistantDraft) addPart(p part) {
 }
 
 // addBlock adds a block to the last step.
-func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
+func (a *assistantDraft) addBlock(p *record.Part, b request.Block, unsent bool) {
 	b.Source = &p.Ref
 	s := &a.steps[len(a.steps)-1]
 	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.JSON.Get("metadata").Nullish()})
 }
 
 // addText adds a text, even if it is marked as ignored.
-func (a *assistantDraft) addText(p part) {
-	text, ok := p.text()
+func (a *assistantDraft) addText(p *record.Part) {
+	text, ok := textOf(p)
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
@@ -109,7 +109,7 @@ func (a *assistantDraft) addText(p part) {
 }
 
 // markAnthropicText adds to a text what Anthropic stored with it.
-func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
+func (a *assistantDraft) markAnthropicText(p *record.Part, b *request.Block) {
 	if a.api != Anthropic || a.foreign {
 		return
 	}
@@ -125,8 +125,8 @@ func (a *assistantDraft) markAnthropicText(p part, b *request.Block) {
 
 // addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
 // signature.
-func (a *assistantDraft) addReasoning(p part) {
-	text, ok := p.text()
+func (a *assistantDraft) addReasoning(p *record.Part) {
+	text, ok := textOf(p)
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
@@ -182,12 +182,12 @@ func (a *assistantDraft) addReasoning(p part) {
 
 // validMetadata reports whether the part's metadata is valid: an object of objects, or none.
 // Metadata of another model is not used.
-func (a *assistantDraft) validMetadata(p part) bool {
+func (a *assistantDraft) validMetadata(p *record.Part) bool {
 	v := p.JSON.Get("metadata")
 	if a.foreign || v.Nullish() {
 		return true
 	}
-	copied := p.kind == record.TypeTool && a.since(v115) // into an object with providerExecuted
+	copied := p.Type == record.TypeTool && a.since(v115) // into an object with providerExecuted
 	ok := v.Kind() == '{' || copied && (v.Kind() != '"' || !v.Truthy())
 	for name, e := range v.Children() {
 		ok = ok && (e.Kind() == '{' || copied && string(name) == "providerExecuted")

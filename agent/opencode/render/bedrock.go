@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/request"
 )
@@ -33,7 +34,7 @@ func (a *assistantDraft) setBedrockCall(b *request.Block) {
 
 // markBedrockReasoning adds the signature to reasoning. It reports false if there is none:
 // then it is not sent.
-func (a *assistantDraft) markBedrockReasoning(p part, b *request.Block) (sent bool) {
+func (a *assistantDraft) markBedrockReasoning(p *record.Part, b *request.Block) (sent bool) {
 	own := a.ownMetadata(p)
 	for _, name := range [...]string{"signature", "redactedContent", "redactedData"} {
 		v := own.Get(name)

@@ -74,20 +74,20 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		}
 	}
 	for _, m := range slices.Backward(all) {
-		model := m.json.Get("model")
-		if m.role != change.RoleUser || !model.Truthy() {
+		model := m.JSON.Get("model")
+		if m.Role != change.RoleUser || !model.Truthy() {
 			continue
 		}
 		provider, _ := model.Get("providerID").Text()
 		id, _ := model.Get("modelID").Text()
 		if missing := r.missingModelField(provider, id); missing != "" {
-			r.fail(fieldFailure(m.ref, "%s is missing, and the next prompt uses the same model", missing))
+			r.fail(fieldFailure(m.Ref, "%s is missing, and the next prompt uses the same model", missing))
 		}
 		return request.Model{ProviderID: provider, ModelID: id}
 	}
 	for _, m := range slices.Backward(all) {
-		provider, _ := m.json.Get("providerID").Text()
-		if id, ok := m.json.Get("modelID").Text(); ok && m.role == change.RoleAssistant {
+		provider, _ := m.JSON.Get("providerID").Text()
+		if id, ok := m.JSON.Get("modelID").Text(); ok && m.Role == change.RoleAssistant {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
 	}
@@ -115,7 +115,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 		r.fail(m.readFailures...)
 		r.fail(m.useFailures...)
 		if r.since(v11815) && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
-			r.fail(fieldFailure(m.ref, "time is missing"))
+			r.fail(fieldFailure(m.Ref, "time is missing"))
 		}
 	}
 	if r.NoPrompt {
@@ -123,12 +123,12 @@ func (r *builder) selectMessages(all []*message) []*message {
 	}
 	l := newestOf(kept, r.Profile)
 	if l.answered(r.Profile) {
-		r.fail(Failure{FailureClock, l.answeredReason(), l.assistant.ref, nil})
+		r.fail(Failure{FailureClock, l.answeredReason(), l.assistant.Ref, nil})
 	} else if l.user != r.newPrompt {
-		r.late = l.user.ref
+		r.late = l.user.Ref
 	}
 	if a := l.assistant; a != nil && !r.Profile.newer(r.newPrompt, a) {
-		r.unseen = a.ref
+		r.unseen = a.Ref
 	}
 	if pending := l.pending(kept, r.Profile); len(pending) > 0 {
 		m := pending[0]
@@ -136,7 +136,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 			m = pending[len(pending)-1]
 		}
 		switch {
-		case !isCompaction(*m.task):
+		case !isCompaction(m.task):
 			r.runSubtask(m, pending)
 			return kept // the subtask is an assistant message with tokens
 		case r.compacted:
@@ -146,7 +146,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 		return r.compact(kept)
 	}
 	if missing := l.missingTokens(r.Profile); missing != "" {
-		r.fail(fieldFailure(l.finished.ref, "%s is missing", missing))
+		r.fail(fieldFailure(l.finished.Ref, "%s is missing", missing))
 	}
 	return kept
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/request"
 )
@@ -12,7 +13,7 @@ import (
 // with the role tool.
 
 // reasoningDetails returns what OpenRouter stored with reasoning or a call, nil if it stored none.
-func (a *assistantDraft) reasoningDetails(p part) []byte {
+func (a *assistantDraft) reasoningDetails(p *record.Part) []byte {
 	details := a.ownMetadata(p).Get("reasoning_details")
 	if list, ok := details.List(); !ok || len(list) == 0 {
 		return nil

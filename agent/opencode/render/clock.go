@@ -63,10 +63,8 @@ const MaxTime = 8.64e15
 func newPrompt(s *record.Session, now time.Time) *message {
 	ms := promptTime(s, now)
 	id := record.ClockID(change.KindMessage, ms)
-	return &message{
-		isPrompt: true, storedAt: ms, id: id,
-		json: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)), created: float64(ms),
-	}
+	data := js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms))
+	return &message{Message: &record.Message{Created: ms, ID: id, JSON: data}, isPrompt: true, created: float64(ms)}
 }
 
 // promptTime returns the time of the next prompt, in milliseconds since 1970.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
@@ -12,7 +13,7 @@ import (
 // Gemini: each message is one content.
 
 // thoughtSignature returns what the provider signed the part with, "" for nothing.
-func (a *assistantDraft) thoughtSignature(p part) string {
+func (a *assistantDraft) thoughtSignature(p *record.Part) string {
 	v := a.ownMetadata(p).Get("thoughtSignature")
 	if v.Nullish() {
 		return ""

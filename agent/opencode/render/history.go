@@ -19,12 +19,12 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 		end := false
 		switch {
 		case tail != "":
-			end = m.id == tail
-		case m.role == change.RoleUser && compacted[m.id] && m.compaction != nil:
+			end = m.ID == tail
+		case m.Role == change.RoleUser && compacted[m.ID] && m.compaction != nil:
 			tail = m.tailID(p)
-			end = tail == "" || tail == m.id
+			end = tail == "" || tail == m.ID
 		case m.isSummary(p):
-			parent, _ := m.json.Get("parentID").Text()
+			parent, _ := m.JSON.Get("parentID").Text()
 			compacted[parent] = true
 		}
 		if end {
@@ -40,8 +40,8 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 
 // isSummary reports whether the message is the summary of a finished compaction.
 func (m *message) isSummary(p Profile) bool {
-	return m.role == change.RoleAssistant && m.summary && m.finished &&
-		(!p.since(v12) || !m.failure)
+	return m.Role == change.RoleAssistant && m.summary && m.finished &&
+		(!p.since(v12) || !m.Failed)
 }
 
 // tailID returns the id of the first message that the message's compaction kept, or "".
@@ -58,8 +58,8 @@ func (m *message) tailID(p Profile) string {
 func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.JSON.Get("tail_start_id").Exists() })
-		if m.role == change.RoleUser && j >= 0 {
+		j := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.Type == "compaction" && p.JSON.Get("tail_start_id").Exists() })
+		if m.Role == change.RoleUser && j >= 0 {
 			at = i
 			tail, _ = m.parts[j].JSON.Get("tail_start_id").Text()
 			break
@@ -69,10 +69,10 @@ func moveTailLast(all []*message) []*message {
 		return all
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
-		parent, _ := m.json.Get("parentID").Text()
-		return m.role == change.RoleAssistant && m.summary && parent == all[at].id
+		parent, _ := m.JSON.Get("parentID").Text()
+		return m.Role == change.RoleAssistant && m.summary && parent == all[at].ID
 	})
-	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
+	start := slices.IndexFunc(all, func(m *message) bool { return m.ID == tail })
 	if start < 0 || start >= at || summary <= at {
 		return all
 	}
@@ -90,10 +90,10 @@ func newestOf(all []*message, p Profile) newest {
 	var l newest
 	for _, m := range all {
 		newer := func(than *message) bool { return than == nil || p.newer(m, than) }
-		if (m.isPrompt || m.role == change.RoleUser) && newer(l.user) {
+		if (m.isPrompt || m.Role == change.RoleUser) && newer(l.user) {
 			l.user = m
 		}
-		if m.role != change.RoleAssistant {
+		if m.Role != change.RoleAssistant {
 			continue
 		}
 		if newer(l.assistant) {
@@ -112,7 +112,7 @@ func (p Profile) newer(a, b *message) bool {
 		return a.created > b.created
 	}
 	if p.since(v115) {
-		return a.id > b.id
+		return a.ID > b.ID
 	}
 	return p.compare(a, b) >= 0
 }
@@ -127,24 +127,24 @@ func (l newest) answered(p Profile) bool {
 		return false
 	}
 	if !p.since(v11815) {
-		return l.assistant.id > l.user.id
+		return l.assistant.ID > l.user.ID
 	}
-	parent, _ := l.assistant.json.Get("parentID").Text()
-	return parent == l.user.id
+	parent, _ := l.assistant.JSON.Get("parentID").Text()
+	return parent == l.user.ID
 }
 
 // answeredReason returns why the agent considers its newest prompt answered. The text is
 // independent of the time and the id of the new prompt, which differ in every run.
 func (l newest) answeredReason() string {
 	if !l.user.isPrompt {
-		return "the prompt " + l.user.id + ", which it answered, sorts after every new prompt, so new prompts are never answered"
+		return "the prompt " + l.user.ID + ", which it answered, sorts after every new prompt, so new prompts are never answered"
 	}
-	return "its id " + l.assistant.id + " is higher than that of a new prompt, so the prompt counts as answered"
+	return "its id " + l.assistant.ID + " is higher than that of a new prompt, so the prompt counts as answered"
 }
 
 // ended reports whether the model ended the turn with this message.
 func (m *message) ended() bool {
-	return m.finished && m.finish != "tool-calls" && m.finish != "unknown"
+	return m.finished && m.Finish != "tool-calls" && m.Finish != "unknown"
 }
 
 // pending returns the messages since the newest finished assistant message that request a
@@ -161,10 +161,10 @@ func (l newest) pending(all []*message, p Profile) (pending []*message) {
 // missingTokens returns the field that is missing in the token counts, or "". The agent
 // adds the counts to decide whether the conversation is too long.
 func (l newest) missingTokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.json.Get("summary").Kind() == 't' {
+	if l.finished == nil || l.finished.JSON.Get("summary").Kind() == 't' {
 		return ""
 	}
-	tokens := l.finished.json.Get("tokens")
+	tokens := l.finished.JSON.Get("tokens")
 	switch {
 	case tokens.Nullish():
 		return "tokens"

@@ -2,6 +2,7 @@ package render
 
 import (
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/request"
 )
@@ -10,7 +11,7 @@ import (
 // a turn of its own.
 
 // markItem adds the item's id to a text or a call.
-func (a *assistantDraft) markItem(p part, b *request.Block) {
+func (a *assistantDraft) markItem(p *record.Part, b *request.Block) {
 	id := a.ownMetadata(p).Get("itemId")
 	if id.Nullish() || !a.target.Store || b.Type == request.ToolUse { // calls are sent in full
 		return
@@ -20,7 +21,7 @@ func (a *assistantDraft) markItem(p part, b *request.Block) {
 
 // markReasoning adds to reasoning what the provider encrypted, or the item's id. It reports
 // false if it is not sent.
-func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
+func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent bool) {
 	own := a.ownMetadata(p)
 	encrypted, id := own.Get("reasoningEncryptedContent"), own.Get("itemId")
 	if !a.target.Store {
@@ -42,7 +43,7 @@ func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 }
 
 // finishStep notes for the items of the step whether the response had reasoning.
-func (a *assistantDraft) finishStep(p part) {
+func (a *assistantDraft) finishStep(p *record.Part) {
 	if a.api != OpenAI || !(p.JSON.Get("tokens").Get("reasoning").Number() > 0) {
 		return
 	}

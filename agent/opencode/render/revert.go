@@ -19,7 +19,7 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 	keep = keep && at != "" && p.since(v12)
 	if p.since(v12) && !p.since(v117) {
 		for _, m := range all {
-			switch c := cmp.Compare(m.id, id); {
+			switch c := cmp.Compare(m.ID, id); {
 			case c < 0:
 				left = append(left, m)
 			case c == 0 && keep:
@@ -28,7 +28,7 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 		}
 		return left, true
 	}
-	i := slices.IndexFunc(all, func(m *message) bool { return m.id == id })
+	i := slices.IndexFunc(all, func(m *message) bool { return m.ID == id })
 	if i < 0 {
 		return all, true
 	}
@@ -43,7 +43,7 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 // parts if there is no such part.
 func (m *message) partsBefore(id string) *message {
 	left := *m
-	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.ID == id }); i >= 0 {
 		left.parts = m.parts[:i]
 		left.setTasks()
 	}

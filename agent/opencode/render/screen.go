@@ -28,8 +28,8 @@ func (m *message) validate() (all []Failure) {
 			all = append(all, Failure{FailureScreen, why, ref, nil})
 		}
 	}
-	if v := m.json; v.Exists() {
-		add(m.ref, schema.CheckMessage(m.id, v))
+	if v := m.JSON; v.Exists() {
+		add(m.Ref, schema.CheckMessage(m.ID, v))
 	}
 	for _, part := range m.parts {
 		add(part.Ref, schema.CheckPart(part.ID, part.JSON))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/media"
@@ -26,7 +27,7 @@ func (r *builder) setTarget() {
 }
 
 // mark adds to a text or a call what its provider stored with it.
-func (a *assistantDraft) mark(p part, b *request.Block) {
+func (a *assistantDraft) mark(p *record.Part, b *request.Block) {
 	switch a.api {
 	case OpenAI:
 		a.markItem(p, b)
@@ -44,7 +45,7 @@ func (a *assistantDraft) mark(p part, b *request.Block) {
 }
 
 // addOtherReasoning adds reasoning of the model that is asked.
-func (a *assistantDraft) addOtherReasoning(p part, b request.Block) {
+func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 	sent := true
 	switch a.api {
 	case OpenAI:
@@ -72,7 +73,7 @@ func (a *assistantDraft) addOtherReasoning(p part, b request.Block) {
 
 // splitResult returns the result of a completed call with files. Images and PDFs that the
 // provider does not take in a result follow in a prompt.
-func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request.Block, bool) {
+func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) (request.Block, bool) {
 	list, isList := attached.List()
 	if !isList {
 		a.fail(fieldFailure(p.Ref, "state.attachments is no list"))
@@ -115,7 +116,7 @@ func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request
 
 // attachAfter adds the files of a result to the prompt behind the message. It reports false
 // if the agent fails.
-func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
+func (a *assistantDraft) attachAfter(p *record.Part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
 		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: &p.Ref}
 		if a.since(v115) {

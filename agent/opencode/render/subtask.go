@@ -42,12 +42,12 @@ func subtaskMessages(m *message) []draftMessage {
 	result := textResult([]byte(`"`+SubtaskResult+`"`), false)
 	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, call.ToolID, call.ToolName, call.Source
 	all := []draftMessage{
-		{role: change.RoleAssistant, source: &m.ref, blocks: []draftBlock{{Block: &call}}},
-		{role: change.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &result}}},
+		{role: change.RoleAssistant, source: &m.Ref, blocks: []draftBlock{{Block: &call}}},
+		{role: change.RoleUser, source: &m.Ref, blocks: []draftBlock{{Block: &result}}},
 	}
 	if m.task.JSON.Get("command").Truthy() {
 		next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.", Source: call.Source}
-		all = append(all, draftMessage{role: change.RoleUser, source: &m.ref, blocks: []draftBlock{{Block: &next}}})
+		all = append(all, draftMessage{role: change.RoleUser, source: &m.Ref, blocks: []draftBlock{{Block: &next}}})
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/internal/request"
 )
 
@@ -153,7 +154,7 @@ func WellKnown(m request.Model) Target {
 
 // ownMetadata returns what the provider of the request stored with a part: nothing if
 // another model wrote it.
-func (a *assistantDraft) ownMetadata(p part) js.Value {
+func (a *assistantDraft) ownMetadata(p *record.Part) js.Value {
 	if a.foreign {
 		return js.Value{}
 	}

@@ -18,7 +18,7 @@ const (
 )
 
 // addTool adds a tool call and its result. It ignores a call in an unknown state.
-func (a *assistantDraft) addTool(p part) {
+func (a *assistantDraft) addTool(p *record.Part) {
 	if p.JSON.Get("state").Nullish() {
 		a.fail(fieldFailure(p.Ref, "state is missing"))
 		return
@@ -88,7 +88,7 @@ func (a *assistantDraft) errorResult(state js.Value) request.Block {
 
 // completedResult returns the result of a completed call. It reports false if the agent
 // fails.
-func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block, bool) {
+func (a *assistantDraft) completedResult(p *record.Part, state js.Value) (request.Block, bool) {
 	if state.Get("time").Nullish() {
 		a.fail(fieldFailure(p.Ref, "state.time is missing"))
 		return request.Block{}, false
@@ -134,7 +134,7 @@ func (a *assistantDraft) valueResult(output js.Value) request.Block {
 }
 
 // fileResult returns a result with a text and files. It reports false if the agent fails.
-func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Block) (request.Block, bool) {
+func (a *assistantDraft) fileResult(p *record.Part, text js.Value, files []*request.Block) (request.Block, bool) {
 	s, ok := text.Text()
 	switch {
 	case !text.Truthy() && a.since(v115):
@@ -148,7 +148,7 @@ func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Bloc
 
 // attachments returns the files of a result, nil if there are none. It ignores files that
 // are no data: URL, and reports false if the agent fails.
-func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block, ok bool) {
+func (a *assistantDraft) attachments(p *record.Part, v js.Value) (files []*request.Block, ok bool) {
 	if v.Nullish() || a.stripFiles {
 		return nil, true
 	}
@@ -175,7 +175,7 @@ func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block
 
 // attachment returns the block of one file of a result. sent is false if the agent ignores the
 // file, ok is false if the agent fails.
-func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Block, sent, ok bool) {
+func (a *assistantDraft) attachment(p *record.Part, i int, file js.Value) (b request.Block, sent, ok bool) {
 	mime, isMime := file.Get("mime").Text()
 	url, isURL := file.Get("url").Bytes()
 	if !isMime || !isURL {

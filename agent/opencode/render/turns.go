@@ -88,7 +88,7 @@ func (r *builder) renderMessages(all []*message) (out []finalMessage) {
 
 // draftMessages returns the messages that a stored message becomes.
 func (r *builder) draftMessages(m *message) []draftMessage {
-	switch m.role {
+	switch m.Role {
 	case change.RoleUser:
 		return r.userMessages(m)
 	case change.RoleAssistant:

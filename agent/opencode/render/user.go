@@ -9,7 +9,7 @@ import (
 
 // userMessages returns what a user message becomes.
 func (r *builder) userMessages(m *message) []draftMessage {
-	out := draftMessage{role: change.RoleUser, source: &m.ref}
+	out := draftMessage{role: change.RoleUser, source: &m.Ref}
 	for _, p := range m.parts {
 		if b, ok := r.userBlock(p); ok {
 			b.Source = &p.Ref
@@ -23,13 +23,13 @@ func (r *builder) userMessages(m *message) []draftMessage {
 }
 
 // userBlock returns the block of a user message's part, and whether there is one.
-func (r *builder) userBlock(p part) (request.Block, bool) {
-	switch p.kind {
+func (r *builder) userBlock(p *record.Part) (request.Block, bool) {
+	switch p.Type {
 	case record.TypeText:
 		if p.JSON.Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
-		text, ok := p.text()
+		text, ok := textOf(p)
 		if !ok {
 			r.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		}
@@ -46,7 +46,7 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 
 // userFile returns the block of a file in a user message. Text files and folders have none:
 // another part of the message holds their content as text.
-func (r *builder) userFile(p part) (request.Block, bool) {
+func (r *builder) userFile(p *record.Part) (request.Block, bool) {
 	mime, isMime := p.JSON.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
