@@ -91,9 +91,8 @@ e2e-all: # the same with every damage on every version, more random ones, every 
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/test/opencode ./agent/opencode/database ./agent/opencode/render
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
 
-bench: # mend against small C programs that only read; writes docs/performance.md. Then what a running agent waits for
+bench: # mend against small C programs that only read, and bun; writes docs/performance.md
 	cd tools/bench && go run .
-	go test -run '^$$' -bench Preflight ./internal/mend
 
 docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
 	go test -count=1 ./internal/config -run TestDocs -update

@@ -19,12 +19,7 @@ func newLab(dir string) (*lab, error) {
 	}
 	l := &lab{dir}
 	err := l.build("../..", "go", "build", "-trimpath", "-o", l.path("mend"), "./cmd/mend")
-	for _, name := range []string{"empty", "stat", "load", "flush", "renameio"} {
-		err = errors.Join(err, l.build(".", "go", "build", "-o", l.path(name), "./floor/"+name))
-	}
-	for _, name := range []string{"readall", "strip"} {
-		err = errors.Join(err, l.build(".", "cc", "-O2", "-pthread", "-o", l.path(name), "floor/"+name+".c"))
-	}
+	err = errors.Join(err, l.build(".", "go", "build", "-o", l.path("empty"), "./floor/empty"), l.build(".", "cc", "-O2", "-pthread", "-o", l.path("readall"), "floor/readall.c"))
 	return l, errors.Join(err, l.build(".", "go", "build", "-o", l.path("make"), "./make"))
 }
 
@@ -57,29 +52,11 @@ func (l *lab) bun(args ...string) command {
 // path returns the path of a file or a folder in the lab.
 func (l *lab) path(name ...string) string { return filepath.Join(append([]string{l.dir}, name...)...) }
 
-// A store is the data folder of an agent, with the session that was written last.
-type store struct{ data, session string }
-
-// storage returns the root of a tree.
-func (s store) storage() string { return filepath.Join(s.data, "storage") }
-
-// store returns a store of that kind, and makes it if it does not exist. In its last session
-// that number of calls never ended.
-func (l *lab) store(kind string, parts, running int) (store, error) {
-	dir := l.path(fmt.Sprintf("%s-%d-%d", kind, parts, running))
-	s := store{data: filepath.Join(dir, "opencode")}
-	if err := l.makeOnce(dir, l.path("make"), kind, strconv.Itoa(parts), strconv.Itoa(running)); err != nil {
-		return s, err
-	}
-	id, err := os.ReadFile(filepath.Join(dir, "session"))
-	s.session = string(id)
-	return s, err
-}
-
-// journal returns a state folder whose journal has that number of repairs.
-func (l *lab) journal(repairs int) (string, error) {
-	dir := l.path(fmt.Sprintf("journal-%d", repairs))
-	return dir, l.makeOnce(dir, l.path("make"), "journal", strconv.Itoa(repairs))
+// store returns the data folder of an agent with a store of that kind, and makes it if it does not
+// exist.
+func (l *lab) store(kind string, parts int) (string, error) {
+	dir := l.path(fmt.Sprintf("%s-%d", kind, parts))
+	return filepath.Join(dir, "opencode"), l.makeOnce(dir, l.path("make"), kind, strconv.Itoa(parts))
 }
 
 // makeOnce runs a program that makes a folder, unless the folder exists. The path of the folder
@@ -101,38 +78,3 @@ func (l *lab) makeOnce(dir, program string, args ...string) error {
 	time.Sleep(3 * time.Second) // until its stamps are old enough to be trusted
 	return os.Rename(making, dir)
 }
-
-// copyOf returns a copy of a store for commands that write, and a function that restores it.
-func (l *lab) copyOf(s store, name string) (store, func() error) {
-	dir := l.path(name)
-	return store{filepath.Join(dir, "opencode"), s.session}, func() error {
-		err := l.discard(dir)
-		if err == nil {
-			err = os.CopyFS(filepath.Join(dir, "opencode"), os.DirFS(s.data))
-		}
-		if err == nil {
-			err = exec.Command("sync").Run() // so that nothing that is measured waits for it
-		}
-		return err
-	}
-}
-
-// discard moves a folder to the trash, which clean removes. A folder is not removed at once,
-// because ext4 creates files slowly for minutes after many were removed: it skips their inode
-// numbers one by one.
-func (l *lab) discard(dir string) error {
-	if _, err := os.Lstat(dir); err != nil {
-		return nil
-	}
-	if err := os.MkdirAll(l.path("trash"), 0o755); err != nil {
-		return err
-	}
-	away, err := os.MkdirTemp(l.path("trash"), "")
-	if err != nil {
-		return err
-	}
-	return os.Rename(dir, filepath.Join(away, filepath.Base(dir)))
-}
-
-// clean empties the trash.
-func (l *lab) clean() error { return os.RemoveAll(l.path("trash")) }

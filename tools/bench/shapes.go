@@ -130,8 +130,8 @@ func shapesTable(all []grown) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\n## Growth of one session\n\nEach row is a damaged session that grows in one dimension, to twice, four and eight times its size\n" +
-		"(`internal/bigstore` makes them). The goal is that no doubling takes more than 2.5 times the processor\n" +
+	b.WriteString(growthHeading + "\nEach row is a damaged session that grows in one dimension, to twice, four and eight times its size\n" +
+		"(`internal/test/bigstore` makes them). The goal is that no doubling takes more than 2.5 times the processor\n" +
 		"time, and that a repair takes at most 64 MB of memory and 6 times the session, an undo 4 times. Times are\n" +
 		"CPU ms at the four sizes, process start included, the least of the runs; \"× 2\" is the worst doubling;\n" +
 		"memory is the peak in MB at the largest size, the most of the runs, and the largest share of the bound.\n\n" +

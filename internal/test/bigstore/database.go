@@ -11,16 +11,16 @@ import (
 	"mend/testdata"
 )
 
-// Database writes a database of some parts below dir, which becomes a data
+// Database writes a database below dir, which becomes a data
 // folder: dir/opencode/opencode.db. Its tables are those of a real one.
-func Database(dir string, mix Mix, parts int, seed uint64) error {
-	if err := database(dir, mix, parts, seed); err != nil {
+func Database(dir string, mix Mix) error {
+	if err := database(dir, mix); err != nil {
 		return fmt.Errorf("writing a database: %w", err)
 	}
 	return nil
 }
 
-func database(dir string, mix Mix, parts int, seed uint64) error {
+func database(dir string, mix Mix) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -32,12 +32,12 @@ func database(dir string, mix Mix, parts int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	err = fill(db, like, mix, parts, seed)
+	err = fill(db, like, mix)
 	return errors.Join(err, db.Close())
 }
 
 // fill puts sessions beside the one that is there.
-func fill(db *sqlite3.Conn, like string, mix Mix, parts int, seed uint64) error {
+func fill(db *sqlite3.Conn, like string, mix Mix) error {
 	if err := db.Exec("PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN"); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func fill(db *sqlite3.Conn, like string, mix Mix, parts int, seed uint64) error 
 		defer func() { _ = st.Close() }() // it repeats the last error
 		stmts[kind] = st
 	}
-	if err := mix.write(parts, seed, func(r record) error { return insert(stmts[r.kind], r) }); err != nil {
+	if err := mix(func(r record) error { return insert(stmts[r.kind], r) }); err != nil {
 		return err
 	}
 	return db.Exec("COMMIT")

@@ -76,8 +76,8 @@ func GrowthDatabase(dir string, s Shape, n int) (Grown, error) {
 
 // growth writes a store with one session. columns returns the size of the columns of a
 // record besides its data.
-func growth(dir string, s Shape, n int, write func(dir string, mix Mix, parts int, seed uint64) error, columns func(*record) int) (g Grown, err error) {
-	mix := Mix{func(n int, _ uint64, put func(record) error) error {
+func growth(dir string, s Shape, n int, write func(dir string, mix Mix) error, columns func(*record) int) (g Grown, err error) {
+	mix := func(put func(record) error) error {
 		w := newWriter(0, func(r record) error {
 			edit := r.edit
 			r.edit = func(data []byte) []byte {
@@ -96,8 +96,8 @@ func growth(dir string, s Shape, n int, write func(dir string, mix Mix, parts in
 			return err
 		}
 		return w.put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, created: began, data: sessionData(w.session, began, w.clock)})
-	}}
-	if err := write(dir, mix, n, 0); err != nil {
+	}
+	if err := write(dir, mix); err != nil {
 		return g, fmt.Errorf("a session that grows by %s: %w", s.Name, err)
 	}
 	return g, nil

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// Tree writes a tree of JSON files of some parts below dir, which becomes a data
+// Tree writes a tree of JSON files below dir, which becomes a data
 // folder: dir/opencode/storage/….
-func Tree(dir string, mix Mix, parts int, seed uint64) error {
+func Tree(dir string, mix Mix) error {
 	root := filepath.Join(dir, "opencode", "storage")
 	var made string // the folder that the last record went to
-	err := mix.write(parts, seed, func(r record) error {
+	err := mix(func(r record) error {
 		path := filepath.Join(root, r.path())
 		if folder := filepath.Dir(path); folder != made {
 			if err := os.MkdirAll(folder, 0o755); err != nil {

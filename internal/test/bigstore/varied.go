@@ -8,20 +8,29 @@ import (
 	"slices"
 )
 
-// writeVaried makes sessions like those of real users, with about that many parts in all:
-// several versions and models, files, several tools, outputs and images of varied size, failed
-// calls, aborted and failed answers, retries, patches, compactions, subtasks, sessions of
-// subagents, members that no version knows in a third of the sessions, and kinds of parts in one of
-// thirty. One session in twenty is broken. No code of mend is tuned to what it makes.
-func writeVaried(parts int, seed uint64, put func(record) error) error {
-	w := &variedWriter{writer: *newWriter(seed, put)}
-	for n := 0; w.parts < parts; n++ {
-		w.broken = n%20 == 7
-		if err := w.conversation(""); err != nil {
-			return err
+// Varied makes sessions like those of real users, with about that many parts in all: several
+// versions and models, files, several tools, outputs and images of varied size, failed calls,
+// aborted and failed answers, retries, patches, compactions, subtasks, sessions of subagents, members
+// that no version knows in a third of the sessions, and kinds of parts in one of thirty. One session
+// in twenty is broken. First come healthy sessions of at least these numbers of messages. No code of
+// mend is tuned to what it makes.
+func Varied(parts int, seed uint64, messages ...int) Mix {
+	return func(put func(record) error) error {
+		w := &variedWriter{writer: *newWriter(seed, put)}
+		for _, w.least = range messages {
+			if err := w.conversation(""); err != nil {
+				return err
+			}
 		}
+		w.least = 0
+		for n := 0; w.parts < parts; n++ {
+			w.broken = n%20 == 7
+			if err := w.conversation(""); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
 }
 
 // A variedWriter makes sessions that differ from each other.
@@ -29,6 +38,8 @@ type variedWriter struct {
 	writer
 
 	broken  bool
+	least   int    // how many messages the session gets at least
+	made    int    // how many messages there are
 	unknown bool   // the session has members that no version knows
 	kinds   bool   // and kinds of parts
 	model   string // of the next prompts
@@ -44,7 +55,7 @@ func (w *variedWriter) conversation(parent string) error {
 	outer, version := w.session, versions[w.rnd.IntN(len(versions))]
 	if parent == "" {
 		w.unknown = w.rnd.IntN(3) == 0
-		w.kinds = w.unknown && w.rnd.IntN(10) == 0
+		w.kinds = w.unknown && w.least == 0 && w.rnd.IntN(10) == 0
 	}
 	w.session = w.id("ses")
 	session, began := w.session, w.clock
@@ -53,11 +64,11 @@ func (w *variedWriter) conversation(parent string) error {
 	if parent == "" {
 		turns = 2 + int(w.logarithmic(1, 60))
 	}
-	breaks := -1
+	breaks, most := -1, w.made+w.least
 	if w.broken && parent == "" {
 		breaks = w.rnd.IntN(turns)
 	}
-	for i := range turns {
+	for i := 0; i < turns || parent == "" && w.made < most; i++ {
 		if err := w.turn(parent, i == breaks); err != nil {
 			return err
 		}
@@ -89,7 +100,7 @@ func (w *variedWriter) turn(parent string, breaks bool) error {
 	}
 	if n := w.rnd.IntN(100); n < 3 {
 		return w.failed(prompt)
-	} else if n < 6 && parent == "" {
+	} else if n < 6 && parent == "" && w.least == 0 {
 		if err := w.conversation(w.session); err != nil {
 			return err
 		}
@@ -202,6 +213,7 @@ func failure(name string, data object) object { return object{{"name", name}, {"
 
 func (w *variedWriter) varyPrompt(parts ...object) (id string, err error) {
 	id = w.id("msg")
+	w.made++
 	data := promptData(id, w.session, w.clock)
 	data[len(data)-1].value = object{{"providerID", provider}, {"modelID", w.model}}
 	if err := w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: w.clock, data: data}); err != nil {
@@ -214,6 +226,7 @@ func (w *variedWriter) varyPrompt(parts ...object) (id string, err error) {
 // most do not have.
 func (w *variedWriter) varyAnswer(prompt, finish string, parts []object, besides ...member) error {
 	w.wait(5_000)
+	w.made++
 	id, began := w.id("msg"), w.clock
 	if err := w.all(id, parts); err != nil {
 		return err

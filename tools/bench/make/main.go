@@ -1,25 +1,20 @@
-// Make makes what bench measures on: a store, or a journal.
+// Make makes what bench measures on: a store of sessions as people have them, transcripts, or one
+// session that grew in one dimension.
 //
-//	make [varied-]tree|db PARTS RUNNING DIR
-//	make journal REPAIRS DIR
-//	make [broken-]transcripts SESSIONS DIR
+//	make tree|db PARTS DIR
+//	make transcripts SESSIONS DIR
 //	make grown-tree|grown-db SHAPE SIZE DIR
 //
-// Of the newest session in the store that calls a tool, so many calls never ended; of broken
-// transcripts one has a tool with a name that the provider rejects. DIR/session holds its id, and
-// of a grown one DIR/bytes its size. The journal is DIR/mend/journal.db.
+// DIR/session holds the id of a grown session, and DIR/bytes its size.
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"mend/internal/test/bigstore"
 )
@@ -32,78 +27,28 @@ func main() {
 }
 
 func run(args []string) error {
-	grown := len(args) > 0 && strings.HasPrefix(args[0], "grown-")
-	if len(args) < 3 || grown && len(args) < 4 {
-		return fmt.Errorf("want a kind, numbers and a folder, got %v", args)
-	}
-	if grown {
-		return makeGrown(args[0], args[1], args[2], args[len(args)-1])
-	}
-	var numbers []int
-	for _, arg := range args[1 : len(args)-1] {
-		n, err := strconv.Atoi(arg)
-		if err != nil {
-			return err
-		}
-		numbers = append(numbers, n)
+	if len(args) < 3 {
+		return fmt.Errorf("want a kind, a number and a folder, got %v", args)
 	}
 	dir := args[len(args)-1]
-	if args[0] == "journal" {
-		return makeJournal(filepath.Join(dir, "mend"), numbers[0])
-	}
-	if strings.HasSuffix(args[0], "transcripts") {
-		err := bigstore.Transcripts(filepath.Join(dir, ".claude"), numbers[0], 1)
-		if err == nil && args[0] == "broken-transcripts" {
-			err = breakTranscript(dir)
-		}
-		return err
-	}
-	write, stop := bigstore.Tree, stopFiles
-	if strings.HasSuffix(args[0], "db") {
-		write, stop = bigstore.Database, stopRows
-	}
-	mix := bigstore.Plain
-	if strings.HasPrefix(args[0], "varied-") {
-		mix = bigstore.Varied
-	}
-	if err := write(dir, mix, numbers[0], 1); err != nil {
-		return err
-	}
-	session, err := stop(filepath.Join(dir, "opencode"), numbers[1])
-	if err != nil {
-		return fmt.Errorf("stopping calls: %w", err)
-	}
-	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
-}
-
-// breakTranscript gives a tool a name that the provider rejects, and writes the id of that session to
-// DIR/session.
-func breakTranscript(dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, ".claude", "projects", "*", "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("finding transcripts: %w", err)
-	}
-	data, err := os.ReadFile(files[0])
+	n, err := strconv.Atoi(args[len(args)-2])
 	if err != nil {
 		return err
 	}
-	before, after, ok := bytes.Cut(data, []byte(`"type":"tool_use"`))
-	if !ok {
-		return errors.New("no session calls a tool")
+	switch kind := args[0]; {
+	case len(args) == 4:
+		return makeGrown(kind, args[1], n, dir)
+	case kind == "transcripts":
+		return bigstore.Transcripts(filepath.Join(dir, ".claude"), n, 1)
+	case kind == "db":
+		return bigstore.Database(dir, bigstore.Varied(n, 1))
 	}
-	after = bytes.Replace(after, []byte(`"name":"`), []byte(`"name":"a b `), 1)
-	return errors.Join(
-		os.WriteFile(files[0], slices.Concat(before, []byte(`"type":"tool_use"`), after), 0o600),
-		os.WriteFile(filepath.Join(dir, "session"), []byte(strings.TrimSuffix(filepath.Base(files[0]), ".jsonl")), 0o644))
+	return bigstore.Tree(dir, bigstore.Varied(n, 1))
 }
 
 // makeGrown makes a store of one session of a shape of [bigstore.Shapes].
-func makeGrown(kind, shape, size, dir string) error {
+func makeGrown(kind, shape string, n int, dir string) error {
 	s, err := bigstore.ShapeNamed(shape)
-	if err != nil {
-		return err
-	}
-	n, err := strconv.Atoi(size)
 	if err != nil {
 		return err
 	}
