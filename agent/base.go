@@ -10,35 +10,33 @@ import (
 )
 
 // A Base is embedded in a [Store]. It answers for what the store does not have: that there is none,
-// or [errors.ErrUnsupported]. A method of what else is embedded goes before one of the Base.
-type Base struct{ base }
-
-type base struct{}
+// or [errors.ErrUnsupported].
+type Base struct{}
 
 // SessionAt returns [ErrNoSession].
-func (base) SessionAt(context.Context, string) (change.Head, error) {
+func (Base) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, ErrNoSession
 }
 
 // SessionByID implements [Store].
-func (base) SessionByID(context.Context, string) (change.Head, error) {
+func (Base) SessionByID(context.Context, string) (change.Head, error) {
 	return change.Head{}, errors.ErrUnsupported
 }
 
 // Orphans implements [Store].
-func (base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
+func (Base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
 
 // Former implements [Store].
-func (base) Former() string { return "" }
+func (Base) Former() string { return "" }
 
 // Stamp returns the zero stamp: every scan reads the session.
-func (base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }
+func (Base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }
 
 // State returns the zero stamp: every scan lists the sessions.
-func (base) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }
+func (Base) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }
 
 // Examine leaves the diagnosis to the engine.
-func (base) Examine(context.Context, change.Head, repair.Options) (Examination, error) {
+func (Base) Examine(context.Context, change.Head, repair.Options) (Examination, error) {
 	return Examination{}, errors.ErrUnsupported
 }
 
@@ -46,42 +44,42 @@ func (base) Examine(context.Context, change.Head, repair.Options) (Examination, 
 func (Base) Folders([]change.Head) []string { return nil }
 
 // Refresh implements [Store].
-func (base) Refresh() {}
+func (Base) Refresh() {}
 
 // Settings implements [Store].
-func (base) Settings(change.Head) string { return "" }
+func (Base) Settings(change.Head) string { return "" }
 
 // Busy implements [Store].
-func (base) Busy(context.Context, change.Head, bool) bool { return false }
+func (Base) Busy(context.Context, change.Head, bool) bool { return false }
 
 // Profile returns the version itself.
-func (base) Profile(version string) string { return version }
+func (Base) Profile(version string) string { return version }
 
 // Verified implements [Store].
-func (base) Verified(string) bool { return false }
+func (Base) Verified(string) bool { return false }
 
 // Newer implements [Store].
-func (base) Newer(string) bool { return false }
+func (Base) Newer(string) bool { return false }
 
 // Forecast implements [Store].
-func (base) Forecast(context.Context, change.Head, repair.Options) (Forecast, error) {
+func (Base) Forecast(context.Context, change.Head, repair.Options) (Forecast, error) {
 	return Forecast{}, errors.ErrUnsupported
 }
 
 // CheckFile implements [Store].
-func (base) CheckFile(context.Context) error { return nil }
+func (Base) CheckFile(context.Context) error { return nil }
 
 // CheckAccess implements [Store].
-func (base) CheckAccess(bool) error { return nil }
+func (Base) CheckAccess(bool) error { return nil }
 
 // CheckLinks implements [Store].
-func (base) CheckLinks(context.Context, []change.Ref) error { return nil }
+func (Base) CheckLinks(context.Context, []change.Ref) error { return nil }
 
 // Abandoned implements [Store].
-func (base) Abandoned(string) ([]string, error) { return nil, nil }
+func (Base) Abandoned(string) ([]string, error) { return nil, nil }
 
 // DefaultRow implements [Store].
-func (base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
+func (Base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
 	return change.Record{}, nil
 }
 
@@ -89,17 +87,16 @@ func (base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
 // none.
 type BaseAgent struct{}
 
-// Classes returns those of the engine.
-func (BaseAgent) Classes() []repair.Class { return repair.Classes() }
-
 // ParseAPIError recognises no error.
 func (BaseAgent) ParseAPIError([]byte) request.APIError { return request.APIError{} }
 
 // Explanations implements [Agent].
 func (BaseAgent) Explanations() []repair.Explanation { return nil }
 
-// ExplainClass implements [Agent].
-func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation { return repair.ExplainClass(c) }
+// ExplainClass knows no class.
+func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation {
+	return repair.Explanation{Code: string(c)}
+}
 
 // Providers implements [Agent].
 func (BaseAgent) Providers() []string { return nil }

@@ -20,7 +20,7 @@ func TestChannel(t *testing.T) {
 		{"hook", "opencode", change.ChannelPlugin},
 		{"hook", "claude", change.ChannelHook},
 	} {
-		a := app{command: c.command, agentName: c.agent}
+		a := environment{command: c.command, agentName: c.agent}
 		a.opt.Agents = agents
 		if err := a.selectAgent(); err != nil {
 			t.Fatal(err)

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/opencode"
@@ -30,57 +28,57 @@ func agentNames() string {
 }
 
 // selectAgent leaves the agent of --agent alone in the options.
-func (a *app) selectAgent() error {
-	if a.agentName == "" {
+func (env *environment) selectAgent() error {
+	if env.agentName == "" {
 		return nil
 	}
-	i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == a.agentName })
+	i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == env.agentName })
 	if i < 0 {
-		return usagef("--agent %s: no such agent; there are %s", a.agentName, agentNames())
+		return usagef("--agent %s: no such agent; there are %s", env.agentName, agentNames())
 	}
-	a.opt.Agents = agents[i : i+1]
+	env.opt.Agents = agents[i : i+1]
 	return nil
 }
 
 // agentOptions returns the options for each agent that has a store here. If the user names a
 // store or an agent, or if there is no store, these are the options of the command alone.
-func (a *app) agentOptions() []mend.Options {
-	if a.opt.Store != "" || a.agentName != "" {
-		return []mend.Options{a.opt}
+func agentOptions(env *environment) []mend.Options {
+	if env.opt.Store != "" || env.agentName != "" {
+		return []mend.Options{env.opt}
 	}
 	var all []mend.Options
 	var unreadable []*fs.PathError
-	for _, ag := range a.opt.Agents {
-		found, err := ag.Find(a.opt.Layout)
+	for _, ag := range env.opt.Agents {
+		found, err := ag.Find(env.opt.Layout)
 		if denied, ok := errors.AsType[*fs.PathError](err); ok && (errors.Is(denied, fs.ErrPermission) || errors.Is(denied, agent.ErrLink)) {
 			unreadable = append(unreadable, denied)
 		} else if err == nil && len(found) > 0 {
-			o := a.opt
+			o := env.opt
 			o.Agents = []agent.Agent{ag}
 			all = append(all, o)
 		}
 	}
 	if len(all) == 0 {
-		return []mend.Options{a.opt}
+		return []mend.Options{env.opt}
 	}
 	for _, denied := range unreadable {
-		a.noteSkipped(fmt.Errorf("sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err))
+		env.noteSkipped(fmt.Errorf("sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err))
 	}
 	return all
 }
 
 // openAll opens the store of each agent. The error is the worst of those that cannot be opened;
 // the others are returned with it.
-func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Store, left error) {
-	for _, o := range a.agentOptions() {
-		c, err := a.openWith(cmd, o, write)
+func openAll(ctx context.Context, env *environment, write bool) (all []*mend.Store, left error) {
+	for _, o := range agentOptions(env) {
+		c, err := openWith(ctx, env, o, write)
 		switch {
 		case err == nil:
 			all = append(all, c)
 		case exitCode(err) == exitUsage:
 			return nil, err // of all stores
 		default:
-			left = a.skipStore(cmd.Context(), left, err)
+			left = env.skipStore(ctx, left, err)
 		}
 	}
 	return all, left
@@ -89,15 +87,15 @@ func (a *app) openAll(cmd *cobra.Command, write bool) (all []*mend.Store, left e
 // openFor opens the store that has the named sessions. The names are looked up in the stores of
 // all agents together, so that "@" is the newest session of all. Without a name it opens the
 // store of the first agent.
-func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Store, error) {
-	options := a.agentOptions()
+func openFor(ctx context.Context, env *environment, write bool, names ...string) (*mend.Store, error) {
+	options := agentOptions(env)
 	if len(names) == 0 || len(options) == 1 {
-		return a.openWith(cmd, options[0], write)
+		return openWith(ctx, env, options[0], write)
 	}
-	heads, owner, unread := sessionsOf(cmd.Context(), options)
+	heads, owner, unread := sessionsOf(ctx, options)
 	found := -1
 	for _, name := range names {
-		h, err := a.named(heads, name)
+		h, err := findNamed(env.Terminal, heads, name)
 		if errors.Is(err, mend.ErrNoSession) && unread != nil {
 			return nil, unread // the session may be there
 		}
@@ -110,9 +108,9 @@ func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.St
 		found = owner[h.ID]
 	}
 	if unread != nil {
-		a.noteSkipped(fmt.Errorf("another store is not examined: %w", unread))
+		env.noteSkipped(fmt.Errorf("another store is not examined: %w", unread))
 	}
-	return a.openWith(cmd, options[found], write)
+	return openWith(ctx, env, options[found], write)
 }
 
 // sessionsOf returns the sessions of all stores that can be read, newest first, for each the
@@ -142,9 +140,9 @@ func sessionsOf(ctx context.Context, options []mend.Options) (heads []change.Hea
 
 // skipStore reports the error of a store, so that the verb goes on with the others. It returns
 // the worse of the error and left, which it returned for the stores before.
-func (a *app) skipStore(ctx context.Context, left, err error) error {
-	if !a.asJSON && ctx.Err() == nil {
-		a.printError(err)
+func (env *environment) skipStore(ctx context.Context, left, err error) error {
+	if !env.JSON && ctx.Err() == nil {
+		env.printError(err)
 		err = &reportedError{err}
 	}
 	return fail.Worst(left, err)
@@ -169,17 +167,17 @@ func agentName(id change.StoreID) string {
 // repairClients returns the stores whose sessions a repair is about. A script that repairs
 // everything without a question must not begin to write to the stores of another agent, so
 // that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
-// names the agents that are left alone. The error is as that of [app.openAll].
-func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) ([]*mend.Store, error) {
+// names the agents that are left alone. The error is as that of [openAll].
+func repairClients(ctx context.Context, env *environment, names []string, f repairFlags) ([]*mend.Store, error) {
 	if len(names) > 0 {
-		c, err := a.openFor(cmd, !f.dryRun, names...)
+		c, err := openFor(ctx, env, !f.dryRun, names...)
 		if err != nil {
 			return nil, err
 		}
 		return []*mend.Store{c}, nil
 	}
-	all, err := a.openAll(cmd, !f.dryRun)
-	if len(all) == 0 || a.agentName != "" || a.opt.Store != "" || !f.yes && !a.asJSON {
+	all, err := openAll(ctx, env, !f.dryRun)
+	if len(all) == 0 || env.agentName != "" || env.opt.Store != "" || !f.yes && !env.JSON {
 		return all, err
 	}
 	if agentOf(all[0].ID()) != "OpenCode" {
@@ -188,9 +186,9 @@ func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) (
 		}
 		return all, err // nothing is written
 	}
-	a.setAnswer("leftAlone", otherAgents(all[1:]))
+	env.setAnswer("leftAlone", otherAgents(all[1:]))
 	for _, c := range all[1:] {
-		a.printNote(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), agentName(c.ID())))
+		env.Note(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), agentName(c.ID())))
 	}
 	return all[:1], err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/journal"
 )
@@ -161,7 +162,7 @@ func TestAskStale(t *testing.T) {
 				between = ts.snapshot()
 			}}
 			var out, errs bytes.Buffer
-			a := &app{terminal: terminal{in: in, out: &out, err: &errs, canAsk: true}}
+			a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
 			root := a.root()
 			a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 			root.SetArgs(append(expand(c.args), "--store", ts.path))
@@ -222,7 +223,7 @@ func TestAskChanged(t *testing.T) {
 		damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, " \n\n"))
 	}}
 	var out, errs bytes.Buffer
-	a := &app{terminal: terminal{in: in, out: &out, err: &errs, canAsk: true}}
+	a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
 	root := a.root()
 	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs([]string{"repair", "--store", ts.path})
@@ -243,10 +244,10 @@ func TestAskChanged(t *testing.T) {
 func TestAskInterrupted(t *testing.T) {
 	in, out := io.Pipe()
 	t.Cleanup(func() { _ = out.Close() })
-	a := &app{terminal: terminal{in: in, out: io.Discard, err: io.Discard, canAsk: true}}
+	a := &environment{Terminal: &term.Terminal{In: in, Out: io.Discard, Err: io.Discard, CanAsk: true}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := a.confirmChange(ctx, writeFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
+	if err := confirmChange(ctx, a.Terminal, writeFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("confirm = %v, want the context's error", err)
 	}
 }

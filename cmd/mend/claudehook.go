@@ -17,6 +17,7 @@ import (
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
+	"mend/internal/term"
 	"mend/journal"
 	"mend/repair"
 )
@@ -40,17 +41,17 @@ const (
 // standard output what is wrong with it, as Claude Code shows it. With repair it repairs the
 // session first, if that loses nothing. It never fails, so that no session fails to begin
 // because of it.
-func (a *app) claudeHook(ctx context.Context, repair bool) error {
-	a.asJSON = false
+func claudeHook(ctx context.Context, env *environment, repair bool) error {
+	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, claudeHookDeadline)
 	defer cancel()
 	var writing atomic.Bool
 	done := make(chan string, 1)
 	go func() {
 		defer func() { _ = recover() }() // a fault of mend must not become one of the session
-		text, err := a.answerClaude(ctx, repair, &writing)
+		text, err := answerClaude(ctx, env, repair, &writing)
 		if err != nil {
-			a.logClaudeHook(err)
+			logClaudeHook(env, err)
 		}
 		done <- text
 	}()
@@ -67,14 +68,14 @@ func (a *app) claudeHook(ctx context.Context, repair bool) error {
 	}
 	answer, err := json.Marshal(map[string]string{"systemMessage": text})
 	if err == nil {
-		fmt.Fprintf(a, "%s\n", answer)
+		fmt.Fprintf(env, "%s\n", answer)
 	}
 	return nil
 }
 
 // logClaudeHook writes an error to the log of hooks.
-func (a *app) logClaudeHook(err error) {
-	journal, jerr := a.opt.Journal.Folder()
+func logClaudeHook(env *environment, err error) {
+	journal, jerr := env.opt.Journal.Folder()
 	if jerr != nil {
 		return
 	}
@@ -84,13 +85,13 @@ func (a *app) logClaudeHook(err error) {
 }
 
 // answerClaude returns the text for the user, "" for none.
-func (a *app) answerClaude(ctx context.Context, repairs bool, writing *atomic.Bool) (string, error) {
+func answerClaude(ctx context.Context, env *environment, repairs bool, writing *atomic.Bool) (string, error) {
 	c, _, err := loadLiveSettings(nil)
 	if err != nil || !c.Enabled {
 		return "", err
 	}
 	var e claudeEvent
-	data, err := ownfile.ReadAtMost(a.in, maxClaudeEvent)
+	data, err := ownfile.ReadAtMost(env.In, maxClaudeEvent)
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +101,7 @@ func (a *app) answerClaude(ctx context.Context, repairs bool, writing *atomic.Bo
 	if !filepath.IsAbs(e.Transcript) || filepath.Base(e.Transcript) != e.Session+".jsonl" {
 		return "", fmt.Errorf("reading the event: %q is no transcript of the session %q", e.Transcript, e.Session)
 	}
-	o := a.opt
+	o := env.opt
 	o.Agents, o.Note = []agent.Agent{claude.Agent{Except: claude.Ancestors()}}, nil
 	client, err := mend.Open(o)
 	if err != nil {
@@ -124,7 +125,7 @@ func (a *app) answerClaude(ctx context.Context, repairs bool, writing *atomic.Bo
 	if !repairs {
 		return brokenText(head, why, len(plan.Plan.Ops) > 0), nil
 	}
-	id, err := a.repairForHook(ctx, client, head, writing)
+	id, err := repairForHook(ctx, env, client, head, writing)
 	switch {
 	case e.Event == "SessionEnd":
 		return "", err
@@ -140,7 +141,7 @@ func whyBroken(r repair.Result) string {
 	for _, ds := range [][]repair.Diagnosis{r.Fixed, r.Remaining} {
 		for _, d := range ds {
 			if d.Severity == repair.Broken {
-				all = append(all, escape(d.Why))
+				all = append(all, term.Escape(d.Why))
 			}
 		}
 	}
@@ -154,7 +155,7 @@ func whyBroken(r repair.Result) string {
 	if n := r.SentAfter - r.SentBefore; n > 0 {
 		lost = fmt.Sprintf("It lost %d of %d blocks. ", n, r.SentAfter)
 	}
-	return fmt.Sprintf("%s%s And %s.", lost, all[0], count(len(all)-1, "more problem"))
+	return fmt.Sprintf("%s%s And %s.", lost, all[0], term.Count(len(all)-1, "more problem"))
 }
 
 // brokenText returns the message about a broken session. Claude Code shows it to the user, not
@@ -172,7 +173,7 @@ var errHookLeaves = errors.New("the repair loses something, or leaves something 
 
 // repairForHook repairs a session if no other process uses it, the repair loses nothing and
 // leaves nothing broken, and the user has not undone the last one.
-func (a *app) repairForHook(ctx context.Context, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
+func repairForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
 	r, err := client.ProposeRepair(ctx, head, repair.Request{Unattended: true})
 	if err != nil {
 		return "", err
@@ -184,7 +185,7 @@ func (a *app) repairForHook(ctx context.Context, client *mend.Store, head change
 	if undone || hasBroken(r.Remaining) || len(r.Plan.Ops) == 0 || loses(r.Fixed) {
 		return "", errHookLeaves
 	}
-	if err := a.checkClaudeVersion(client, head, r.Fixed); err != nil {
+	if err := checkClaudeVersion(env, client, head, r.Fixed); err != nil {
 		return "", err
 	}
 	r.Plan.Cause.Live = true
@@ -202,7 +203,7 @@ func (a *app) repairForHook(ctx context.Context, client *mend.Store, head change
 // checkClaudeVersion returns an error if mend does not know the version of Claude Code that wrote
 // the session. A newer one than those that mend was verified with counts as the newest of them,
 // until a session that the hook repaired with it has the same fault again.
-func (a *app) checkClaudeVersion(client *mend.Store, head change.Head, found []repair.Diagnosis) error {
+func checkClaudeVersion(env *environment, client *mend.Store, head change.Head, found []repair.Diagnosis) error {
 	version, verified, newer := client.KnowsVersion(head.Version)
 	if verified || version == "" { // without a version in it, it is judged by its records alone
 		return nil
@@ -210,13 +211,13 @@ func (a *app) checkClaudeVersion(client *mend.Store, head change.Head, found []r
 	if !newer {
 		return fmt.Errorf("%w: %q", live.ErrUnverified, version)
 	}
-	journalDir, err := a.opt.Journal.Folder()
+	journalDir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
 	known, store := versionLog{journalDir, agentName(client.ID())}, client.ID()
 	why := known.Contradiction(version)
-	last, err := a.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
+	last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"mend/agent/claude"
 	"mend/internal/atomicfile"
 	"mend/internal/ownfile"
+	"mend/internal/term"
 	"mend/internal/userdir"
 )
 
@@ -76,16 +77,16 @@ type savedSettings struct {
 	After  string `json:"after"`  // hash of what install wrote
 }
 
-func (a *app) savedSettingsFile(path string) (string, error) {
-	journal, err := a.opt.Journal.Folder()
+func savedSettingsFile(env *environment, path string) (string, error) {
+	journal, err := env.opt.Journal.Folder()
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(journal, "claude-settings-"+hex.EncodeToString(sum[:8])+".json"), err
 }
 
 // withoutHooks returns the settings as they were before install wrote text, nil for no file: if
 // nothing has changed since, byte for byte.
-func (a *app) withoutHooks(path string, text []byte) ([]byte, error) {
-	name, err := a.savedSettingsFile(path)
+func withoutHooks(env *environment, path string, text []byte) ([]byte, error) {
+	name, err := savedSettingsFile(env, path)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func hashOf(text []byte) string {
 }
 
 // installClaudeHook adds mend's hooks to settings of Claude Code.
-func (a *app) installClaudeHook(ctx context.Context, path string, repair bool, f writeFlags) error {
+func installClaudeHook(ctx context.Context, env *environment, path string, repair bool, f writeFlags) error {
 	command, err := hookCommand(repair)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (a *app) installClaudeHook(ctx context.Context, path string, repair bool, f
 	}
 	before := now
 	if slices.ContainsFunc(claude.Commands(now), isHookCommand) {
-		if before, err = a.withoutHooks(path, now); err != nil {
+		if before, err = withoutHooks(env, path, now); err != nil {
 			return err
 		}
 	}
@@ -132,12 +133,12 @@ func (a *app) installClaudeHook(ctx context.Context, path string, repair bool, f
 		return err
 	}
 	if !bytes.Equal(now, after) {
-		if err := a.confirmChange(ctx, f, "Install mend's hooks in "+escape(shortenHome(path))+"?", nil); err != nil {
+		if err := confirmChange(ctx, env.Terminal, f, "Install mend's hooks in "+term.Escape(term.ShortenHome(path))+"?", nil); err != nil {
 			return err
 		}
 	}
 	if !f.dryRun && !bytes.Equal(now, after) {
-		if err := a.saveSettings(path, before, after); err != nil {
+		if err := saveSettings(env, path, before, after); err != nil {
 			return err
 		}
 		if err := makeFolder(filepath.Dir(path), 0o700); err != nil {
@@ -147,22 +148,22 @@ func (a *app) installClaudeHook(ctx context.Context, path string, repair bool, f
 			return err
 		}
 	}
-	if err := a.reportClaudeHook(path, f.dryRun, "Installed in", "install in", "use it"); err != nil || f.dryRun {
+	if err := reportClaudeHook(env, path, f.dryRun, "Installed in", "install in", "use it"); err != nil || f.dryRun {
 		return err
 	}
 	if claude.HooksDisabled(after) {
-		a.printNote("these settings turn all hooks off: \"disableAllHooks\"")
+		env.Note("these settings turn all hooks off: \"disableAllHooks\"")
 	}
 	if repair {
-		a.say("%s", faint("When a session ends, and when it is resumed, mend repairs it if that loses nothing. What was loaded before that is loaded again with /resume."))
+		env.Say("%s", term.Faint("When a session ends, and when it is resumed, mend repairs it if that loses nothing. What was loaded before that is loaded again with /resume."))
 	} else {
-		a.say("%s", faint("When a damaged session is resumed, mend says so, and how to repair it. With --repair it repairs the session."))
+		env.Say("%s", term.Faint("When a damaged session is resumed, mend says so, and how to repair it. With --repair it repairs the session."))
 	}
 	return nil
 }
 
-func (a *app) saveSettings(path string, before, after []byte) error {
-	name, err := a.savedSettingsFile(path)
+func saveSettings(env *environment, path string, before, after []byte) error {
+	name, err := savedSettingsFile(env, path)
 	if err == nil {
 		err = ownfile.MakeDir(filepath.Dir(name))
 	}
@@ -177,21 +178,21 @@ func (a *app) saveSettings(path string, before, after []byte) error {
 }
 
 // uninstallClaudeHook removes mend's hooks from settings of Claude Code.
-func (a *app) uninstallClaudeHook(ctx context.Context, path string, f writeFlags) error {
+func uninstallClaudeHook(ctx context.Context, env *environment, path string, f writeFlags) error {
 	now, mode, err := readClaudeSettings(path)
 	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(claude.Commands(now), isHookCommand) {
-		a.say("%s has no hook of mend.", escape(shortenHome(path)))
-		a.setAnswer("plugins", a.claudeStates())
+		env.Say("%s has no hook of mend.", term.Escape(term.ShortenHome(path)))
+		env.setAnswer("plugins", claudeStates(env.Terminal))
 		return nil
 	}
-	before, err := a.withoutHooks(path, now)
+	before, err := withoutHooks(env, path, now)
 	if err != nil {
 		return err
 	}
-	if err := a.confirmChange(ctx, f, "Remove mend's hooks from "+escape(shortenHome(path))+"?", nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, "Remove mend's hooks from "+term.Escape(term.ShortenHome(path))+"?", nil); err != nil {
 		return err
 	}
 	if !f.dryRun {
@@ -203,25 +204,25 @@ func (a *app) uninstallClaudeHook(ctx context.Context, path string, f writeFlags
 		if err != nil {
 			return err
 		}
-		if name, err := a.savedSettingsFile(path); err == nil {
+		if name, err := savedSettingsFile(env, path); err == nil {
 			_ = os.Remove(name) // a later install writes another one
 		}
 	}
-	return a.reportClaudeHook(path, f.dryRun, "Removed from", "remove from", "no longer use it")
+	return reportClaudeHook(env, path, f.dryRun, "Removed from", "remove from", "no longer use it")
 }
 
-func (a *app) reportClaudeHook(path string, dryRun bool, done, would, effect string) error {
-	a.setAnswer("plugins", a.claudeStates())
+func reportClaudeHook(env *environment, path string, dryRun bool, done, would, effect string) error {
+	env.setAnswer("plugins", claudeStates(env.Terminal))
 	if dryRun {
-		a.say("This would %s %s. Nothing was written.", would, escape(shortenHome(path)))
+		env.Say("This would %s %s. Nothing was written.", would, term.Escape(term.ShortenHome(path)))
 		return nil
 	}
-	a.say("%s %s. Sessions of Claude Code that start from now on %s.", good(done), escape(shortenHome(path)), effect)
+	env.Say("%s %s. Sessions of Claude Code that start from now on %s.", term.Good(done), term.Escape(term.ShortenHome(path)), effect)
 	return nil
 }
 
 // claudeStates returns the state of mend's hooks in both files of settings.
-func (a *app) claudeStates() []pluginJSON {
+func claudeStates(t *term.Terminal) []pluginJSON {
 	var all []pluginJSON
 	for _, place := range []string{"global", "project"} {
 		path, err := claudeSettingsPath(place == "project")

@@ -3,6 +3,8 @@ package main
 import (
 	"regexp"
 	"strings"
+
+	"mend/internal/term"
 )
 
 // plainWord matches a word that no shell changes.
@@ -11,10 +13,10 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 // cmdline returns a command that the user can run next, with the store that was named, and of scan
 // and repair with what they were told of the next request. Verbs with a repair id need none: the
 // journal knows it.
-func (a *app) cmdline(words ...string) string {
-	flags := []struct{ name, value string }{{"--store", a.opt.Store}, {"--layout", a.opt.Layout}, {"--agent-version", a.opt.AgentVersion}}
+func (env *environment) cmdline(words ...string) string {
+	flags := []struct{ name, value string }{{"--store", env.opt.Store}, {"--layout", env.opt.Layout}, {"--agent-version", env.opt.AgentVersion}}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "repair") {
-		flags = append(flags, struct{ name, value string }{"--thinking", (onOff{&a.opt.Thinking}).String()}, struct{ name, value string }{"--provider", a.opt.Provider})
+		flags = append(flags, struct{ name, value string }{"--thinking", (onOff{&env.opt.Thinking}).String()}, struct{ name, value string }{"--provider", env.opt.Provider})
 	}
 	words = append([]string{"mend"}, words...)
 	for _, flag := range flags {
@@ -32,12 +34,12 @@ func (a *app) cmdline(words ...string) string {
 var storeCommand = regexp.MustCompile(`"mend (?:scan|repair|recover)\b[^"]*"`)
 
 // withStore returns a hint in which each command names the store that the user named.
-func (a *app) withStore(hint string) string {
+func (env *environment) withStore(hint string) string {
 	return storeCommand.ReplaceAllStringFunc(hint, func(quoted string) string {
 		if strings.Contains(quoted, "--store") {
 			return quoted
 		}
-		return strings.TrimSuffix(quoted, `"`) + strings.TrimPrefix(a.cmdline(), "mend") + `"`
+		return strings.TrimSuffix(quoted, `"`) + strings.TrimPrefix(env.cmdline(), "mend") + `"`
 	})
 }
 
@@ -46,5 +48,5 @@ func shellWord(w string) string {
 	if plainWord.MatchString(w) {
 		return w
 	}
-	return "'" + strings.ReplaceAll(escape(w), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(term.Escape(w), "'", `'\''`) + "'"
 }

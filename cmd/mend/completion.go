@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/change"
-	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 	"mend/repair"
 )
 
 // completionVerb replaces cobra's, which exits with 0 for a shell that it does not know.
-func (a *app) completionVerb() *cobra.Command {
+func completionVerb(env *environment) *cobra.Command {
 	scripts := map[string]func(root *cobra.Command, w io.Writer) error{
 		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
 		"zsh":        (*cobra.Command).GenZshCompletion,
@@ -47,8 +47,8 @@ To load it in every new shell:
 			if err := write(cmd.Root(), &script); err != nil {
 				return err
 			}
-			a.setAnswer("script", script.String())
-			a.printf("%s", script.String())
+			env.setAnswer("script", script.String())
+			env.Printf("%s", script.String())
 			return nil
 		},
 	}
@@ -62,85 +62,80 @@ const (
 
 // completions are the candidates for an argument or for the value of a flag. They are taken
 // from the stores and the journal, to which they write nothing. What cannot be read has none.
-type completions func(ctx context.Context, args []string) []cobra.Completion
+type completions func(ctx context.Context, env *environment, args []string) []cobra.Completion
 
-// addCompletions completes the arguments and the flags' values of a command and its
-// subcommands.
-func (a *app) addCompletions(cmd *cobra.Command) {
-	sessions, repairs := a.sessionNames, a.repairIDs
-	arguments := map[string][]completions{ // one after the other; the last for all that follow
-		"scan": {sessions}, "repair": {sessions, nil},
-		"undo":    {repairs(undoable), nil},
-		"redo":    {repairs(undone), nil},
-		"show":    {repairs(nil), nil},
-		"resolve": {repairs(conflicted), nil},
-		"forget":  {both(sessions, repairs(nil)), nil},
-		"report":  {both(sessions, repairs(nil)), nil},
-	}
-	flags := map[string]completions{
-		"class": a.classNames, "session": sessions, "only": a.recordNames,
-		"store":         a.storePaths,
-		"agent":         a.agentNames,
-		"layout":        words("opencode", "opencode-0", "opencode-state", "supercode", "sqlite"),
-		"agent-version": words("1.1.53", "1.2.27", "1.18.33"),
-		"thinking":      words("on\tas if the model is asked to think", "off\tas if it is not"),
-		"since":         words("1d", "7d", "30d", "12h"),
-		"until":         words("1d", "7d", "30d", "12h"),
-		"state":         words(logStates...),
-		"channel":       words("command", "plugin", "hook", "watch"),
-		"rule":          a.ruleNames,
-		"actor":         a.actorNames,
-		"older-than":    words("30d", "90d", "365d"),
-	}
+// argumentCompletions has the candidates for the arguments of verbs, one after the other; the last are those for
+// all that follow.
+var argumentCompletions = map[string][]completions{
+	"scan":    {completeSessions},
+	"repair":  {completeSessions, nil},
+	"undo":    {repairsThat(undoable), nil},
+	"redo":    {repairsThat(undone), nil},
+	"show":    {completeRepairs, nil},
+	"resolve": {repairsThat(conflicted), nil},
+	"forget":  {completeSessionsAndRepairs, nil},
+	"report":  {completeSessionsAndRepairs, nil},
+}
+
+// flagCompletions has the candidates for the values of flags. The values of other flags are files, or are not
+// completed.
+var flagCompletions = map[string]completions{
+	"session": completeSessions, "only": completeRecords,
+	"class":         completeClasses,
+	"store":         completeStores,
+	"agent":         completeAgents,
+	"layout":        words("opencode", "opencode-0", "opencode-state", "supercode", "sqlite"),
+	"agent-version": words("1.1.53", "1.2.27", "1.18.33"),
+	"thinking":      words("on\tas if the model is asked to think", "off\tas if it is not"),
+	"since":         words("1d", "7d", "30d", "12h"),
+	"until":         words("1d", "7d", "30d", "12h"),
+	"state":         words(logStates...),
+	"channel":       words("command", "plugin", "hook", "watch"),
+	"rule":          completeRules,
+	"actor":         completeActors,
+	"older-than":    words("30d", "90d", "365d"),
+}
+
+// addCompletions completes the arguments and the flags' values of a command and its subcommands.
+func addCompletions(env *environment, cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
-		cmd.ValidArgsFunction = argumentCompletion(arguments[cmd.Name()])
+		positions := argumentCompletions[cmd.Name()]
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(positions) == 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return candidates(cmd, env, positions[min(len(args), len(positions)-1)], args, start, "")
+		}
 	}
 	addFlag := func(f *pflag.Flag) {
 		if _, exists := cmd.GetFlagCompletionFunc(f.Name); exists || f.Value.Type() == "bool" || f.Name == "output" || f.Name == "error" || f.Name == "folder" {
 			return // the last three name files
 		}
-		isList := f.Value.Type() == "stringSlice"
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, flagCompletion(flags[f.Name], isList))
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			before := "" // of a list, whose last element is completed
+			if i := strings.LastIndexByte(start, ','); f.Value.Type() == "stringSlice" && i >= 0 {
+				before, start = start[:i+1], start[i+1:]
+			}
+			return candidates(cmd, env, flagCompletions[f.Name], args, start, before)
+		})
 	}
 	cmd.LocalNonPersistentFlags().VisitAll(addFlag)
 	cmd.PersistentFlags().VisitAll(addFlag)
 	for _, sub := range cmd.Commands() {
-		a.addCompletions(sub)
-	}
-}
-
-// argumentCompletion completes each argument with the candidates at its position.
-func argumentCompletion(positions []completions) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(positions) == 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		found := positions[min(len(args), len(positions)-1)]
-		return candidates(cmd, found, args, start, "")
-	}
-}
-
-// flagCompletion completes the value of a flag; of a list its last element.
-func flagCompletion(found completions, isList bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before := ""
-		if i := strings.LastIndexByte(start, ','); isList && i >= 0 {
-			before, start = start[:i+1], start[i+1:]
-		}
-		return candidates(cmd, found, args, start, before)
+		addCompletions(env, sub)
 	}
 }
 
 // candidates returns those that begin with start, each behind before. Without any the shell
 // completes nothing; files are never meant.
-func candidates(cmd *cobra.Command, found completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func candidates(cmd *cobra.Command, env *environment, found completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if found == nil {
 		return nil, directive
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	all := slices.DeleteFunc(found(ctx, args), func(c cobra.Completion) bool { return !strings.HasPrefix(c, start) })
+	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool { return !strings.HasPrefix(c, start) })
 	all = all[:min(len(all), maxCompletions)]
 	for i := range all {
 		all[i] = before + all[i]
@@ -150,35 +145,23 @@ func candidates(cmd *cobra.Command, found completions, args []string, start, bef
 
 // words returns candidates that are always the same, each with a description behind a tab.
 func words(all ...string) completions {
-	return func(context.Context, []string) []cobra.Completion { return slices.Clone(all) }
+	return func(context.Context, *environment, []string) []cobra.Completion { return slices.Clone(all) }
 }
 
-func both(a, b completions) completions {
-	return func(ctx context.Context, args []string) []cobra.Completion {
-		return append(a(ctx, args), b(ctx, args)...)
-	}
-}
-
-func (a *app) classNames(context.Context, []string) (all []cobra.Completion) {
-	for _, c := range a.opt.Agents.Classes() {
-		all = append(all, cobra.CompletionWithDesc(string(c), firstSentence(repair.ExplainClass(c).Meaning)))
+func completeClasses(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	for _, c := range env.opt.Agents.Classes() {
+		all = append(all, cobra.CompletionWithDesc(string(c), term.FirstSentence(repair.ExplainClass(c).Meaning)))
 	}
 	return all
 }
 
-// quietOptions returns the options of the command line, without notes.
-func (a *app) quietOptions() mend.Options {
-	o := a.opt
-	o.Note = nil
-	return o
-}
-
-// sessionNames returns the sessions with their titles, the newest first.
-func (a *app) sessionNames(ctx context.Context, _ []string) (all []cobra.Completion) {
-	quiet := app{opt: a.quietOptions(), agentName: a.agentName}
-	heads, _, _ := sessionsOf(ctx, quiet.agentOptions())
+// completeSessions returns the sessions with their titles, the newest first. It prints no notes.
+func completeSessions(ctx context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	quiet := environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, opt: env.opt, agentName: env.agentName}
+	quiet.opt.Note = nil
+	heads, _, _ := sessionsOf(ctx, agentOptions(&quiet))
 	for _, h := range heads {
-		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(oneLine(h.Title, 60), h.Directory)))
+		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(term.OneLine(h.Title, 60), h.Directory)))
 	}
 	return all
 }
@@ -187,30 +170,39 @@ func undoable(e change.Entry) bool   { return e.State == change.Committed && inF
 func undone(e change.Entry) bool     { return e.UndoneBy != "" && !e.Forgotten }
 func conflicted(e change.Entry) bool { return e.State == change.Conflicted }
 
-// repairIDs returns the repairs for which fits holds, nil for all, the newest first.
-func (a *app) repairIDs(fits func(change.Entry) bool) completions {
-	return func(ctx context.Context, _ []string) (all []cobra.Completion) {
-		es, _ := a.quietOptions().Journal.Log(journal.Query{})
+// completeRepairs returns all repairs, the newest first.
+func completeRepairs(ctx context.Context, env *environment, args []string) []cobra.Completion {
+	return repairsThat(func(change.Entry) bool { return true })(ctx, env, args)
+}
+
+// repairsThat returns the repairs for which fits holds, the newest first.
+func repairsThat(fits func(change.Entry) bool) completions {
+	return func(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
+		es, _ := env.opt.Journal.Log(journal.Query{})
 		for _, e := range es {
-			if fits == nil || fits(e) {
-				all = append(all, cobra.CompletionWithDesc(e.ID, causeText(e)+" of "+entryTitle(e)+", "+age(time.Since(e.Time))))
+			if fits(e) {
+				all = append(all, cobra.CompletionWithDesc(e.ID, causeText(e)+" of "+entryTitle(e)+", "+term.Age(time.Since(e.Time))))
 			}
 		}
 		return all
 	}
 }
 
-// ruleNames returns the rules with their meanings.
-func (a *app) ruleNames(context.Context, []string) (all []cobra.Completion) {
-	for _, t := range a.ruleTopics() {
-		all = append(all, cobra.CompletionWithDesc(t.Code, firstSentence(t.Meaning)))
+func completeSessionsAndRepairs(ctx context.Context, env *environment, args []string) []cobra.Completion {
+	return append(completeSessions(ctx, env, args), completeRepairs(ctx, env, args)...)
+}
+
+// completeRules returns the rules with their meanings.
+func completeRules(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	for _, t := range ruleTopics(env) {
+		all = append(all, cobra.CompletionWithDesc(t.Code, term.FirstSentence(t.Meaning)))
 	}
 	return all
 }
 
-// actorNames returns who made the entries of the journal.
-func (a *app) actorNames(context.Context, []string) (all []cobra.Completion) {
-	es, _ := a.quietOptions().Journal.Log(journal.Query{})
+// completeActors returns who made the entries of the journal.
+func completeActors(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	es, _ := env.opt.Journal.Log(journal.Query{})
 	for _, e := range es {
 		if e.Actor != nil && !slices.Contains(all, e.Actor.User) {
 			all = append(all, e.Actor.User)
@@ -219,27 +211,27 @@ func (a *app) actorNames(context.Context, []string) (all []cobra.Completion) {
 	return all
 }
 
-// recordNames returns the records of the repair that the first argument names.
-func (a *app) recordNames(_ context.Context, args []string) (all []cobra.Completion) {
+// completeRecords returns the records of the repair that the first argument names.
+func completeRecords(_ context.Context, env *environment, args []string) (all []cobra.Completion) {
 	if len(args) == 0 {
 		return nil
 	}
-	e, _, _ := a.quietOptions().Journal.Show(args[0])
+	e, _, _ := env.opt.Journal.Show(args[0])
 	for _, o := range e.Ops {
 		all = append(all, cobra.CompletionWithDesc(o.Ref.String(), o.Ref.Kind.String()))
 	}
 	return all
 }
 
-func (a *app) agentNames(context.Context, []string) (all []cobra.Completion) {
-	for _, ag := range a.opt.Agents {
+func completeAgents(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	for _, ag := range env.opt.Agents {
 		all = append(all, ag.Name())
 	}
 	return all
 }
 
-func (a *app) storePaths(context.Context, []string) (all []cobra.Completion) {
-	for _, st := range a.opt.Agents.Stores() {
+func completeStores(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	for _, st := range env.opt.Agents.Stores() {
 		all = append(all, cobra.CompletionWithDesc(st.Path, st.Layout))
 	}
 	return all

@@ -13,10 +13,11 @@ import (
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/live"
+	"mend/internal/term"
 	"mend/repair"
 )
 
-func (a *app) configVerb() *cobra.Command {
+func configVerb(env *environment) *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
@@ -37,7 +38,7 @@ are allowed; the first line of the answer has its path. For example:
 			if err != nil {
 				return err
 			}
-			return a.showConfig(c, keys)
+			return showConfig(env, c, keys)
 		},
 		ValidArgsFunction: completeSettings(""),
 	}
@@ -99,7 +100,7 @@ type settingJSON struct {
 }
 
 // showConfig prints the settings of these keys, or all.
-func (a *app) showConfig(c config.Config, keys []string) error {
+func showConfig(env *environment, c config.Config, keys []string) error {
 	path, err := config.Path()
 	if err != nil {
 		return err
@@ -116,28 +117,28 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 			list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Default, s.Want, s.Env, s.Description})
 		}
 	}
-	a.setAnswer("file", path)
-	a.setAnswer("settings", list)
-	a.setAnswer("notes", nonNil(c.Notes()))
-	defer a.bufferOutput()()
-	width := a.textWidth()
+	env.setAnswer("file", path)
+	env.setAnswer("settings", list)
+	env.setAnswer("notes", nonNil(c.Notes()))
+	defer env.Buffer()()
+	width := env.TextWidth()
 	if len(keys) == 0 {
-		a.printf("%s\n\n", faint(escape(shortenHome(path))+fileState(path)))
+		env.Printf("%s\n\n", term.Faint(term.Escape(term.ShortenHome(path))+fileState(path)))
 	}
 	for _, note := range c.Notes() {
-		a.printf("Note: %s\n\n", escape(note))
+		env.Printf("Note: %s\n\n", term.Escape(note))
 	}
 	for i, s := range list {
 		if i > 0 {
-			a.printf("\n")
+			env.Printf("\n")
 		}
-		origin := faint("(default)")
+		origin := term.Faint("(default)")
 		if s.Origin != string(config.Default) {
-			origin = bold("("+originText(s)+")") + faint(", default "+config.Text(s.Default))
+			origin = term.Bold("("+originText(s)+")") + term.Faint(", default "+config.Text(s.Default))
 		}
-		a.printf("%s = %s  %s\n", bold(s.Key), escape(config.Text(s.Value)), origin)
-		a.printf("    %s\n", indentWrapped(s.About, 4, width))
-		a.printf("    %s\n", faint(s.Env+": "+s.Want))
+		env.Printf("%s = %s  %s\n", term.Bold(s.Key), term.Escape(config.Text(s.Value)), origin)
+		env.Printf("    %s\n", term.WrapAt(s.About, 4, width))
+		env.Printf("    %s\n", term.Faint(s.Env+": "+s.Want))
 	}
 	return nil
 }

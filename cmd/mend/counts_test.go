@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -23,7 +24,7 @@ func TestCounts(t *testing.T) {
 	if got, want := plannedFixes(r), []string{"2 records: It is filled (cures 3 findings)", "It goes"}; !slices.Equal(got, want) {
 		t.Errorf("plannedFixes returns %q, want %q", got, want)
 	}
-	lost := summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return sentence(d.Loses) })
+	lost := summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) })
 	if want := []string{"2 × The text"}; !slices.Equal(lost, want) {
 		t.Errorf("lost is %q, want %q", lost, want)
 	}

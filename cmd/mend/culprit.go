@@ -14,6 +14,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -32,13 +33,13 @@ func uncertainCulprit(found []mend.Culprit, looked string) error {
 
 // noCulprit returns the error if no session fits an API error, and none is broken. looked says at which
 // sessions of which stores mend looked, missing is as missingSession returns it.
-func (a *app) noCulprit(e repair.APIError, looked, missing string) error {
+func noCulprit(env *environment, e repair.APIError, looked, missing string) error {
 	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
 	switch {
 	case missing != "":
-		hint = fmt.Sprintf("none of them is %s. If it is in another store, name that with --store PATH", escape(missing))
+		hint = fmt.Sprintf("none of them is %s. If it is in another store, name that with --store PATH", term.Escape(missing))
 	case !e.Recognised:
-		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", a.cmdline("report")+" SESSION")
+		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
 	default:
 		hint += ": the cause may be gone"
 	}
@@ -50,7 +51,7 @@ func (a *app) noCulprit(e repair.APIError, looked, missing string) error {
 // are broken. If none is, or no user can be asked, it may be one of a store that cannot be read:
 // then the error is that of the store, or unread, which is that of the stores that could not be
 // opened.
-func (a *app) findCulprit(ctx context.Context, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Store, err error) {
+func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Store, err error) {
 	var found []mend.Culprit
 	var heads []change.Head
 	var looked []string
@@ -58,14 +59,14 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Store, readings [
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err != nil {
-			unread = a.skipStore(ctx, unread, err)
+			unread = env.skipStore(ctx, unread, err)
 			continue
 		}
 		heads = append(heads, all...)
-		looked = append(looked, fmt.Sprintf("%s of %s in %s", count(len(all), "session"), agentOf(c.ID()), shortenHome(c.ID().Root)))
-		bar := a.progress(len(all), "looking for the session")
-		culprits, err := c.FindCulprits(ctx, all, readings, workingFolder(), bar.step)
-		bar.clear()
+		looked = append(looked, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agentOf(c.ID()), term.ShortenHome(c.ID().Root)))
+		bar := env.Progress(len(all), "looking for the session")
+		culprits, err := c.FindCulprits(ctx, all, readings, workingFolder(), bar.Step)
+		bar.Clear()
 		if err != nil {
 			return x, nil, err
 		}
@@ -80,16 +81,16 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Store, readings [
 			stores[x.Session.ID] = c
 		}
 	}
-	guessed := len(found) > 0 && found[0].Match.Degree == repair.IsBroken && (!a.canAsk || a.asJSON)
+	guessed := len(found) > 0 && found[0].Match.Degree == repair.IsBroken && (!env.CanAsk || env.JSON)
 	if unread != nil && (len(found) == 0 || guessed) { // the session may be in that store
 		if guessed {
-			a.listCulprits(found, a.culpritRows(found))
+			listCulprits(env, found, culpritRows(env.Terminal, found))
 		}
 		return x, nil, unread
 	}
 	missing := missingSession(readings, heads)
 	if len(found) == 0 {
-		return x, nil, a.noCulprit(readings[0], strings.Join(looked, ", "), missing)
+		return x, nil, noCulprit(env, readings[0], strings.Join(looked, ", "), missing)
 	}
 	firstIf(found, func(c mend.Culprit) bool { return c.Failed })
 	if len(found) < len(heads) { // of several stores
@@ -98,11 +99,11 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Store, readings [
 	}
 	x, ok := certain(found)
 	if !ok {
-		if x, err = a.chooseCulprit(ctx, found, broken(len(found), len(heads)), missing, f); err != nil {
+		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), missing, f); err != nil {
 			return x, nil, err
 		}
 	}
-	a.printCulprit(x)
+	printCulprit(env, x)
 	return x, stores[x.Session.ID], nil
 }
 
@@ -112,29 +113,29 @@ func broken(n, all int) string {
 	if n == 1 {
 		verb = "is"
 	}
-	return fmt.Sprintf("%d of %s %s broken", n, count(all, "session"), verb)
+	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), verb)
 }
 
 // chooseCulprit lets the user choose the session that the error came from. One that is alone need
 // not be chosen if nothing is written, or if the user is asked before it is. The error is a
 // that of uncertainCulprit without a terminal.
-func (a *app) chooseCulprit(ctx context.Context, found []mend.Culprit, looked, missing string, f repairFlags) (mend.Culprit, error) {
+func chooseCulprit(ctx context.Context, env *environment, found []mend.Culprit, looked, missing string, f repairFlags) (mend.Culprit, error) {
 	if missing != "" {
-		a.say("No store that mend looked at has the session %s.", escape(missing))
+		env.Say("No store that mend looked at has the session %s.", term.Escape(missing))
 	}
-	if (!a.canAsk || a.asJSON) && (!f.dryRun || len(found) > 1) {
-		a.listCulprits(found, a.culpritRows(found))
+	if (!env.CanAsk || env.JSON) && (!f.dryRun || len(found) > 1) {
+		listCulprits(env, found, culpritRows(env.Terminal, found))
 		return mend.Culprit{}, uncertainCulprit(found, looked)
 	}
 	title := "Which session did this error come from?"
 	if found[0].Match.Degree == repair.IsBroken {
-		a.say("No session would produce this error now. %s", sentenceCase(looked))
+		env.Say("No session would produce this error now. %s", sentenceCase(looked))
 		title = "Is it one of these?"
 	}
 	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown, and asked for
 		return found[0], nil
 	}
-	i, err := a.pick(ctx, title, a.culpritRows(found))
+	i, err := env.Pick(ctx, title, culpritRows(env.Terminal, found))
 	if err != nil {
 		return mend.Culprit{}, err
 	}
@@ -192,11 +193,11 @@ func isHealthyByName(x mend.Culprit) bool {
 }
 
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
-func (a *app) printHealthy(c *mend.Store, h change.Head) {
+func printHealthy(env *environment, c *mend.Store, h change.Head) {
 	command := continueCommand(agentName(c.ID()), h)
-	a.setAnswer("continue", command)
-	a.say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.ID()), escape(cmp.Or(shortenHome(h.Directory), "no folder")))
-	a.printf("To continue it: %s\n", bold(escape(command)))
+	env.setAnswer("continue", command)
+	env.Say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.ID()), term.Escape(cmp.Or(term.ShortenHome(h.Directory), "no folder")))
+	env.Printf("To continue it: %s\n", term.Bold(term.Escape(command)))
 }
 
 // continueCommand returns the command with which a user continues a session, in its folder.
@@ -212,20 +213,20 @@ func continueCommand(agent string, h change.Head) string {
 }
 
 // printCulprit prints the session that the error came from, and why.
-func (a *app) printCulprit(x mend.Culprit) {
-	a.setAnswer("culprit", culpritJSON(x))
-	a.say("%s %s: %s.", bold(escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), escape(reasonOf(x)))
+func printCulprit(env *environment, x mend.Culprit) {
+	env.setAnswer("culprit", culpritJSON(x))
+	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
 }
 
 // listCulprits lists the sessions that may have caused the error.
-func (a *app) listCulprits(found []mend.Culprit, rows [][]string) {
+func listCulprits(env *environment, found []mend.Culprit, rows [][]string) {
 	list := []map[string]any{}
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
 	}
-	a.setAnswer("candidates", list)
-	a.printRows(rows, "  ")
-	a.printf("\n")
+	env.setAnswer("candidates", list)
+	env.PrintRows(rows, "  ")
+	env.Printf("\n")
 }
 
 func culpritJSON(x mend.Culprit) map[string]any {
@@ -233,12 +234,12 @@ func culpritJSON(x mend.Culprit) map[string]any {
 }
 
 // culpritRows returns a row for each session: its id, why it fits, and the rest.
-func (a *app) culpritRows(found []mend.Culprit) [][]string {
-	rows := a.sessionRows(mend.SessionsOf(found), mend.SessionsOf(found))
+func culpritRows(t *term.Terminal, found []mend.Culprit) [][]string {
+	rows := sessionRows(t, mend.SessionsOf(found), mend.SessionsOf(found))
 	for i, x := range found {
 		why := placeOf(x)
 		if why == "" {
-			why = oneLine(firstSentence(x.Wrong), 60)
+			why = term.OneLine(term.FirstSentence(x.Wrong), 60)
 		}
 		rows[i] = slices.Insert(rows[i], 1, why)
 	}
@@ -251,7 +252,7 @@ func reasonOf(x mend.Culprit) string {
 		x.Failed = false
 		return reasonOf(x) + ", and its newest answer failed with this error"
 	}
-	wrong := firstSentence(x.Wrong)
+	wrong := term.FirstSentence(x.Wrong)
 	switch where := placeOf(x); x.Match.Degree {
 	case repair.IsBroken:
 		return "it is broken: " + wrong

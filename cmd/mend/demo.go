@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent/claude"
+	"mend/internal/term"
 	"mend/testdata"
 )
 
-func (a *app) demoVerb() *cobra.Command {
+func demoVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
@@ -24,28 +25,28 @@ func (a *app) demoVerb() *cobra.Command {
 Claude Code 2.1.330, breaks it, then runs scan, repair, log and undo. It touches only a
 temporary folder, which it removes.`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.demo() },
+		RunE: func(*cobra.Command, []string) error { return runDemo(env) },
 	}
 }
 
 // A demo is a temporary store with its own journal.
 type demo struct {
-	*app
+	*environment
 	dir, storage, session string
 
 	writer string                 // the agent and the version that wrote the store
 	damage func() (string, error) // breaks the store and says how
 }
 
-func (a *app) demo() error {
+func runDemo(env *environment) error {
 	dir, err := os.MkdirTemp("", "mend-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	d := demo{app: a, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
+	d := demo{environment: env, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
 	d.damage = d.tearTranscript
-	if a.agentName == (claude.Agent{}).Name() {
+	if env.agentName == (claude.Agent{}).Name() {
 		file := d.transcript()
 		if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
 			err = os.WriteFile(file, testdata.Claude, 0o600)
@@ -120,20 +121,20 @@ func (d demo) run() error {
 		}
 	}
 	d.setAnswer("steps", steps)
-	d.printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", good("Done."), count(len(damaged), "file"), countDifferences(healthy, damaged))
+	d.Printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", term.Good("Done."), term.Count(len(damaged), "file"), countDifferences(healthy, damaged))
 	return nil
 }
 
 func (d demo) printStep(format string, args ...any) {
-	d.printf("\n%s\n", bold("— "+fmt.Sprintf(format, args...)))
+	d.Printf("\n%s\n", term.Bold("— "+fmt.Sprintf(format, args...)))
 }
 
 // mend runs mend on the demo's store and journal, and prints the command and its output.
 func (d demo) mend(code int, args ...string) error {
-	d.printf("%s\n\n", faint("$ mend "+strings.Join(args, " ")))
-	a := &app{terminal: d.terminal}
-	if d.asJSON {
-		a.out = io.Discard
+	d.Printf("%s\n\n", term.Faint("$ mend "+strings.Join(args, " ")))
+	a := &environment{Terminal: d.Again()}
+	if d.JSON {
+		a.Out = io.Discard
 	}
 	root := a.root()
 	a.opt.Journal.Dir, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
@@ -187,7 +188,7 @@ func (d demo) compare(want map[string][]byte) error {
 		return err
 	}
 	if n := countDifferences(want, got); n > 0 {
-		return fmt.Errorf("demo: %s not as expected", count(n, "file"))
+		return fmt.Errorf("demo: %s not as expected", term.Count(n, "file"))
 	}
 	return nil
 }

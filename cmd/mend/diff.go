@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
+	"mend/internal/term"
 )
 
 // maxLine is the number of characters of a line that a diff shows. A stored message is one
@@ -34,14 +35,14 @@ func opMark(o change.Op) string {
 }
 
 // printDiff prints the diff of two images.
-func (a *app) printDiff(pre, post *change.Image) {
-	if a.asJSON {
+func printDiff(t *term.Terminal, pre, post *change.Image) {
+	if t.JSON {
 		return
 	}
 	var text []byte
 	eachDiffLine(pre, post, func(line []byte) {
 		text = append(append(append(text[:0], "      "...), colorLine(line[0], shortenLine(string(line)))...), '\n')
-		_, _ = a.Write(text) // a.writeErr keeps it
+		_, _ = t.Write(text) // Lost reports it
 	})
 }
 
@@ -49,11 +50,11 @@ func (a *app) printDiff(pre, post *change.Image) {
 func colorLine(sign byte, line string) string {
 	switch sign {
 	case '+':
-		return added(line)
+		return term.Added(line)
 	case '-':
-		return removed(line)
+		return term.Removed(line)
 	}
-	return faint(line)
+	return term.Faint(line)
 }
 
 // diffLines returns the lines of the diff of two images, without its header.
@@ -130,7 +131,7 @@ func shownText(data []byte) []byte {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return data
 	}
-	return fmt.Appendf(nil, "(%s that are no text)", size(int64(len(data))))
+	return fmt.Appendf(nil, "(%s that are no text)", term.Size(int64(len(data))))
 }
 
 func colsText(cols change.Cols) (text []byte) {
@@ -191,5 +192,5 @@ func shortenLine(line string) string {
 			break
 		}
 	}
-	return escape(line)
+	return term.Escape(line)
 }

@@ -9,45 +9,44 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 )
 
 // openEntry opens the store of the repair with the id, which the journal knows. A store that the
 // user names comes first.
-func (a *app) openEntry(cmd *cobra.Command, id string, write bool) (*mend.Store, error) {
-	e, _, err := a.opt.Journal.Show(id)
+func openEntry(ctx context.Context, env *environment, id string, write bool) (*mend.Store, error) {
+	e, _, err := env.opt.Journal.Show(id)
 	if err != nil {
 		return nil, err
 	}
-	return a.openStoreOf(cmd, e, write)
+	return openStoreOf(ctx, env, e, write)
 }
 
 // openStoreOf opens the store of an entry, also if it was moved since.
-func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend.Store, error) {
-	if a.opt.Store == "" {
-		a.opt.Store = cmp.Or(a.movedTo(cmd.Context(), e), e.Store.Root)
-		defer func() { a.opt.Store = "" }() // the user did not name it: no hint has it
+func openStoreOf(ctx context.Context, env *environment, e change.Entry, write bool) (*mend.Store, error) {
+	if env.opt.Store == "" {
+		env.opt.Store = cmp.Or(movedTo(ctx, env, e), e.Store.Root)
+		defer func() { env.opt.Store = "" }() // the user did not name it: no hint has it
 	}
-	c, err := a.open(cmd, write)
+	c, err := openFirst(ctx, env, write)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("repair %s: %w: %s is gone", e.ID, mend.ErrNoStore, a.opt.Store)
+		return nil, fmt.Errorf("repair %s: %w: %s is gone", e.ID, mend.ErrNoStore, env.opt.Store)
 	}
-	if err == nil && c.ID().Root != e.Store.Root && c.Owns(cmd.Context(), e) {
-		a.printNote(fmt.Sprintf("repair %s was made in %s; that store is %s now", e.ID, shortenHome(e.Store.Root), shortenHome(c.ID().Root)))
+	if err == nil && c.ID().Root != e.Store.Root && c.Owns(ctx, e) {
+		env.Note(fmt.Sprintf("repair %s was made in %s; that store is %s now", e.ID, term.ShortenHome(e.Store.Root), term.ShortenHome(c.ID().Root)))
 	}
 	return c, err
 }
 
 // movedTo returns the path of the store of an entry if it is not where the entry was made, and is
 // the one that the user names or one of those that mend finds; else "".
-func (a *app) movedTo(ctx context.Context, e change.Entry) string {
-	found := a.opt.Agents.Stores()
-	if a.opt.Store != "" {
-		found = []mend.Located{{Path: a.opt.Store, Layout: a.opt.Layout}}
+func movedTo(ctx context.Context, env *environment, e change.Entry) string {
+	found := env.opt.Agents.Stores()
+	if env.opt.Store != "" {
+		found = []mend.Located{{Path: env.opt.Store, Layout: env.opt.Layout}}
 	}
 	for _, l := range found {
 		if path, err := filepath.EvalSymlinks(l.Path); err == nil && path == e.Store.Root {
@@ -55,7 +54,7 @@ func (a *app) movedTo(ctx context.Context, e change.Entry) string {
 		}
 	}
 	for _, l := range found {
-		o := a.opt
+		o := env.opt
 		o.Store, o.Layout, o.Note = l.Path, l.Layout, nil
 		if c, err := mend.Open(o); err == nil && c.Owns(ctx, e) {
 			return l.Path
@@ -66,12 +65,12 @@ func (a *app) movedTo(ctx context.Context, e change.Entry) string {
 
 // newestRepair returns the newest entry of the stores that mend finds, or of the store that the
 // user names, for which wanted is true. If there is none, the error says so in the words of what.
-func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.Entry) bool) (change.Entry, error) {
-	es, err := a.opt.Journal.Log(journal.Query{State: change.Committed})
+func newestRepair(ctx context.Context, env *environment, what string, wanted func(change.Entry) bool) (change.Entry, error) {
+	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed})
 	if err != nil {
 		return change.Entry{}, err
 	}
-	roots, err := a.storeRoots()
+	roots, err := storeRoots(env)
 	if err != nil {
 		return change.Entry{}, err
 	}
@@ -81,7 +80,7 @@ func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.
 		if !wanted(e) || elsewhere[e.Store] {
 			continue
 		}
-		if slices.Contains(roots, e.Store.Root) || a.movedTo(ctx, e) != "" {
+		if slices.Contains(roots, e.Store.Root) || movedTo(ctx, env, e) != "" {
 			return e, nil
 		}
 		elsewhere[e.Store] = true
@@ -93,28 +92,28 @@ func (a *app) newestRepair(ctx context.Context, what string, wanted func(change.
 	case len(es) == 0:
 		what = "no repairs yet"
 	case away.ID != "":
-		what += fmt.Sprintf(" here; %s was made in %s", away.ID, shortenHome(away.Store.Root))
+		what += fmt.Sprintf(" here; %s was made in %s", away.ID, term.ShortenHome(away.Store.Root))
 	}
 	return change.Entry{}, fmt.Errorf("%w: %s", mend.ErrNothingToDo, what)
 }
 
 // storeRoots returns the canonical paths of the stores.
-func (a *app) storeRoots() ([]string, error) {
-	if a.opt.Store != "" {
-		c, err := mend.Open(a.opt)
+func storeRoots(env *environment) ([]string, error) {
+	if env.opt.Store != "" {
+		c, err := mend.Open(env.opt)
 		if err != nil {
 			return nil, err
 		}
 		return []string{c.ID().Root}, nil
 	}
 	var roots []string
-	for _, l := range a.opt.Agents.Stores() {
+	for _, l := range env.opt.Agents.Stores() {
 		if path, err := filepath.EvalSymlinks(l.Path); err == nil {
 			roots = append(roots, path)
 		}
 	}
 	if len(roots) == 0 {
-		_, err := mend.Open(a.opt)
+		_, err := mend.Open(env.opt)
 		return nil, err
 	}
 	return roots, nil
@@ -132,13 +131,13 @@ func undoInForce(e change.Entry) bool {
 
 // knownSessions returns the sessions of the stores, if there are any, newest first, and then those of
 // the journal that no store has.
-func (a *app) knownSessions(ctx context.Context) ([]change.Head, error) {
+func knownSessions(ctx context.Context, env *environment) ([]change.Head, error) {
 	var heads []change.Head
-	options := a.agentOptions()
+	options := agentOptions(env)
 	if len(options) > 1 {
 		var unread error
 		if heads, _, unread = sessionsOf(ctx, options); unread != nil {
-			a.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
+			env.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
 		}
 	} else {
 		c, err := mend.Open(options[0])
@@ -149,7 +148,7 @@ func (a *app) knownSessions(ctx context.Context) ([]change.Head, error) {
 			return nil, err
 		}
 	}
-	es, err := a.opt.Journal.Log(journal.Query{})
+	es, err := env.opt.Journal.Log(journal.Query{})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) { // then what can be read of it is enough to find a session
 		return nil, err
 	}
@@ -168,18 +167,18 @@ func (a *app) knownSessions(ctx context.Context) ([]change.Head, error) {
 
 // repairedSession returns the id of a session that the user names, among those of the store and
 // of the journal. For an id of the journal it reads no store.
-func (a *app) repairedSession(ctx context.Context, name string) (string, error) {
-	es, err := a.opt.Journal.Log(journal.Query{Session: name, Limit: 1})
+func repairedSession(ctx context.Context, env *environment, name string) (string, error) {
+	es, err := env.opt.Journal.Log(journal.Query{Session: name, Limit: 1})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return name, err
 	}
 	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session == name }) {
 		return name, nil
 	}
-	heads, err := a.knownSessions(ctx)
+	heads, err := knownSessions(ctx, env)
 	if err != nil {
 		return "", err
 	}
-	h, err := a.named(heads, name)
+	h, err := findNamed(env.Terminal, heads, name)
 	return h.ID, err
 }

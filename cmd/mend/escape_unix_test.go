@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/journal"
 )
@@ -199,8 +200,8 @@ func (sb sandbox) checkFollow() {
 	for _, asJSON := range []bool{false, true} {
 		ctx, cancel := context.WithTimeout(sb.Context(), 20*time.Second)
 		out := cancelWriter{cancel: cancel}
-		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON, opt: mend.Options{Journal: mend.OpenJournal("")}}
-		_ = a.followLog(ctx, journal.Query{}) // it ends with the context
+		a := &environment{Terminal: &term.Terminal{Out: &out, Err: &out, JSON: asJSON}, opt: mend.Options{Journal: mend.OpenJournal("")}}
+		_ = followLog(ctx, a, journal.Query{}) // it ends with the context
 		cancel()
 		if out.Len() == 0 {
 			sb.Error("log --follow shows nothing")

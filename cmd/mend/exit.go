@@ -77,15 +77,15 @@ func codeName(code int) string {
 
 // hint returns what the user can do about an error, in terms of this command line; "" if the error is
 // enough.
-func (a *app) hint(err error) string {
+func (env *environment) hint(err error) string {
 	code, text := fail.Of(err)
 	if code == fail.Unusable {
 		text = cmp.Or(systemHint(err), text)
 	}
-	if text == generalHint && a.command != "" && a.parsed {
-		text = fmt.Sprintf("see \"mend %s --help\"", a.command)
+	if text == generalHint && env.command != "" && env.parsed {
+		text = fmt.Sprintf("see \"mend %s --help\"", env.command)
 	}
-	return a.withStore(text)
+	return env.withStore(text)
 }
 
 // systemHint returns what the user can do about an error of the system, "" for nothing.

@@ -15,6 +15,7 @@ import (
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -44,7 +45,7 @@ const (
 	kindSetting  = "Settings"
 )
 
-func (a *app) explainVerb() *cobra.Command {
+func explainVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE|ERROR|SESSION]",
 		Short: "Explain a code, a word in the output, an error or a session",
@@ -59,22 +60,22 @@ explains every finding.`,
   mend explain 'messages.12: tool_use ids were found without tool_result'
   mend explain ses_abc`,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			topics := a.topics()
+			topics := allTopics(env)
 			if len(words) == 0 {
-				a.setAnswer("topics", topics)
-				a.printTopics(topics)
+				env.setAnswer("topics", topics)
+				printTopics(env.Terminal, topics)
 				return nil
 			}
-			return a.explain(cmd, strings.Join(words, " "), topics)
+			return runExplain(cmd.Context(), env, strings.Join(words, " "), topics)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var all []cobra.Completion
-			for _, t := range a.topics() {
+			for _, t := range allTopics(env) {
 				if hasPrefixFold(t.Code, start) {
-					all = append(all, cobra.CompletionWithDesc(t.Code, firstSentence(t.Meaning)))
+					all = append(all, cobra.CompletionWithDesc(t.Code, term.FirstSentence(t.Meaning)))
 				}
 			}
 			return all, cobra.ShellCompDirectiveNoFileComp
@@ -83,13 +84,13 @@ explains every finding.`,
 }
 
 // topics returns everything that can be explained.
-func (a *app) topics() []topicJSON {
+func allTopics(env *environment) []topicJSON {
 	var all []topicJSON
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
 		all = append(all, newTopic(kindSeverity, repair.ExplainSeverity(s)))
 	}
-	rules := a.ruleTopics()
-	all = append(all, a.classTopics(rules)...)
+	rules := ruleTopics(env)
+	all = append(all, classTopics(env, rules)...)
 	all = append(all, rules...)
 	all = append(all, wordTopics...)
 	for _, e := range exitCodes {
@@ -105,9 +106,9 @@ func (a *app) topics() []topicJSON {
 }
 
 // ruleTopics returns the rules of all agents.
-func (a *app) ruleTopics() []topicJSON {
+func ruleTopics(env *environment) []topicJSON {
 	var all []topicJSON
-	for _, ag := range a.opt.Agents {
+	for _, ag := range env.opt.Agents {
 		for _, e := range ag.Explanations() {
 			kind := kindFinding
 			if e.Provider != "" {
@@ -122,8 +123,8 @@ func (a *app) ruleTopics() []topicJSON {
 }
 
 // classTopics returns the classes that can be asked for by name and those of the rules.
-func (a *app) classTopics(rules []topicJSON) []topicJSON {
-	classes := a.opt.Agents.Classes()
+func classTopics(env *environment, rules []topicJSON) []topicJSON {
+	classes := env.opt.Agents.Classes()
 	for _, r := range rules {
 		if c := repair.Class(r.Class); c != "" && !slices.Contains(classes, c) {
 			classes = append(classes, c)
@@ -131,7 +132,7 @@ func (a *app) classTopics(rules []topicJSON) []topicJSON {
 	}
 	var all []topicJSON
 	for _, c := range classes {
-		t := newTopic(kindClass, a.explainClass(c))
+		t := newTopic(kindClass, explainClass(env, c))
 		for _, r := range rules {
 			if r.Class == t.Code {
 				t.Rules = append(t.Rules, r.Code)
@@ -143,8 +144,8 @@ func (a *app) classTopics(rules []topicJSON) []topicJSON {
 }
 
 // explainClass returns the explanation of the first agent that knows the class.
-func (a *app) explainClass(c repair.Class) repair.Explanation {
-	for _, ag := range a.opt.Agents {
+func explainClass(env *environment, c repair.Class) repair.Explanation {
+	for _, ag := range env.opt.Agents {
 		if e := ag.ExplainClass(c); e.Meaning != "" {
 			return e
 		}
@@ -160,32 +161,32 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 }
 
 // explain explains what the user named: a topic, an error, a session or a record.
-func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error {
+func runExplain(ctx context.Context, env *environment, name string, topics []topicJSON) error {
 	if name == "" {
 		return usagef("the code to explain is empty")
 	}
 	if found := findTopics(topics, name); len(found) > 0 {
-		a.setAnswer("topics", found)
+		env.setAnswer("topics", found)
 		for _, t := range found {
-			a.printTopic(t)
+			printTopic(env.Terminal, t)
 		}
 		return nil
 	}
 	if isRecord(name) || strings.HasPrefix(name, "ses_") {
-		return a.explainFindings(cmd, name, topics)
+		return explainFindings(ctx, env, name, topics)
 	}
-	e := a.opt.Agents.ReadAPIError([]byte(name))[0]
+	e := env.opt.Agents.ReadAPIError([]byte(name))[0]
 	if e.Class != "" {
-		return a.explainError(e, topics)
+		return explainError(env, e, topics)
 	}
-	if heads, _, _ := sessionsOf(cmd.Context(), a.agentOptions()); isSession(heads, name) {
-		return a.explainFindings(cmd, name, topics)
+	if heads, _, _ := sessionsOf(ctx, agentOptions(env)); isSession(heads, name) {
+		return explainFindings(ctx, env, name, topics)
 	}
 	if e.Recognised { // in words that a title may have, too
-		return a.explainError(e, topics)
+		return explainError(env, e, topics)
 	}
 	if strings.ContainsAny(name, " \n") {
-		return fail.New(fail.Usage, `"mend scan" checks the stored sessions`, "mend does not know this error: %s", oneLine(name, 100))
+		return fail.New(fail.Usage, `"mend scan" checks the stored sessions`, "mend does not know this error: %s", term.OneLine(name, 100))
 	}
 	return fail.New(fail.Usage, nearestTopic(topics, name), "nothing is called %q", name)
 }
@@ -228,21 +229,21 @@ func nearestTopic(topics []topicJSON, name string) string {
 }
 
 // explainError explains an error of a provider or an agent.
-func (a *app) explainError(e repair.APIError, topics []topicJSON) error {
+func explainError(env *environment, e repair.APIError, topics []topicJSON) error {
 	var found []topicJSON
 	for _, code := range []string{e.Rule, string(e.Class)} {
 		if code != "" {
 			found = append(found, findTopics(topics, code)...)
 		}
 	}
-	a.setAnswer("topics", nonNil(found))
-	a.setAnswer("apiError", apiErrorJSON(e))
-	a.printf("%s\n\n", a.wrapped(e.Explanation))
+	env.setAnswer("topics", nonNil(found))
+	env.setAnswer("apiError", apiErrorJSON(e))
+	env.Printf("%s\n\n", wrapped(env.Terminal, e.Explanation))
 	for _, t := range found {
-		a.printTopic(t)
+		printTopic(env.Terminal, t)
 	}
 	if e.Class != "" {
-		a.printf("To repair the session: %s\n", bold(`mend fix "TEXT"`))
+		env.Printf("To repair the session: %s\n", term.Bold(`mend fix "TEXT"`))
 	}
 	return nil
 }
@@ -251,19 +252,19 @@ func (a *app) explainError(e repair.APIError, topics []topicJSON) error {
 func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
 
 // explainFindings explains each finding of a session, or of a record.
-func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSON) error {
-	c, err := a.openFor(cmd, false, name)
+func explainFindings(ctx context.Context, env *environment, name string, topics []topicJSON) error {
+	c, err := openFor(ctx, env, false, name)
 	if err != nil {
 		return err
 	}
 	c = c.Cached()
-	heads, err := a.headsFor(cmd.Context(), c, name)
+	heads, err := headsFor(ctx, env.Terminal, c, name)
 	if err != nil {
 		return err
 	}
 	var found []topicJSON
 	var shown []sessionJSON
-	for f := range c.Scan(cmd.Context(), heads) {
+	for f := range c.Scan(ctx, heads) {
 		if isRecord(name) {
 			f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !strings.HasPrefix(d.Ref.String(), name) })
 			if len(f.Diagnoses) == 0 {
@@ -271,13 +272,13 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 			}
 		}
 		shown = append(shown, findingJSON(f))
-		a.printHeader(f.Session)
+		printHeader(env.Terminal, f.Session)
 		if f.Severity() == 0 {
-			a.printf("Nothing is wrong with this session.\n")
+			env.Printf("Nothing is wrong with this session.\n")
 		}
-		a.printUnexamined(f)
+		printUnexamined(env, f)
 		for _, d := range f.Diagnoses {
-			a.printf("\n%s %s\n%s\n", severityWord(d.Severity), escape(d.Ref.String()), a.wrapped(escape(d.Why)))
+			env.Printf("\n%s %s\n%s\n", severityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
 			for _, t := range findTopics(topics, d.Rule) {
 				if !slices.ContainsFunc(found, func(o topicJSON) bool { return o.Code == t.Code }) {
 					found = append(found, t)
@@ -286,34 +287,34 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 		}
 	}
 	if isRecord(name) && len(shown) == 0 {
-		return usagef("no finding at %s", escape(name))
+		return usagef("no finding at %s", term.Escape(name))
 	}
-	a.setAnswer("sessions", nonNil(shown))
-	a.setAnswer("topics", nonNil(found))
+	env.setAnswer("sessions", nonNil(shown))
+	env.setAnswer("topics", nonNil(found))
 	for _, t := range found {
-		a.printf("\n")
-		a.printTopic(t)
+		env.Printf("\n")
+		printTopic(env.Terminal, t)
 	}
 	return nil
 }
 
 // headsFor returns the session of that name, or for a record all sessions.
-func (a *app) headsFor(ctx context.Context, c *mend.Store, name string) ([]change.Head, error) {
+func headsFor(ctx context.Context, t *term.Terminal, c *mend.Store, name string) ([]change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if isRecord(name) || err != nil {
 		return all, err
 	}
-	return a.selectSessions(all, []string{name}, sessionFilter{})
+	return selectSessions(t, all, []string{name}, sessionFilter{})
 }
 
-func (a *app) printTopics(topics []topicJSON) {
-	defer a.bufferOutput()()
-	width := a.textWidth()
+func printTopics(t *term.Terminal, topics []topicJSON) {
+	defer t.Buffer()()
+	width := t.TextWidth()
 	kind := ""
-	var rows []textRow
+	var rows []term.Row
 	flush := func() {
 		if kind != "" {
-			a.printf("%s\n%s\n", bold(kind), wrapRows(rows, 0, width))
+			t.Printf("%s\n%s\n", term.Bold(kind), term.WrapRows(rows, 0, width))
 		}
 		rows = nil
 	}
@@ -322,38 +323,38 @@ func (a *app) printTopics(topics []topicJSON) {
 			flush()
 			kind = t.Kind
 		}
-		rows = append(rows, textRow{t.Code, firstSentence(t.Meaning)})
+		rows = append(rows, term.Row{t.Code, term.FirstSentence(t.Meaning)})
 	}
 	flush()
-	a.printf("%s shows one of these in full.\n", bold("mend explain CODE"))
+	t.Printf("%s shows one of these in full.\n", term.Bold("mend explain CODE"))
 }
 
-func (a *app) printTopic(t topicJSON) {
-	title := bold(t.Code)
+func printTopic(t *term.Terminal, o topicJSON) {
+	title := term.Bold(o.Code)
 	switch {
-	case t.Provider != "":
-		title += faint("  a rule of the " + providerName(t.Provider))
-	case t.Kind == kindClass:
-		title += faint("  a kind of damage")
-	case t.Kind == kindExit:
-		title += faint("  an exit code")
-	case t.Kind == kindSetting:
-		title += faint("  a setting; mend config shows its value")
+	case o.Provider != "":
+		title += term.Faint("  a rule of the " + providerName(o.Provider))
+	case o.Kind == kindClass:
+		title += term.Faint("  a kind of damage")
+	case o.Kind == kindExit:
+		title += term.Faint("  an exit code")
+	case o.Kind == kindSetting:
+		title += term.Faint("  a setting; mend config shows its value")
 	}
-	a.printf("%s\n%s\n", title, a.wrapped(t.Meaning))
-	rows := []textRow{{"Error", t.Words}, {"Example", t.Example}, {"Fix", t.Fix}, {"Lost", t.Loses}, {"Class", t.Class}, {"Rules", strings.Join(t.Rules, ", ")}}
-	if t.Kind == kindExit {
-		rows[0].term = "In JSON"
+	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
+	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Class", o.Class}, {"Rules", strings.Join(o.Rules, ", ")}}
+	if o.Kind == kindExit {
+		rows[0][0] = "In JSON"
 	}
-	rows = slices.DeleteFunc(rows, func(r textRow) bool { return r.text == "" })
+	rows = slices.DeleteFunc(rows, func(r term.Row) bool { return r[1] == "" })
 	if len(rows) > 0 {
-		a.printf("\n%s", wrapRows(rows, 0, a.textWidth()))
+		t.Printf("\n%s", term.WrapRows(rows, 0, t.TextWidth()))
 	}
-	a.printf("\n")
+	t.Printf("\n")
 }
 
 // wrapped wraps a paragraph for the terminal.
-func (a *app) wrapped(text string) string { return wordWrap(text, a.textWidth()) }
+func wrapped(t *term.Terminal, text string) string { return term.Wrap(text, t.TextWidth()) }
 
 // providerName returns the name of a provider's API for a person.
 func providerName(name string) string {
@@ -362,14 +363,6 @@ func providerName(name string) string {
 		"gemini": "Gemini API", "bedrock": "Bedrock Converse API",
 	}
 	return cmp.Or(names[name], name)
-}
-
-// firstSentence returns the first sentence of a text, without its full stop.
-func firstSentence(text string) string {
-	if i := strings.Index(text, ". "); i >= 0 {
-		text = text[:i]
-	}
-	return strings.TrimSuffix(text, ".")
 }
 
 func sentenceCase(text string) string {

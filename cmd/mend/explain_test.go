@@ -12,10 +12,11 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/internal/fail"
 	"mend/internal/provider/anthropic"
+	"mend/internal/term"
 )
 
-func newTestApp() *app {
-	a := &app{}
+func newTestApp() *environment {
+	a := &environment{Terminal: &term.Terminal{}}
 	a.opt.Agents = agents
 	return a
 }
@@ -23,7 +24,7 @@ func newTestApp() *app {
 // TestExplainAll checks that everything that an output can print as a code is explained, and
 // in full sentences.
 func TestExplainAll(t *testing.T) {
-	topics := newTestApp().topics()
+	topics := allTopics(newTestApp())
 	codes := []string{"profile", "healthy", "busy", "latent", "undone", "forgotten", "orphan", "suspect"}
 	for _, r := range (anthropic.Provider{}).Rules() {
 		codes = append(codes, r.Code)
@@ -84,7 +85,7 @@ func schemaCodes(t *testing.T) []string {
 
 // The Markdown pages name rules by their codes, too.
 func TestExplainDocs(t *testing.T) {
-	topics := newTestApp().topics()
+	topics := allTopics(newTestApp())
 	for _, page := range []string{"providers.md", "verified.md"} {
 		text, err := os.ReadFile("../../docs/" + page)
 		if err != nil && page == "verified.md" {

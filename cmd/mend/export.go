@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mend/internal/term"
 	"mend/journal"
 )
 
@@ -24,11 +25,11 @@ func (f *exportFlags) add(fl *pflag.FlagSet) {
 }
 
 // exportLog writes the whole journal to a file.
-func (a *app) exportLog(ctx context.Context, f exportFlags) error {
+func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 	var r journal.Report
 	export := func(w io.Writer) (err error) {
 		buffered := bufio.NewWriterSize(w, 1<<16)
-		if r, err = a.opt.Journal.Export(ctx, buffered, f.withBytes); err != nil {
+		if r, err = env.opt.Journal.Export(ctx, buffered, f.withBytes); err != nil {
 			return fmt.Errorf("exporting the journal: %w", err)
 		}
 		return buffered.Flush()
@@ -36,19 +37,19 @@ func (a *app) exportLog(ctx context.Context, f exportFlags) error {
 	switch {
 	case f.file == "":
 		return usagef("--export is empty")
-	case f.file == "-" && a.asJSON:
+	case f.file == "-" && env.JSON:
 		return usagef("--json and --export - cannot be used together")
 	case f.file == "-":
-		return export(a)
+		return export(env)
 	}
 	if err := createFile(f.file, f.force, export); err != nil {
 		return err
 	}
-	a.setAnswer("repairs", []repairJSON{})
-	a.setAnswer("export", map[string]any{"path": f.file, "bytes": f.withBytes, "entries": r.Entries, "events": r.Events, "images": r.Images, "head": r.Head})
-	a.printf("Wrote %s: %s, %s, %s.\nhead %s\n", bold(escape(f.file)), count(r.Entries, "repair"), count(r.Events, "event"), count(r.Images, "image"), r.Head)
+	env.setAnswer("repairs", []repairJSON{})
+	env.setAnswer("export", map[string]any{"path": f.file, "bytes": f.withBytes, "entries": r.Entries, "events": r.Events, "images": r.Images, "head": r.Head})
+	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(term.Escape(f.file)), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
 	if f.withBytes {
-		a.say("%s It has texts of the conversations.", warn("note:"))
+		env.Say("%s It has texts of the conversations.", term.Warn("note:"))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 	"mend/repair"
 	"mend/txn"
@@ -59,9 +60,9 @@ func TestFailures(t *testing.T) {
 		{change.ErrInUse, 5, "refused", "end that process"},
 		{change.ErrLocked, 5, "refused", "try again; nothing was changed"},
 		{change.ErrHidden, 5, "refused", "make it readable"},
-		{errNoTerminal, 5, "refused", "pass --yes"},
-		{errNoQuestion, 5, "refused", "pass --yes"},
-		{errDeclined, 5, "refused", ""},
+		{term.ErrNoTerminal, 5, "refused", "pass --yes"},
+		{term.ErrNoQuestion, 5, "refused", "pass --yes"},
+		{term.ErrDeclined, 5, "refused", ""},
 		{mend.ErrUndone, 5, "refused", `"mend redo ID"`},
 		{mend.ErrNothingToDo, 5, "refused", ""},
 		{mend.ErrOtherStore, 5, "refused", "leave out --store"},
@@ -73,7 +74,7 @@ func TestFailures(t *testing.T) {
 		{agent.ErrNoStore, 4, "unusable", "name one with --store PATH"},
 		{change.ErrMalformed, 4, "unusable", "sqlite3 FILE .dump"},
 		{errProblems, 1, "problems", ""},
-		{(&app{}).noCulprit(repair.APIError{}, "x", "ses_x"), 1, "problems", "none of them is ses_x"},
+		{noCulprit((&environment{Terminal: &term.Terminal{}}), repair.APIError{}, "x", "ses_x"), 1, "problems", "none of them is ses_x"},
 		{uncertainCulprit([]mend.Culprit{{}}, "x"), 5, "refused", "name the session"},
 		{changedMeanwhile(&change.ConflictError{}, "x", "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
 		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
@@ -89,7 +90,7 @@ func TestFailures(t *testing.T) {
 		{errors.Join(&change.ConflictError{}, errors.New("x")), 3, "conflict", "--only RECORD"},
 	} {
 		for _, err := range []error{r.err, fmt.Errorf("doing it: %w", r.err)} {
-			a := &app{}
+			a := &environment{Terminal: &term.Terminal{}}
 			got := a.errorJSON(err)
 			if exitCode(err) != r.code || got["code"] != r.name || !strings.Contains(got["hint"], r.hint) || r.hint == "" && got["hint"] != "" {
 				t.Errorf("%v: %d %s, hint %q\nwant %d %s, hint %q", err, exitCode(err), got["code"], got["hint"], r.code, r.name, r.hint)

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"mend/internal/term"
 )
 
-func (a *app) fixVerb() *cobra.Command {
+func fixVerb(env *environment) *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
 		Use:   "fix [ERROR TEXT...]",
@@ -41,7 +42,7 @@ It is short for "mend repair --error TEXT".`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			f.apiError = strings.Join(words, " ")
 			if len(words) == 0 {
-				text, err := a.askForError(cmd.Context())
+				text, err := askForError(cmd.Context(), env.Terminal)
 				if err != nil {
 					return err
 				}
@@ -49,39 +50,31 @@ It is short for "mend repair --error TEXT".`,
 			} else if strings.TrimSpace(f.apiError) == "" {
 				return usagef("the error text is empty")
 			}
-			return a.repair(cmd, nil, f)
+			return runRepair(cmd.Context(), env, nil, f)
 		},
 	}
 	fl := cmd.Flags()
-	a.addRepairFlags(fl, &f)
+	addRepairFlags(env, fl, &f)
 	fl.BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
 	return cmd
 }
 
 // askForError reads the text of an error from the user: lines up to a blank one, or to the end
 // of the input.
-func (a *app) askForError(ctx context.Context) ([]byte, error) {
-	if !a.canAsk {
+func askForError(ctx context.Context, t *term.Terminal) ([]byte, error) {
+	if !t.CanAsk {
 		return nil, usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
 	}
-	fmt.Fprintf(a.err, "Paste the error, then press Enter on an empty line:\n")
-	text, err := await(ctx, func() ([]byte, error) { return readParagraph(a.input()) })
+	fmt.Fprintf(t.Err, "Paste the error, then press Enter on an empty line:\n")
+	text, err := term.Await(ctx, func() ([]byte, error) { return readParagraph(t.Input()) })
 	if err != nil {
 		return nil, err
 	}
 	if len(text) == 0 {
-		return nil, errDeclined
+		return nil, term.ErrDeclined
 	}
-	a.discardTyped()
+	t.DiscardTyped()
 	return text, nil
-}
-
-// discardTyped drops the rest of a pasted text: it answers no question, and no shell runs it.
-func (a *app) discardTyped() {
-	_, _ = a.input().Discard(a.input().Buffered())
-	if tty, ok := a.in.(*os.File); ok {
-		discardInput(tty)
-	}
 }
 
 // readParagraph reads lines up to a blank one that follows text.

@@ -19,22 +19,22 @@ const followInterval = 300 * time.Millisecond
 
 // followLog shows the entries, oldest first, and then each entry that is added or
 // changes its state, until the context ends.
-func (a *app) followLog(ctx context.Context, q journal.Query) error {
-	dir, err := a.opt.Journal.Folder()
+func followLog(ctx context.Context, env *environment, q journal.Query) error {
+	dir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
-	asJSON := a.asJSON
-	a.asJSON = false // each entry is printed as one object
+	asJSON := env.JSON
+	env.JSON = false // each entry is printed as one object
 	shown := map[string]string{}
 	var seen time.Time
 	for tick := time.NewTicker(followInterval); ; {
 		if changed := journalModTime(dir); changed != seen || seen.IsZero() {
-			es, err := a.opt.Journal.Log(q)
+			es, err := env.opt.Journal.Log(q)
 			var locked *journal.LockedError
 			if !errors.As(err, &locked) {
 				seen = changed
-				a.showNew(es, shown, asJSON)
+				showNew(env, es, shown, asJSON)
 				if err != nil {
 					tick.Stop()
 					return err
@@ -60,7 +60,7 @@ func journalModTime(dir string) time.Time {
 }
 
 // showNew shows the entries that were not shown in their current state.
-func (a *app) showNew(es []change.Entry, shown map[string]string, asJSON bool) {
+func showNew(env *environment, es []change.Entry, shown map[string]string, asJSON bool) {
 	for _, e := range slices.Backward(es) {
 		state := stateOf(e)
 		if shown[e.ID] == state {
@@ -68,14 +68,14 @@ func (a *app) showNew(es []change.Entry, shown map[string]string, asJSON bool) {
 		}
 		shown[e.ID] = state
 		if !asJSON {
-			a.printRows([][]string{a.entryRow(e, "")}, "")
-			a.printEntryList("", entryError(e))
+			env.PrintRows([][]string{entryRow(env.Terminal, e, "")}, "")
+			printEntryList(env.Terminal, "", entryError(e))
 			continue
 		}
-		answer := a.newAnswer()
+		answer := env.newAnswer()
 		answer["repairs"] = entriesJSON([]change.Entry{e})
 		if line, err := termjson.Marshal(answer); err == nil { // strings and numbers always marshal
-			_, _ = a.Write(append(line, '\n')) // a.writeErr keeps it
+			_, _ = env.Write(append(line, '\n')) // Lost reports it
 		}
 	}
 }

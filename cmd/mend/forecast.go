@@ -10,12 +10,13 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/request"
+	"mend/internal/term"
 	"mend/repair"
 )
 
 // printForecast prints the request that the agent will send for the session, and marks the
 // blocks that the provider will refuse. Its exit code is that of a scan of the session.
-func (a *app) printForecast(ctx context.Context, c *mend.Store, head change.Head) error {
+func printForecast(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
@@ -26,52 +27,52 @@ func (a *app) printForecast(ctx context.Context, c *mend.Store, head change.Head
 	if err := cmp.Or(ctx.Err(), found.Err); err != nil {
 		return err
 	}
-	a.answer = map[string]any{
+	env.answer = map[string]any{
 		"diagnoses": diagnosesJSON(found.Diagnoses),
 		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
 		"model":    map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
 		"provider": f.Provider,
 		"request":  json.RawMessage(f.JSON), "violations": violationsJSON(f.Violations),
 	}
-	a.printHeader(head)
+	printHeader(env.Terminal, head)
 	version, note := cmp.Or(c.AgentVersion(), f.Version), ""
 	if c.VersionNote() != "" {
-		version, note = f.Version, fmt.Sprintf("; %s was not verified", oneLine(version, 30))
+		version, note = f.Version, fmt.Sprintf("; %s was not verified", term.OneLine(version, 30))
 	}
-	a.answer["versionNote"] = c.VersionNote()
-	a.printf("%s\n\n", faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), oneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
+	env.answer["versionNote"] = c.VersionNote()
+	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), term.OneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
 	for n, t := range f.Request.Turns {
-		a.printf("%s %s\n", bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
+		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
-			line := fmt.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, oneLine(blockText(b), 60), faint(b.Ref()))
-			a.printf("%s\n", cutLine(line, a.width))
-			a.printViolations(f.Violations, n, m)
+			line := fmt.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), 60), term.Faint(b.Ref()))
+			env.Printf("%s\n", term.Cut(line, env.Width))
+			printViolations(env.Terminal, f.Violations, n, m)
 		}
-		a.printViolations(f.Violations, n, -1)
+		printViolations(env.Terminal, f.Violations, n, -1)
 	}
-	a.printViolations(f.Violations, -1, -1)
-	return a.finishForecast(f, found)
+	printViolations(env.Terminal, f.Violations, -1, -1)
+	return finishForecast(env.Terminal, f, found)
 }
 
 // finishForecast prints whether the provider will accept the request. It uses the findings of
 // a scan, which also finds faults that stop the agent before it sends a request.
-func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
+func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error {
 	broken := found.Severity() == repair.Broken
 	switch {
 	case broken && len(f.Violations) == 0:
-		a.printf("\n%s\n", bad("The session is broken anyway:"))
+		t.Printf("\n%s\n", term.Bad("The session is broken anyway:"))
 		for _, d := range found.Diagnoses {
 			if d.Severity == repair.Broken {
-				a.printDiagnosis(d)
+				printDiagnosis(t, d)
 			}
 		}
 	case !broken && len(f.Violations) > 0 && found.Busy:
-		a.say("\nThe agent is using the session; what it writes may change this.")
+		t.Say("\nThe agent is using the session; what it writes may change this.")
 	case !broken && len(f.Violations) > 0:
-		a.say("\nThe provider may refuse this: it is unknown whether the model %s accepts it.",
-			escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
+		t.Say("\nThe provider may refuse this: it is unknown whether the model %s accepts it.",
+			term.Escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
 	case !broken:
-		a.printf("\n%s\n", good("The provider accepts this."))
+		t.Printf("\n%s\n", term.Good("The provider accepts this."))
 	}
 	if broken {
 		return errProblems
@@ -80,10 +81,10 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 }
 
 // printViolations prints the violations at a place of the request.
-func (a *app) printViolations(vs []request.Violation, n, m int) {
+func printViolations(t *term.Terminal, vs []request.Violation, n, m int) {
 	for _, v := range vs {
 		if v.N == n && v.M == m {
-			a.sayAt(4, fmt.Sprintf("%s %s %s", bad("▲ "+v.Rule), escape(v.Message), faint(strings.Join(violationRecords(v), " "))))
+			t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
 		}
 	}
 }
@@ -104,7 +105,7 @@ func blockText(b *request.Block) string {
 		}
 		return text.String()
 	case request.Image, request.Document:
-		return b.Mime + ", " + size(int64(len(b.Data)))
+		return b.Mime + ", " + term.Size(int64(len(b.Data)))
 	default:
 		return fmt.Sprintf("%q", b.Text)
 	}

@@ -12,10 +12,11 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 )
 
-func (a *app) gcVerb() *cobra.Command {
+func gcVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var older string
 	cmd := &cobra.Command{
@@ -34,7 +35,7 @@ not touched, nor are repairs that moved files of yours into the journal: only
 			if err != nil {
 				return err
 			}
-			es, err := a.opt.Journal.Log(journal.Query{})
+			es, err := env.opt.Journal.Log(journal.Query{})
 			if err != nil {
 				return err
 			}
@@ -42,8 +43,8 @@ not touched, nor are repairs that moved files of yours into the journal: only
 			old := droppable(es, before)
 			yours := idsWithFiles(old)
 			old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
-			return a.drop(cmd.Context(), f, old, yours, func() (journal.Freed, error) {
-				return a.opt.Journal.GC(cmd.Context(), before)
+			return runDrop(cmd.Context(), env, f, old, yours, func() (journal.Freed, error) {
+				return env.opt.Journal.GC(cmd.Context(), before)
 			})
 		},
 	}
@@ -86,7 +87,7 @@ func idsWithFiles(es []change.Entry) []string {
 	return ids
 }
 
-func (a *app) forgetVerb() *cobra.Command {
+func forgetVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "forget SESSION|ID",
@@ -98,12 +99,12 @@ each. Files of yours that they moved into the journal are deleted for good; forg
 lists them before it asks.`,
 		Args: oneArg("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			es, err := a.entriesToForget(cmd.Context(), ids[0])
+			es, err := entriesToForget(cmd.Context(), env, ids[0])
 			if err != nil {
 				return err
 			}
 			es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
-			return a.drop(cmd.Context(), f, es, nil, func() (journal.Freed, error) { return a.opt.Journal.Forget(cmd.Context(), es) })
+			return runDrop(cmd.Context(), env, f, es, nil, func() (journal.Freed, error) { return env.opt.Journal.Forget(cmd.Context(), es) })
 		},
 	}
 	f.add(cmd, "")
@@ -112,19 +113,19 @@ lists them before it asks.`,
 
 // entriesToForget returns the repair that the user names, or else all repairs of the session that
 // the user names.
-func (a *app) entriesToForget(ctx context.Context, name string) ([]change.Entry, error) {
-	e, _, err := a.opt.Journal.Show(name)
+func entriesToForget(ctx context.Context, env *environment, name string) ([]change.Entry, error) {
+	e, _, err := env.opt.Journal.Show(name)
 	if err == nil {
 		return []change.Entry{e}, nil
 	}
 	if !errors.Is(err, journal.ErrNotFound) {
 		return nil, err
 	}
-	id, err2 := a.repairedSession(ctx, name)
+	id, err2 := repairedSession(ctx, env, name)
 	var several *mend.AmbiguousNameError
 	switch {
 	case err2 == nil:
-		return a.opt.Journal.Log(journal.Query{Session: id})
+		return env.opt.Journal.Log(journal.Query{Session: id})
 	case errors.Is(err2, mend.ErrNoSession) && !errors.As(err2, &several):
 		return nil, fmt.Errorf("%w, and no such session", err)
 	}
@@ -141,44 +142,44 @@ func ofSession(es []change.Entry) string {
 
 // drop asks before it removes bytes from the journal, which cannot be undone. yours has the
 // ids of repairs that are kept because they hold user files.
-func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
+func runDrop(ctx context.Context, env *environment, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
 	if len(yours) > 0 {
-		defer a.say("%s kept, because they contain files of yours: %s. To delete those, too: %s", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
+		defer env.Say("%s kept, because they contain files of yours: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
 	}
 	if f.dryRun {
 		if len(es) > 0 {
-			a.printf("The undo data of %s would be deleted:\n", count(len(es), "repair"))
+			env.Printf("The undo data of %s would be deleted:\n", term.Count(len(es), "repair"))
 		}
-		return a.printEntries(es, nil, "There is nothing to delete.")
+		return printEntries(env, es, nil, "There is nothing to delete.")
 	}
 	if len(es) == 0 {
-		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
-		a.printf("There is nothing to delete.\n")
+		env.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
+		env.Printf("There is nothing to delete.\n")
 		return nil
 	}
-	question := count(len(es), "repair") + ofSession(es) + " can no longer be undone after this."
+	question := term.Count(len(es), "repair") + ofSession(es) + " can no longer be undone after this."
 	files := movedUserFiles(es)
 	if len(files) > 0 {
-		question += " " + count(len(files), "file") + " of yours, listed above, will be deleted for good."
+		question += " " + term.Count(len(files), "file") + " of yours, listed above, will be deleted for good."
 	}
-	if !f.yes && !a.asJSON {
-		_ = a.printEntries(es, nil, "")
-		a.printFiles(files)
+	if !f.yes && !env.JSON {
+		_ = printEntries(env, es, nil, "")
+		printFiles(env.Terminal, files)
 	}
-	if err := a.confirmChange(ctx, f, question+" Go on?", nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, question+" Go on?", nil); err != nil {
 		return err
 	}
 	freed, err := do()
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.SharedWith), "files": nonNil(yours)}
+	if env.JSON {
+		env.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.SharedWith), "files": nonNil(yours)}
 		return nil
 	}
-	a.printf("%s the undo data of %s: %s, %s.\n", good("Deleted"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
+	env.Printf("%s the undo data of %s: %s, %s.\n", term.Good("Deleted"), term.Count(freed.Entries, "repair"), term.Count(freed.Images, "image"), term.Size(freed.Bytes))
 	if len(freed.SharedWith) > 0 {
-		a.say("%s some of the same data is kept for %s.", warn("note:"), strings.Join(freed.SharedWith, ", "))
+		env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(freed.SharedWith, ", "))
 	}
 	return nil
 }

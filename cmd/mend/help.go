@@ -3,121 +3,28 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mend/internal/term"
 )
-
-// The widths of a terminal for which text is wrapped.
-const (
-	defaultWidth = 80
-	minWidth     = 40
-	maxWidth     = 100 // longer lines are hard to read
-)
-
-// textWidth returns the width to which text is wrapped: that of $COLUMNS or of the terminal,
-// within limits.
-func (a *app) textWidth() int {
-	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
-	if width <= 0 {
-		width = a.width
-	}
-	return min(max(cmp.Or(width, defaultWidth), minWidth), maxWidth)
-}
-
-// A textRow is a paragraph, a blank line between two, or a row of a definition list.
-type textRow struct{ term, text string }
-
-// listRow matches a row of a definition list: an indented term, two spaces, its meaning.
-var listRow = regexp.MustCompile(`^  (\S.*?)(?:  +(\S.*))?$`)
-
-// parseText splits a help text into rows. Lines of a paragraph are joined, and so are
-// lines that continue the meaning of a term, which are indented further.
-func parseText(text string) []textRow {
-	var rows []textRow
-	for line := range strings.Lines(strings.Trim(text, "\n") + "\n\n") {
-		line = strings.TrimRight(line, " \n")
-		last := len(rows) - 1
-		isRow := strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ")
-		switch {
-		case line == "":
-			rows = append(rows, textRow{})
-		case isRow:
-			m := listRow.FindStringSubmatch(line)
-			rows = append(rows, textRow{m[1], m[2]})
-		case last >= 0 && rows[last] != (textRow{}):
-			rows[last].text = strings.TrimSpace(rows[last].text + " " + strings.TrimSpace(line))
-		default:
-			rows = append(rows, textRow{text: strings.TrimSpace(line)})
-		}
-	}
-	return rows[:len(rows)-1]
-}
-
-// wrapText wraps a help text for a terminal.
-func wrapText(text string, width int) string {
-	return wrapRows(parseText(text), 0, width)
-}
-
-// wrapRows wraps rows. The meanings of a definition list begin at one column, which is at
-// least the given one.
-func wrapRows(rows []textRow, column, width int) string {
-	for _, r := range rows {
-		if n := ansi.StringWidth(r.term); r.term != "" && n <= width/2-4 {
-			column = max(column, n+4)
-		}
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		if r.term == "" {
-			b.WriteString(wordWrap(r.text, width) + "\n")
-			continue
-		}
-		b.WriteString("  " + r.term)
-		if r.text != "" {
-			start := ansi.StringWidth(r.term) + 2
-			if start > column-2 {
-				b.WriteByte('\n')
-				start = 0
-			}
-			b.WriteString(strings.Repeat(" ", column-start))
-			b.WriteString(indentWrapped(r.text, column, width))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// indentWrapped wraps text that begins at a column. All further lines begin there too.
-func indentWrapped(text string, column, width int) string {
-	return strings.ReplaceAll(wordWrap(text, max(width-column, minWidth/2)), "\n", "\n"+strings.Repeat(" ", column))
-}
-
-// wordWrap wraps text between words. Unlike [ansi.Wordwrap] it does not break names at a hyphen.
-func wordWrap(text string, width int) string {
-	const hyphen = "\u2011"
-	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
-}
 
 // printHelp prints the help of a verb.
-func (a *app) printHelp(cmd *cobra.Command) {
-	text := helpText(cmd, a.textWidth())
-	a.setAnswer("help", text)
-	a.printf("%s", text)
+func printHelp(env *environment, cmd *cobra.Command) {
+	text := helpText(cmd, env.TextWidth())
+	env.setAnswer("help", text)
+	env.Printf("%s", text)
 }
 
 // helpText returns the help of a verb or a topic, wrapped.
 func helpText(cmd *cobra.Command, width int) string {
 	var b strings.Builder
-	b.WriteString(wrapText(cmp.Or(cmd.Long, cmd.Short+"."), width))
+	b.WriteString(term.WrapText(cmp.Or(cmd.Long, cmd.Short+"."), width))
 	section := func(title, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "\n%s\n%s", bold(title), text)
+			fmt.Fprintf(&b, "\n%s\n%s", term.Bold(title), text)
 		}
 	}
 	if cmd.Runnable() {
@@ -134,14 +41,14 @@ func helpText(cmd *cobra.Command, width int) string {
 		section("Commands", commandList(cmd, "", width))
 	}
 	if cmd.HasExample() {
-		section("Examples", wrapText(cmd.Example, width))
+		section("Examples", term.WrapText(cmd.Example, width))
 	}
 	if cmd.Runnable() {
 		section("Flags", flagList(cmd.LocalFlags(), width))
 		section("Global flags", flagList(cmd.InheritedFlags(), width))
 	}
 	if !cmd.HasParent() {
-		section("Learn more", wrapText(learnMore, width))
+		section("Learn more", term.WrapText(learnMore, width))
 	}
 	return b.String()
 }
@@ -153,7 +60,7 @@ const learnMore = `
 
 // commandList returns the commands of a group, one a line.
 func commandList(parent *cobra.Command, group string, width int) string {
-	var rows []textRow
+	var rows []term.Row
 	column := 0
 	for _, cmd := range parent.Commands() {
 		if !cmd.IsAvailableCommand() {
@@ -161,15 +68,15 @@ func commandList(parent *cobra.Command, group string, width int) string {
 		}
 		column = max(column, len(cmd.Name())+4)
 		if cmd.GroupID == group {
-			rows = append(rows, textRow{cmd.Name(), cmd.Short})
+			rows = append(rows, term.Row{cmd.Name(), cmd.Short})
 		}
 	}
-	return wrapRows(rows, column, width)
+	return term.WrapRows(rows, column, width)
 }
 
 // flagList returns the visible flags, one a line.
 func flagList(flags *pflag.FlagSet, width int) string {
-	var rows []textRow
+	var rows []term.Row
 	values := map[string]string{"string": "TEXT", "strings": "LIST", "stringArray": "TEXT", "int": "N"}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -183,13 +90,13 @@ func flagList(flags *pflag.FlagSet, width int) string {
 		if value != "" {
 			name += " " + cmp.Or(values[value], value)
 		}
-		rows = append(rows, textRow{name, usage})
+		rows = append(rows, term.Row{name, usage})
 	})
-	return wrapRows(rows, 0, width)
+	return term.WrapRows(rows, 0, width)
 }
 
 // helpVerb replaces cobra's, which exits with 0 if there is no such command.
-func (a *app) helpVerb() *cobra.Command {
+func helpVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command or a topic",
@@ -200,7 +107,7 @@ func (a *app) helpVerb() *cobra.Command {
 				return unknownCommand(cmp.Or(found, cmd.Root()), append(rest, words...)[0])
 			}
 			found.InitDefaultHelpFlag()
-			a.printHelp(found)
+			printHelp(env, found)
 			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, words []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -220,7 +127,7 @@ func (a *app) helpVerb() *cobra.Command {
 }
 
 // exitCodesTopic is the topic "mend help exit-codes".
-func (a *app) exitCodesTopic() *cobra.Command {
+func exitCodesTopic(*environment) *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What each exit code means", Long: exitHelp()}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 )
 
@@ -30,7 +31,7 @@ type logFlags struct {
 	sessionFilter
 }
 
-func (a *app) logVerb() *cobra.Command {
+func logVerb(env *environment) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
 		Use:   "log [SESSION]",
@@ -55,7 +56,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 				}
 				f.session = names[0]
 			}
-			q, none, err := a.logQuery(cmd.Context(), f)
+			q, none, err := logQuery(cmd.Context(), env, f)
 			if err != nil {
 				return err
 			}
@@ -63,15 +64,15 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 				if !reflect.DeepEqual(q, journal.Query{}) || f.follow {
 					return usagef("--export exports the whole journal, so that its chain can be checked: it goes without a session and without filters")
 				}
-				return a.exportLog(cmd.Context(), f.export)
+				return exportLog(cmd.Context(), env, f.export)
 			}
 			if f.export.force || f.export.withBytes {
 				return usagef("--with-bytes and --force go with --export")
 			}
 			if f.follow {
-				return a.followLog(cmd.Context(), q)
+				return followLog(cmd.Context(), env, q)
 			}
-			return a.listLog(q, none, f.verbose)
+			return listLog(env, q, none, f.verbose)
 		},
 	}
 	fl := cmd.Flags()
@@ -83,7 +84,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.StringVar(&f.until, "until", "", "only what was begun before `WHEN`")
 	fl.StringVar(&f.folder, "folder", "", "only sessions of this `FOLDER`")
 	fl.StringVar(&f.state, "state", "", "only in this `STATE`: "+strings.Join(logStates, ", "))
-	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+a.classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+classList(env))
 	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of what breaks this `RULE` (mend explain lists them)")
 	fl.BoolVar(&f.live, "live", false, "only repairs for a running agent")
 	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
@@ -95,9 +96,9 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 
 // listLog prints the entries that q selects; none is what it says if there are none. Of a damaged
 // journal it prints those that are intact, and returns the error.
-func (a *app) listLog(q journal.Query, none string, verbose bool) error {
-	defer a.opt.Journal.Hold()()
-	es, err := a.newestEntries(q)
+func listLog(env *environment, q journal.Query, none string, verbose bool) error {
+	defer env.opt.Journal.Hold()()
+	es, err := newestEntries(env, q)
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return err
 	}
@@ -107,11 +108,11 @@ func (a *app) listLog(q journal.Query, none string, verbose bool) error {
 	related := mend.Relate(es, es)
 	if !reflect.DeepEqual(q, journal.Query{}) {
 		var unrelated error
-		if related, unrelated = a.opt.Journal.Related(es); unrelated != nil {
+		if related, unrelated = env.opt.Journal.Related(es); unrelated != nil {
 			return unrelated
 		}
 	}
-	return errors.Join(err, a.printLog(es, related, none, verbose))
+	return errors.Join(err, printLog(env, es, related, none, verbose))
 }
 
 // logStates are the states of entries, as log shows them.
@@ -120,8 +121,8 @@ var logStates = []string{
 }
 
 // logQuery returns which entries log lists, and what is printed if there are none.
-func (a *app) logQuery(ctx context.Context, f logFlags) (q journal.Query, none string, err error) {
-	q = journal.Query{Limit: f.limit, Rules: f.rules, Live: f.live, Actor: f.actor, Agent: a.agentName, Channel: change.Channel(f.channel)}
+func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Query, none string, err error) {
+	q = journal.Query{Limit: f.limit, Rules: f.rules, Live: f.live, Actor: f.actor, Agent: env.agentName, Channel: change.Channel(f.channel)}
 	none = "No repairs yet."
 	if f.limit < 0 {
 		return q, "", usagef("--limit %d: want a number of entries", f.limit)
@@ -132,7 +133,7 @@ func (a *app) logQuery(ctx context.Context, f logFlags) (q journal.Query, none s
 	if err := setState(&q, f.state); err != nil {
 		return q, "", err
 	}
-	classes, err := a.parseClasses(f.classes)
+	classes, err := parseClasses(env, f.classes)
 	if err != nil {
 		return q, "", err
 	}
@@ -147,13 +148,13 @@ func (a *app) logQuery(ctx context.Context, f logFlags) (q journal.Query, none s
 		return q, "", err
 	}
 	if f.session != "" {
-		if q.Session, err = a.repairedSession(ctx, f.session); err != nil {
+		if q.Session, err = repairedSession(ctx, env, f.session); err != nil {
 			return q, "", err
 		}
 		none = fmt.Sprintf("No repairs of session %s.", q.Session)
 	}
 	if f.here || f.folder != "" {
-		if q.Sessions, err = a.sessionsOf(ctx, f); err != nil {
+		if q.Sessions, err = selectedSessions(ctx, env, f); err != nil {
 			return q, "", err
 		}
 	}
@@ -181,7 +182,7 @@ func setState(q *journal.Query, state string) error {
 }
 
 // sessionsOf returns the sessions of the working folder, or of the one that the user names.
-func (a *app) sessionsOf(ctx context.Context, f logFlags) (map[string]bool, error) {
+func selectedSessions(ctx context.Context, env *environment, f logFlags) (map[string]bool, error) {
 	folder := workingFolder()
 	if f.folder != "" {
 		if f.here {
@@ -192,7 +193,7 @@ func (a *app) sessionsOf(ctx context.Context, f logFlags) (map[string]bool, erro
 			return nil, err
 		}
 	}
-	heads, err := a.knownSessions(ctx)
+	heads, err := knownSessions(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -204,59 +205,59 @@ func (a *app) sessionsOf(ctx context.Context, f logFlags) (map[string]bool, erro
 }
 
 // printEntries prints one line for each entry, or none if there are no entries.
-func (a *app) printEntries(es []change.Entry, related map[string]mend.Related, none string) error {
-	if a.asJSON {
+func printEntries(env *environment, es []change.Entry, related map[string]mend.Related, none string) error {
+	if env.JSON {
 		list := entriesJSON(es)
 		for i := range list {
 			if related != nil {
 				list[i].relate(related[list[i].ID])
 			}
 		}
-		a.answer = map[string]any{"repairs": list}
+		env.answer = map[string]any{"repairs": list}
 		return nil
 	}
-	defer a.bufferOutput()()
+	defer env.Buffer()()
 	rows := make([][]string, len(es))
 	for i, e := range es {
-		rows[i] = a.entryRow(e, earlierRepair(e, related[e.ID]))
+		rows[i] = entryRow(env.Terminal, e, earlierRepair(e, related[e.ID]))
 	}
-	a.printRows(rows, "")
+	env.PrintRows(rows, "")
 	if len(es) == 0 {
-		a.printf("%s\n", none)
+		env.Printf("%s\n", none)
 	}
 	return nil
 }
 
 // entryRow returns the id, the age, the state, what was done, and the session of an entry.
 // earlier is the repair that changed the same records before, "" for none.
-func (a *app) entryRow(e change.Entry, earlier string) []string {
+func entryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 	what := causeText(e)
 	if e.Damage != "" {
-		what = oneLine(e.Damage, 200)
-	} else if !a.isNarrow() {
-		what += ", " + count(len(e.Ops), "record")
+		what = term.OneLine(e.Damage, 200)
+	} else if !t.IsNarrow() {
+		what += ", " + term.Count(len(e.Ops), "record")
 	}
 	if earlier != "" {
 		what += ", again after " + earlier
 	}
 	id := ""
-	if a.width == 0 && strings.TrimSpace(e.Cause.Title) != "" { // else it is in place of the title
-		id = escape(e.Session)
+	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" { // else it is in place of the title
+		id = term.Escape(e.Session)
 	}
-	when := faint(a.ageCell(age(time.Since(e.Time))))
+	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))
 	if e.Time.IsZero() { // nothing of it can be read
 		when = "?"
 	}
-	return []string{bold(e.ID), when, stateWord(e), what, id, entryTitle(e)}
+	return []string{term.Bold(e.ID), when, stateWord(e), what, id, entryTitle(e)}
 }
 
 // entryTitle returns how the session of an entry is shown: by its title, or by its id in entries
 // of older versions.
 func entryTitle(e change.Entry) string {
 	if strings.TrimSpace(e.Cause.Title) == "" {
-		return escape(e.Session)
+		return term.Escape(e.Session)
 	}
-	return oneLine(e.Cause.Title, 200)
+	return term.OneLine(e.Cause.Title, 200)
 }
 
 // stateOf returns the state of an entry in the words of "mend log --state".
@@ -276,11 +277,11 @@ func stateOf(e change.Entry) string {
 func stateWord(e change.Entry) string {
 	switch s := stateOf(e); s {
 	case "damaged", string(change.Pending), string(change.Conflicted):
-		return bad(s)
+		return term.Bad(s)
 	case string(change.Committed):
-		return good(s)
+		return term.Good(s)
 	default:
-		return faint(s)
+		return term.Faint(s)
 	}
 }
 
@@ -298,11 +299,11 @@ func causeText(e change.Entry) string {
 		return "undo of " + ids
 	case change.CauseRedo:
 		if e.Cause.Text != "" {
-			return "redo of " + oneLine(e.Cause.Text, 40)
+			return "redo of " + term.OneLine(e.Cause.Text, 40)
 		}
 		return "redo, reverts " + ids // of older versions
 	case change.CauseResolve:
-		return "resolves " + ids + ": " + oneLine(e.Cause.Text, 20)
+		return "resolves " + ids + ": " + term.OneLine(e.Cause.Text, 20)
 	case change.CauseTrim:
 		return "trim"
 	case change.CauseUncompact:
@@ -326,14 +327,14 @@ func fixedClasses(e change.Entry, unknown string) string {
 	for _, f := range e.Cause.Findings {
 		n += max(f.Count, 1)
 	}
-	text := oneLine(e.Cause.Findings[0].Class, 40)
+	text := term.OneLine(e.Cause.Findings[0].Class, 40)
 	if n > 0 {
 		text += fmt.Sprintf(" +%d", n)
 	}
 	return text
 }
 
-func (a *app) showVerb() *cobra.Command {
+func showVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show what a repair or an operation changed, and why",
@@ -343,40 +344,40 @@ records hold now, and what the same change would do now: that is planned, and no
 Of an operation, which is what one run of mend did, it lists the repairs.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			release := a.opt.Journal.Hold()
+			release := env.opt.Journal.Hold()
 			defer release()
 			if len(ids) == 0 {
-				newest, err := a.newestRepair(cmd.Context(), "no repair is in force", inForce)
+				newest, err := newestRepair(cmd.Context(), env, "no repair is in force", inForce)
 				if err != nil {
 					return err
 				}
 				ids = []string{newest.ID}
 			}
-			op, err := a.opt.Journal.Find(ids[0])
+			op, err := env.opt.Journal.Find(ids[0])
 			if err != nil {
 				return err
 			}
 			if len(op) > 1 {
-				return a.showOperation(op)
+				return showOperation(env, op)
 			}
-			e, ops, err := a.opt.Journal.Show(op[0].ID)
+			e, ops, err := env.opt.Journal.Show(op[0].ID)
 			if err != nil {
 				return err
 			}
-			related, err := a.opt.Journal.Related([]change.Entry{e})
+			related, err := env.opt.Journal.Related([]change.Entry{e})
 			if err != nil {
 				return err
 			}
-			together := a.togetherText(e)
-			effect := a.effectOf(cmd, e, release)
-			if a.asJSON {
+			together := togetherText(env, e)
+			effect := effectOf(cmd.Context(), env, e, release)
+			if env.JSON {
 				r := entryJSON(e, ops)
 				r.relate(related[e.ID])
 				r.Now = effect.json()
-				a.answer = map[string]any{"repairs": []repairJSON{r}}
+				env.answer = map[string]any{"repairs": []repairJSON{r}}
 				return nil
 			}
-			a.page(func() { a.printEntry(e, ops, related[e.ID], &effect, together) })
+			env.Page(func(t *term.Terminal) { printEntry(t, e, ops, related[e.ID], &effect, together) })
 			return nil
 		},
 	}
@@ -384,37 +385,37 @@ Of an operation, which is what one run of mend did, it lists the repairs.`,
 
 // printEntryHead prints what an entry is: its session, why it was made, what it changed, and what
 // was lost.
-func (a *app) printEntryHead(e change.Entry) {
-	defer a.bufferOutput()()
+func printEntryHead(t *term.Terminal, e change.Entry) {
+	defer t.Buffer()()
 	by := "mend " + e.Version
 	if e.Cause.Live {
 		by += ", for the running agent"
 	}
-	a.printf("%s %s  %s\n", bold("repair"), bold(e.ID), stateWord(e))
+	t.Printf("%s %s  %s\n", term.Bold("repair"), term.Bold(e.ID), stateWord(e))
 	for _, row := range [][2]string{
 		{"Session", sessionOfEntry(e)},
-		{"Store", escape(shortenHome(e.Store.Root))},
-		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + age(time.Since(e.Time)) + ", by " + escape(by)},
+		{"Store", term.Escape(term.ShortenHome(e.Store.Root))},
+		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + term.Age(time.Since(e.Time)) + ", by " + term.Escape(by)},
 	} {
-		a.printEntryRow(row[0], row[1])
+		printEntryRow(t, row[0], row[1])
 	}
-	a.printEntryList("By", actorTexts(e.Actor))
+	printEntryList(t, "By", actorTexts(e.Actor))
 	for _, row := range [][2]string{
 		{"Undone by", e.UndoneBy},
-		{"Resolved", escape(e.Resolved)},
+		{"Resolved", term.Escape(e.Resolved)},
 	} {
 		if row[1] != "" {
-			a.printEntryRow(row[0], row[1])
+			printEntryRow(t, row[0], row[1])
 		}
 	}
-	a.printEntryList("Why", append(entryFaults(e), entryError(e)...))
-	a.printEntryList("Changed", entryChanges(e))
-	a.printEntryList("Lost", entryLosses(e))
+	printEntryList(t, "Why", append(entryFaults(e), entryError(e)...))
+	printEntryList(t, "Changed", entryChanges(e))
+	printEntryList(t, "Lost", entryLosses(e))
 	for _, c := range e.Conflicts {
-		a.printEntryRow(bad("Conflict")+" ", fmt.Sprintf("%s %s: %s", c.Ref.Kind, c.Ref, escape(c.Why)))
+		printEntryRow(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s %s: %s", c.Ref.Kind, c.Ref, term.Escape(c.Why)))
 	}
 	for _, path := range e.Kept {
-		a.printEntryRow("Kept", escape(path))
+		printEntryRow(t, "Kept", term.Escape(path))
 	}
 }
 
@@ -428,49 +429,49 @@ func actorTexts(by *change.Actor) []string {
 		who += fmt.Sprintf(" (uid %d)", by.UID)
 	}
 	if by.Channel != "" {
-		how = fmt.Sprintf("%s %s, ", oneLine(string(by.Channel), 20), oneLine(by.Verb, 40))
+		how = fmt.Sprintf("%s %s, ", term.OneLine(string(by.Channel), 20), term.OneLine(by.Verb, 40))
 	}
 	how += fmt.Sprintf("process %d", by.PID)
 	if by.Agent != "" {
-		how += strings.TrimSpace(", for " + oneLine(by.Agent, 40) + " " + oneLine(by.AgentVersion, 40))
+		how += strings.TrimSpace(", for " + term.OneLine(by.Agent, 40) + " " + term.OneLine(by.AgentVersion, 40))
 	}
 	return []string{who, how}
 }
 
 // actorName returns the name of a user with the name of the machine.
 func actorName(by *change.Actor) string {
-	return oneLine(cmp.Or(by.User, "unknown")+"@"+cmp.Or(by.Host, "unknown"), 100)
+	return term.OneLine(cmp.Or(by.User, "unknown")+"@"+cmp.Or(by.Host, "unknown"), 100)
 }
 
 // printEntryList prints a label with a line for each text.
-func (a *app) printEntryList(label string, texts []string) {
-	for i, t := range texts {
+func printEntryList(t *term.Terminal, label string, texts []string) {
+	for i, text := range texts {
 		if i > 0 {
 			label = ""
 		}
-		a.printEntryRow(label, t)
+		printEntryRow(t, label, text)
 	}
 }
 
 // printEntryRow prints a label with a text, wrapped to the terminal.
-func (a *app) printEntryRow(label, text string) {
-	if a.width > 0 {
-		text = indentWrapped(text, len("  Undone by  "), a.width)
+func printEntryRow(t *term.Terminal, label, text string) {
+	if t.Width > 0 {
+		text = term.WrapAt(text, len("  Undone by  "), t.Width)
 	}
-	a.printf("  %-9s  %s\n", label, text)
+	t.Printf("  %-9s  %s\n", label, text)
 }
 
 func sessionOfEntry(e change.Entry) string {
 	if e.Cause.Title == "" {
-		return escape(e.Session)
+		return term.Escape(e.Session)
 	}
-	return quotedTitle(e.Cause.Title, e.Session) + "  " + faint(escape(e.Session))
+	return quotedTitle(e.Cause.Title, e.Session) + "  " + term.Faint(term.Escape(e.Session))
 }
 
 // entryFaults returns what was wrong, each sentence once.
 func entryFaults(e change.Entry) (texts []string) {
 	for _, f := range e.Cause.Findings {
-		texts = append(texts, fmt.Sprintf("%s%s (%s %s)", times(f.Count), sentence(f.Why), oneLine(f.Class, 40), oneLine(f.Rule, 40)))
+		texts = append(texts, fmt.Sprintf("%s%s (%s %s)", times(f.Count), term.Sentence(f.Why), term.OneLine(f.Class, 40), term.OneLine(f.Rule, 40)))
 	}
 	if len(e.Cause.Findings) > 0 {
 		return texts
@@ -483,7 +484,7 @@ func entryFaults(e change.Entry) (texts []string) {
 		}
 	}
 	for _, d := range old {
-		texts = append(texts, times(numbers[d])+oneLine(d, 1000))
+		texts = append(texts, times(numbers[d])+term.OneLine(d, 1000))
 	}
 	if len(texts) == 0 {
 		texts = []string{causeText(e)}
@@ -504,17 +505,17 @@ func entryError(e change.Entry) []string {
 	if e.Cause.Kind != change.CauseError || e.Cause.Text == "" {
 		return nil
 	}
-	texts := []string{"The error: " + oneLine(e.Cause.Text, 400)}
+	texts := []string{"The error: " + term.OneLine(e.Cause.Text, 400)}
 	if f := e.Cause.Error; f != nil {
 		var known []string
 		if f.Provider+f.Model != "" {
-			known = append(known, oneLine(f.Provider+"/"+f.Model, 100))
+			known = append(known, term.OneLine(f.Provider+"/"+f.Model, 100))
 		}
 		if f.Status != 0 {
 			known = append(known, fmt.Sprintf("HTTP %d", f.Status))
 		}
 		if f.RequestID != "" {
-			known = append(known, "request "+oneLine(f.RequestID, 130))
+			known = append(known, "request "+term.OneLine(f.RequestID, 130))
 		}
 		if len(known) > 0 {
 			texts = append(texts, strings.Join(known, ", "))
@@ -525,13 +526,13 @@ func entryError(e change.Entry) []string {
 
 // entryChanges returns what was done, each sentence once, and how many records that changed.
 func entryChanges(e change.Entry) []string {
-	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), count(len(e.Ops), "record"))
+	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), term.Count(len(e.Ops), "record"))
 }
 
 // eachOnce returns the sentences of the findings, each once. It counts none: one change may fix several findings.
 func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []string) {
 	for _, f := range fs {
-		if t := sentence(text(f)); t != "" && !slices.Contains(texts, t) {
+		if t := term.Sentence(text(f)); t != "" && !slices.Contains(texts, t) {
 			texts = append(texts, t)
 		}
 	}
@@ -549,35 +550,35 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
-func (a *app) printEntry(e change.Entry, ops []change.Op, related mend.Related, now *nowEffect, together string) {
-	a.printEntryHead(e)
+func printEntry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *nowEffect, together string) {
+	printEntryHead(t, e)
 	if together != "" {
-		a.printEntryRow("Operation", together)
+		printEntryRow(t, "Operation", together)
 	}
-	a.printEntryRow("In force", inForceText(e))
-	a.printEntryList("Follows", relatedTexts(related.Follows))
-	a.printEntryList("Again", relatedTexts(related.Again))
+	printEntryRow(t, "In force", inForceText(e))
+	printEntryList(t, "Follows", relatedTexts(related.Follows))
+	printEntryList(t, "Again", relatedTexts(related.Again))
 	if now != nil {
-		a.printEntryList("Now", now.text())
+		printEntryList(t, "Now", now.text())
 	}
 	switch {
 	case ops == nil:
-		a.printEntryRow("Undo", "not possible: the undo data was deleted from the journal")
+		printEntryRow(t, "Undo", "not possible: the undo data was deleted from the journal")
 	case e.State == change.Conflicted:
-		a.printEntryRow("Undo", "resolve the conflict first: "+bold("mend resolve "+e.ID)+" with --keep, --back or --forward")
+		printEntryRow(t, "Undo", "resolve the conflict first: "+term.Bold("mend resolve "+e.ID)+" with --keep, --back or --forward")
 	case e.State == change.Committed && e.UndoneBy != "":
-		a.printEntryRow("Undo", "undone; "+bold("mend redo "+e.ID)+" applies it again")
+		printEntryRow(t, "Undo", "undone; "+term.Bold("mend redo "+e.ID)+" applies it again")
 	case e.State == change.Committed:
-		a.printEntryRow("Undo", bold("mend undo "+e.ID))
+		printEntryRow(t, "Undo", term.Bold("mend undo "+e.ID))
 	}
-	a.printf("\n")
+	t.Printf("\n")
 	if ops == nil {
 		for _, o := range e.Ops {
-			a.printf("  %s %s %s\n", bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref.Kind, o.Ref)
+			t.Printf("  %s %s %s\n", term.Bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref.Kind, o.Ref)
 		}
 		return
 	}
-	a.printOps(ops)
+	printOps(t, ops)
 }
 
 func modeText(m uint32) string {

@@ -24,7 +24,7 @@ import (
 	"mend/internal/ownfile"
 )
 
-func (a *app) hookVerb() *cobra.Command {
+func hookVerb(env *environment) *cobra.Command {
 	var set []string
 	var repair bool
 	cmd := &cobra.Command{
@@ -39,10 +39,10 @@ With --agent claude it is a hook of Claude Code: it reads one JSON object, and p
 if there is something to say (docs/claude-code.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.isClaude() {
-				return a.claudeHook(cmd.Context(), repair)
+			if env.isClaude() {
+				return claudeHook(cmd.Context(), env, repair)
 			}
-			return a.hook(cmd, set)
+			return runHook(cmd.Context(), env, set)
 		},
 	}
 	setFlag(cmd, &set)
@@ -55,21 +55,20 @@ const byeTimeout = 2 * time.Second
 
 // hook serves one plugin. On a setup error it sends bye with the reason, so that the
 // plugin does not restart it.
-func (a *app) hook(cmd *cobra.Command, set []string) error {
-	a.asJSON = false // standard output carries the protocol
+func runHook(ctx context.Context, env *environment, set []string) error {
+	env.JSON = false // standard output carries the protocol
 	// A write to an agent that has ended must not kill mend, because lines of the agent
 	// may be unread and a recovery may be running.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx := cmd.Context()
-	pipe, lines := live.NewPipe(a.out), live.NewLineReader(a.in)
-	hello, err := pipe.Handshake(ctx, lines, a.opt.Journal.Version)
+	pipe, lines := live.NewPipe(env.Out), live.NewLineReader(env.In)
+	hello, err := pipe.Handshake(ctx, lines, env.opt.Journal.Version)
 	if err != nil {
 		return err
 	}
 	var first []live.Event
-	h, err := a.openRecoverer(ctx, pipe, hello, set)
+	h, err := openRecoverer(ctx, env, pipe, hello, set)
 	if errors.Is(err, agent.ErrNoStore) {
-		h, first, err = a.awaitStore(ctx, pipe, lines, hello, set)
+		h, first, err = awaitStore(ctx, env, pipe, lines, hello, set)
 	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(ctx, byeTimeout)
@@ -81,7 +80,7 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 
 // awaitStore returns a recoverer as soon as there is a store, and the event at which it is
 // there: OpenCode 1.1.53 makes its store with the first session.
-func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, set []string) (h *recoverer, first []live.Event, err error) {
+func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, set []string) (h *recoverer, first []live.Event, err error) {
 	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that it does not wait for answers
 		return nil, nil, err
 	}
@@ -89,7 +88,7 @@ func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineR
 	go func() {
 		var opening error
 		err := pipe.Await(lines, func(e live.Event) bool {
-			h, opening = a.openRecoverer(ctx, pipe, hello, set)
+			h, opening = openRecoverer(ctx, env, pipe, hello, set)
 			first = []live.Event{e}
 			return !errors.Is(opening, agent.ErrNoStore)
 		})
@@ -108,7 +107,7 @@ func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineR
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
 // the journal.
-func (a *app) openRecoverer(ctx context.Context, pipe *live.Pipe, hello live.Hello, set []string) (*recoverer, error) {
+func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello live.Hello, set []string) (*recoverer, error) {
 	c, notes, err := loadLiveSettings(set)
 	if err != nil {
 		return nil, err
@@ -116,11 +115,11 @@ func (a *app) openRecoverer(ctx context.Context, pipe *live.Pipe, hello live.Hel
 	if !c.Enabled {
 		return nil, errDisabled
 	}
-	client, err := mend.Open(a.opt)
+	client, err := mend.Open(env.opt)
 	if err != nil {
 		return nil, err
 	}
-	journal, err := a.opt.Journal.Folder()
+	journal, err := env.opt.Journal.Folder()
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"mend/internal/live"
 	"mend/internal/ownfile"
 	"mend/internal/processes"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -105,7 +106,7 @@ func (rc recoveryCounts) String() string {
 	if rc.total(live.Detected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in running agents: %d repaired, %d given up, %d failed.", count(rc.total(live.Detected), "error"), rc.total(live.Repaired), rc.total(live.Refused), rc.total(live.Failed))
+	return fmt.Sprintf("%s in running agents: %d repaired, %d given up, %d failed.", term.Count(rc.total(live.Detected), "error"), rc.total(live.Repaired), rc.total(live.Refused), rc.total(live.Failed))
 }
 
 // givenUp returns the classes of the errors that no repair answered, with their numbers; ""
@@ -333,16 +334,16 @@ const maxGivenUp = 3
 
 // addLive adds what the processes of live repair say of themselves. A file that cannot be read is
 // noted and left out.
-func (a *app) addLive(s *statusJSON, journal string) {
+func addLive(t *term.Terminal, s *statusJSON, journal string) {
 	all, sum, err := readHookFiles(journal)
 	if err != nil {
-		a.printNote(err.Error())
+		t.Note(err.Error())
 	}
 	var newest hookState // of a hook
 	s.Running = []runningJSON{}
 	for _, f := range all {
 		if f.err != nil {
-			a.printNote(f.err.Error())
+			t.Note(f.err.Error())
 			continue
 		}
 		st := f.state

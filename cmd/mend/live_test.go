@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/journal"
 	"mend/testdata"
@@ -45,7 +46,7 @@ func refusedMessages(session string) string {
 
 // runningMend is a running mend with its own journal and cache.
 type runningMend struct {
-	*app
+	*environment
 	out  *os.File
 	in   *os.File
 	err  *lockedBuffer
@@ -99,7 +100,7 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 		t.Fatal(err)
 	}
 	r := &runningMend{out: from, in: to, err: &lockedBuffer{written: make(chan struct{}, 1)}, done: make(chan error, 1)}
-	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
+	r.environment = &environment{Terminal: &term.Terminal{In: in, Out: out, Err: r.err}}
 	root := r.root()
 	r.opt.Journal.Dir, r.opt.Cache = t.TempDir(), t.TempDir()
 	root.SetArgs(append(args, "--store", store))

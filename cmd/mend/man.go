@@ -14,15 +14,16 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"mend/internal/atomicfile"
+	"mend/internal/term"
 )
 
 // The manual pages need libraries that would slow every start of mend by a tenth, so they are
 // a build of their own.
 func init() {
-	packagerVerbs = []func(*app) *cobra.Command{(*app).manVerb}
+	packagerVerbs = []func(*environment) *cobra.Command{manVerb}
 }
 
-func (a *app) manVerb() *cobra.Command {
+func manVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",
@@ -32,7 +33,7 @@ func (a *app) manVerb() *cobra.Command {
 			if err := os.MkdirAll(dirs[0], 0o755); err != nil {
 				return err
 			}
-			root := a.root()
+			root := env.root()
 			root.DisableAutoGenTag = true
 			return writePages(root, dirs[0])
 		},
@@ -62,16 +63,16 @@ func writePages(verb *cobra.Command, dir string) error {
 // one there, too: its rows would otherwise run together into a paragraph.
 func manText(text string) string {
 	var b strings.Builder
-	last := textRow{}
-	for _, r := range parseText(text) {
+	last := term.Row{}
+	for _, r := range term.Rows(text) {
 		switch {
-		case r.term == "":
-			b.WriteString(r.text + "\n")
-		case last.term == "":
+		case r[0] == "":
+			b.WriteString(r[1] + "\n")
+		case last[0] == "":
 			b.WriteString("\n")
 			fallthrough
 		default:
-			fmt.Fprintf(&b, "**%s**\n: %s\n\n", r.term, cmp.Or(r.text, r.term))
+			fmt.Fprintf(&b, "**%s**\n: %s\n\n", r[0], cmp.Or(r[1], r[0]))
 		}
 		last = r
 	}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"runtime"
 	"time"
+
+	"mend/internal/term"
 )
 
 // notifyTimeout limits how long a notification may take.
@@ -26,7 +28,7 @@ func notifyCommand(system, title, text string) []string {
 
 // notify shows a notification on the desktop, if the settings say so.
 func (w *watcher) notify(ctx context.Context, title, text string) {
-	command := notifyCommand(runtime.GOOS, title, oneLine(text, 200))
+	command := notifyCommand(runtime.GOOS, title, term.OneLine(text, 200))
 	if !w.config.DesktopNotifications || command == nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 )
 
@@ -51,7 +52,7 @@ func (op operation) what() string {
 	for _, e := range op {
 		records += len(e.Ops)
 	}
-	text := count(len(op), "repair")
+	text := term.Count(len(op), "repair")
 	switch op[0].Cause.Kind {
 	case change.CauseUndo, change.CauseRedo:
 		text = fmt.Sprintf("%s of %s", op[0].Cause.Kind, text)
@@ -59,7 +60,7 @@ func (op operation) what() string {
 		text = "orphans moved to the journal"
 	default:
 	}
-	return text + ", " + count(records, "record")
+	return text + ", " + term.Count(records, "record")
 }
 
 // sessions says whose sessions the operation changed.
@@ -71,25 +72,25 @@ func (op operation) sessions() string {
 	if len(names) == 1 {
 		return entryTitle(op[0])
 	}
-	return count(len(names), "session")
+	return term.Count(len(names), "session")
 }
 
 // row returns the line of an operation of several entries.
-func (op operation) row(a *app) []string {
-	return []string{bold(mend.OperationOf(op[0])), faint(a.ageCell(age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
+func (op operation) row(a *environment) []string {
+	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(a.AgeCell(term.Age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
 }
 
 // pageSize is how many entries are read at once to find the newest operations.
 const pageSize = 200
 
 // newestEntries returns the entries of the newest q.Limit operations that q selects, or all.
-func (a *app) newestEntries(q journal.Query) (es []change.Entry, err error) {
-	if a.asJSON || q.Limit == 0 {
-		return a.opt.Journal.Log(q)
+func newestEntries(env *environment, q journal.Query) (es []change.Entry, err error) {
+	if env.JSON || q.Limit == 0 {
+		return env.opt.Journal.Log(q)
 	}
 	limit := q.Limit
 	for q.Limit = pageSize; ; q.Before = es[len(es)-1].Seq {
-		page, err := a.opt.Journal.Log(q)
+		page, err := env.opt.Journal.Log(q)
 		es = append(es, page...)
 		ops := operationsOf(es)
 		newest := ops[:min(limit, len(ops))]
@@ -104,15 +105,15 @@ func (a *app) newestEntries(q journal.Query) (es []change.Entry, err error) {
 }
 
 // showOperation shows what one run of mend did.
-func (a *app) showOperation(op operation) error {
-	related, err := a.opt.Journal.Related(op)
+func showOperation(env *environment, op operation) error {
+	related, err := env.opt.Journal.Related(op)
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
+	if env.JSON {
 		list := []repairJSON{}
 		for _, e := range op {
-			e, ops, err := a.opt.Journal.Show(e.ID)
+			e, ops, err := env.opt.Journal.Show(e.ID)
 			if err != nil {
 				return err
 			}
@@ -120,38 +121,38 @@ func (a *app) showOperation(op operation) error {
 			r.relate(related[e.ID])
 			list = append(list, r)
 		}
-		a.setAnswer("repairs", list)
+		env.setAnswer("repairs", list)
 		return nil
 	}
 	first, id := op[len(op)-1], mend.OperationOf(op[0])
-	a.printf("%s %s  %s\n", bold("operation"), bold(id), op.state())
-	a.printEntryRow("Time", first.Time.Local().Format(time.RFC1123)+", "+age(time.Since(first.Time))+", by mend "+escape(first.Version))
-	a.printEntryList("By", actorTexts(first.Actor))
-	a.printEntryRow("Changed", op.what()+" of "+op.sessions())
+	env.Printf("%s %s  %s\n", term.Bold("operation"), term.Bold(id), op.state())
+	printEntryRow(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+term.Escape(first.Version))
+	printEntryList(env.Terminal, "By", actorTexts(first.Actor))
+	printEntryRow(env.Terminal, "Changed", op.what()+" of "+op.sessions())
 	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.State == change.Committed && e.UndoneBy == "" }) {
-		a.printEntryRow("Undo", bold("mend undo "+id))
+		printEntryRow(env.Terminal, "Undo", term.Bold("mend undo "+id))
 	}
 	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.UndoneBy != "" }) {
-		a.printEntryRow("Redo", bold("mend redo "+id))
+		printEntryRow(env.Terminal, "Redo", term.Bold("mend redo "+id))
 	}
-	a.printf("\n")
-	return a.printEntries(op, related, "")
+	env.Printf("\n")
+	return printEntries(env, op, related, "")
 }
 
 // printLog prints one line for each operation, or with entries one for each entry.
-func (a *app) printLog(es []change.Entry, related map[string]mend.Related, none string, entries bool) error {
-	if a.asJSON || len(es) == 0 {
-		return a.printEntries(es, related, none)
+func printLog(env *environment, es []change.Entry, related map[string]mend.Related, none string, entries bool) error {
+	if env.JSON || len(es) == 0 {
+		return printEntries(env, es, related, none)
 	}
-	defer a.bufferOutput()()
+	defer env.Buffer()()
 	var rows [][]string
 	for _, op := range operationsOf(es) {
 		several := len(op) > 1
 		if several {
-			rows = append(rows, op.row(a))
+			rows = append(rows, op.row(env))
 		}
 		for _, e := range op {
-			if row := a.entryRow(e, earlierRepair(e, related[e.ID])); !several {
+			if row := entryRow(env.Terminal, e, earlierRepair(e, related[e.ID])); !several {
 				rows = append(rows, row)
 			} else if entries {
 				row[0] = "  " + row[0]
@@ -159,13 +160,13 @@ func (a *app) printLog(es []change.Entry, related map[string]mend.Related, none 
 			}
 		}
 	}
-	a.printRows(rows, "")
+	env.PrintRows(rows, "")
 	return nil
 }
 
 // togetherText names the operation of an entry if it has others, "" if not.
-func (a *app) togetherText(e change.Entry) string {
-	op, err := a.opt.Journal.Find(mend.OperationOf(e))
+func togetherText(env *environment, e change.Entry) string {
+	op, err := env.opt.Journal.Find(mend.OperationOf(e))
 	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {
 		return ""
 	}

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -21,13 +20,13 @@ type orphanJSON struct {
 }
 
 // scanOrphans reports the number of orphans and, with all, each of them.
-func (a *app) scanOrphans(ctx context.Context, c *mend.Store, all bool) error {
+func scanOrphans(ctx context.Context, env *environment, c *mend.Store, all bool) error {
 	found, err := c.Orphans(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil { // the sessions are fine
-		a.printMessage(warn("note:"), escape(err.Error()))
+		env.Message(term.Warn("note:"), term.Escape(err.Error()))
 		return nil
 	}
 	n := 0
@@ -40,41 +39,41 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Store, all bool) error {
 		n += len(one.Records)
 		answer = append(answer, one)
 	}
-	a.setAnswer("orphans", answer)
+	env.setAnswer("orphans", answer)
 	if n == 0 {
 		return nil
 	}
-	a.say("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.",
-		faint("note"), count(n, "record"), count(len(found), "session"), bold(a.cmdline("repair", "--orphans")))
+	env.Say("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.",
+		term.Faint("note"), term.Count(n, "record"), term.Count(len(found), "session"), term.Bold(env.cmdline("repair", "--orphans")))
 	for _, o := range found {
 		if all {
-			a.printOrphans(o.Session, o.Records(), "")
+			printOrphans(env.Terminal, o.Session, o.Records(), "")
 		}
 	}
 	return nil
 }
 
 // printOrphans lists orphans of one session.
-func (a *app) printOrphans(id string, refs []change.Ref, mark string) {
-	a.printf("  %s\n", escape(id))
+func printOrphans(t *term.Terminal, id string, refs []change.Ref, mark string) {
+	t.Printf("  %s\n", term.Escape(id))
 	for _, r := range refs {
-		a.printf("    %s%s %s\n", mark, r.Kind, r)
+		t.Printf("    %s%s %s\n", mark, r.Kind, r)
 	}
 }
 
 // repairOrphans moves orphans into the journal: all, or those of the session whose id starts
 // with ids[0].
-func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) error {
+func repairOrphans(ctx context.Context, env *environment, ids []string, f repairFlags) error {
 	if f.latent || f.force || len(f.classes) > 0 || f.apiError != "" {
 		return usagef("--orphans can only be combined with --dry-run and --yes")
 	}
-	a.opt.Journal.Join()
-	c, err := a.open(cmd, !f.dryRun)
+	env.opt.Journal.Join()
+	c, err := openFirst(ctx, env, !f.dryRun)
 	if err != nil {
 		return err
 	}
-	a.printStore(c)
-	todo, left, err := a.proposeOrphans(cmd.Context(), c, ids)
+	printStore(env, c)
+	todo, left, err := proposeOrphans(ctx, env.Terminal, c, ids)
 	if err != nil {
 		return err
 	}
@@ -83,30 +82,30 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		for _, p := range todo {
 			ops = append(ops, p.result.Plan.Ops...)
 		}
-		question := fmt.Sprintf("Move the orphans of %s into the journal?", count(len(todo), "session"))
-		if err := a.confirmChange(cmd.Context(), writeFlags{dryRun: f.dryRun, yes: f.yes}, question, ops); err != nil {
+		question := fmt.Sprintf("Move the orphans of %s into the journal?", term.Count(len(todo), "session"))
+		if err := confirmChange(ctx, env.Terminal, writeFlags{dryRun: f.dryRun, yes: f.yes}, question, ops); err != nil {
 			return err
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
 		if len(todo) > 0 || left == nil {
-			a.finishOrphans(todo)
+			finishOrphans(env, todo)
 		}
 		return left
 	}
-	run := repairRun{app: a, client: c, agent: agentOf(c.ID()), proposals: todo}
+	run := repairRun{environment: env, client: c, agent: agentOf(c.ID()), proposals: todo}
 	err = left
 	for _, p := range todo {
-		err = fail.Worst(err, run.apply(cmd.Context(), p, len(todo) == 1))
+		err = fail.Worst(err, run.apply(ctx, p, len(todo) == 1))
 	}
-	if a.asJSON {
-		a.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])
+	if env.JSON {
+		env.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])
 	}
 	return err
 }
 
 // proposeOrphans plans to move orphans. The error left is about those for which there is no plan.
-func (a *app) proposeOrphans(ctx context.Context, c *mend.Store, ids []string) (todo []proposal, left, err error) {
+func proposeOrphans(ctx context.Context, t *term.Terminal, c *mend.Store, ids []string) (todo []proposal, left, err error) {
 	found, err := c.Orphans(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -124,20 +123,20 @@ func (a *app) proposeOrphans(ctx context.Context, c *mend.Store, ids []string) (
 		if err != nil {
 			return nil, nil, err
 		}
-		a.printOrphans(o.Session, o.Records(), "- delete ")
+		printOrphans(t, o.Session, o.Records(), "- delete ")
 		todo = append(todo, proposal{head: change.Head{ID: o.Session}, result: repair.Result{Plan: p}})
 	}
 	return todo, left, nil
 }
 
 // finishOrphans prints the end of an answer if nothing was written.
-func (a *app) finishOrphans(todo []proposal) {
+func finishOrphans(env *environment, todo []proposal) {
 	switch {
-	case a.asJSON:
-		a.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
+	case env.JSON:
+		env.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
 	case len(todo) == 0:
-		a.printf("%s\n", good("No orphaned records."))
+		env.Printf("%s\n", term.Good("No orphaned records."))
 	default:
-		a.printf("\nDry run: nothing was written. Run again without --dry-run to move them.\n")
+		env.Printf("\nDry run: nothing was written. Run again without --dry-run to move them.\n")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/adrg/xdg"
 
 	"mend/change"
+	"mend/internal/term"
 )
 
 // The files and folders of mend, relative to the sandbox. The name of the cache file begins
@@ -182,7 +183,7 @@ func (sb sandbox) runInProcess(args ...string) cmdResult {
 	sb.Helper()
 	var out, err bytes.Buffer
 	ended := make(chan int, 1)
-	go func() { ended <- run(args, terminal{in: strings.NewReader(hookHello), out: &out, err: &err}) }()
+	go func() { ended <- run(args, &term.Terminal{In: strings.NewReader(hookHello), Out: &out, Err: &err}) }()
 	select {
 	case code := <-ended:
 		return cmdResult{out: out.String(), err: err.String(), code: code}

@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
+	"mend/internal/term"
 )
 
 // A patchEntry is what a patch shows at once: an op, or two that move a record.
@@ -92,65 +93,65 @@ func writeWithoutIDs(sum hash.Hash, r change.Ref, data []byte) {
 }
 
 // printOps prints the diff of each op.
-func (a *app) printOps(ops []change.Op) {
-	defer a.bufferOutput()()
+func printOps(t *term.Terminal, ops []change.Op) {
+	defer t.Buffer()()
 	for _, e := range patchEntries(ops) {
 		switch {
-		case a.gitPatch:
-			a.printGitDiff(e)
+		case t.GitPatch:
+			printGitDiff(t, e)
 		case e.op.Ref.Kind == change.KindFile:
-			a.printFile(e.op)
+			printFile(t, e.op)
 		case e.from != nil:
-			a.printf("  %s %s %s → %s\n", bold("→ move"), e.op.Ref.Kind, e.from.Ref, e.op.Ref)
+			t.Printf("  %s %s %s → %s\n", term.Bold("→ move"), e.op.Ref.Kind, e.from.Ref, e.op.Ref)
 		default:
-			a.printf("  %s %s %s\n", bold(opMark(e.op)+" "+e.op.Verb()), e.op.Ref.Kind, e.op.Ref)
+			t.Printf("  %s %s %s\n", term.Bold(opMark(e.op)+" "+e.op.Verb()), e.op.Ref.Kind, e.op.Ref)
 			if hasDiff(e.op.Ref) {
-				a.printDiff(e.op.Pre, e.op.Post)
+				printDiff(t, e.op.Pre, e.op.Post)
 			}
 		}
 	}
 }
 
 // printFile prints an op on a user file without its contents.
-func (a *app) printFile(o change.Op) {
+func printFile(t *term.Terminal, o change.Op) {
 	verb, i := "move away", o.Pre
 	if i == nil {
 		verb, i = "put back", o.Post
 	}
-	a.printf("  %s file %s  %s\n", bold(opMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+	t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+verb), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 }
 
 // printGitDiff prints an entry in the form of "git diff", for pagers that read it.
-func (a *app) printGitDiff(e patchEntry) {
+func printGitDiff(t *term.Terminal, e patchEntry) {
 	was, is := e.op.Ref, e.op.Ref
 	if e.from != nil {
 		was = e.from.Ref
 	}
-	a.printf("diff --git a/%s b/%s\n", was, is)
+	t.Printf("diff --git a/%s b/%s\n", was, is)
 	switch {
 	case e.from != nil:
-		a.printf("similarity index 100%%\nrename from %s\nrename to %s\n", was, is)
+		t.Printf("similarity index 100%%\nrename from %s\nrename to %s\n", was, is)
 		return
 	case e.op.Pre == nil:
-		a.printf("new file mode 100644\n--- /dev/null\n+++ b/%s\n", is)
+		t.Printf("new file mode 100644\n--- /dev/null\n+++ b/%s\n", is)
 	case e.op.Post == nil:
-		a.printf("deleted file mode 100644\n--- a/%s\n+++ /dev/null\n", was)
+		t.Printf("deleted file mode 100644\n--- a/%s\n+++ /dev/null\n", was)
 	default:
-		a.printf("--- a/%s\n+++ b/%s\n", was, is)
+		t.Printf("--- a/%s\n+++ b/%s\n", was, is)
 	}
 	if !hasDiff(is) {
 		return
 	}
 	before, after, ok := imageTexts(e.op.Pre, e.op.Post)
 	if !ok { // without line numbers
-		a.printf("@@ -1 +1 @@\n")
-		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { a.printf("%s\n", shortenLine(string(line))) })
+		t.Printf("@@ -1 +1 @@\n")
+		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { t.Printf("%s\n", shortenLine(string(line))) })
 		return
 	}
 	n := 0
 	for line := range bytes.Lines(diff.Diff("a", before, "b", after)) {
 		if n++; n > 3 {
-			a.printf("%s\n", shortenLine(string(bytes.TrimSuffix(line, []byte("\n")))))
+			t.Printf("%s\n", shortenLine(string(bytes.TrimSuffix(line, []byte("\n")))))
 		}
 	}
 }

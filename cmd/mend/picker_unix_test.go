@@ -18,6 +18,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
+	"mend/internal/term"
 	"mend/internal/test/claude"
 )
 
@@ -92,7 +93,7 @@ func (s *screen) press(keys string) {
 func TestPicker(t *testing.T) {
 	var rows [][]string
 	for i := range 100 {
-		rows = append(rows, []string{fmt.Sprintf("ses_%03d", i), faint("3 days ago"), fmt.Sprintf("Title %d, %s", i, strings.Repeat("long ", 30))})
+		rows = append(rows, []string{fmt.Sprintf("ses_%03d", i), term.Faint("3 days ago"), fmt.Sprintf("Title %d, %s", i, strings.Repeat("long ", 30))})
 	}
 	rows[70][2] = "家族 👩‍👩‍👧 שלום"
 	for name, c := range map[string]struct {
@@ -112,14 +113,14 @@ func TestPicker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
-			a := &app{terminal: terminal{in: s.tty, out: io.Discard, err: s.tty, canAsk: true, width: 80}}
+			a := &environment{Terminal: &term.Terminal{In: s.tty, Out: io.Discard, Err: s.tty, CanAsk: true, Width: 80}}
 			type result struct {
 				i   int
 				err error
 			}
 			done := make(chan result, 1)
 			go func() {
-				i, err := a.pick(t.Context(), "Which session?", rows)
+				i, err := a.Pick(t.Context(), "Which session?", rows)
 				done <- result{i, err}
 			}()
 			s.wait("of 100")
@@ -127,19 +128,19 @@ func TestPicker(t *testing.T) {
 				s.press(k)
 			}
 			r := <-done
-			if c.want < 0 && !errors.Is(r.err, errDeclined) || c.want >= 0 && (r.err != nil || r.i != c.want) {
+			if c.want < 0 && !errors.Is(r.err, term.ErrDeclined) || c.want >= 0 && (r.err != nil || r.i != c.want) {
 				t.Errorf("keys %q pick %d, %v; want %d\n%q", c.keys, r.i, r.err, c.want, s.text)
 			}
 		})
 	}
-	if _, err := (&app{}).pick(t.Context(), "Which session?", rows); !errors.Is(err, errNoTerminal) {
+	if _, err := (&term.Terminal{}).Pick(t.Context(), "Which session?", rows); !errors.Is(err, term.ErrNoTerminal) {
 		t.Errorf("without a terminal: %v", err)
 	}
 }
 
 // run runs mend on the screen and the test store, and sends its exit code.
 func (s *screen) run(ts *testStore, args ...string) <-chan int {
-	a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, canDraw: true, width: 80}}
+	a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, CanDraw: true, Width: 80}}
 	root := a.root()
 	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
@@ -259,7 +260,7 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	s := newScreen(t)
 	code := make(chan int, 1)
 	go func() {
-		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
+		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
 		cmd := a.root()
 		a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 		cmd.SetArgs([]string{"repair"})

@@ -25,6 +25,7 @@ import (
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
+	"mend/internal/term"
 	"mend/internal/userdir"
 )
 
@@ -41,7 +42,7 @@ var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
 
 var errForeignPlugin error = fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 
-func (a *app) pluginVerb() *cobra.Command {
+func pluginVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
 		Short: "Install, remove or inspect the plugin for your agent",
@@ -55,22 +56,22 @@ the settings stay as they are, and uninstall restores them.
 
 Without a subcommand this shows where the plugin is installed.`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
+		RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
 	}
 	var hooks string
 	var repair bool
-	install := a.pluginCommand("install", "Install the plugin", func(ctx context.Context, path string, f writeFlags) error {
+	install := pluginCommand(env, "install", "Install the plugin", func(ctx context.Context, path string, f writeFlags) error {
 		switch {
-		case a.isClaude() && hooks != "":
+		case env.isClaude() && hooks != "":
 			return usagef("--hooks is for the plugin of OpenCode")
-		case a.isClaude() && a.opt.Store != "":
+		case env.isClaude() && env.opt.Store != "":
 			return usagef("--store is for the plugin of OpenCode: Claude Code tells its hook where the session is")
-		case a.isClaude():
-			return a.installClaudeHook(ctx, path, repair, f)
+		case env.isClaude():
+			return installClaudeHook(ctx, env, path, repair, f)
 		case repair:
 			return usagef("--repair is for --agent claude: the setting preflight says whether the plugin of OpenCode repairs sessions")
 		}
-		return a.installPlugin(ctx, path, hooks, f)
+		return runPluginInstall(ctx, env, path, hooks, f)
 	})
 	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
 loads it at its next start. The flags --store and --hooks are kept when it is installed again.
@@ -89,28 +90,28 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(
 		install,
-		a.pluginCommand("uninstall", "Remove the plugin", func(ctx context.Context, path string, f writeFlags) error {
-			if a.isClaude() {
-				return a.uninstallClaudeHook(ctx, path, f)
+		pluginCommand(env, "uninstall", "Remove the plugin", func(ctx context.Context, path string, f writeFlags) error {
+			if env.isClaude() {
+				return uninstallClaudeHook(ctx, env, path, f)
 			}
-			return a.uninstallPlugin(ctx, path, f)
+			return uninstallPlugin(ctx, env, path, f)
 		}),
 		&cobra.Command{
 			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
+			RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
 		},
 	)
 	return cmd
 }
 
-func (a *app) pluginCommand(use, short string, run func(ctx context.Context, path string, f writeFlags) error) *cobra.Command {
+func pluginCommand(env *environment, use, short string, run func(ctx context.Context, path string, f writeFlags) error) *cobra.Command {
 	var f writeFlags
 	var project bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			find := pluginPath
-			if a.isClaude() {
+			if env.isClaude() {
 				find = claudeSettingsPath
 			}
 			path, err := find(project)
@@ -129,7 +130,7 @@ func (a *app) pluginCommand(use, short string, run func(ctx context.Context, pat
 }
 
 // isClaude reports whether the user names Claude Code.
-func (a *app) isClaude() bool { return a.agentName == claude.Agent{}.Name() }
+func (env *environment) isClaude() bool { return env.agentName == claude.Agent{}.Name() }
 
 // pluginPath returns the path of the plugin. On every system OpenCode reads plugins from
 // $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
@@ -199,7 +200,7 @@ func installedFlags(text string) (f pluginFlags) {
 }
 
 // pluginText returns the text of the plugin that starts this program with the flags.
-func (a *app) pluginText(f pluginFlags) (string, error) {
+func pluginText(env *environment, f pluginFlags) (string, error) {
 	exe, err := installedProgram()
 	if err != nil {
 		return "", err
@@ -220,15 +221,15 @@ func (a *app) pluginText(f pluginFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Journal.Version).Replace(pluginSource), nil
+	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", env.opt.Journal.Version).Replace(pluginSource), nil
 }
 
 // absStore returns the absolute path of the store that the user named, or "".
-func (a *app) absStore() (string, error) {
-	if a.opt.Store == "" {
+func absStore(env *environment) (string, error) {
+	if env.opt.Store == "" {
 		return "", nil
 	}
-	return filepath.Abs(a.opt.Store)
+	return filepath.Abs(env.opt.Store)
 }
 
 // temporaryProgram matches the path of a program that "go run" removes when it ends.
@@ -286,7 +287,7 @@ func readPlugin(path string) (version, text string, err error) {
 	return string(m[2]), string(data), nil
 }
 
-func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlags) error {
+func runPluginInstall(ctx context.Context, env *environment, path, hooks string, f writeFlags) error {
 	if hooks != "" && !slices.Contains(config.HooksValues(), hooks) {
 		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), hooks)
 	}
@@ -295,18 +296,18 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 	if err != nil && !fresh {
 		return err
 	}
-	store, err := a.absStore()
+	store, err := absStore(env)
 	if err != nil {
 		return err
 	}
 	was := installedFlags(before)
 	flags := pluginFlags{cmp.Or(store, was.store), cmp.Or(hooks, was.hooks)}
-	text, err := a.pluginText(flags)
+	text, err := pluginText(env, flags)
 	if err != nil {
 		return err
 	}
 	if text != before {
-		if err := a.confirmChange(ctx, f, "Install "+escape(shortenHome(path))+"?", nil); err != nil {
+		if err := confirmChange(ctx, env.Terminal, f, "Install "+term.Escape(term.ShortenHome(path))+"?", nil); err != nil {
 			return err
 		}
 	}
@@ -318,20 +319,20 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 			return err
 		}
 	}
-	if err := a.reportPlugin(path, f.dryRun, "Installed", "install"); err != nil || f.dryRun {
+	if err := reportPlugin(env, path, f.dryRun, "Installed", "install"); err != nil || f.dryRun {
 		return err
 	}
-	a.say("%s", faint(installNotes))
+	env.Say("%s", term.Faint(installNotes))
 	for _, note := range settingsNotes() {
-		a.say("%s", faint("Settings: "+escape(note)))
+		env.Say("%s", term.Faint("Settings: "+term.Escape(note)))
 	}
 	if flags.hooks == config.HooksAll {
-		a.say("%s", faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
+		env.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
 	}
 	if !fresh {
 		return nil // the older plugin may not have repaired before requests: the hook shows that once
 	}
-	journal, err := a.opt.Journal.Folder()
+	journal, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
@@ -342,17 +343,17 @@ func (a *app) installPlugin(ctx context.Context, path, hooks string, f writeFlag
 const installNotes = `Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
 With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.`
 
-func (a *app) uninstallPlugin(ctx context.Context, path string, f writeFlags) error {
+func uninstallPlugin(ctx context.Context, env *environment, path string, f writeFlags) error {
 	_, _, err := readPlugin(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		a.printf("%s is not installed.\n", escape(shortenHome(path)))
-		a.setAnswer("plugins", a.pluginStates())
+		env.Printf("%s is not installed.\n", term.Escape(term.ShortenHome(path)))
+		env.setAnswer("plugins", pluginStates(env))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.confirmChange(ctx, f, "Remove "+escape(shortenHome(path))+"?", nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, "Remove "+term.Escape(term.ShortenHome(path))+"?", nil); err != nil {
 		return err
 	}
 	if !f.dryRun {
@@ -360,16 +361,16 @@ func (a *app) uninstallPlugin(ctx context.Context, path string, f writeFlags) er
 			return err
 		}
 	}
-	return a.reportPlugin(path, f.dryRun, "Removed", "remove")
+	return reportPlugin(env, path, f.dryRun, "Removed", "remove")
 }
 
-func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
-	a.setAnswer("plugins", a.pluginStates())
+func reportPlugin(env *environment, path string, dryRun bool, done, would string) error {
+	env.setAnswer("plugins", pluginStates(env))
 	if dryRun {
-		a.say("This would %s %s. Nothing was written.", would, escape(shortenHome(path)))
+		env.Say("This would %s %s. Nothing was written.", would, term.Escape(term.ShortenHome(path)))
 		return nil
 	}
-	a.say("%s %s. Restart OpenCode to apply this.", good(done), escape(shortenHome(path)))
+	env.Say("%s %s. Restart OpenCode to apply this.", term.Good(done), term.Escape(term.ShortenHome(path)))
 	return nil
 }
 
@@ -396,7 +397,7 @@ type pluginJSON struct {
 }
 
 // pluginStates returns the state of the plugin at both places.
-func (a *app) pluginStates() []pluginJSON {
+func pluginStates(env *environment) []pluginJSON {
 	var all []pluginJSON
 	for _, place := range []string{"global", "project"} {
 		path, err := pluginPath(place == "project")
@@ -407,7 +408,7 @@ func (a *app) pluginStates() []pluginJSON {
 		}
 		flags := installedFlags(text)
 		p.Store, p.Hooks = flags.store, flags.hooks
-		want, wantErr := a.pluginText(flags)
+		want, wantErr := pluginText(env, flags)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.State = pluginAbsent
@@ -425,25 +426,25 @@ func (a *app) pluginStates() []pluginJSON {
 	return all
 }
 
-func (a *app) pluginStatus() error {
-	if a.isClaude() {
+func pluginStatus(env *environment) error {
+	if env.isClaude() {
 		if _, err := claudeSettingsPath(false); err != nil {
 			return err
 		}
-		return a.printPlugins(a.claudeStates())
+		return printPlugins(env, claudeStates(env.Terminal))
 	}
 	if _, err := pluginPath(false); err != nil {
 		return err
 	}
-	return a.printPlugins(a.installedStates())
+	return printPlugins(env, installedStates(env))
 }
 
 // installedStates returns the states of the plugin, and those of the hooks of Claude Code that are
 // installed.
-func (a *app) installedStates() []pluginJSON {
-	all := a.pluginStates()
-	if slices.ContainsFunc(a.opt.Agents, func(ag agent.Agent) bool { return ag.Name() == claude.Agent{}.Name() }) {
-		for _, p := range a.claudeStates() {
+func installedStates(env *environment) []pluginJSON {
+	all := pluginStates(env)
+	if slices.ContainsFunc(env.opt.Agents, func(ag agent.Agent) bool { return ag.Name() == claude.Agent{}.Name() }) {
+		for _, p := range claudeStates(env.Terminal) {
 			if p.State != pluginAbsent {
 				all = append(all, p)
 			}
@@ -452,18 +453,18 @@ func (a *app) installedStates() []pluginJSON {
 	return all
 }
 
-func (a *app) printPlugins(all []pluginJSON) error {
-	a.setAnswer("plugins", all)
+func printPlugins(env *environment, all []pluginJSON) error {
+	env.setAnswer("plugins", all)
 	for _, p := range all {
-		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(shortenHome(p.Path)))
+		env.Printf("%-8s %-10s %s\n", p.Place, p.State, term.Escape(term.ShortenHome(p.Path)))
 		if p.Store != "" {
-			a.printf("         %s\n", faint("installed with --store "+shellWord(p.Store)))
+			env.Printf("         %s\n", term.Faint("installed with --store "+shellWord(p.Store)))
 		}
 		if p.Hooks != "" {
-			a.printf("         %s\n", faint("installed with --hooks "+p.Hooks))
+			env.Printf("         %s\n", term.Faint("installed with --hooks "+p.Hooks))
 		}
 		if p.Repair {
-			a.printf("         %s\n", faint("installed with --repair"))
+			env.Printf("         %s\n", term.Faint("installed with --repair"))
 		}
 		switch p.State {
 		case pluginOther:
@@ -471,11 +472,11 @@ func (a *app) printPlugins(all []pluginJSON) error {
 			if p.Agent != "" {
 				from = "it starts another program"
 			}
-			a.sayAt(9, faint(from+"; \"mend plugin install"+agentFlag(p.Agent)+"\" updates it"))
+			env.SayAt(9, term.Faint(from+"; \"mend plugin install"+agentFlag(p.Agent)+"\" updates it"))
 		case pluginUnreadable:
-			a.sayAt(9, faint(escape(p.Why)))
+			env.SayAt(9, term.Faint(term.Escape(p.Why)))
 		case pluginForeign:
-			a.sayAt(9, faint("mend did not write this file, and does not change it"))
+			env.SayAt(9, term.Faint("mend did not write this file, and does not change it"))
 		}
 	}
 	return nil

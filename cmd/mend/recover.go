@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 )
 
-func (a *app) recoverVerb() *cobra.Command {
+func recoverVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "recover",
@@ -20,10 +23,10 @@ have agreed to these repairs.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var entries []change.Entry
 			var left error
-			for _, o := range a.agentOptions() {
-				found, err := a.recoverStore(cmd, o, f.dryRun)
+			for _, o := range agentOptions(env) {
+				found, err := recoverStore(cmd.Context(), env.Terminal, o, f.dryRun)
 				if err != nil {
-					left = a.skipStore(cmd.Context(), left, err)
+					left = env.skipStore(cmd.Context(), left, err)
 				}
 				entries = append(entries, found...)
 			}
@@ -32,12 +35,12 @@ have agreed to these repairs.`,
 				none = "No repair is pending."
 			}
 			if len(entries) > 0 || left == nil {
-				left = fail.Worst(left, a.printEntries(entries, nil, none))
+				left = fail.Worst(left, printEntries(env, entries, nil, none))
 			}
 			if f.dryRun {
 				return left
 			}
-			return fail.Worst(left, a.printUnresolved(entries))
+			return fail.Worst(left, printUnresolved(env, entries))
 		},
 	}
 	f.add(cmd, "")
@@ -45,30 +48,30 @@ have agreed to these repairs.`,
 }
 
 // recoverStore recovers the pending entries of a store, or only returns them.
-func (a *app) recoverStore(cmd *cobra.Command, o mend.Options, dryRun bool) ([]change.Entry, error) {
+func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun bool) ([]change.Entry, error) {
 	c, err := mend.Open(o)
 	if err != nil {
 		return nil, err
 	}
-	a.warnAbandoned(c)
+	warnAbandoned(t, c)
 	if dryRun {
-		return c.Pending(cmd.Context())
+		return c.Pending(ctx)
 	}
-	done, err := c.Recover(cmd.Context())
+	done, err := c.Recover(ctx)
 	if err == nil {
-		err = c.CleanUp(cmd.Context())
+		err = c.CleanUp(ctx)
 	}
 	return done, err
 }
 
 // printUnresolved prints the entries that are in conflict and returns an error for the last.
-func (a *app) printUnresolved(done []change.Entry) error {
+func printUnresolved(env *environment, done []change.Entry) error {
 	var left error
 	for _, e := range done {
 		if e.State == change.Conflicted {
 			left = fail.New(fail.Conflict, "", "repair %s is in conflict: %s", e.ID, resolveHint(e.ID))
-			if !a.asJSON {
-				a.printError(left)
+			if !env.JSON {
+				env.printError(left)
 			}
 			left = &reportedError{left}
 		}

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 )
 
 // An effectJSON is what the records of an entry hold now, and what the same change would do now.
@@ -26,10 +26,10 @@ type nowEffect struct {
 }
 
 // effectOf computes what an entry would do now, from its store. The journal is released before that.
-func (a *app) effectOf(cmd *cobra.Command, e change.Entry, release func()) (x nowEffect) {
-	c, err := a.openStoreOf(cmd, e, false)
+func effectOf(ctx context.Context, env *environment, e change.Entry, release func()) (x nowEffect) {
+	c, err := openStoreOf(ctx, env, e, false)
 	if release(); err == nil {
-		x.Effect, err = c.Effect(cmd.Context(), e)
+		x.Effect, err = c.Effect(ctx, e)
 	}
 	x.unknown = err
 	return x
@@ -52,23 +52,23 @@ func (x nowEffect) json() *effectJSON {
 // text says what the records hold now, and what the same change would do.
 func (x nowEffect) text() (texts []string) {
 	if x.unknown != nil {
-		return []string{"not known: " + escape(x.unknown.Error())}
+		return []string{"not known: " + term.Escape(x.unknown.Error())}
 	}
 	for _, t := range [...]struct {
 		n    int
 		what string
 	}{{x.Holds, "as it left them"}, {x.Before, "as before it"}, {x.Other, "something else"}} {
 		if t.n > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s", count(t.n, "record"), t.what))
+			texts = append(texts, fmt.Sprintf("%s %s", term.Count(t.n, "record"), t.what))
 		}
 	}
 	switch {
 	case x.Refused != nil:
-		texts = append(texts, "doing it again: "+escape(x.Refused.Error()))
+		texts = append(texts, "doing it again: "+term.Escape(x.Refused.Error()))
 	case x.Planned && x.Changes == 0:
 		texts = append(texts, "doing it again would change nothing")
 	case x.Planned:
-		texts = append(texts, fmt.Sprintf("doing it again would change %s", count(x.Changes, "record")))
+		texts = append(texts, fmt.Sprintf("doing it again would change %s", term.Count(x.Changes, "record")))
 	}
 	return texts
 }
@@ -89,9 +89,9 @@ func relatedTexts(es []change.Entry) (texts []string) {
 	for _, e := range es {
 		by := "unknown"
 		if e.Actor != nil {
-			by = actorName(e.Actor) + ", " + oneLine(string(e.Actor.Channel), 20)
+			by = actorName(e.Actor) + ", " + term.OneLine(string(e.Actor.Channel), 20)
 		}
-		texts = append(texts, fmt.Sprintf("%s  %s, %s", e.ID, causeText(e), age(time.Since(e.Time))), "        by "+by)
+		texts = append(texts, fmt.Sprintf("%s  %s, %s", e.ID, causeText(e), term.Age(time.Since(e.Time))), "        by "+by)
 	}
 	return texts
 }

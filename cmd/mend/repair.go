@@ -14,6 +14,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/request"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -31,18 +32,18 @@ type repairFlags struct {
 // hasError reports whether the repair is about an API error.
 func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText != nil }
 
-func (a *app) addRepairFlags(fl *pflag.FlagSet, f *repairFlags) {
+func addRepairFlags(env *environment, fl *pflag.FlagSet, f *repairFlags) {
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; write nothing")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "answer yes to all questions")
 	fl.BoolVarP(&f.patch, "patch", "p", false, "show the diff of every record, in your pager")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding with its record")
 	fl.BoolVar(&f.latent, "latent", false, "also fix latent faults (see mend explain latent)")
 	fl.BoolVar(&f.force, "force", false, "repair even if the agent is using the session")
-	a.thinkingFlag(fl)
-	a.providerFlag(fl)
+	thinkingFlag(env, fl)
+	providerFlag(env, fl)
 }
 
-func (a *app) repairVerb() *cobra.Command {
+func repairVerb(env *environment) *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
 		Use:   "repair [SESSION]",
@@ -76,24 +77,24 @@ removed at once.`,
 				return usagef("--all needs --error")
 			}
 			if f.orphans {
-				return a.repairOrphans(cmd, ids, f)
+				return repairOrphans(cmd.Context(), env, ids, f)
 			}
-			return a.repair(cmd, ids, f)
+			return runRepair(cmd.Context(), env, ids, f)
 		},
 	}
 	fl := cmd.Flags()
-	a.addRepairFlags(fl, &f)
+	addRepairFlags(env, fl, &f)
 	f.add(fl)
 	fl.BoolVar(&f.orphans, "orphans", false, "instead of repairing sessions, move orphaned messages and parts into the journal")
-	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+a.classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+classList(env))
 	fl.BoolVar(&f.all, "all", false, "with --error: repair everything of its kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 	return cmd
 }
 
-func (a *app) classList() string {
+func classList(env *environment) string {
 	var names []string
-	for _, c := range a.opt.Agents.Classes() {
+	for _, c := range env.opt.Agents.Classes() {
 		names = append(names, string(c))
 	}
 	return strings.Join(names, ", ")
@@ -106,35 +107,34 @@ type proposal struct {
 	last   *change.Entry // the change in force, if there is nothing to do; nil for none
 }
 
-func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
-	ctx := cmd.Context()
-	req, readings, err := a.repairRequest(ctx, f)
+func runRepair(ctx context.Context, env *environment, names []string, f repairFlags) error {
+	req, readings, err := repairRequest(ctx, env, f)
 	if err != nil {
 		return err
 	}
 	if req.Error != nil && len(names) == 0 {
-		return a.repairCulprit(cmd, f, req, readings)
+		return repairCulprit(ctx, env, f, req, readings)
 	}
-	a.opt.Journal.Join()
-	clients, left := a.repairClients(cmd, names, f)
+	env.opt.Journal.Join()
+	clients, left := repairClients(ctx, env, names, f)
 	named := len(names) > 0
 	done, declined := false, false
 	for i, c := range clients {
 		if i > 0 {
-			a.printf("\n")
+			env.Printf("\n")
 		}
 		all, err := c.Sessions(ctx)
 		if err != nil {
-			left = a.skipStore(ctx, left, err)
+			left = env.skipStore(ctx, left, err)
 			continue
 		}
-		heads, err := a.selectSessions(all, names, f.sessionFilter)
+		heads, err := selectSessions(env.Terminal, all, names, f.sessionFilter)
 		if err != nil {
 			return err
 		}
-		some, err := a.repairHeads(ctx, c, heads, f, req, named)
+		some, err := repairHeads(ctx, env, c, heads, f, req, named)
 		done = done || some
-		if errors.Is(err, errDeclined) {
+		if errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
 		if left = fail.Worst(left, err); ctx.Err() != nil {
@@ -145,55 +145,55 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 	case declined && done:
 		left = fail.Worst(left, errProblems)
 	case declined:
-		left = fail.Worst(left, errDeclined)
+		left = fail.Worst(left, term.ErrDeclined)
 	}
 	return left
 }
 
 // repairCulprit repairs the session that an error came from.
-func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Request, readings []repair.APIError) error {
+func repairCulprit(ctx context.Context, env *environment, f repairFlags, req repair.Request, readings []repair.APIError) error {
 	if e := req.Error; e.About == request.AboutService || e.About == request.AboutSession && (e.Class == "" && e.Rule == "" || e.Class == repair.ContextTooLong) {
 		return errProblems // no repair of any session answers it, as was printed
 	}
-	clients, unread := a.openAll(cmd, !f.dryRun)
-	x, c, err := a.findCulprit(cmd.Context(), clients, readings, f, unread)
+	clients, unread := openAll(ctx, env, !f.dryRun)
+	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
 	if err != nil {
 		return err
 	}
 	if isHealthyByName(x) && !f.latent {
-		a.printHealthy(c, x.Session)
+		printHealthy(env, c, x.Session)
 		return nil
 	}
 	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another one of several errors
-		a.printAPIError(x.Error)
+		printAPIError(env, x.Error)
 	}
 	req.Error = &x.Error
 	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not say what to repair
 		req.Error = nil
 	}
-	_, err = a.repairHeads(cmd.Context(), c, []change.Head{x.Session}, f, req, true)
+	_, err = repairHeads(ctx, env, c, []change.Head{x.Session}, f, req, true)
 	return err
 }
 
 // repairHeads repairs sessions of one store. done says that it changed any.
-func (a *app) repairHeads(ctx context.Context, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
-	a.printStore(c)
-	proposals, err := a.propose(ctx, c, heads, req, named)
+func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
+	printStore(env, c)
+	proposals, err := proposeRepairs(ctx, env, c, heads, req, named)
 	if ctx.Err() != nil {
 		return false, err
 	}
-	run := repairRun{app: a, client: c, agent: agentOf(c.ID()), flags: f, request: req, named: named, proposals: proposals}
+	run := repairRun{environment: env, client: c, agent: agentOf(c.ID()), flags: f, request: req, named: named, proposals: proposals}
 	err = run.finish(ctx, err)
 	return len(run.done) > 0, err
 }
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
 // returns their worst error with the other plans.
-func (a *app) propose(ctx context.Context, c *mend.Store, heads []change.Head, req repair.Request, named bool) ([]proposal, error) {
+func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, req repair.Request, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
-		if heads = a.notHealthy(ctx, c, heads); ctx.Err() != nil {
+		if heads = notHealthy(ctx, env.Terminal, c, heads); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}
@@ -201,14 +201,14 @@ func (a *app) propose(ctx context.Context, c *mend.Store, heads []change.Head, r
 	if len(heads) == 0 { // as scan does where nothing is to be repaired
 		most = largestChecked
 	}
-	if err := a.checkFile(ctx, c, most); err != nil {
+	if err := checkFile(ctx, env.Terminal, c, most); err != nil {
 		return nil, err
 	}
-	bar := a.progress(len(heads), "planning")
-	defer bar.clear()
+	bar := env.Progress(len(heads), "planning")
+	defer bar.Clear()
 	for _, h := range heads {
 		r, err := c.ProposeRepair(ctx, h, req)
-		bar.step()
+		bar.Step()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -217,8 +217,8 @@ func (a *app) propose(ctx context.Context, c *mend.Store, heads []change.Head, r
 		}
 		if err != nil {
 			if !named {
-				bar.clear()
-				a.printError(err)
+				bar.Clear()
+				env.printError(err)
 				err = &reportedError{err}
 			}
 			failed = fail.Worst(failed, err)
@@ -237,14 +237,14 @@ func (a *app) propose(ctx context.Context, c *mend.Store, heads []change.Head, r
 
 // notHealthy returns the sessions that are broken or cannot be examined. To find them is faster
 // than to plan nothing for each of the others.
-func (a *app) notHealthy(ctx context.Context, c *mend.Store, heads []change.Head) (some []change.Head) {
-	bar := a.progress(len(heads), "scanning")
-	defer bar.clear()
+func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
+	bar := t.Progress(len(heads), "scanning")
+	defer bar.Clear()
 	for f := range c.Scan(ctx, heads) {
 		if f.Severity() == repair.Broken {
 			some = append(some, f.Session)
 		}
-		bar.step()
+		bar.Step()
 	}
 	return some
 }
@@ -288,7 +288,7 @@ func hasBroken(ds []repair.Diagnosis) bool {
 
 // A repairRun shows planned repairs, asks, applies them, and says what became of them.
 type repairRun struct {
-	*app
+	*environment
 	client    *mend.Store
 	agent     string // as sentences call it
 	flags     repairFlags
@@ -307,23 +307,23 @@ type repairRun struct {
 func (r *repairRun) finish(ctx context.Context, left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
-	if asks && r.canAsk && !r.asJSON {
+	if asks && r.CanAsk && !r.JSON {
 		err := r.applyAsking(ctx)
 		return r.end(fail.Worst(left, err))
 	}
 	r.show(r.proposals)
-	if asks && r.asJSON {
+	if asks && r.JSON {
 		r.setRepairs()
 	}
 	switch {
-	case asks && r.asJSON:
-		return errNoQuestion
+	case asks && r.JSON:
+		return term.ErrNoQuestion
 	case asks && r.named:
-		return errNoTerminal
+		return term.ErrNoTerminal
 	case asks && agentOf(r.client.ID()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
-		return fail.WithHint(errNoTerminal, "pass --yes with --agent claude, or with a session to repair only that one")
+		return fail.WithHint(term.ErrNoTerminal, "pass --yes with --agent claude, or with a session to repair only that one")
 	case asks:
-		return fail.WithHint(errNoTerminal, "pass --yes; name a session to repair only that one")
+		return fail.WithHint(term.ErrNoTerminal, "pass --yes; name a session to repair only that one")
 	case r.flags.dryRun || len(todo) == 0:
 		return r.end(left)
 	}
@@ -341,12 +341,12 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 // show prints proposals, with diffs if they are asked for.
 func (r *repairRun) show(ps []proposal) {
 	for _, p := range ps {
-		r.printProposal(p, r.flags.verbose)
+		printProposal(r.Terminal, p, r.flags.verbose)
 	}
-	if r.flags.patch && !r.asJSON {
-		r.page(func() {
+	if r.flags.patch && !r.JSON {
+		r.Page(func(t *term.Terminal) {
 			for _, p := range ps {
-				r.printOps(p.result.Plan.Ops)
+				printOps(t, p.result.Plan.Ops)
 			}
 		})
 	}
@@ -354,8 +354,8 @@ func (r *repairRun) show(ps []proposal) {
 
 // The answers to the question whether a session is to be repaired.
 var (
-	repairAnswers  = []answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"quit", "leave this session and the rest"}}
-	repairAnswersN = []answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
+	repairAnswers  = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"quit", "leave this session and the rest"}}
+	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
 // applyAsking asks for each session, and applies the plans that the user wants.
@@ -375,7 +375,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 		todo--
 		if !all {
 			key, err := r.askRepair(ctx, p, todo > 0)
-			if errors.Is(err, errDeclined) { // the end of the input
+			if errors.Is(err, term.ErrDeclined) { // the end of the input
 				key, err = "q", nil
 			}
 			if err != nil {
@@ -392,13 +392,13 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 			}
 		}
 		failed = fail.Worst(failed, r.apply(ctx, p, false))
-		r.printf("\n")
+		r.Printf("\n")
 	}
 	if quit {
 		r.skipped += todo
 	}
 	if r.skipped > 0 && len(r.done) == 0 && failed == nil {
-		return errDeclined
+		return term.ErrDeclined
 	}
 	if r.skipped > 0 {
 		failed = fail.Worst(failed, errProblems)
@@ -426,7 +426,7 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (strin
 	if more {
 		answers = repairAnswersN
 	}
-	return r.askChange(ctx, question, answers, p.result.Plan.Ops)
+	return askChange(ctx, r.Terminal, question, answers, p.result.Plan.Ops)
 }
 
 // apply applies a plan, and prints its repair id when the change is durable. An error is printed
@@ -439,8 +439,8 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 	if len(plan.Ops) == 0 {
 		return nil
 	}
-	e, err := r.applyPlan(ctx, r.client, plan)
-	if err = r.printConflicts(err); err != nil {
+	e, err := applyPlan(ctx, r.environment, r.client, plan)
+	if err = printConflicts(r.Terminal, err); err != nil {
 		r.failed++
 		r.keep(p)
 		if code, _ := fail.Of(err); code == fail.Conflict {
@@ -458,8 +458,8 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 			r.shared = append(r.shared, o)
 		}
 	}
-	if !r.asJSON {
-		r.printCommitted(e, p.head.Title)
+	if !r.JSON {
+		printCommitted(r.Terminal, e, p.head.Title)
 	}
 	return r.checkRepaired(ctx, p)
 }
@@ -476,7 +476,7 @@ func (r *repairRun) checkRepaired(ctx context.Context, p proposal) error {
 	}
 	for _, d := range f.Diagnoses {
 		if d.Severity == repair.Broken {
-			r.say("%s %s Repair it again: %s", bad("It is still broken:"), escape(d.Why), command(r.cmdline("repair", p.head.ID)))
+			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), term.Escape(d.Why), term.Command(r.cmdline("repair", p.head.ID)))
 			break
 		}
 	}

@@ -9,57 +9,58 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
 // printProposal prints a session and what a repair does to it: a line of what is wrong, of what
 // is done and of what is lost, or with verbose each finding, and how much more is sent if that is known.
-func (a *app) printProposal(p proposal, verbose bool) {
-	if a.asJSON {
+func printProposal(t *term.Terminal, p proposal, verbose bool) {
+	if t.JSON {
 		return
 	}
-	defer a.bufferOutput()()
-	a.printHeader(p.head)
+	defer t.Buffer()()
+	printHeader(t, p.head)
 	if p.result.All {
-		a.say("Everything of the error's kind is repaired, not only the place that it names.")
+		t.Say("Everything of the error's kind is repaired, not only the place that it names.")
 	}
 	fixed, left := p.result.Fixed, p.result.Remaining
 	switch {
 	case verbose:
 		for _, d := range fixed {
-			a.printDiagnosis(d)
+			printDiagnosis(t, d)
 		}
 	case len(fixed) > 0:
-		a.printFact("wrong", summary(fixed, faultOf))
-		a.printFact("fix", plannedFixes(p.result))
-		a.printFact("lost", summary(oncePerRecord(fixed), func(d repair.Diagnosis) string { return sentence(d.Loses) }))
+		printFact(t, "wrong", summary(fixed, faultOf))
+		printFact(t, "fix", plannedFixes(p.result))
+		printFact(t, "lost", summary(oncePerRecord(fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) }))
 	}
 	if r := p.result; r.SentAfter > r.SentBefore {
-		a.printFact("sent", []string{fmt.Sprintf("%d blocks of the conversation, %d before", r.SentAfter, r.SentBefore)})
+		printFact(t, "sent", []string{fmt.Sprintf("%d blocks of the conversation, %d before", r.SentAfter, r.SentBefore)})
 	}
 	switch {
 	case verbose && len(left) > 0:
-		a.printf("  %s\n", warn("Still there after this repair:"))
+		t.Printf("  %s\n", term.Warn("Still there after this repair:"))
 		for _, d := range left {
-			a.printDiagnosis(d)
+			printDiagnosis(t, d)
 		}
 	case len(left) > 0:
-		a.printLeft(left)
+		printLeft(t, left)
 	case len(p.result.Plan.Ops) == 0 && p.last == nil:
-		a.printf("  %s\n", good("Nothing to repair"))
+		t.Printf("  %s\n", term.Good("Nothing to repair"))
 	}
 	if p.last != nil && !hasBroken(left) {
-		a.printf("  %s\n", good(fmt.Sprintf("Nothing to repair: last repaired by %s, %s", p.last.ID, age(time.Since(p.last.Time)))))
+		t.Printf("  %s\n", term.Good(fmt.Sprintf("Nothing to repair: last repaired by %s, %s", p.last.ID, term.Age(time.Since(p.last.Time)))))
 	}
-	a.printf("\n")
+	t.Printf("\n")
 }
 
 // plannedFixes returns what a plan does: how many records it changes, and each sentence once, since one
 // change may fix several findings.
 func plannedFixes(r repair.Result) []string {
-	texts := counted(r.Fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }, "%[2]s (cures %[1]d findings)")
+	texts := counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (cures %[1]d findings)")
 	if len(r.Fixed) > 1 && len(texts) > 0 {
-		texts[0] = count(len(r.Plan.Ops), "record") + ": " + texts[0]
+		texts[0] = term.Count(len(r.Plan.Ops), "record") + ": " + texts[0]
 	}
 	return texts
 }
@@ -81,20 +82,20 @@ func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 
 // printFact prints a line that begins with a label. Items that do not fit are counted, except the
 // first, which is wrapped. A fact without items is nothing.
-func (a *app) printFact(label string, items []string) {
+func printFact(t *term.Terminal, label string, items []string) {
 	const indent = "         "
 	if len(items) == 0 {
 		items = []string{"nothing"}
 	}
-	text := fitItems(items, a.width-len(indent))
-	if a.width > 0 {
-		text = indentWrapped(text, len(indent), a.width)
+	text := fitItems(items, t.Width-len(indent))
+	if t.Width > 0 {
+		text = term.WrapAt(text, len(indent), t.Width)
 	}
-	a.printf("  %-5s  %s\n", label, text)
+	t.Printf("  %-5s  %s\n", label, text)
 }
 
 // printLeft prints what a repair leaves, a line for each severity.
-func (a *app) printLeft(left []repair.Diagnosis) {
+func printLeft(t *term.Terminal, left []repair.Diagnosis) {
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
 		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
 		if len(ds) == 0 {
@@ -102,22 +103,19 @@ func (a *app) printLeft(left []repair.Diagnosis) {
 		}
 		items := summary(ds, func(d repair.Diagnosis) string {
 			if d.Fix == "" {
-				return faultOf(d) + ". No fix: " + sentence(d.WhyNot)
+				return faultOf(d) + ". No fix: " + term.Sentence(d.WhyNot)
 			}
 			return faultOf(d)
 		})
 		items[0] = severityWord(s) + " " + items[0]
-		a.printFact("left", items)
+		printFact(t, "left", items)
 	}
 }
 
 // faultOf returns what is wrong, with its class and rule.
 func faultOf(d repair.Diagnosis) string {
-	return fmt.Sprintf("%s (%s %s)", sentence(d.Why), d.Class, d.Rule)
+	return fmt.Sprintf("%s (%s %s)", term.Sentence(d.Why), d.Class, d.Rule)
 }
-
-// sentence returns escaped text without the period at its end.
-func sentence(s string) string { return strings.TrimSuffix(oneLine(s, 500), ".") }
 
 // summary returns the texts of the diagnoses, each once with its number, without empty ones.
 func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
@@ -156,7 +154,7 @@ func fitItems(items []string, width int) string {
 		if width <= 0 || n == 1 {
 			return line + more
 		}
-		if cutLine(line+more, width) == line+more {
+		if term.Cut(line+more, width) == line+more {
 			return line + more
 		}
 	}
@@ -166,13 +164,13 @@ func fitItems(items []string, width int) string {
 // quotedTitle returns how a session is named in a sentence: by its title, or else its id.
 func quotedTitle(title, id string) string {
 	if strings.TrimSpace(title) == "" {
-		return escape(id)
+		return term.Escape(id)
 	}
-	return `"` + oneLine(title, 60) + `"`
+	return `"` + term.OneLine(title, 60) + `"`
 }
 
 // printCommitted prints a committed entry and how to undo it.
-func (a *app) printCommitted(e change.Entry, title string) {
+func printCommitted(t *term.Terminal, e change.Entry, title string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
 	case change.CauseTrim:
@@ -183,14 +181,14 @@ func (a *app) printCommitted(e change.Entry, title string) {
 		what = "Moved the orphans of"
 	default:
 	}
-	a.say("%s %s (%s). Undo: %s", good(what), quotedTitle(title, e.Session), bold(e.ID), command("mend undo "+e.ID))
-	a.printKept(e)
+	t.Say("%s %s (%s). Undo: %s", term.Good(what), quotedTitle(title, e.Session), term.Bold(e.ID), term.Command("mend undo "+e.ID))
+	printKept(t, e)
 }
 
 // printKept says where the bytes are that another program wrote meanwhile.
-func (a *app) printKept(e change.Entry) {
+func printKept(t *term.Terminal, e change.Entry) {
 	for _, path := range e.Kept {
-		a.sayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", warn("note:"), escape(path)))
+		t.SayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", term.Warn("note:"), term.Escape(path)))
 	}
 }
 
@@ -204,25 +202,25 @@ func (r *repairRun) setRepairs() {
 // end prints the end of the answer, or sets the JSON answer, and returns the error.
 func (r *repairRun) end(err error) error {
 	err = fail.Worst(err, remainingError(r.proposals, r.request))
-	if r.asJSON {
+	if r.JSON {
 		r.setRepairs()
 		return err
 	}
 	todo := nonEmptyPlans(r.proposals)
 	switch {
 	case len(r.proposals) == 0 && err == nil:
-		r.printf("%s\n", good("Nothing is broken."))
+		r.Printf("%s\n", term.Good("Nothing is broken."))
 	case len(todo) > 0 || r.request.Error != nil:
 		r.printVerdict()
 	}
 	if n := latentWithFix(r.proposals); n > 0 && len(r.proposals) == 1 && !r.request.Latent && !hasBroken(r.proposals[0].result.Remaining) {
-		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
+		r.Say("Nothing is broken. To fix what is latent: %s", term.Command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
 	}
 	switch {
 	case r.flags.dryRun && len(todo) > 0:
-		r.say("Dry run: nothing was written. Run again without --dry-run to repair.")
+		r.Say("Dry run: nothing was written. Run again without --dry-run to repair.")
 	case r.flags.dryRun && len(r.proposals) == 1 && r.proposals[0].last != nil && err == nil:
-		r.say("Dry run: a second repair would change nothing.")
+		r.Say("Dry run: a second repair would change nothing.")
 	}
 	sessions := map[string]bool{}
 	for _, p := range todo {
@@ -241,7 +239,7 @@ func (r *repairRun) printTotals(todo int) {
 	for _, e := range r.done {
 		done[e.Session] = true
 	}
-	fmt.Fprintf(&text, "Repaired %d of %s", len(done), count(todo, "session"))
+	fmt.Fprintf(&text, "Repaired %d of %s", len(done), term.Count(todo, "session"))
 	for _, t := range [...]struct {
 		n    int
 		what string
@@ -252,9 +250,9 @@ func (r *repairRun) printTotals(todo int) {
 	}
 	text.WriteString(".")
 	if len(r.done) > 1 {
-		fmt.Fprintf(&text, " Undo all of it: %s", command("mend undo "+mend.OperationOf(r.done[0])))
+		fmt.Fprintf(&text, " Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.done[0])))
 	}
-	r.say("%s", text.String())
+	r.Say("%s", text.String())
 }
 
 // maxNamed is the maximum number of records that printVerdict names.
@@ -278,12 +276,12 @@ func (r *repairRun) printVerdict() {
 		if n > maxNamed {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
-		r.say("%s %s: %s.", warn("Still broken:"), count(n, "finding"), escape(strings.Join(left, ", ")))
+		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), term.Escape(strings.Join(left, ", ")))
 	} else if proof := provenText(r.agent, ps); proof != "" {
-		r.say("%s", good(proof))
+		r.Say("%s", term.Good(proof))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
-		r.say("Only the provider can judge %s more of this kind. If the error comes again, mend repairs all of them; --all does so now.", count(suspects, "record"))
+		r.Say("Only the provider can judge %s more of this kind. If the error comes again, mend repairs all of them; --all does so now.", term.Count(suspects, "record"))
 	}
 }
 
@@ -308,7 +306,7 @@ func provenText(agent string, ps []proposal) string {
 	if len(versions) == 0 {
 		return ""
 	}
-	text := "Checked with " + agent + " " + enumerate(versions)
+	text := "Checked with " + agent + " " + term.Enumerate(versions)
 	if switched {
 		text += ", thinking on and off"
 	}
@@ -316,14 +314,6 @@ func provenText(agent string, ps []proposal) string {
 		return text + ": " + strings.Join(failed, "; ") + "."
 	}
 	return text + ": no rule broken."
-}
-
-// enumerate joins words as in "a, b and c".
-func enumerate(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
 }
 
 // latentWithFix returns how many latent faults have a fix.

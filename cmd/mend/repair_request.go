@@ -9,12 +9,13 @@ import (
 	"mend/internal/config"
 	"mend/internal/ownfile"
 	"mend/internal/request"
+	"mend/internal/term"
 	"mend/repair"
 )
 
 // repairRequest converts the flags and settings to a [repair.Request]. It also returns the
 // ways in which the text of an error can be read.
-func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
+func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
 	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
@@ -22,20 +23,20 @@ func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Reques
 		return r, nil, err
 	}
 	r.Placeholder, r.Cancelled = c.Placeholder, c.Cancelled
-	if r.Classes, err = a.parseClasses(f.classes); err != nil || !f.hasError() {
+	if r.Classes, err = parseClasses(env, f.classes); err != nil || !f.hasError() {
 		return r, nil, err
 	}
 	text := f.errorText
 	if text == nil {
-		if text, err = a.readInput(ctx, f.apiError); err != nil {
+		if text, err = readInput(ctx, env.Terminal, f.apiError); err != nil {
 			return r, nil, usagef("reading the error text: %w", err)
 		}
 	}
 	if strings.TrimSpace(string(text)) == "" {
 		return r, nil, usagef("the error text is empty")
 	}
-	readings = a.opt.Agents.ReadAPIError(text)
-	a.printAPIError(readings[0])
+	readings = env.opt.Agents.ReadAPIError(text)
+	printAPIError(env, readings[0])
 	r.Error = &readings[0]
 	return r, readings, nil
 }
@@ -45,15 +46,15 @@ const maxInput = 16 << 20
 
 // readInput returns the value of a flag: the text itself, the content of @FILE, or standard
 // input for "-".
-func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
+func readInput(ctx context.Context, t *term.Terminal, value string) ([]byte, error) {
 	if value == "-" {
-		return await(ctx, func() ([]byte, error) { return ownfile.ReadAtMost(a.in, maxInput) })
+		return term.Await(ctx, func() ([]byte, error) { return ownfile.ReadAtMost(t.In, maxInput) })
 	}
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
 		return []byte(value), nil
 	}
-	return await(ctx, func() ([]byte, error) { // it may be a pipe, as with <(COMMAND)
+	return term.Await(ctx, func() ([]byte, error) { // it may be a pipe, as with <(COMMAND)
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
@@ -64,8 +65,8 @@ func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
 }
 
 // printAPIError prints what an error means.
-func (a *app) printAPIError(e repair.APIError) {
-	a.setAnswer("apiError", apiErrorJSON(e))
+func printAPIError(env *environment, e repair.APIError) {
+	env.setAnswer("apiError", apiErrorJSON(e))
 	class := string(e.Class)
 	switch {
 	case class != "":
@@ -78,16 +79,16 @@ func (a *app) printAPIError(e repair.APIError) {
 	default:
 		class = "none: it is not about a stored session"
 	}
-	a.say("%s %s", faint("Error:"), oneLine(strings.TrimPrefix(e.Text, "Error: "), 200))
-	a.printf("%s %s", faint("Class:"), class)
+	env.Say("%s %s", term.Faint("Error:"), term.OneLine(strings.TrimPrefix(e.Text, "Error: "), 200))
+	env.Printf("%s %s", term.Faint("Class:"), class)
 	if e.Index >= 0 {
-		a.printf(", at message %d of the request", e.Index)
+		env.Printf(", at message %d of the request", e.Index)
 	}
-	a.printf("\n")
+	env.Printf("\n")
 	if e.Explanation != "" {
-		a.say("%s", escape(e.Explanation))
+		env.Say("%s", term.Escape(e.Explanation))
 	}
-	a.printf("\n")
+	env.Printf("\n")
 }
 
 // apiErrorJSON returns an error as a JSON answer has it.

@@ -18,6 +18,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/report"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -27,7 +28,7 @@ type reportFlags struct {
 	withText, force bool
 }
 
-func (a *app) reportVerb() *cobra.Command {
+func reportVerb(env *environment) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report SESSION|REPAIR",
@@ -45,24 +46,24 @@ The page is one file. It loads nothing and needs no script.`,
   mend report ses_abc -o - | less         print it
   mend report qevajo -o repair.html       a repair, by its id`,
 		Args: oneArg("session or repair"),
-		RunE: func(cmd *cobra.Command, names []string) error { return a.makeReport(cmd, names[0], f) },
+		RunE: func(cmd *cobra.Command, names []string) error { return runReport(cmd.Context(), env, names[0], f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
 	fl.BoolVar(&f.withText, "with-text", false, "replace nothing: keep texts, titles, paths and ids")
 	fl.BoolVar(&f.force, "force", false, "overwrite the file")
-	a.thinkingFlag(fl)
+	thinkingFlag(env, fl)
 	return cmd
 }
 
-func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
+func runReport(ctx context.Context, env *environment, name string, f reportFlags) error {
 	switch {
 	case f.out == "":
 		return usagef("--output is empty")
-	case f.out == "-" && a.asJSON:
+	case f.out == "-" && env.JSON:
 		return usagef("--json and --output - cannot be used together")
 	}
-	s, err := a.reportSource(cmd, name)
+	s, err := reportSource(ctx, env, name)
 	if err != nil {
 		return err
 	}
@@ -72,19 +73,19 @@ func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	if f.out == "-" {
-		_, err := a.Write(page.Bytes())
+		_, err := env.Write(page.Bytes())
 		return err
 	}
 	if err := createFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
 		return err
 	}
-	a.setAnswer("path", f.out)
-	a.setAnswer("withText", f.withText)
-	a.printf("Wrote %s.\n", bold(escape(f.out)))
+	env.setAnswer("path", f.out)
+	env.setAnswer("withText", f.withText)
+	env.Printf("Wrote %s.\n", term.Bold(term.Escape(f.out)))
 	if f.withText {
-		a.say("%s It has the texts of the conversation.", warn("note:"))
+		env.Say("%s It has the texts of the conversation.", term.Warn("note:"))
 	} else {
-		a.say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
+		env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
 	}
 	return nil
 }
@@ -122,28 +123,28 @@ func createFile(path string, force bool, write func(io.Writer) error) error {
 
 // reportSource collects what a report says about the session or the repair with that name. The whole id
 // of a repair comes before a title that has it.
-func (a *app) reportSource(cmd *cobra.Command, name string) (report.Source, error) {
-	e, ops, noRepair := a.opt.Journal.Show(name)
+func reportSource(ctx context.Context, env *environment, name string) (report.Source, error) {
+	e, ops, noRepair := env.opt.Journal.Show(name)
 	if noRepair == nil && e.ID == name {
-		return a.repairReport(cmd.Context(), e, ops)
+		return reportRepair(ctx, env, e, ops)
 	}
-	c, err := a.openFor(cmd, false, name)
+	c, err := openFor(ctx, env, false, name)
 	if err != nil {
 		return report.Source{}, err
 	}
-	head, err := a.findSession(cmd.Context(), c, name)
+	head, err := findSession(ctx, env.Terminal, c, name)
 	switch {
 	case err == nil:
-		return a.sessionReport(cmd.Context(), c, head)
+		return reportSession(ctx, env.Terminal, c, head)
 	case errors.Is(err, mend.ErrNoSession) && noRepair == nil:
-		return a.repairReport(cmd.Context(), e, ops)
+		return reportRepair(ctx, env, e, ops)
 	}
 	return report.Source{}, err
 }
 
 // sessionReport is about a session and the repair that mend plans for it.
-func (a *app) sessionReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
-	s, err := a.examineForReport(ctx, c, head)
+func reportSession(ctx context.Context, t *term.Terminal, c *mend.Store, head change.Head) (report.Source, error) {
+	s, err := examineForReport(ctx, t, c, head)
 	if err != nil {
 		return s, err
 	}
@@ -156,7 +157,7 @@ func (a *app) sessionReport(ctx context.Context, c *mend.Store, head change.Head
 		provenText(agentOf(c.ID()), []proposal{{head: head, result: r}}),
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
-		fmt.Sprintf("%s in the store would change. Nothing has been written.", count(len(r.Plan.Ops), "record")),
+		fmt.Sprintf("%s in the store would change. Nothing has been written.", term.Count(len(r.Plan.Ops), "record")),
 	}
 	if len(r.Plan.Ops) == 0 {
 		s.Fix.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
@@ -165,15 +166,15 @@ func (a *app) sessionReport(ctx context.Context, c *mend.Store, head change.Head
 }
 
 // repairReport is about a repair in the journal, and the session as it is now.
-func (a *app) repairReport(ctx context.Context, e change.Entry, ops []change.Op) (report.Source, error) {
-	s := report.Source{Program: a.programText(), Agent: "unknown", Layout: e.Store.Kind, Head: change.Head{ID: e.Session}}
+func reportRepair(ctx context.Context, env *environment, e change.Entry, ops []change.Op) (report.Source, error) {
+	s := report.Source{Program: programText(env.Terminal), Agent: "unknown", Layout: e.Store.Kind, Head: change.Head{ID: e.Session}}
 	proof := []string{"The store of the repair cannot be opened now."}
-	a.opt.Store = e.Store.Root
-	c, err := mend.Open(a.opt)
+	env.opt.Store = e.Store.Root
+	c, err := mend.Open(env.opt)
 	if err == nil {
 		head, err := c.Session(ctx, e.Session)
 		if err == nil && head.ID == e.Session {
-			if s, err = a.examineForReport(ctx, c, head); err != nil {
+			if s, err = examineForReport(ctx, env.Terminal, c, head); err != nil {
 				return s, err
 			}
 		} else if !errors.Is(err, mend.ErrNoSession) {
@@ -183,7 +184,7 @@ func (a *app) repairReport(ctx context.Context, e change.Entry, ops []change.Op)
 	}
 	s.Fix = report.Fix{
 		State: stateOf(e), Error: e.Cause.Text, Causes: e.Cause.Diagnoses, Ops: ops, Lost: e.Forgotten,
-		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, count(len(e.Ops), "record")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
+		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, term.Count(len(e.Ops), "record")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
 	}
 	return s, nil
 }
@@ -196,7 +197,7 @@ func storedText(ctx context.Context, c *mend.Store, e change.Entry) string {
 	case err == nil:
 		return "Every record of the store holds what the repair wrote. It can be undone."
 	case errors.As(err, &conflict):
-		return fmt.Sprintf("%s changed since the repair.", count(len(conflict.Conflicts), "record"))
+		return fmt.Sprintf("%s changed since the repair.", term.Count(len(conflict.Conflicts), "record"))
 	case errors.Is(err, mend.ErrUndone):
 		return "The repair is undone."
 	case e.Forgotten:
@@ -219,8 +220,8 @@ func agentText(c *mend.Store) string {
 }
 
 // examineForReport collects what is known about a session now.
-func (a *app) examineForReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
-	s := report.Source{Program: a.programText(), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
+func examineForReport(ctx context.Context, t *term.Terminal, c *mend.Store, head change.Head) (report.Source, error) {
+	s := report.Source{Program: programText(t), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	for f := range c.Scan(ctx, []change.Head{head}) {
 		if f.Err != nil {
 			return s, f.Err
@@ -240,7 +241,7 @@ func (a *app) examineForReport(ctx context.Context, c *mend.Store, head change.H
 	return s, nil
 }
 
-func (a *app) programText() string {
+func programText(t *term.Terminal) string {
 	commit, _ := buildCommit()
 	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", version(), commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -251,5 +252,5 @@ func countSeverities(ds []repair.Diagnosis) string {
 	for _, d := range ds {
 		n[d.Severity]++
 	}
-	return fmt.Sprintf("%d broken, %d latent, %s", n[repair.Broken], n[repair.Latent], count(n[repair.Note], "note"))
+	return fmt.Sprintf("%d broken, %d latent, %s", n[repair.Broken], n[repair.Latent], term.Count(n[repair.Note], "note"))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,9 +9,10 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 )
 
-func (a *app) resolveVerb() *cobra.Command {
+func resolveVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var keep, back, forward bool
 	cmd := &cobra.Command{
@@ -34,7 +36,7 @@ The current bytes are saved to the journal first, so the decision can be undone.
 			case forward:
 				d = mend.Forward
 			}
-			return a.resolve(cmd, ids[0], d, f)
+			return runResolve(cmd.Context(), env, ids[0], d, f)
 		},
 	}
 	f.add(cmd, "")
@@ -46,48 +48,48 @@ The current bytes are saved to the journal first, so the decision can be undone.
 	return cmd
 }
 
-func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFlags) error {
-	c, err := a.openEntry(cmd, id, !f.dryRun)
+func runResolve(ctx context.Context, env *environment, id string, d mend.Decision, f writeFlags) error {
+	c, err := openEntry(ctx, env, id, !f.dryRun)
 	var e change.Entry
 	var p change.Plan
 	switch {
 	case err == nil:
-		e, p, err = c.ProposeResolve(cmd.Context(), id, d)
+		e, p, err = c.ProposeResolve(ctx, id, d)
 	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is to be written there
-		e, err = a.opt.Journal.Unresolved(id)
+		e, err = env.opt.Journal.Unresolved(id)
 	}
 	if err != nil {
 		return err
 	}
-	if !a.asJSON {
-		a.printOps(p.Ops)
+	if !env.JSON {
+		printOps(env.Terminal, p.Ops)
 	}
 	if f.dryRun {
-		return a.finishDryRun(p)
+		return finishDryRun(env, p)
 	}
 	question := map[mend.Decision]string{mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it", mend.Forward: "applying it over the other changes"}[d]
-	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
 		return err
 	}
-	if e, p, err = a.opt.Journal.GiveUp(e, p); err != nil {
+	if e, p, err = env.opt.Journal.GiveUp(e, p); err != nil {
 		return err
 	}
 	var by change.Entry
 	if len(p.Ops) > 0 {
-		if by, err = a.applyPlan(cmd.Context(), c, p); err != nil {
-			return a.printConflicts(forced(err))
+		if by, err = applyPlan(ctx, env, c, p); err != nil {
+			return printConflicts(env.Terminal, forced(err))
 		}
 	}
-	if e, err = a.opt.Journal.Resolve(e, d, by.ID); err != nil {
+	if e, err = env.opt.Journal.Resolve(e, d, by.ID); err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, nil)}}
+	if env.JSON {
+		env.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, nil)}}
 		return nil
 	}
-	a.printf("%s the conflict of repair %s: %s.\n", good("Resolved"), bold(e.ID), d)
+	env.Printf("%s the conflict of repair %s: %s.\n", term.Good("Resolved"), term.Bold(e.ID), d)
 	if by.ID != "" {
-		a.printf("Undo: %s\n", bold("mend undo "+by.ID))
+		env.Printf("Undo: %s\n", term.Bold("mend undo "+by.ID))
 	}
 	return nil
 }

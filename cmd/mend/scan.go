@@ -13,6 +13,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -23,7 +24,7 @@ type scanFlags struct {
 	sessionFilter
 }
 
-func (a *app) scanVerb() *cobra.Command {
+func scanVerb(env *environment) *cobra.Command {
 	var f scanFlags
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
@@ -48,81 +49,81 @@ marked.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case !f.request:
-				return a.scan(cmd, names, f)
+				return runScan(cmd.Context(), env, names, f)
 			case len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
 				return usagef("--request needs one session, and cannot be combined with other flags")
 			}
-			return a.scanRequest(cmd, names)
+			return scanRequest(cmd.Context(), env, names)
 		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
-	a.thinkingFlag(fl)
-	a.providerFlag(fl)
-	fl.BoolVar(&a.opt.AllSettings, "latent", false, "also judge other versions of the agent, and thinking switched on or off")
+	thinkingFlag(env, fl)
+	providerFlag(env, fl)
+	fl.BoolVar(&env.opt.AllSettings, "latent", false, "also judge other versions of the agent, and thinking switched on or off")
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
-	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+a.classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+classList(env))
 	f.add(fl)
 	return cmd
 }
 
-func (a *app) scanRequest(cmd *cobra.Command, names []string) error {
-	c, err := a.openFor(cmd, false, names...)
+func scanRequest(ctx context.Context, env *environment, names []string) error {
+	c, err := openFor(ctx, env, false, names...)
 	if err != nil {
 		return err
 	}
 	var head change.Head
 	if len(names) > 0 {
-		head, err = a.findSession(cmd.Context(), c, names[0])
+		head, err = findSession(ctx, env.Terminal, c, names[0])
 	} else {
-		head, err = a.pickSession(cmd.Context(), c, "--request")
+		head, err = pickSession(ctx, env.Terminal, c, "--request")
 	}
 	if err != nil {
 		return err
 	}
-	return a.printForecast(cmd.Context(), c, head)
+	return printForecast(ctx, env, c, head)
 }
 
-func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
-	classes, err := a.parseClasses(f.classes)
+func runScan(ctx context.Context, env *environment, names []string, f scanFlags) error {
+	classes, err := parseClasses(env, f.classes)
 	if err != nil {
 		return err
 	}
 	var clients []*mend.Store
 	var left error
 	if len(names) > 0 {
-		c, err := a.openFor(cmd, false, names...)
+		c, err := openFor(ctx, env, false, names...)
 		if err != nil {
 			return err
 		}
 		clients = []*mend.Store{c}
 	} else {
-		clients, left = a.openAll(cmd, false)
+		clients, left = openAll(ctx, env, false)
 	}
 	var stores []scannedJSON
 	var found []sessionJSON
 	for i, c := range clients {
 		if i > 0 {
-			a.printf("\n")
+			env.Printf("\n")
 		}
-		r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0}
-		if err := r.scan(cmd.Context(), c.Cached(), names); err != nil {
-			if cmd.Context().Err() != nil || exitCode(err) != exitUnusable {
+		r := scanReport{environment: env, flags: f, classes: classes, named: len(names) > 0}
+		if err := r.scan(ctx, c.Cached(), names); err != nil {
+			if ctx.Err() != nil || exitCode(err) != exitUnusable {
 				return err
 			}
-			left = a.skipStore(cmd.Context(), left, err)
+			left = env.skipStore(ctx, left, err)
 			continue
 		}
 		left = fail.Worst(left, scanError(r.summary))
 		if err := c.CheckAccess(); err != nil {
-			left = a.skipStore(cmd.Context(), left, err)
+			left = env.skipStore(ctx, left, err)
 		}
 		scanned := scannedJSON{Agent: agentName(c.ID()), Store: c.ID().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
-			left = a.skipStore(cmd.Context(), left, r.damaged)
+			left = env.skipStore(ctx, left, r.damaged)
 		}
 		stores = append(stores, scanned)
 		for _, s := range r.json {
@@ -130,15 +131,15 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 			found = append(found, s)
 		}
 	}
-	if a.asJSON && len(stores) > 0 {
-		a.setAnswer("store", stores[0].Store)
-		a.setAnswer("agentVersion", stores[0].AgentVersion)
-		a.setAnswer("profile", stores[0].Profile)
-		a.setAnswer("versionNote", stores[0].VersionNote)
-		a.setAnswer("stores", stores)
-		a.setAnswer("sessions", nonNil(found))
+	if env.JSON && len(stores) > 0 {
+		env.setAnswer("store", stores[0].Store)
+		env.setAnswer("agentVersion", stores[0].AgentVersion)
+		env.setAnswer("profile", stores[0].Profile)
+		env.setAnswer("versionNote", stores[0].VersionNote)
+		env.setAnswer("stores", stores)
+		env.setAnswer("sessions", nonNil(found))
 	}
-	if left == nil && len(names) == 0 && a.answer["skipped"] != nil {
+	if left == nil && len(names) == 0 && env.answer["skipped"] != nil {
 		return errors.New("not every store could be examined")
 	}
 	return left
@@ -150,35 +151,35 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 	if err != nil {
 		return err
 	}
-	heads, err := r.selectSessions(all, names, r.flags.sessionFilter)
+	heads, err := selectSessions(r.Terminal, all, names, r.flags.sessionFilter)
 	if err != nil {
 		return err
 	}
 	whole := len(names) == 0 && r.flags.sessionFilter.all()
-	r.printStore(c)
-	progress := r.progress(len(heads), "scanning")
+	printStore(r.environment, c)
+	progress := r.Progress(len(heads), "scanning")
 	scan := c.Scan
 	if whole {
 		scan = c.ScanAll
 	}
-	r.damaged = r.checkFile(ctx, c, largestChecked)
+	r.damaged = checkFile(ctx, r.Terminal, c, largestChecked)
 	for f := range scan(ctx, heads) {
 		r.add(f)
-		progress.step()
+		progress.Step()
 	}
-	progress.clear()
+	progress.Clear()
 	if r.summary.Broken > 0 && r.damaged == nil {
-		r.damaged = r.checkFile(ctx, c, 0)
+		r.damaged = checkFile(ctx, r.Terminal, c, 0)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	r.version, r.profile, r.note = c.AgentVersion(), c.Profile(), c.VersionNote()
-	if !r.asJSON {
+	if !r.JSON {
 		r.print(all)
 	}
 	if whole {
-		return r.scanOrphans(ctx, c, r.flags.all)
+		return scanOrphans(ctx, r.environment, c, r.flags.all)
 	}
 	return nil
 }
@@ -190,18 +191,18 @@ const largestChecked = 1 << 30
 
 // checkFile returns the damage of the store's file as a whole. What keeps mend from finding out is
 // noted.
-func (a *app) checkFile(ctx context.Context, c *mend.Store, most int64) error {
+func checkFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64) error {
 	err := c.CheckFile(ctx, most)
 	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
 		return err
 	}
-	a.printNote(err.Error())
+	t.Note(err.Error())
 	return nil
 }
 
 // A scanReport is what a scan shows.
 type scanReport struct {
-	*app
+	*environment
 	flags   scanFlags
 	classes []repair.Class // only findings of these; nil for all
 	named   bool           // the user named the sessions
@@ -227,7 +228,7 @@ func (r *scanReport) add(f mend.Finding) {
 	}
 	switch {
 	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
-	case r.asJSON:
+	case r.JSON:
 		r.json = append(r.json, findingJSON(f))
 	case r.flags.all || r.named || severity != 0 && severity <= repair.Latent:
 		r.shown = append(r.shown, f)
@@ -237,7 +238,7 @@ func (r *scanReport) add(f mend.Finding) {
 // print prints the findings, those of this folder first, of both the worst first, the totals and
 // the next command. all are all sessions of the store.
 func (r *scanReport) print(all []change.Head) {
-	defer r.bufferOutput()()
+	defer r.Buffer()()
 	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
 		return cmp.Or(cmp.Compare(badness(a), badness(b)), cmp.Compare(b.Session.Updated, a.Session.Updated))
 	})
@@ -247,7 +248,7 @@ func (r *scanReport) print(all []change.Head) {
 	}
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {
-			r.printFinding(f, r.flags.all || r.named)
+			printFinding(r.environment, f, r.flags.all || r.named)
 		}
 	} else {
 		r.printTable(all)
@@ -272,18 +273,18 @@ func (r *scanReport) printTable(all []change.Head) {
 	if len(r.shown) == 0 {
 		return
 	}
-	short := r.shortIDs(all)
+	short := shortIDs(r.Terminal, all)
 	rows := make([][]string, len(r.shown))
 	for i, f := range r.shown {
 		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
-		cells := r.sessionCells(f.Session)
+		cells := sessionCells(r.Terminal, f.Session)
 		if f.Err != nil {
-			cells[len(cells)-1] = titleOf(f.Session) + ": " + oneLine(f.Err.Error(), 500)
+			cells[len(cells)-1] = titleOf(f.Session) + ": " + term.OneLine(f.Err.Error(), 500)
 		}
-		rows[i] = append([]string{word, bold(short[f.Session.ID]), what}, cells...)
+		rows[i] = append([]string{word, term.Bold(short[f.Session.ID]), what}, cells...)
 	}
-	r.printRows(rows, "")
-	r.printf("\n")
+	r.PrintRows(rows, "")
+	r.Printf("\n")
 }
 
 // whatIsWrong returns the class of the worst finding, or in a narrow terminal its rule, and how
@@ -292,7 +293,7 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
 		word, more := string(f.Diagnoses[i].Class), " and %d more"
-		if r.isNarrow() {
+		if r.IsNarrow() {
 			word, more = f.Diagnoses[i].Rule, " +%d"
 		}
 		if n := len(f.Diagnoses) - 1; n > 0 {
@@ -323,85 +324,85 @@ func scanError(s mend.Summary) error {
 type unreadableError struct{ n int }
 
 func (e *unreadableError) Error() string {
-	return "reading the store: " + count(e.n, "session") + " could not be examined"
+	return "reading the store: " + term.Count(e.n, "session") + " could not be examined"
 }
 
-func (a *app) printStore(c *mend.Store) {
-	if a.asJSON {
+func printStore(env *environment, c *mend.Store) {
+	if env.JSON {
 		return
 	}
-	line := escape(shortenHome(c.ID().Root))
+	line := term.Escape(term.ShortenHome(c.ID().Root))
 	if note := c.VersionNote(); note != "" {
-		line += ", requests of " + agentOf(c.ID()) + " " + escape(note)
+		line += ", requests of " + agentOf(c.ID()) + " " + term.Escape(note)
 	} else if v := c.AgentVersion(); v != "" {
-		line += ", checked as " + agentOf(c.ID()) + " " + oneLine(v, 30) + " builds requests"
+		line += ", checked as " + agentOf(c.ID()) + " " + term.OneLine(v, 30) + " builds requests"
 	}
-	if t := (onOff{&a.opt.Thinking}).String(); t != "" {
+	if t := (onOff{&env.opt.Thinking}).String(); t != "" {
 		line += ", with thinking " + t
 	}
-	a.printf("%s\n", faint(line))
+	env.Printf("%s\n", term.Faint(line))
 	if other := c.LegacyTree(); other != "" {
-		a.printf("%s\n", faint("(the agent no longer reads "+escape(shortenHome(other))+")"))
+		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.Escape(term.ShortenHome(other))+")"))
 	}
-	a.printf("\n")
+	env.Printf("\n")
 }
 
 // printFinding prints a session and its faults; with all, also notes and the setting for which
 // it was diagnosed.
-func (a *app) printFinding(f mend.Finding, all bool) {
-	defer a.bufferOutput()()
-	a.printf("%s\n", cutLine(severityWord(f.Severity())+"  "+a.sessionLine(f.Session), a.width))
-	a.printUnexamined(f)
+func printFinding(env *environment, f mend.Finding, all bool) {
+	defer env.Buffer()()
+	env.Printf("%s\n", term.Cut(severityWord(f.Severity())+"  "+sessionLine(env.Terminal, f.Session), env.Width))
+	printUnexamined(env, f)
 	if f.Busy {
-		a.printf("    %s\n", warn("busy: the agent is using it"))
+		env.Printf("    %s\n", term.Warn("busy: the agent is using it"))
 	}
 	if all && f.Err == nil {
-		a.printf("    %s\n", faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
+		env.Printf("    %s\n", term.Faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
 		if all || d.Severity <= repair.Latent {
-			a.printDiagnosis(d)
+			printDiagnosis(env.Terminal, d)
 		}
 	}
-	a.printf("\n")
+	env.Printf("\n")
 }
 
 // printUnexamined prints why a session could not be examined, and what to do about it.
-func (a *app) printUnexamined(f mend.Finding) {
+func printUnexamined(env *environment, f mend.Finding) {
 	if f.Err == nil {
 		return
 	}
-	a.sayIndented(bad("cannot be examined:") + " " + escape(f.Err.Error()))
-	if h := a.hint(f.Err); h != "" {
-		a.sayIndented(faint(escape(h)))
+	sayIndented(env.Terminal, term.Bad("cannot be examined:")+" "+term.Escape(f.Err.Error()))
+	if h := env.hint(f.Err); h != "" {
+		sayIndented(env.Terminal, term.Faint(term.Escape(h)))
 	}
 }
 
-func (a *app) printDiagnosis(d repair.Diagnosis) {
-	a.sayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref)))
-	a.sayIndented(escape(d.Why))
+func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
+	t.SayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref)))
+	sayIndented(t, term.Escape(d.Why))
 	if d.Fix == "" {
-		a.sayIndented(warn("no fix:") + " " + escape(d.WhyNot))
+		sayIndented(t, term.Warn("no fix:")+" "+term.Escape(d.WhyNot))
 		return
 	}
-	text := good("fix:") + " " + escape(d.Fix)
+	text := term.Good("fix:") + " " + term.Escape(d.Fix)
 	if d.Loses != "" {
-		text += " " + warn("lost: "+escape(d.Loses))
+		text += " " + term.Warn("lost: "+term.Escape(d.Loses))
 	}
-	a.sayIndented(text)
+	sayIndented(t, text)
 }
 
 // printSummary prints the totals and the next command.
 func (r *scanReport) printSummary() {
 	s := r.summary
-	text := fmt.Sprintf("%s: %s, %d latent, %d healthy", count(s.Sessions, "session"), brokenCount(&s), s.Latent, s.Healthy())
+	text := fmt.Sprintf("%s: %s, %d latent, %d healthy", term.Count(s.Sessions, "session"), brokenCount(&s), s.Latent, s.Healthy())
 	switch {
 	case s.Busy > 0 && s.Sessions == 1:
 		text += " (an agent may still be writing it)"
 	case s.Busy > 0:
 		text += fmt.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
 	}
-	r.say("%s.", text)
+	r.Say("%s.", text)
 	words := []string{"repair"}
 	if r.named && len(r.shown) == 1 {
 		words = append(words, r.shown[0].Session.ID)
@@ -422,10 +423,10 @@ func (r *scanReport) printSummary() {
 		case fixable == 1:
 			which = "it"
 		}
-		r.say("Next: run %s to preview and fix %s (asks first).", command(r.cmdline(words...)), which)
+		r.Say("Next: run %s to preview and fix %s (asks first).", term.Command(r.cmdline(words...)), which)
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:
-		r.say("Next: run %s to see why mend has no fix, and what to do.", command(r.cmdline("scan", "--broken", "-v")))
+		r.Say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
 	case r.fixable > 0 && s.Broken == 0:
-		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline(append(words, "--latent")...)))
+		r.Say("Nothing is broken. To fix what is latent: %s", term.Command(r.cmdline(append(words, "--latent")...)))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
+	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/userdir"
@@ -101,7 +102,7 @@ func TestAnswers(t *testing.T) {
 		}
 		for _, line := range lines {
 			var out, stderr strings.Builder
-			run(append(strings.Fields(line)[1:], "--json"), terminal{out: &out, err: &stderr, in: strings.NewReader("")})
+			run(append(strings.Fields(line)[1:], "--json"), &term.Terminal{Out: &out, Err: &stderr, In: strings.NewReader("")})
 			answer, err := jsonschema.UnmarshalJSON(strings.NewReader(out.String()))
 			if err == nil {
 				err = schema.Validate(answer)
@@ -113,7 +114,7 @@ func TestAnswers(t *testing.T) {
 			used[fmt.Sprint(answer.(map[string]any)["command"])] = true
 		}
 	}
-	eachCommand((&app{}).root(), func(cmd *cobra.Command) {
+	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
 		name := commandName(cmd)
 		if cmd.Runnable() && !used[name] && name != "hook" && name != "watch" { // these two run until they are stopped
 			t.Errorf("no answer of %q was validated: add a line to storeScreens", name)
@@ -137,7 +138,7 @@ func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, line
 	color.NoColor = !v.colored
 	for _, line := range lines {
 		var b strings.Builder
-		code := run(strings.Fields(line)[1:], terminal{out: &b, err: &b, in: strings.NewReader(""), width: v.width, errWidth: v.width})
+		code := run(strings.Fields(line)[1:], &term.Terminal{Out: &b, Err: &b, In: strings.NewReader(""), Width: v.width, ErrWidth: v.width})
 		out := strings.ReplaceAll(b.String(), home, "$HOME")
 		for _, p := range volatile {
 			if p.with != "AGE" {

@@ -53,7 +53,7 @@ func runWithMend(m *testing.M) (code int) {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))); err != nil {
 		panic(err)
 	}
-	// A verb that writes makes the process collect garbage more often ([app.openWith]), which is for
+	// A verb that writes makes the process collect garbage more often ([openWith]), which is for
 	// all tests that come after it.
 	if err := os.Setenv("GOGC", "100"); err != nil {
 		panic(err)

@@ -24,6 +24,7 @@ import (
 	"mend/internal/atomicfile"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
+	"mend/internal/term"
 	"mend/internal/userdir"
 )
 
@@ -172,24 +173,24 @@ var serviceVariables = []string{
 }
 
 // serviceCommand returns the command of a service that watches with these flags.
-func (a *app) serviceCommand(set []string) (c serviceCommand, err error) {
+func newServiceCommand(env *environment, set []string) (c serviceCommand, err error) {
 	exe, err := installedProgram()
 	if err != nil {
 		return c, err
 	}
 	c.args = []string{exe, "watch"}
-	store, err := a.absStore()
+	store, err := absStore(env)
 	if err != nil {
 		return c, err
 	}
 	if store != "" {
 		c.args = append(c.args, "--store", store)
 	}
-	if a.opt.Layout != "" {
-		c.args = append(c.args, "--layout", a.opt.Layout)
+	if env.opt.Layout != "" {
+		c.args = append(c.args, "--layout", env.opt.Layout)
 	}
-	if a.agentName != "" {
-		c.args = append(c.args, "--agent", a.agentName)
+	if env.agentName != "" {
+		c.args = append(c.args, "--agent", env.agentName)
 	}
 	for _, s := range set {
 		c.args = append(c.args, "--set", s)
@@ -199,7 +200,7 @@ func (a *app) serviceCommand(set []string) (c serviceCommand, err error) {
 			c.environment = append(c.environment, name+"="+value)
 		}
 	}
-	state, err := a.opt.Journal.Folder()
+	state, err := env.opt.Journal.Folder()
 	if err != nil {
 		return c, err
 	}
@@ -253,7 +254,7 @@ func (s *service) read() (version string, err error) {
 	return text[m[2]:m[3]], nil
 }
 
-func (a *app) watchInstallVerb() *cobra.Command {
+func watchInstallVerb(env *environment) *cobra.Command {
 	var set []string
 	var w writeFlags
 	var now bool
@@ -264,7 +265,7 @@ func (a *app) watchInstallVerb() *cobra.Command {
 "mend watch" with the flags that are given here when you log in. The folders that
 XDG_DATA_HOME and similar variables name are those of now.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.installService(cmd.Context(), set, w, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return installService(cmd.Context(), env, set, w, now) },
 	}
 	setFlag(cmd, &set)
 	w.add(cmd, "")
@@ -272,19 +273,19 @@ XDG_DATA_HOME and similar variables name are those of now.`,
 	return cmd
 }
 
-func (a *app) watchUninstallVerb() *cobra.Command {
+func watchUninstallVerb(env *environment) *cobra.Command {
 	var w writeFlags
 	var now bool
 	cmd := &cobra.Command{
 		Use: "uninstall", Short: "Remove what \"mend watch install\" wrote", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.uninstallService(cmd.Context(), w, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), env, w, now) },
 	}
 	w.add(cmd, "")
 	cmd.Flags().BoolVar(&now, "now", false, "also stop it")
 	return cmd
 }
 
-func (a *app) installService(ctx context.Context, set []string, w writeFlags, now bool) error {
+func installService(ctx context.Context, env *environment, set []string, w writeFlags, now bool) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
@@ -295,21 +296,21 @@ func (a *app) installService(ctx context.Context, set []string, w writeFlags, no
 	if _, err := s.read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("installing %s: %w", s.path, err)
 	}
-	c, err := a.serviceCommand(set)
+	c, err := newServiceCommand(env, set)
 	if err != nil {
 		return err
 	}
-	text := s.withHeader(s.text(c), a.opt.Journal.Version)
-	a.setAnswer("service", a.serviceState())
+	text := s.withHeader(s.text(c), env.opt.Journal.Version)
+	env.setAnswer("service", serviceState(env.Terminal))
 	if !w.yes {
-		a.setAnswer("text", text)
-		a.printf("%s\n%s", faint("This would be written to "+escape(s.path)+":"), escapeText(text))
+		env.setAnswer("text", text)
+		env.Printf("%s\n%s", term.Faint("This would be written to "+term.Escape(s.path)+":"), escapeText(text))
 	}
 	if w.dryRun {
-		a.printf("Dry run: nothing was written.\n")
+		env.Printf("Dry run: nothing was written.\n")
 		return nil
 	}
-	if err := a.confirmChange(ctx, w, "Install "+escape(s.path)+"?", nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, w, "Install "+term.Escape(s.path)+"?", nil); err != nil {
 		return err
 	}
 	if err := makeFolder(filepath.Dir(s.path), 0o755); err != nil {
@@ -318,36 +319,36 @@ func (a *app) installService(ctx context.Context, set []string, w writeFlags, no
 	if err := atomicfile.WriteFile(s.path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	a.setAnswer("service", a.serviceState())
-	a.printf("%s %s.\n", good("Installed"), escape(s.path))
+	env.setAnswer("service", serviceState(env.Terminal))
+	env.Printf("%s %s.\n", term.Good("Installed"), term.Escape(s.path))
 	if !now {
-		a.printf("Start it, now and at each login: %s\n", bold(escape(commandLine(s.enable))))
+		env.Printf("Start it, now and at each login: %s\n", term.Bold(term.Escape(commandLine(s.enable))))
 	} else if err := runAll(s.enable); err != nil {
 		return fmt.Errorf("starting it: %w", err)
 	}
 	return nil
 }
 
-func (a *app) uninstallService(ctx context.Context, w writeFlags, now bool) error {
+func uninstallService(ctx context.Context, env *environment, w writeFlags, now bool) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
 	}
 	_, err = s.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		a.setAnswer("service", a.serviceState())
-		a.printf("%s is not installed.\n", escape(s.path))
+		env.setAnswer("service", serviceState(env.Terminal))
+		env.Printf("%s is not installed.\n", term.Escape(s.path))
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("removing %s: %w", s.path, err)
 	}
 	if w.dryRun {
-		a.setAnswer("service", a.serviceState())
-		a.printf("This would remove %s. Nothing was written.\n", escape(s.path))
+		env.setAnswer("service", serviceState(env.Terminal))
+		env.Printf("This would remove %s. Nothing was written.\n", term.Escape(s.path))
 		return nil
 	}
-	if err := a.confirmChange(ctx, w, "Remove "+escape(s.path)+"?", nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, w, "Remove "+term.Escape(s.path)+"?", nil); err != nil {
 		return err
 	}
 	if now { // the system forgets how to stop it with the file
@@ -358,10 +359,10 @@ func (a *app) uninstallService(ctx context.Context, w writeFlags, now bool) erro
 	if err := os.Remove(s.path); err != nil {
 		return err
 	}
-	a.setAnswer("service", a.serviceState())
-	a.printf("%s %s.\n", good("Removed"), escape(s.path))
+	env.setAnswer("service", serviceState(env.Terminal))
+	env.Printf("%s %s.\n", term.Good("Removed"), term.Escape(s.path))
 	if !now {
-		a.printf("If it is running, it runs until you log out.\n")
+		env.Printf("If it is running, it runs until you log out.\n")
 	}
 	return nil
 }
@@ -371,7 +372,7 @@ func escapeText(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		text := strings.TrimRight(strings.TrimLeft(line, "\t"), "\n")
-		b.WriteString(line[:len(line)-len(strings.TrimLeft(line, "\t"))] + escape(text) + "\n")
+		b.WriteString(line[:len(line)-len(strings.TrimLeft(line, "\t"))] + term.Escape(text) + "\n")
 	}
 	return b.String()
 }
@@ -417,7 +418,7 @@ type serviceJSON struct {
 }
 
 // serviceState returns the state of the service of this user.
-func (a *app) serviceState() serviceJSON {
+func serviceState(t *term.Terminal) serviceJSON {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return serviceJSON{State: serviceUnsupported, Why: err.Error()}

@@ -14,6 +14,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -59,7 +60,7 @@ func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 
 // selectSessions returns those of all sessions that the user names, or if there are no names those
 // that the filter leaves: those of this folder first, and the newest of both.
-func (a *app) selectSessions(all []change.Head, names []string, f sessionFilter) ([]change.Head, error) {
+func selectSessions(t *term.Terminal, all []change.Head, names []string, f sessionFilter) ([]change.Head, error) {
 	if len(names) == 0 {
 		return f.apply(all)
 	}
@@ -68,7 +69,7 @@ func (a *app) selectSessions(all []change.Head, names []string, f sessionFilter)
 	}
 	var heads []change.Head
 	for _, name := range names {
-		h, err := a.named(all, name)
+		h, err := findNamed(t, all, name)
 		if err != nil {
 			return nil, err
 		}
@@ -80,20 +81,20 @@ func (a *app) selectSessions(all []change.Head, names []string, f sessionFilter)
 }
 
 // findSession returns the session that the user names.
-func (a *app) findSession(ctx context.Context, c *mend.Store, name string) (change.Head, error) {
+func findSession(ctx context.Context, t *term.Terminal, c *mend.Store, name string) (change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
 	}
-	return a.named(all, name)
+	return findNamed(t, all, name)
 }
 
 // named returns the session with the name. If several have it, it lists them on stderr.
-func (a *app) named(all []change.Head, name string) (change.Head, error) {
+func findNamed(t *term.Terminal, all []change.Head, name string) (change.Head, error) {
 	h, err := mend.Named(all, name, workingFolder())
 	var several *mend.AmbiguousNameError
-	if errors.As(err, &several) && !a.asJSON {
-		a.listAmbiguous(several.Sessions, all)
+	if errors.As(err, &several) && !t.JSON {
+		listAmbiguous(t, several.Sessions, all)
 	}
 	return h, err
 }
@@ -101,32 +102,32 @@ func (a *app) named(all []change.Head, name string) (change.Head, error) {
 // maxAmbiguous is how many sessions are listed that have one name.
 const maxAmbiguous = 10
 
-func (a *app) listAmbiguous(found, all []change.Head) {
+func listAmbiguous(t *term.Terminal, found, all []change.Head) {
 	found = slices.Clone(found)
 	hereFirst(found)
-	for _, line := range alignRows(a.sessionRows(found[:min(len(found), maxAmbiguous)], all), a.width) {
-		fmt.Fprintf(a.err, "%s\n", line)
+	for _, line := range term.Align(sessionRows(t, found[:min(len(found), maxAmbiguous)], all), t.Width) {
+		fmt.Fprintf(t.Err, "%s\n", line)
 	}
 	if n := len(found) - maxAmbiguous; n > 0 {
-		fmt.Fprintf(a.err, "%s\n", faint(fmt.Sprintf("and %d more", n)))
+		fmt.Fprintf(t.Err, "%s\n", term.Faint(fmt.Sprintf("and %d more", n)))
 	}
 }
 
 // pickSession lets the user pick a session of the store, those of this folder first. Without a
 // terminal the error says that verb needs a session.
-func (a *app) pickSession(ctx context.Context, c *mend.Store, verb string) (change.Head, error) {
+func pickSession(ctx context.Context, t *term.Terminal, c *mend.Store, verb string) (change.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
 	}
-	if !a.canAsk {
+	if !t.CanAsk {
 		return change.Head{}, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
 	}
 	if len(heads) == 0 {
 		return change.Head{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
 	hereFirst(heads)
-	i, err := a.pick(ctx, "Which session?", a.sessionRows(heads, heads))
+	i, err := t.Pick(ctx, "Which session?", sessionRows(t, heads, heads))
 	if err != nil {
 		return change.Head{}, err
 	}
@@ -134,14 +135,14 @@ func (a *app) pickSession(ctx context.Context, c *mend.Store, verb string) (chan
 }
 
 // parseClasses returns the classes with these names.
-func (a *app) parseClasses(names []string) (classes []repair.Class, err error) {
+func parseClasses(env *environment, names []string) (classes []repair.Class, err error) {
 	if names != nil && len(names) == 0 {
-		return nil, usagef("--class is empty; there are %s", a.classList())
+		return nil, usagef("--class is empty; there are %s", classList(env))
 	}
 	for _, name := range names {
 		class := repair.Class(name)
-		if !slices.Contains(a.opt.Agents.Classes(), class) {
-			return nil, usagef("--class %s: no such class; there are %s", name, a.classList())
+		if !slices.Contains(env.opt.Agents.Classes(), class) {
+			return nil, usagef("--class %s: no such class; there are %s", name, classList(env))
 		}
 		classes = append(classes, class)
 	}

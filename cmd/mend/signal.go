@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"mend/internal/term"
 	"mend/txn"
 )
 
@@ -23,23 +24,23 @@ const (
 // handleSignals cancels ctx on SIGINT or SIGTERM. A verb that has not ended after graceToEnd
 // is ended, unless it holds writing for reading: a change is always finished first. A second
 // signal kills the program as a crash would.
-func (a *app) handleSignals(cancel context.CancelCauseFunc, args []string) {
-	t := a.terminal
+func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []string) {
+	report := &environment{Terminal: env.Again(), parsed: true}
+	report.JSON = slices.Contains(args, "--json")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		err := &signalError{<-signals, &a.changes}
+		err := &signalError{<-signals, &env.changes}
 		signal.Stop(signals)
 		cancel(err)
-		a.writing.Lock() // waits for the current change and prevents others
+		env.writing.Lock() // waits for the current change and prevents others
 		time.Sleep(graceToEnd)
 		reported := make(chan struct{})
 		go func() { // a write may block
-			if t.canDraw {
-				fmt.Fprint(t.err, "\r\x1b[K") // progress
+			if report.CanDraw {
+				fmt.Fprint(report.Err, "\r\x1b[K") // progress
 			}
-			a := &app{terminal: t, asJSON: slices.Contains(args, "--json"), parsed: true}
-			a.report(err)
+			report.report(err)
 			close(reported)
 		}()
 		select {
@@ -61,7 +62,7 @@ func (c *changes) String() string {
 	case c.open.Load():
 		return "the change in progress was completed or rolled back"
 	case n > 0:
-		return fmt.Sprintf("%s made before, which \"mend log\" lists; nothing else was changed", countVerb(n, "change was", "changes were"))
+		return fmt.Sprintf("%s made before, which \"mend log\" lists; nothing else was changed", term.CountWords(n, "change was", "changes were"))
 	}
 	return "nothing was changed"
 }

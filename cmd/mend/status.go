@@ -18,15 +18,16 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 )
 
-func (a *app) statusVerb() *cobra.Command {
+func statusVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the current status, and what to do next",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), env) },
 	}
 }
 
@@ -65,13 +66,13 @@ type storeJSON struct {
 
 // status answers what the verb says. The error is the worst of the stores that cannot be used: the
 // others are shown beside it.
-func (a *app) status(ctx context.Context) error {
-	clients, left := a.readableStores(ctx)
+func runStatus(ctx context.Context, env *environment) error {
+	clients, left := readableStores(ctx, env)
 	if len(clients) == 0 && left != nil {
 		return left
 	}
 	var s statusJSON
-	pending, conflicted, unread, err := a.addStores(ctx, &s, clients)
+	pending, conflicted, unread, err := addStores(ctx, env, &s, clients)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (a *app) status(ctx context.Context) error {
 	if left != nil {
 		s.LastScan = nil
 	}
-	inForce, err := a.opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
+	inForce, err := env.opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
 		return err
 	}
@@ -87,36 +88,36 @@ func (a *app) status(ctx context.Context) error {
 		last := entryJSON(inForce[0], nil)
 		s.LastRepair = &last
 	}
-	journalDir, err := a.opt.Journal.Folder()
+	journalDir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
-	s.Plugins = a.installedStates()
-	a.addLive(&s, journalDir)
-	s.Service = a.serviceState()
+	s.Plugins = installedStates(env)
+	addLive(env.Terminal, &s, journalDir)
+	s.Service = serviceState(env.Terminal)
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
-	s.Next = strings.Trim(a.withStore(`"`+s.Next+`"`), `"`)
+	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
-	if a.asJSON {
-		return fail.Worst(left, a.setAnswers(s))
+	if env.JSON {
+		return fail.Worst(left, env.setAnswers(s))
 	}
-	a.printStatus(s, inForce, pending, conflicted)
+	printStatus(env, s, inForce, pending, conflicted)
 	return left
 }
 
 // readableStores opens the store of each agent that has one, and returns the worst error of those
 // that cannot be used.
-func (a *app) readableStores(ctx context.Context) (all []*mend.Store, left error) {
-	for _, o := range a.agentOptions() {
+func readableStores(ctx context.Context, env *environment) (all []*mend.Store, left error) {
+	for _, o := range agentOptions(env) {
 		c, err := mend.Open(o)
 		switch {
 		case err == nil:
 			all = append(all, c)
 		case !errors.Is(err, mend.ErrNoStore):
-			left = a.skipStore(ctx, left, err)
+			left = env.skipStore(ctx, left, err)
 		case errors.Is(err, fs.ErrPermission):
-			a.noteSkipped(err)
+			env.noteSkipped(err)
 		}
 	}
 	return all, left
@@ -128,8 +129,8 @@ const lookTime = 2 * time.Second
 // addStores adds the stores to the status, and what a look at those that mend reads finds. It returns
 // the entries of the latter that are pending or conflicted, and the worst error of those that cannot be
 // read.
-func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
-	for _, l := range a.opt.Agents.Stores() {
+func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
+	for _, l := range env.opt.Agents.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
 	var scans []*mend.Summary
@@ -149,10 +150,10 @@ func (a *app) addStores(ctx context.Context, s *statusJSON, inUse []*mend.Store)
 			return nil, nil, nil, ctx.Err()
 		}
 		if err != nil {
-			last, unread = nil, a.skipStore(ctx, unread, err)
+			last, unread = nil, env.skipStore(ctx, unread, err)
 		}
 		if err := c.CheckAccess(); err != nil {
-			unread = a.skipStore(ctx, unread, err)
+			unread = env.skipStore(ctx, unread, err)
 		}
 		scans = append(scans, last)
 		used := usedStore(&s.Stores, c.ID())
@@ -173,7 +174,7 @@ func settingsNotes() []string {
 }
 
 // setAnswers sets the members of a struct as those of the JSON answer.
-func (a *app) setAnswers(v any) error {
+func (env *environment) setAnswers(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (a *app) setAnswers(v any) error {
 		return err
 	}
 	for name, value := range members {
-		a.setAnswer(name, value)
+		env.setAnswer(name, value)
 	}
 	return nil
 }
@@ -240,29 +241,29 @@ func onlyTranscripts(all []storeJSON) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.Layout != claude.Transcripts })
 }
 
-func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.Entry) {
-	defer a.bufferOutput()()
-	rows := a.storeRows(s)
-	if text := a.sessionsText(s); text != "" {
-		rows = append(rows, textRow{"Sessions", text})
+func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []change.Entry) {
+	defer env.Buffer()()
+	rows := storeRows(env.Terminal, s)
+	if text := sessionsText(env, s); text != "" {
+		rows = append(rows, term.Row{"Sessions", text})
 	}
 	for _, st := range s.Stores {
 		if st.LastScan != nil && st.LastScan.Damage != "" {
 			text := st.LastScan.Damage
 			if len(s.Stores) > 1 {
-				text = shortenHome(st.Path) + ": " + text
+				text = term.ShortenHome(st.Path) + ": " + text
 			}
-			rows = append(rows, textRow{bad("Damaged"), escape(text)})
+			rows = append(rows, term.Row{term.Bad("Damaged"), term.Escape(text)})
 		}
 	}
 	for _, e := range pending {
-		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
+		rows = append(rows, term.Row{term.Bad("Pending"), "repair " + term.Bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
 	}
 	for _, e := range conflicted {
-		rows = append(rows, textRow{bad("Conflict"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " needs your decision"})
+		rows = append(rows, term.Row{term.Bad("Conflict"), "repair " + term.Bold(e.ID) + " of " + entryTitle(e) + " needs your decision"})
 	}
 	for _, e := range inForce {
-		rows = append(rows, textRow{"Last repair", fmt.Sprintf("%s, %s: %s\nUndo: %s", bold(e.ID), age(time.Since(e.Time)), entryTitle(e), bold("mend undo "+e.ID))})
+		rows = append(rows, term.Row{"Last repair", fmt.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(e.ID), term.Age(time.Since(e.Time)), entryTitle(e), term.Bold("mend undo "+e.ID))})
 	}
 	liveRow := liveText(s)
 	if text := s.Live.String(); text != "" {
@@ -270,47 +271,47 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 	}
 	switch {
 	case s.Unchecked != "":
-		liveRow += "\nafter errors only: " + escape(s.WhyNot)
+		liveRow += "\nafter errors only: " + term.Escape(s.WhyNot)
 	case s.Unverified != "":
-		liveRow += "\nmend was not verified with version " + escape(s.Unverified) + ": it counts as the newest that was, until something contradicts that"
+		liveRow += "\nmend was not verified with version " + term.Escape(s.Unverified) + ": it counts as the newest that was, until something contradicts that"
 	}
 	if liveRow != pluginOff || !onlyTranscripts(s.Stores) {
-		rows = append(rows, textRow{"Live repair", liveRow})
+		rows = append(rows, term.Row{"Live repair", liveRow})
 	}
 	if text := claudeText(s.Plugins); text != "" || onlyTranscripts(s.Stores) {
-		rows = append(rows, textRow{"Claude Code", cmp.Or(text, "the hook is not installed")})
+		rows = append(rows, term.Row{"Claude Code", cmp.Or(text, "the hook is not installed")})
 	}
 	var left []string
 	if text := s.Live.givenUp(); text != "" {
 		left = append(left, text)
 	}
 	for _, g := range s.GivenUp {
-		left = append(left, fmt.Sprintf("%s: %s. To try: %s", escape(g.Session), oneLine(g.Why, 300), a.cmdline("repair", g.Session)))
+		left = append(left, fmt.Sprintf("%s: %s. To try: %s", term.Escape(g.Session), term.OneLine(g.Why, 300), env.cmdline("repair", g.Session)))
 	}
 	if len(left) > 0 {
-		rows = append(rows, textRow{"Left alone", strings.Join(left, "\n")})
+		rows = append(rows, term.Row{"Left alone", strings.Join(left, "\n")})
 	}
 	for _, note := range s.Settings {
-		rows = append(rows, textRow{"Settings", escape(note)})
+		rows = append(rows, term.Row{"Settings", term.Escape(note)})
 	}
-	a.printf("%s\n", wrapRows(rows, 0, a.textWidth()))
-	a.say("Next: %s  %s", command(s.Next), faint(s.NextWhy))
+	env.Printf("%s\n", term.WrapRows(rows, 0, env.TextWidth()))
+	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
 }
 
-func (a *app) storeRows(s statusJSON) []textRow {
+func storeRows(t *term.Terminal, s statusJSON) []term.Row {
 	if len(s.Stores) == 0 {
-		return []textRow{{"Store", "no session store found"}}
+		return []term.Row{{"Store", "no session store found"}}
 	}
-	var rows []textRow
+	var rows []term.Row
 	for _, st := range s.Stores {
-		text := escape(shortenHome(st.Path)) + "  " + faint(st.Layout)
+		text := term.Escape(term.ShortenHome(st.Path)) + "  " + term.Faint(st.Layout)
 		if st.InUse && len(s.Stores) > 1 {
-			text += "  " + good("read by mend")
+			text += "  " + term.Good("read by mend")
 		}
 		if st.Version != "" {
-			text += "\n" + faint("requests "+escape(st.Version))
+			text += "\n" + term.Faint("requests "+term.Escape(st.Version))
 		}
-		rows = append(rows, textRow{"Store", text})
+		rows = append(rows, term.Row{"Store", text})
 	}
 	return rows
 }
@@ -332,7 +333,7 @@ const maxWorst = 5
 
 // sessionsText returns what is known of the sessions, and the newest broken ones. If not all stores
 // could be checked, each has a line of its own.
-func (a *app) sessionsText(s statusJSON) string {
+func sessionsText(env *environment, s statusJSON) string {
 	var lines []string
 	last := s.LastScan
 	if last != nil {
@@ -348,12 +349,12 @@ func (a *app) sessionsText(s statusJSON) string {
 			case st.LastScan != nil:
 				last.Worst = append(last.Worst, st.LastScan.Worst...)
 			case st.unread:
-				line = bad("cannot be read")
+				line = term.Bad("cannot be read")
 			case st.earlier != nil:
-				line = "at the last scan, " + age(time.Since(st.earlier.Time)) + ": " + countsText(st.earlier)
+				line = "at the last scan, " + term.Age(time.Since(st.earlier.Time)) + ": " + countsText(st.earlier)
 			}
 			if len(s.Stores) > 1 {
-				line = escape(shortenHome(st.Path)) + ": " + line
+				line = term.Escape(term.ShortenHome(st.Path)) + ": " + line
 			}
 			lines = append(lines, line)
 		}
@@ -362,14 +363,14 @@ func (a *app) sessionsText(s statusJSON) string {
 	for _, w := range last.Worst {
 		heads = append(heads, change.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
 	}
-	short := a.shortIDs(heads)
+	short := shortIDs(env.Terminal, heads)
 	var shown [][]string
 	for _, h := range heads[:min(len(heads), maxWorst)] {
-		shown = append(shown, []string{bold(short[h.ID]), faint(a.ageCell(ageOf(h))), titleOf(h)})
+		shown = append(shown, []string{term.Bold(short[h.ID]), term.Faint(env.AgeCell(ageOf(h))), titleOf(h)})
 	}
-	lines = append(lines, alignRows(shown, a.textWidth()-len("  Live repair  "))...)
+	lines = append(lines, term.Align(shown, env.TextWidth()-len("  Live repair  "))...)
 	if n := len(heads) - len(shown); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d more: %s", n, a.cmdline("scan", "--broken")))
+		lines = append(lines, fmt.Sprintf("%d more: %s", n, env.cmdline("scan", "--broken")))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -379,17 +380,17 @@ func scanText(l *mend.Summary) string {
 	if l == nil {
 		return "not checked yet"
 	}
-	return countsText(l) + " (checked " + age(time.Since(l.Time)) + ")"
+	return countsText(l) + " (checked " + term.Age(time.Since(l.Time)) + ")"
 }
 
 // countsText returns the counts of a scan.
 func countsText(l *mend.Summary) string {
-	text := count(l.Sessions, "session") + ": "
+	text := term.Count(l.Sessions, "session") + ": "
 	switch {
 	case l.Broken > 0:
-		text += bad(brokenCount(l))
+		text += term.Bad(brokenCount(l))
 	default:
-		text += good("none broken")
+		text += term.Good("none broken")
 	}
 	if l.Latent > 0 {
 		text += fmt.Sprintf(", %d latent", l.Latent)
@@ -448,7 +449,7 @@ func liveText(s statusJSON) string {
 	}
 	switch {
 	case s.Hooks > 0:
-		parts = append(parts, count(s.Hooks, "hook")+" running")
+		parts = append(parts, term.Count(s.Hooks, "hook")+" running")
 	case hasPlugin(s.Plugins, ""):
 		parts = append(parts, "no hook is running now")
 	}
@@ -459,7 +460,7 @@ func liveText(s statusJSON) string {
 		parts = append(parts, "mend watch install shows a problem")
 	}
 	if s.Watches > 0 {
-		parts = append(parts, count(s.Watches, "mend watch")+" running")
+		parts = append(parts, term.Count(s.Watches, "mend watch")+" running")
 	}
 	if len(parts) == 0 {
 		return pluginOff

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/fatih/color"
 	gocmp "github.com/google/go-cmp/cmp"
@@ -18,6 +16,7 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/scancache"
+	"mend/internal/term"
 	"mend/internal/test/storetest"
 	"mend/repair"
 )
@@ -127,35 +126,37 @@ func screenProposals(n int) (all []proposal) {
 // screens are what the verbs show for n sessions.
 var screens = []struct {
 	name  string
-	print func(a *app, n int)
+	print func(a *environment, n int)
 }{
-	{"scan", func(a *app, n int) { printScan(a, n, scanFlags{}) }},
-	{"scan -v", func(a *app, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
-	{"repair", func(a *app, n int) {
+	{"scan", func(a *environment, n int) { printScan(a, n, scanFlags{}) }},
+	{"scan -v", func(a *environment, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
+	{"repair", func(a *environment, n int) {
 		ps := screenProposals(n)
-		r := repairRun{app: a, agent: "OpenCode", proposals: ps}
+		r := repairRun{environment: a, agent: "OpenCode", proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
-			a.printCommitted(e, ps[i].head.Title)
+			printCommitted(a.Terminal, e, ps[i].head.Title)
 			r.done = append(r.done, e)
 		}
 		r.failed = n - len(r.done)
 		_ = r.end(nil)
 	}},
-	{"fix, several sessions", func(a *app, n int) {
+	{"fix, several sessions", func(a *environment, n int) {
 		var found []mend.Culprit
 		for i := range n {
 			found = append(found, mend.Culprit{Session: screenHead(i), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: i%3 - 1}})
 		}
-		a.listCulprits(found, a.culpritRows(found))
+		listCulprits(a, found, culpritRows(a.Terminal, found))
 	}},
-	{"fix, one session", func(a *app, n int) {
-		a.printCulprit(mend.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
+	{"fix, one session", func(a *environment, n int) {
+		printCulprit(a, mend.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
 	}},
-	{"log", func(a *app, n int) { _ = a.printEntries(screenEntries(n), nil, "Nothing was repaired yet.") }},
-	{"show", func(a *app, n int) { a.printEntry(screenEntries(n)[min(n, 6)-1], nil, mend.Related{}, nil, "") }},
-	{"undo", func(a *app, n int) { a.printEntryHead(screenEntries(n)[0]) }},
-	{"status", func(a *app, n int) {
+	{"log", func(a *environment, n int) { _ = printEntries(a, screenEntries(n), nil, "Nothing was repaired yet.") }},
+	{"show", func(a *environment, n int) {
+		printEntry(a.Terminal, screenEntries(n)[min(n, 6)-1], nil, mend.Related{}, nil, "")
+	}},
+	{"undo", func(a *environment, n int) { printEntryHead(a.Terminal, screenEntries(n)[0]) }},
+	{"status", func(a *environment, n int) {
 		last := mend.Summary{Sessions: n, Broken: n, Time: time.Now()}
 		for i := range min(n, 20) {
 			h := screenHead(i)
@@ -165,43 +166,33 @@ var screens = []struct {
 		for i := range min(n, 3) {
 			s.Stores = append(s.Stores, storeJSON{Path: fmt.Sprintf("/home/user/a folder/with/a/rather/long/path/to/it/opencode-%d.db", i), Layout: "sqlite", InUse: i != 1})
 		}
-		a.printStatus(s, screenEntries(1), screenEntries(min(n, 2)), screenEntries(min(n, 4))[min(n, 4)-1:])
+		printStatus(a, s, screenEntries(1), screenEntries(min(n, 2)), screenEntries(min(n, 4))[min(n, 4)-1:])
 	}},
-	{"repair --orphans", func(a *app, n int) {
+	{"repair --orphans", func(a *environment, n int) {
 		for i := range n {
-			a.printOrphans(screenHead(i).ID, []change.Ref{{Kind: change.KindPart, Session: screenHead(i).ID, Message: "msg_1fbbd1c80001jodA3JZ7Q5FeJF", Part: "prt_1fbbd1d27001J9Z1jNbnfGXMI7"}}, "- delete ")
+			printOrphans(a.Terminal, screenHead(i).ID, []change.Ref{{Kind: change.KindPart, Session: screenHead(i).ID, Message: "msg_1fbbd1c80001jodA3JZ7Q5FeJF", Part: "prt_1fbbd1d27001J9Z1jNbnfGXMI7"}}, "- delete ")
 		}
 	}},
-	{"trim", func(a *app, n int) {
-		a.printHeader(screenHead(n % 8))
+	{"trim", func(a *environment, n int) {
+		printHeader(a.Terminal, screenHead(n%8))
 		var outputs []repair.TrimmedOutput
 		for i := range n {
 			outputs = append(outputs, repair.TrimmedOutput{Tool: []string{"bash", "read", "mcp_計画_" + strings.Repeat("long", 9)}[i%3], Tokens: i * 1000, Copy: i%4 == 0})
 		}
-		a.printTrimmed(outputs)
-		a.printSizes(n*10000, n*4000, 0)
+		printTrimmed(a.Terminal, outputs)
+		printSizes(a.Terminal, n*10000, n*4000, 0)
 	}},
-	{"an ambiguous name", func(a *app, n int) {
+	{"an ambiguous name", func(a *environment, n int) {
 		var heads []change.Head
 		for i := range n {
 			heads = append(heads, screenHead(i))
 		}
-		a.listAmbiguous(heads, heads)
-	}},
-	{"the picker", func(a *app, n int) {
-		var heads []change.Head
-		for i := range n {
-			heads = append(heads, screenHead(i))
-		}
-		p := newPicker("Which session?", a.sessionRows(heads, heads))
-		p.Update(tea.WindowSizeMsg{Width: cmp.Or(a.width, 80), Height: 24})
-		p.Update(tea.KeyPressMsg{Code: tea.KeyDown})
-		a.printf("%s\n", p.View().Content)
+		listAmbiguous(a.Terminal, heads, heads)
 	}},
 }
 
-func printScan(a *app, n int, f scanFlags) {
-	r := scanReport{app: a, flags: f}
+func printScan(a *environment, n int, f scanFlags) {
+	r := scanReport{environment: a, flags: f}
 	var heads []change.Head
 	for _, f := range screenFindings(n) {
 		heads = append(heads, f.Session)
@@ -232,9 +223,9 @@ func TestTables(t *testing.T) {
 				}
 				color.NoColor = !c.colour
 				var out bytes.Buffer
-				a := &app{terminal: terminal{out: &out, err: &out, width: c.width, errWidth: c.width}}
+				a := &environment{Terminal: &term.Terminal{Out: &out, Err: &out, Width: c.width, ErrWidth: c.width}}
 				s.print(a, n)
-				name := fmt.Sprintf("%s, %s, %d columns, colours %s", s.name, count(n, "session"), c.width, onOrOff(c.colour))
+				name := fmt.Sprintf("%s, %s, %d columns, colours %s", s.name, term.Count(n, "session"), c.width, onOrOff(c.colour))
 				lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 				for _, line := range lines {
 					if w := ansi.StringWidth(line); c.width > 0 && w > c.width {
@@ -283,7 +274,7 @@ func TestEarlierScan(t *testing.T) {
 		{storeJSON{InUse: true}, "not checked yet"},
 		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined) (checked 2 hours ago)"},
 	} {
-		if got := (&app{}).sessionsText(statusJSON{Stores: []storeJSON{r.st}}); got != r.want {
+		if got := sessionsText(&environment{Terminal: &term.Terminal{}}, statusJSON{Stores: []storeJSON{r.st}}); got != r.want {
 			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
 		}
 	}

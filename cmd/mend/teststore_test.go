@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/testdata"
@@ -90,7 +91,7 @@ func runMend(t *testing.T, store, journal string, args ...string) (int, string) 
 func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
-	a := &app{terminal: terminal{in: in, out: &out, err: &out}}
+	a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &out}}
 	root := a.root()
 	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 	root.SetArgs(args)
@@ -206,7 +207,7 @@ func (ts *testStore) kind(name string) damage.Kind {
 func (ts *testStore) asking(in string, width int, args ...string) (code int, out, errs string) {
 	ts.Helper()
 	var o, e bytes.Buffer
-	a := &app{terminal: terminal{in: strings.NewReader(in), out: &o, err: &e, canAsk: true, width: width}}
+	a := &environment{Terminal: &term.Terminal{In: strings.NewReader(in), Out: &o, Err: &e, CanAsk: true, Width: width}}
 	root := a.root()
 	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))

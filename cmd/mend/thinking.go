@@ -12,13 +12,13 @@ import (
 type onOff struct{ target **bool }
 
 // thinkingFlag adds --thinking.
-func (a *app) thinkingFlag(fl *pflag.FlagSet) {
-	fl.Var(onOff{&a.opt.Thinking}, "thinking", "check with thinking on or off (default: as the session used it)")
+func thinkingFlag(env *environment, fl *pflag.FlagSet) {
+	fl.Var(onOff{&env.opt.Thinking}, "thinking", "check with thinking on or off (default: as the session used it)")
 }
 
 // providerFlag adds --provider.
-func (a *app) providerFlag(fl *pflag.FlagSet) {
-	fl.Var(&providerChoice{&a.opt.Provider}, "provider", "check by the rules of NAME ("+strings.Join(providerNames(), ", ")+"; default: the provider of the session)")
+func providerFlag(env *environment, fl *pflag.FlagSet) {
+	fl.Var(&providerChoice{&env.opt.Provider}, "provider", "check by the rules of NAME ("+strings.Join(providerNames(), ", ")+"; default: the provider of the session)")
 }
 
 // A providerChoice is the value of --provider.

@@ -12,10 +12,11 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/repair"
 )
 
-func (a *app) trimVerb() *cobra.Command {
+func trimVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var to string
 	r := repair.TrimRequest{}
@@ -46,7 +47,7 @@ the model see them until "mend undo" restores them.`,
 				return usagef("--keep-turns: want 0 or more, got %d", r.KeepTurns)
 			}
 			r.Force = f.force
-			return a.trim(cmd, names, f, r)
+			return runTrim(cmd.Context(), env, names, f, r)
 		},
 	}
 	f.add(cmd, "trim even if the agent is using the session")
@@ -71,9 +72,8 @@ func parseGoal(text string) (percent, tokens int, err error) {
 	return 0, n, nil
 }
 
-func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.TrimRequest) error {
-	ctx := cmd.Context()
-	c, head, err := a.openSession(cmd, names, !f.dryRun)
+func runTrim(ctx context.Context, env *environment, names []string, f writeFlags, r repair.TrimRequest) error {
+	c, head, err := openSession(ctx, env, names, !f.dryRun)
 	if err != nil {
 		return err
 	}
@@ -81,26 +81,26 @@ func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.Tr
 	if err != nil {
 		return err
 	}
-	a.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed)})
-	a.printHeader(head)
-	a.printTrimmed(t.Outputs)
-	a.printRemoved(t.Removed)
+	env.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed)})
+	printHeader(env.Terminal, head)
+	printTrimmed(env.Terminal, t.Outputs)
+	printRemoved(env.Terminal, t.Removed)
 	if len(t.Plan.Ops) == 0 {
-		a.setAnswer("repairs", []repairJSON{})
-		size := fmt.Sprintf("The next request has about %s tokens.", thousands(t.Before))
+		env.setAnswer("repairs", []repairJSON{})
+		size := fmt.Sprintf("The next request has about %s tokens.", term.Thousands(t.Before))
 		if t.Before <= t.Goal {
-			a.sayAt(2, size+" It is small enough.")
+			env.SayAt(2, size+" It is small enough.")
 			return nil
 		}
-		a.sayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed.", size, thousands(t.Goal)))
+		env.SayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed.", size, term.Thousands(t.Goal)))
 		return errProblems
 	}
-	a.printSizes(t.Before, t.After, t.Window)
+	printSizes(env.Terminal, t.Before, t.After, t.Window)
 	question := "Trim %s?"
 	if len(t.Removed) > 0 {
-		question = fmt.Sprintf("Trim %%s, and move %s into the journal? Only undo shows them again.", countVerb(len(t.Removed), "file or text", "files and texts"))
+		question = fmt.Sprintf("Trim %%s, and move %s into the journal? Only undo shows them again.", term.CountWords(len(t.Removed), "file or text", "files and texts"))
 	}
-	if err := a.applyOne(ctx, c, f, t.Plan, head, question); err != nil {
+	if err := applyOne(ctx, env, c, f, t.Plan, head, question); err != nil {
 		return err
 	}
 	if t.After > t.Goal {
@@ -108,13 +108,13 @@ func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.Tr
 		if !r.Hard {
 			more = "no more outputs can be trimmed; --hard takes out files and texts, too"
 		}
-		a.say("Still larger than the goal of about %s tokens: %s.", thousands(t.Goal), more)
+		env.Say("Still larger than the goal of about %s tokens: %s.", term.Thousands(t.Goal), more)
 		return errProblems
 	}
 	return nil
 }
 
-func (a *app) uncompactVerb() *cobra.Command {
+func uncompactVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	r := repair.UncompactRequest{Protected: repair.ProtectedTools()}
 	cmd := &cobra.Command{
@@ -132,7 +132,7 @@ If the next request would be too large for the model, nothing is changed. With
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r.Force = f.force
-			return a.uncompact(cmd, names, f, r)
+			return runUncompact(cmd.Context(), env, names, f, r)
 		},
 	}
 	f.add(cmd, "uncompact even if the agent is using the session")
@@ -140,9 +140,8 @@ If the next request would be too large for the model, nothing is changed. With
 	return cmd
 }
 
-func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repair.UncompactRequest) error {
-	ctx := cmd.Context()
-	c, head, err := a.openSession(cmd, names, !f.dryRun)
+func runUncompact(ctx context.Context, env *environment, names []string, f writeFlags, r repair.UncompactRequest) error {
+	c, head, err := openSession(ctx, env, names, !f.dryRun)
 	if err != nil {
 		return err
 	}
@@ -150,61 +149,61 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 	if err != nil {
 		return err
 	}
-	a.setAnswer("uncompact", uncompactJSON{head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, trimmedJSON(u.Outputs)})
-	a.printHeader(head)
-	a.printf("  %s sent again.\n", countVerb(u.Messages, "message is", "messages are"))
+	env.setAnswer("uncompact", uncompactJSON{head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, trimmedJSON(u.Outputs)})
+	printHeader(env.Terminal, head)
+	env.Printf("  %s sent again.\n", term.CountWords(u.Messages, "message is", "messages are"))
 	for _, d := range u.Fixed {
-		a.sayAt(2, oneLine(d.Why+" "+d.Fix, 400))
+		env.SayAt(2, term.OneLine(d.Why+" "+d.Fix, 400))
 	}
-	a.printTrimmed(u.Outputs)
-	a.printSizes(u.Before, u.After, u.Window)
-	if err := a.applyOne(ctx, c, f, u.Plan, head, "Remove the newest compaction of %s?"); err != nil {
+	printTrimmed(env.Terminal, u.Outputs)
+	printSizes(env.Terminal, u.Before, u.After, u.Window)
+	if err := applyOne(ctx, env, c, f, u.Plan, head, "Remove the newest compaction of %s?"); err != nil {
 		return err
 	}
 	if u.Earlier > 0 {
-		a.say("There is an earlier compaction. Run \"mend uncompact %s\" again to remove it, too.", head.ID)
+		env.Say("There is an earlier compaction. Run \"mend uncompact %s\" again to remove it, too.", head.ID)
 	}
 	return nil
 }
 
 // openSession opens the store and returns the session that the user names or picks.
-func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend.Store, change.Head, error) {
-	c, err := a.openFor(cmd, write, names...)
+func openSession(ctx context.Context, env *environment, names []string, write bool) (*mend.Store, change.Head, error) {
+	c, err := openFor(ctx, env, write, names...)
 	if err != nil {
 		return nil, change.Head{}, err
 	}
 	if len(names) == 0 {
-		head, err := a.pickSession(cmd.Context(), c, cmd.Name())
+		head, err := pickSession(ctx, env.Terminal, c, env.command)
 		return c, head, err
 	}
-	head, err := a.findSession(cmd.Context(), c, names[0])
+	head, err := findSession(ctx, env.Terminal, c, names[0])
 	return c, head, err
 }
 
 // applyOne asks about the plan of one session that was shown, and applies it, or says that it was a
 // dry run. question has %s for the name of the session.
-func (a *app) applyOne(ctx context.Context, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {
+func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title
 	if f.dryRun {
-		return a.finishDryRun(p)
+		return finishDryRun(env, p)
 	}
-	if err := a.confirmChange(ctx, f, fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), p.Ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), p.Ops); err != nil {
 		return err
 	}
-	e, err := a.applyPlan(ctx, c, p)
+	e, err := applyPlan(ctx, env, c, p)
 	if err != nil {
-		return a.printConflicts(err)
+		return printConflicts(env.Terminal, err)
 	}
-	if a.asJSON {
-		a.setAnswer("repairs", []repairJSON{entryJSON(e, p.Ops)})
+	if env.JSON {
+		env.setAnswer("repairs", []repairJSON{entryJSON(e, p.Ops)})
 		return nil
 	}
-	a.printCommitted(e, head.Title)
+	printCommitted(env.Terminal, e, head.Title)
 	return nil
 }
 
 // printTrimmed prints how much of which tool is trimmed, a line for each tool.
-func (a *app) printTrimmed(outputs []repair.TrimmedOutput) {
+func printTrimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
 	type total struct{ outputs, copies, tokens int }
 	tools := map[string]total{}
 	var names []string
@@ -223,49 +222,32 @@ func (a *app) printTrimmed(outputs []repair.TrimmedOutput) {
 	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(tools[y].tokens, tools[x].tokens) })
 	for _, name := range names {
 		n := tools[name]
-		line := fmt.Sprintf("%s of %s, about %s tokens", count(n.outputs, "output"), oneLine(name, 40), thousands(n.tokens))
+		line := fmt.Sprintf("%s of %s, about %s tokens", term.Count(n.outputs, "output"), term.OneLine(name, 40), term.Thousands(n.tokens))
 		if n.copies > 0 {
 			line += fmt.Sprintf(", %d of them repeated later", n.copies)
 		}
-		a.sayAt(2, line)
+		t.SayAt(2, line)
 	}
 }
 
 // printRemoved prints a line for each file or text that goes into the journal.
-func (a *app) printRemoved(all []repair.RemovedContent) {
+func printRemoved(t *term.Terminal, all []repair.RemovedContent) {
 	for _, o := range all {
 		what := fmt.Sprintf("The middle of a text, %q", o.Name)
 		if o.File {
 			what = fmt.Sprintf("The file %q", cmp.Or(o.Name, o.Ref.Part))
 		}
-		a.sayAt(2, fmt.Sprintf("%s, about %s tokens, goes into the journal.", oneLine(what, 120), thousands(o.Tokens)))
+		t.SayAt(2, fmt.Sprintf("%s, about %s tokens, goes into the journal.", term.OneLine(what, 120), term.Thousands(o.Tokens)))
 	}
 }
 
 // printSizes prints the size of the next request before and after.
-func (a *app) printSizes(before, after, window int) {
-	limit := fmt.Sprintf("a context window that is not known; %s are assumed", thousands(repair.DefaultWindow))
+func printSizes(t *term.Terminal, before, after, window int) {
+	limit := fmt.Sprintf("a context window that is not known; %s are assumed", term.Thousands(repair.DefaultWindow))
 	if window > 0 {
-		limit = "a context window of " + thousands(window)
+		limit = "a context window of " + term.Thousands(window)
 	}
-	a.sayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", thousands(before), thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit))
-}
-
-// thousands returns the number with commas between groups of three digits.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// countVerb returns the number with the words that fit it.
-func countVerb(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	t.SayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", term.Thousands(before), term.Thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit))
 }
 
 // A trimJSON is what a trim does to the next request. Sizes are in tokens.

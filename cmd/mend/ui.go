@@ -19,12 +19,13 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/internal/ui"
 	"mend/journal"
 	"mend/repair"
 )
 
-func (a *app) uiVerb() *cobra.Command {
+func uiVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
 		Short: "Browse, repair and undo on one screen",
@@ -35,30 +36,30 @@ would change. r repairs, u undoes, l shows the journal, e explains, ? lists all 
 Nothing is written before you have seen the change and answered yes. Each change is
 written to the journal first, as with mend repair, and can be undone.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.ui(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runUI(cmd.Context(), env) },
 	}
 }
 
-func (a *app) ui(ctx context.Context) error {
-	if a.asJSON {
+func runUI(ctx context.Context, env *environment) error {
+	if env.JSON {
 		return usagef("ui has no JSON answer; use mend scan --json")
 	}
-	if !a.canAsk {
+	if !env.CanAsk {
 		return fail.New(fail.Refused, `"mend scan" and "mend repair" need no terminal`, "mend ui needs a terminal")
 	}
-	b := &uiBackend{app: a, clients: map[string]*mend.Store{}}
-	a.opt.Note = b.addNote
+	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}}
+	env.opt.Note = b.addNote
 	if err := b.open(); err != nil {
 		return err
 	}
-	err := ui.Run(ctx, b, tea.WithInput(a.in), tea.WithOutput(a.err))
+	err := ui.Run(ctx, b, tea.WithInput(env.In), tea.WithOutput(env.Err))
 	b.mu.Lock() // for good: a change that is written ends first, and no other begins
 	return err
 }
 
 // A uiBackend gives the screen what the verbs print.
 type uiBackend struct {
-	*app
+	*environment
 
 	mu      sync.Mutex // for the clients, besides a scan, and what follows
 	stores  []string
@@ -87,7 +88,7 @@ func (b *uiBackend) open() error {
 		}
 		root := c.ID().Root
 		if former, err := filepath.EvalSymlinks(c.LegacyTree()); err == nil && former == root && b.opt.Store == "" {
-			b.addNote("the agent no longer reads " + shortenHome(root))
+			b.addNote("the agent no longer reads " + term.ShortenHome(root))
 			continue
 		}
 		if b.clients[root] == nil {
@@ -173,10 +174,10 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
 	s := ui.Session{
 		ID: f.Session.ID, Store: root, Severity: severityName(f), Age: ageOf(f.Session), Title: ansi.Strip(titleOf(f.Session)),
-		Place: oneLine(shortenHome(f.Session.Directory), 40),
+		Place: term.OneLine(term.ShortenHome(f.Session.Directory), 40),
 	}
 	if len(b.stores) > 1 {
-		s.Place += "  " + oneLine(shortenHome(root), 40)
+		s.Place += "  " + term.OneLine(term.ShortenHome(root), 40)
 	}
 	for _, d := range f.Diagnoses {
 		if d.Severity == f.Severity() {
@@ -237,9 +238,9 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 }
 
 // printed returns the lines that print prints, without colours.
-func (b *uiBackend) printed(print func(a *app) error) ([]string, error) {
+func (b *uiBackend) printed(print func(a *environment) error) ([]string, error) {
 	var out bytes.Buffer
-	a := &app{terminal: terminal{out: &out, err: &out}, opt: b.opt}
+	a := &environment{Terminal: &term.Terminal{Out: &out, Err: &out}, opt: b.opt}
 	err := print(a)
 	if errors.Is(err, errProblems) {
 		err = nil
@@ -258,20 +259,20 @@ func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err 
 		if err != nil {
 			return err
 		}
-		if d.Findings, err = b.printed(func(a *app) error {
-			a.printFinding(f, true)
+		if d.Findings, err = b.printed(func(a *environment) error {
+			printFinding(a, f, true)
 			return nil
 		}); err != nil {
 			return err
 		}
-		d.Request, err = b.printed(func(a *app) error { return a.printForecast(ctx, c, h) })
+		d.Request, err = b.printed(func(a *environment) error { return printForecast(ctx, a, c, h) })
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			d.Request = append(d.Request, escape(err.Error()))
+			d.Request = append(d.Request, term.Escape(err.Error()))
 		}
 		d.Request = explainViolations(d.Request, f.Diagnoses)
 		r, err := c.ProposeRepair(ctx, h, b.request(f))
 		if err != nil {
-			d.Changes = []string{"  No repair is planned: " + escape(err.Error())}
+			d.Changes = []string{"  No repair is planned: " + term.Escape(err.Error())}
 			return nil
 		}
 		d.Changes, err = b.printedPlan(agentOf(c.ID()), proposal{head: h, result: r})
@@ -287,11 +288,11 @@ func (b *uiBackend) request(f mend.Finding) repair.Request {
 
 // printedPlan returns the lines of a planned repair: what it is for, and the diff of every record.
 func (b *uiBackend) printedPlan(agent string, p proposal) ([]string, error) {
-	return b.printed(func(a *app) error {
-		a.printProposal(p, true)
+	return b.printed(func(a *environment) error {
+		printProposal(a.Terminal, p, true)
 		if len(p.result.Plan.Ops) > 0 {
-			a.printOps(p.result.Plan.Ops)
-			a.printf("\n%s\n", provenText(agent, []proposal{p}))
+			printOps(a.Terminal, p.result.Plan.Ops)
+			a.Printf("\n%s\n", provenText(agent, []proposal{p}))
 		}
 		return nil
 	})
@@ -311,7 +312,7 @@ func explainViolations(lines []string, ds []repair.Diagnosis) (all []string) {
 			i = slices.IndexFunc(ds, func(d repair.Diagnosis) bool { return d.Rule == rule })
 		}
 		if i >= 0 {
-			all = append(all, "      "+escape(ds[i].Why))
+			all = append(all, "      "+term.Escape(ds[i].Why))
 		}
 	}
 	return all
@@ -345,7 +346,7 @@ func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err
 // repairChange returns the change that makes a planned repair.
 func (b *uiBackend) repairChange(root string, p proposal) (ch ui.Change, err error) {
 	name, ops := quotedTitle(p.head.Title, p.head.ID), p.result.Plan.Ops
-	ch.Question = fmt.Sprintf("Repair %s: %s?", name, count(len(ops), "record"))
+	ch.Question = fmt.Sprintf("Repair %s: %s?", name, term.Count(len(ops), "record"))
 	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s.")
 	ch.Hint = "u undoes it."
 	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].ID()), p)
@@ -421,12 +422,12 @@ func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, pro
 	if err != nil {
 		return ui.Change{}, err
 	}
-	lines, err := b.printed(func(a *app) error {
-		a.printOps(p.Ops)
+	lines, err := b.printed(func(a *environment) error {
+		printOps(a.Terminal, p.Ops)
 		return nil
 	})
 	return ui.Change{
-		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, count(len(p.Ops), "record")),
+		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, term.Count(len(p.Ops), "record")),
 		Lines:    lines, Apply: b.applier(b.stores[i], p, done), Hint: hint,
 	}, err
 }
@@ -437,7 +438,7 @@ func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
 	list := make([]ui.Entry, len(es))
 	for i, e := range es {
 		list[i] = ui.Entry{
-			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), oneLine(cmp.Or(strings.TrimSpace(e.Cause.Title), e.Session), 24), causeText(e), count(len(e.Ops), "record"))),
+			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), term.OneLine(cmp.Or(strings.TrimSpace(e.Cause.Title), e.Session), 24), causeText(e), term.Count(len(e.Ops), "record"))),
 		}
 	}
 	return list, err
@@ -453,8 +454,8 @@ func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.printed(func(a *app) error {
-		a.printEntry(e, ops, related[e.ID], nil, "")
+	return b.printed(func(a *environment) error {
+		printEntry(a.Terminal, e, ops, related[e.ID], nil, "")
 		return nil
 	})
 }
@@ -466,15 +467,15 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, 
 		if err != nil {
 			return err
 		}
-		lines, err = b.printed(func(a *app) error {
-			a.printFinding(f, true)
+		lines, err = b.printed(func(a *environment) error {
+			printFinding(a, f, true)
 			var shown []string
 			for _, d := range f.Diagnoses {
-				for _, t := range findTopics(a.topics(), d.Rule) {
+				for _, t := range findTopics(allTopics(a), d.Rule) {
 					if !slices.Contains(shown, t.Code) {
 						shown = append(shown, t.Code)
-						a.printTopic(t)
-						a.printf("\n")
+						printTopic(a.Terminal, t)
+						a.Printf("\n")
 					}
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hinshun/vt10x"
 
+	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
@@ -76,7 +77,7 @@ func (ts *testStore) startUI() (*screen, chan int) {
 	s := newScreen(ts.T)
 	code := make(chan int, 1)
 	go func() {
-		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
+		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
 		root := a.root()
 		a.opt.Journal.Dir, a.opt.Cache = ts.journal, ts.journal+"/cache"
 		root.SetArgs([]string{"ui", "--store", ts.path})
@@ -100,7 +101,7 @@ func TestUIClaude(t *testing.T) {
 	s := newScreen(t)
 	code := make(chan int, 1)
 	go func() {
-		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
+		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
 		cmd := a.root()
 		a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 		cmd.SetArgs([]string{"ui", "--store", root})

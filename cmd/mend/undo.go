@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/journal"
 )
 
@@ -30,7 +32,7 @@ func (f *writeFlags) add(cmd *cobra.Command, force string) {
 	}
 }
 
-func (a *app) undoVerb() *cobra.Command {
+func undoVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var r mend.UndoRequest
 	cmd := &cobra.Command{
@@ -60,7 +62,7 @@ operation are restored all the same; run it again for the rest.`,
 				return usagef("--only needs a repair id")
 			}
 			r.Force = f.force
-			return a.undo(cmd, ids, f, r)
+			return runUndo(env, cmd, ids, f, r)
 		},
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
@@ -70,19 +72,19 @@ operation are restored all the same; run it again for the rest.`,
 	return cmd
 }
 
-func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRequest) error {
-	release := a.opt.Journal.Hold()
+func runUndo(env *environment, cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRequest) error {
+	release := env.opt.Journal.Hold()
 	defer release()
 	if r.Session != "" {
-		c, err := a.openForSession(cmd, &r, f)
+		c, err := openForSession(cmd.Context(), env, &r, f)
 		if err != nil {
 			return err
 		}
 		p, err := c.ProposeUndo(cmd.Context(), r)
-		return a.runChange(cmd, c, f, true, p, err, release)
+		return runChange(cmd.Context(), env, c, f, true, p, err, release)
 	}
 	v := reversal{
-		app: a, cmd: cmd, flags: f, release: release, names: ids,
+		environment: env, cmd: cmd, flags: f, release: release, names: ids,
 		wanted: func(e change.Entry) bool { return e.UndoneBy == "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			r.IDs = idsOf(es)
@@ -90,7 +92,7 @@ func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRe
 		},
 	}
 	if len(ids) == 0 {
-		newest, err := a.newestRepair(cmd.Context(), "no repair is in force", inForce)
+		newest, err := newestRepair(cmd.Context(), env, "no repair is in force", inForce)
 		if err != nil {
 			return err
 		}
@@ -112,23 +114,23 @@ func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRe
 
 // openForSession opens the store of the session that the request names, and puts its id into the
 // request.
-func (a *app) openForSession(cmd *cobra.Command, r *mend.UndoRequest, f writeFlags) (*mend.Store, error) {
-	id, err := a.repairedSession(cmd.Context(), r.Session)
+func openForSession(ctx context.Context, env *environment, r *mend.UndoRequest, f writeFlags) (*mend.Store, error) {
+	id, err := repairedSession(ctx, env, r.Session)
 	if err != nil {
 		return nil, err
 	}
 	r.Session = id
-	es, err := a.opt.Journal.Log(journal.Query{Session: id, Limit: 1})
+	es, err := env.opt.Journal.Log(journal.Query{Session: id, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(es) == 0 {
 		return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has none", id, mend.ErrNothingToDo)
 	}
-	return a.openStoreOf(cmd, es[0], !f.dryRun)
+	return openStoreOf(ctx, env, es[0], !f.dryRun)
 }
 
-func (a *app) redoVerb() *cobra.Command {
+func redoVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "redo [ID]",
@@ -139,29 +141,29 @@ it re-applies all of it that is undone.
 
 Without an id it is what was undone last. It is shown before you are asked.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, ids []string) error { return a.redo(cmd, ids, f) },
+		RunE: func(cmd *cobra.Command, ids []string) error { return redo(env, cmd, ids, f) },
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
 	return cmd
 }
 
-func (a *app) redo(cmd *cobra.Command, ids []string, f writeFlags) error {
-	release := a.opt.Journal.Hold()
+func redo(env *environment, cmd *cobra.Command, ids []string, f writeFlags) error {
+	release := env.opt.Journal.Hold()
 	defer release()
 	v := reversal{
-		app: a, cmd: cmd, flags: f, release: release, names: ids, named: len(ids) > 0,
+		environment: env, cmd: cmd, flags: f, release: release, names: ids, named: len(ids) > 0,
 		wanted: func(e change.Entry) bool { return e.UndoneBy != "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			return c.ProposeRedo(cmd.Context(), idsOf(es), f.force)
 		},
 	}
 	if len(ids) == 0 { // what the newest undo reverted is applied again
-		newest, err := a.newestRepair(cmd.Context(), "no repair is undone", undoInForce)
+		newest, err := newestRepair(cmd.Context(), env, "no repair is undone", undoInForce)
 		if err != nil {
 			return err
 		}
-		undos, err := a.opt.Journal.Find(mend.OperationOf(newest))
+		undos, err := env.opt.Journal.Find(mend.OperationOf(newest))
 		if err != nil {
 			return err
 		}
@@ -176,7 +178,7 @@ func (a *app) redo(cmd *cobra.Command, ids []string, f writeFlags) error {
 
 // A reversal is an undo or a redo of repairs, each session on its own.
 type reversal struct {
-	*app
+	*environment
 	cmd     *cobra.Command
 	flags   writeFlags
 	release func()                  // of the journal, see [mend.Journal.Hold]
@@ -227,7 +229,7 @@ func (v *reversal) open(es []change.Entry) {
 	v.stores = map[change.StoreID]opened{}
 	for _, e := range es {
 		if _, ok := v.stores[e.Store]; !ok {
-			c, err := v.openStoreOf(v.cmd, e, !v.flags.dryRun)
+			c, err := openStoreOf(v.cmd.Context(), v.environment, e, !v.flags.dryRun)
 			v.stores[e.Store] = opened{c, err}
 		}
 	}
@@ -246,14 +248,14 @@ func (v *reversal) plan(es []change.Entry) {
 		s := &v.todo[at[key]]
 		s.entries = append(s.entries, e)
 	}
-	bar := v.progress(len(v.todo), "planning")
-	defer bar.clear()
+	bar := v.Progress(len(v.todo), "planning")
+	defer bar.Clear()
 	for i := range v.todo {
 		s := &v.todo[i]
 		if s.err == nil && v.cmd.Context().Err() == nil {
 			s.plan, s.err = v.propose(s.store, s.entries)
 		}
-		bar.step()
+		bar.Step()
 	}
 }
 
@@ -279,7 +281,7 @@ func (v *reversal) run() error {
 	}
 	if len(v.todo) == 1 {
 		s := v.todo[0]
-		return v.runChange(v.cmd, s.store, v.flags, v.named, s.plan, s.err, v.release)
+		return runChange(v.cmd.Context(), v.environment, s.store, v.flags, v.named, s.plan, s.err, v.release)
 	}
 	return v.runMany()
 }
@@ -298,26 +300,26 @@ func (v *reversal) runMany() error {
 			planned, ops = append(planned, s.entries...), append(ops, s.plan.Ops...)
 		}
 	}
-	if (!v.flags.yes || !v.named) && !v.asJSON {
-		_ = v.printEntries(planned, nil, "")
+	if (!v.flags.yes || !v.named) && !v.JSON {
+		_ = printEntries(v.environment, planned, nil, "")
 	}
-	verb := capitalized(v.cmd.Name())
+	verb := term.Capitalized(v.cmd.Name())
 	switch {
-	case v.flags.patch && !v.asJSON:
+	case v.flags.patch && !v.JSON:
 		v.release()
-		v.page(func() { v.printOps(ops) })
+		v.Page(func(t *term.Terminal) { printOps(t, ops) })
 	case !v.flags.yes:
-		v.printf("%s would change %s of %s.\n", verb, count(len(ops), "record"), count(len(v.todo), "session"))
+		v.Printf("%s would change %s of %s.\n", verb, term.Count(len(ops), "record"), term.Count(len(v.todo), "session"))
 	}
 	v.release()
 	if v.flags.dryRun || len(planned) == 0 {
 		v.setReversed(nil)
 		if v.flags.dryRun {
-			v.printf("Dry run: nothing was written.\n")
+			v.Printf("Dry run: nothing was written.\n")
 		}
 		return left
 	}
-	if err := v.confirmChange(v.cmd.Context(), v.flags, fmt.Sprintf("%s %s?", verb, count(len(planned), "repair")), ops); err != nil {
+	if err := confirmChange(v.cmd.Context(), v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, term.Count(len(planned), "repair")), ops); err != nil {
 		return fail.Worst(left, err)
 	}
 	var done []change.Entry
@@ -332,7 +334,7 @@ func (v *reversal) runMany() error {
 			break
 		}
 		var e change.Entry
-		if e, s.err = v.applyPlan(v.cmd.Context(), s.store, s.plan); s.err != nil {
+		if e, s.err = applyPlan(v.cmd.Context(), v.environment, s.store, s.plan); s.err != nil {
 			if v.flags.force {
 				s.err = forced(s.err)
 			}
@@ -340,15 +342,15 @@ func (v *reversal) runMany() error {
 			continue
 		}
 		done, reverted = append(done, e), reverted+len(s.entries)
-		v.printKept(e)
+		printKept(v.Terminal, e)
 	}
 	v.setReversed(done)
 	if len(done) > 0 {
-		what, next := "Undone:", "Apply them again: "+command("mend redo "+mend.OperationOf(v.todo[0].entries[0]))
+		what, next := "Undone:", "Apply them again: "+term.Command("mend redo "+mend.OperationOf(v.todo[0].entries[0]))
 		if done[0].Cause.Kind == change.CauseRedo {
-			what, next = "Applied again:", "Undo: "+command("mend undo "+mend.OperationOf(v.todo[0].entries[0]))
+			what, next = "Applied again:", "Undo: "+term.Command("mend undo "+mend.OperationOf(v.todo[0].entries[0]))
 		}
-		v.say("%s %d of %s (%s). %s", good(what), reverted, count(v.repairs(), "repair"), bold(mend.OperationOf(done[0])), next)
+		v.Say("%s %d of %s (%s). %s", term.Good(what), reverted, term.Count(v.repairs(), "repair"), term.Bold(mend.OperationOf(done[0])), next)
 	}
 	return left
 }
@@ -363,9 +365,9 @@ func (v *reversal) repairs() (n int) {
 
 // report prints why a session stays as it is.
 func (v *reversal) report(s *sessionReversal) error {
-	_ = v.printConflicts(s.err)
+	_ = printConflicts(v.Terminal, s.err)
 	s.err = fmt.Errorf("session %s: %w", quotedTitle(s.entries[0].Cause.Title, s.entries[0].Session), s.err)
-	if !v.asJSON {
+	if !v.JSON {
 		v.printError(s.err)
 	}
 	return &reportedError{s.err}
@@ -402,48 +404,48 @@ func idsOf(es []change.Entry) []string {
 
 // runChange shows a planned undo or redo of one session, asks, and applies it. err is that of the plan. With
 // --yes what the user has named is not shown.
-func (a *app) runChange(cmd *cobra.Command, c *mend.Store, f writeFlags, named bool, p change.Plan, err error, release func()) error {
+func runChange(ctx context.Context, env *environment, c *mend.Store, f writeFlags, named bool, p change.Plan, err error, release func()) error {
 	if err != nil {
-		return a.printConflicts(err)
+		return printConflicts(env.Terminal, err)
 	}
-	repairs, err := a.revertedRepairs(p)
+	repairs, err := revertedRepairs(env, p)
 	if err != nil {
 		return err
 	}
 	release()
 	if !f.yes || !named {
-		a.printReverted(repairs)
+		printReverted(env, repairs)
 	}
 	switch {
-	case f.patch && !a.asJSON:
-		a.page(func() { a.printOps(p.Ops) })
+	case f.patch && !env.JSON:
+		env.Page(func(t *term.Terminal) { printOps(t, p.Ops) })
 	case !f.yes:
-		a.printf("%s would %s.\n", capitalized(cmd.Name()), recordCounts(p))
+		env.Printf("%s would %s.\n", term.Capitalized(env.command), recordCounts(p))
 	}
 	if f.dryRun {
-		return a.finishDryRun(p)
+		return finishDryRun(env, p)
 	}
-	if err := a.confirmChange(cmd.Context(), f, fmt.Sprintf("%s %s?", capitalized(cmd.Name()), nameRepairs(repairs)), p.Ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s %s?", term.Capitalized(env.command), nameRepairs(repairs)), p.Ops); err != nil {
 		return err
 	}
-	e, err := a.applyPlan(cmd.Context(), c, p)
+	e, err := applyPlan(ctx, env, c, p)
 	if err != nil && f.force {
 		err = forced(err)
 	}
 	if err != nil {
-		return a.printConflicts(err)
+		return printConflicts(env.Terminal, err)
 	}
-	if a.asJSON {
-		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
+	if env.JSON {
+		env.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
 		return nil
 	}
-	a.printReversal(e, repairs)
+	printReversal(env.Terminal, e, repairs)
 	return nil
 }
 
 // revertedRepairs returns the repairs that a plan undoes or applies again, newest first.
-func (a *app) revertedRepairs(p change.Plan) ([]change.Entry, error) {
-	es, err := a.opt.Journal.Log(journal.Query{Session: p.Session})
+func revertedRepairs(env *environment, p change.Plan) ([]change.Entry, error) {
+	es, err := env.opt.Journal.Log(journal.Query{Session: p.Session})
 	seqs := p.Cause.Entries
 	if p.Cause.Kind == change.CauseRedo {
 		seqs = nil
@@ -457,16 +459,16 @@ func (a *app) revertedRepairs(p change.Plan) ([]change.Entry, error) {
 }
 
 // printReverted shows repairs before they are undone or applied again.
-func (a *app) printReverted(repairs []change.Entry) {
-	if a.asJSON {
+func printReverted(env *environment, repairs []change.Entry) {
+	if env.JSON {
 		return
 	}
 	if len(repairs) == 1 {
-		a.printEntryHead(repairs[0])
+		printEntryHead(env.Terminal, repairs[0])
 	} else {
-		_ = a.printEntries(repairs, nil, "")
+		_ = printEntries(env, repairs, nil, "")
 	}
-	a.printf("\n")
+	env.Printf("\n")
 }
 
 // nameRepairs names the repairs of one session in a sentence.
@@ -479,19 +481,19 @@ func nameRepairs(repairs []change.Entry) string {
 }
 
 // printReversal says which repairs an entry undid or applied again, and how to revert that.
-func (a *app) printReversal(e change.Entry, repairs []change.Entry) {
+func printReversal(t *term.Terminal, e change.Entry, repairs []change.Entry) {
 	first := repairs[len(repairs)-1].ID
 	switch {
 	case e.Cause.Kind == change.CauseRedo && len(repairs) == 1: // it is in force again, and has its id
-		a.say("%s %s (%s). Undo: %s", good("Applied again:"), nameRepairs(repairs), bold(e.ID), command("mend undo "+first))
+		t.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+first))
 	case e.Cause.Kind == change.CauseRedo:
-		a.say("%s %s (%s). Undo: %s", good("Applied again:"), nameRepairs(repairs), bold(e.ID), command("mend undo "+e.ID))
+		t.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
 	case e.Cause.Partial:
-		a.say("%s %s of %s (%s). Undo: %s", good("Undone:"), count(len(e.Ops), "record"), nameRepairs(repairs), bold(e.ID), command("mend undo "+e.ID))
+		t.Say("%s %s of %s (%s). Undo: %s", term.Good("Undone:"), term.Count(len(e.Ops), "record"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
 	default:
-		a.say("%s %s (%s). Apply it again: %s", good("Undone:"), nameRepairs(repairs), bold(e.ID), command("mend redo "+first))
+		t.Say("%s %s (%s). Apply it again: %s", term.Good("Undone:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend redo "+first))
 	}
-	a.printKept(e)
+	printKept(t, e)
 }
 
 // forced returns the error of a change that was to overwrite newer changes.
@@ -517,45 +519,43 @@ func recordCounts(p change.Plan) string {
 			verb = "restore"
 		}
 		if n > 0 {
-			words = append(words, fmt.Sprintf("%s %s", verb, count(n, "record")))
+			words = append(words, fmt.Sprintf("%s %s", verb, term.Count(n, "record")))
 		}
 	}
 	if len(words) == 0 {
-		return "change " + count(len(p.Ops), "folder")
+		return "change " + term.Count(len(p.Ops), "folder")
 	}
 	return strings.Join(words, ", ")
 }
 
-func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func (a *app) finishDryRun(p change.Plan) error {
-	if a.asJSON {
-		a.setAnswer("repairs", []repairJSON{planJSON(p, "planned")})
+func finishDryRun(env *environment, p change.Plan) error {
+	if env.JSON {
+		env.setAnswer("repairs", []repairJSON{planJSON(p, "planned")})
 		return nil
 	}
-	a.printf("Dry run: nothing was written.\n")
+	env.Printf("Dry run: nothing was written.\n")
 	return nil
 }
 
 // printConflicts prints the conflicts of a [change.ConflictError] and returns err.
-func (a *app) printConflicts(err error) error {
+func printConflicts(t *term.Terminal, err error) error {
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {
 		return err
 	}
 	for _, c := range conflict.Conflicts {
-		a.printConflict(c)
+		printConflict(t, c)
 	}
 	return err
 }
 
-func (a *app) printConflict(c change.Conflict) {
-	a.printf("%s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, c.Why)
+func printConflict(t *term.Terminal, c change.Conflict) {
+	t.Printf("%s %s %s: %s\n", term.Bad("conflict"), c.Ref.Kind, c.Ref, c.Why)
 	for _, id := range c.Later {
-		a.printf("    changed later by mend, in repair %s\n", bold(id))
+		t.Printf("    changed later by mend, in repair %s\n", term.Bold(id))
 	}
-	a.printf("    %s\n", faint("what the repair did:"))
-	a.printDiff(c.Pre, c.Post)
-	a.printf("    %s\n", faint("later changes:"))
-	a.printDiff(c.Post, c.Now)
+	t.Printf("    %s\n", term.Faint("what the repair did:"))
+	printDiff(t, c.Pre, c.Post)
+	t.Printf("    %s\n", term.Faint("later changes:"))
+	printDiff(t, c.Post, c.Now)
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/internal/fail"
+	"mend/internal/term"
 )
 
-// generalHint is the hint of a usage error that has no other. [app.hint] names the verb in it.
+// generalHint is the hint of a usage error that has no other. [environment.hint] names the verb in it.
 const generalHint = `see "mend --help"`
 
 // usagef returns the error for an invalid command line.
@@ -46,7 +47,7 @@ func oneArg(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", cmd.CommandPath(), what, count(len(args), "argument"))
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", cmd.CommandPath(), what, term.Count(len(args), "argument"))
 	}
 }
 

@@ -5,55 +5,55 @@ import (
 )
 
 // packagerVerbs are the verbs of builds with the tag man.
-var packagerVerbs []func(*app) *cobra.Command
+var packagerVerbs []func(*environment) *cobra.Command
 
 // A verbGroup is a section of "mend --help".
 type verbGroup struct {
 	title string // "" for verbs that only programs call
-	verbs []func(*app) *cobra.Command
+	verbs []func(*environment) *cobra.Command
 }
 
 // verbGroups returns all verbs, in the order of the help.
 func verbGroups() []verbGroup {
 	return []verbGroup{
-		{"Start here", []func(*app) *cobra.Command{
-			(*app).fixVerb,
-			(*app).statusVerb,
-			(*app).scanVerb,
-			(*app).uiVerb,
-			(*app).explainVerb,
-			(*app).demoVerb,
+		{"Start here", []func(*environment) *cobra.Command{
+			fixVerb,
+			statusVerb,
+			scanVerb,
+			uiVerb,
+			explainVerb,
+			demoVerb,
 		}},
-		{"Repair", []func(*app) *cobra.Command{
-			(*app).repairVerb,
-			(*app).trimVerb,
-			(*app).uncompactVerb,
-			(*app).undoVerb,
-			(*app).redoVerb,
+		{"Repair", []func(*environment) *cobra.Command{
+			repairVerb,
+			trimVerb,
+			uncompactVerb,
+			undoVerb,
+			redoVerb,
 		}},
-		{"History", []func(*app) *cobra.Command{
-			(*app).logVerb,
-			(*app).showVerb,
-			(*app).reportVerb,
+		{"History", []func(*environment) *cobra.Command{
+			logVerb,
+			showVerb,
+			reportVerb,
 		}},
-		{"While the agent runs", []func(*app) *cobra.Command{
-			(*app).pluginVerb,
-			(*app).watchVerb,
-			(*app).configVerb,
+		{"While the agent runs", []func(*environment) *cobra.Command{
+			pluginVerb,
+			watchVerb,
+			configVerb,
 		}},
-		{"Maintenance", []func(*app) *cobra.Command{
-			(*app).recoverVerb,
-			(*app).resolveVerb,
-			(*app).verifyVerb,
-			(*app).gcVerb,
-			(*app).forgetVerb,
-			(*app).completionVerb,
-			(*app).versionVerb,
-			(*app).helpVerb,
+		{"Maintenance", []func(*environment) *cobra.Command{
+			recoverVerb,
+			resolveVerb,
+			verifyVerb,
+			gcVerb,
+			forgetVerb,
+			completionVerb,
+			versionVerb,
+			helpVerb,
 		}},
-		{"", append([]func(*app) *cobra.Command{
-			(*app).hookVerb,
-			(*app).exitCodesTopic,
+		{"", append([]func(*environment) *cobra.Command{
+			hookVerb,
+			exitCodesTopic,
 		}, packagerVerbs...)},
 	}
 }
@@ -62,14 +62,14 @@ func verbGroups() []verbGroup {
 func init() { cobra.EnableCommandSorting = false }
 
 // addVerbs adds all verbs to root, each to its group.
-func (a *app) addVerbs(root *cobra.Command) {
+func (env *environment) addVerbs(root *cobra.Command) {
 	for _, g := range verbGroups() {
 		group := &cobra.Group{ID: g.title, Title: g.title}
 		if g.title != "" {
 			root.AddGroup(group)
 		}
 		for _, verb := range g.verbs {
-			cmd := verb(a)
+			cmd := verb(env)
 			cmd.GroupID = g.title
 			root.AddCommand(cmd)
 			if cmd.Name() == "help" {

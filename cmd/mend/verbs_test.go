@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"mend/internal/term"
 )
 
 // eachCommand calls f for the command and everything below it.
@@ -20,7 +22,7 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 // TestHelpForm checks that each command has a help in the same form: a short line, its group, its
 // candidates for completion, and lines that fit a terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
-	root := (&app{}).root()
+	root := (&environment{Terminal: &term.Terminal{}}).root()
 	schemas := schemaNames(t)
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || len(cmd.Short) > 70 {
@@ -73,6 +75,6 @@ func schemaNames(t *testing.T) map[string]bool {
 // runLine runs a command line in this process and returns its standard output and exit code.
 func runLine(line string) (string, int) {
 	var out strings.Builder
-	code := run(strings.Fields(line)[1:], terminal{out: &out, err: &out, in: strings.NewReader("")})
+	code := run(strings.Fields(line)[1:], &term.Terminal{Out: &out, Err: &out, In: strings.NewReader("")})
 	return out.String(), code
 }

@@ -2,15 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"mend/internal/term"
 	"mend/journal"
 )
 
-func (a *app) verifyVerb() *cobra.Command {
+func verifyVerb(env *environment) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
@@ -25,22 +27,22 @@ standard input.
 mend never writes to a damaged journal.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			what, check := "journal", func() (journal.Report, error) { return a.opt.Journal.Verify(head) }
+			what, check := "journal", func() (journal.Report, error) { return env.opt.Journal.Verify(head) }
 			if len(files) == 1 {
-				what, check = "export", func() (journal.Report, error) { return a.verifyExport(cmd, files[0], head) }
+				what, check = "export", func() (journal.Report, error) { return verifyExport(cmd.Context(), env.Terminal, files[0], head) }
 			}
 			r, err := check()
 			if err != nil {
 				return err
 			}
-			if a.asJSON {
-				a.answer = map[string]any{"of": what, "entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head}
+			if env.JSON {
+				env.answer = map[string]any{"of": what, "entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head}
 				return nil
 			}
-			a.printf("%s: %s, %s, %s (%s).\n", good("The "+what+" is intact"), count(r.Entries, "repair"),
-				count(r.Events, "event"), count(r.Images, "image"), size(r.Bytes))
+			env.Printf("%s: %s, %s, %s (%s).\n", term.Good("The "+what+" is intact"), term.Count(r.Entries, "repair"),
+				term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
 			if r.Head != "" {
-				a.printf("head %s\n", r.Head)
+				env.Printf("head %s\n", r.Head)
 			}
 			return nil
 		},
@@ -50,9 +52,9 @@ mend never writes to a damaged journal.`,
 }
 
 // verifyExport checks an export in a file, or on standard input for "-".
-func (a *app) verifyExport(cmd *cobra.Command, path, head string) (journal.Report, error) {
-	in := a.in
-	r, err := await(cmd.Context(), func() (r journal.Report, err error) {
+func verifyExport(ctx context.Context, t *term.Terminal, path, head string) (journal.Report, error) {
+	in := t.In
+	r, err := term.Await(ctx, func() (r journal.Report, err error) {
 		if path != "-" {
 			f, err := os.Open(path)
 			if err != nil {
@@ -61,7 +63,7 @@ func (a *app) verifyExport(cmd *cobra.Command, path, head string) (journal.Repor
 			defer f.Close()
 			in = f
 		}
-		return journal.VerifyExport(cmd.Context(), in, head)
+		return journal.VerifyExport(ctx, in, head)
 	})
 	if err != nil {
 		err = fmt.Errorf("verifying the export %s: %w", cmp.Or(path, `""`), err)

@@ -7,28 +7,28 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionVerb() *cobra.Command {
+func versionVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the version of Go",
 		Args:  noArgs,
-		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
+		RunE:  func(*cobra.Command, []string) error { return printVersion(env) },
 	}
 }
 
-func (a *app) printVersion() error {
-	a.command = "version"
+func printVersion(env *environment) error {
+	env.command = "version"
 	commit, date := buildCommit()
 	system := runtime.GOOS + "/" + runtime.GOARCH
-	a.setAnswer("version", version())
-	a.setAnswer("commit", commit)
-	a.setAnswer("go", runtime.Version())
-	a.setAnswer("system", system)
-	a.printf("mend %s\ncommit %s", version(), commit)
+	env.setAnswer("version", version())
+	env.setAnswer("commit", commit)
+	env.setAnswer("go", runtime.Version())
+	env.setAnswer("system", system)
+	env.Printf("mend %s\ncommit %s", version(), commit)
 	if date != "" {
-		a.printf(", %s", date)
+		env.Printf(", %s", date)
 	}
-	a.printf("\n%s %s\n", runtime.Version(), system)
+	env.Printf("\n%s %s\n", runtime.Version(), system)
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
+	"mend/internal/term"
 	"mend/internal/termjson"
 	"mend/internal/watch"
 	"mend/journal"
@@ -29,7 +30,7 @@ import (
 
 var _ live.Repairer = (*mend.Store)(nil)
 
-func (a *app) watchVerb() *cobra.Command {
+func watchVerb(env *environment) *cobra.Command {
 	var set []string
 	once := false
 	cmd := &cobra.Command{
@@ -57,12 +58,12 @@ runs it whenever you are logged in.`,
 			if !c.Enabled {
 				return errDisabled
 			}
-			return a.watch(cmd, c, notes, once)
+			return runWatch(env, cmd, c, notes, once)
 		},
 	}
 	setFlag(cmd, &set)
 	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions of the last hours (setting lookBackHours), and end")
-	cmd.AddCommand(a.watchInstallVerb(), a.watchUninstallVerb())
+	cmd.AddCommand(watchInstallVerb(env), watchUninstallVerb(env))
 	return cmd
 }
 
@@ -70,7 +71,7 @@ func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisec
 
 // A watcher follows the stores of "mend watch".
 type watcher struct {
-	*app
+	*environment
 	config config.Config
 	log    *slog.Logger
 	state  *hookReporter
@@ -101,16 +102,16 @@ type watchEvent struct {
 const maxLeft = 1024
 
 // watch follows stores until the context ends, or looks at them once.
-func (a *app) watch(cmd *cobra.Command, c config.Config, notes []string, once bool) error {
-	dir, err := a.opt.Journal.Folder()
+func runWatch(env *environment, cmd *cobra.Command, c config.Config, notes []string, once bool) error {
+	dir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
-	if _, err := a.opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
+	if _, err := env.opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
 		return err
 	}
-	if a.opt.Store != "" {
-		if _, err := mend.Open(a.opt); err != nil {
+	if env.opt.Store != "" {
+		if _, err := mend.Open(env.opt); err != nil {
 			return err
 		}
 	}
@@ -129,23 +130,23 @@ func (a *app) watch(cmd *cobra.Command, c config.Config, notes []string, once bo
 	log.Info("watching")
 	defer log.Info("ended")
 	logNotes(log, notes)
-	a.jsonLines = true
-	w := &watcher{app: a, config: c, log: log, state: newHookReporter(dir, hookState{Verb: "watch", Version: version(), Settings: changedSettings(c)}, log), left: map[string]string{}}
+	env.jsonLines = true
+	w := &watcher{environment: env, config: c, log: log, state: newHookReporter(dir, hookState{Verb: "watch", Version: version(), Settings: changedSettings(c)}, log), left: map[string]string{}}
 	for _, note := range notes {
-		a.printNote(note)
+		env.Note(note)
 	}
 	if on := needPlugin(c); len(on) > 0 {
-		a.printNote(strings.Join(on, ", ") + ": on, but only the plugin does that (mend plugin install)")
+		env.Note(strings.Join(on, ", ") + ": on, but only the plugin does that (mend plugin install)")
 	}
 	if once {
 		err = w.once(cmd)
 	} else {
 		var group sync.WaitGroup
-		group.Go(func() { a.gcDaily(cmd.Context(), c.RetentionDays, log) })
+		group.Go(func() { gcDaily(cmd.Context(), env, c.RetentionDays, log) })
 		w.follow(cmd, &group)
 		group.Wait()
 	}
-	a.setAnswer("recoveries", w.state.counts())
+	env.setAnswer("recoveries", w.state.counts())
 	return cmp.Or(cmd.Context().Err(), err)
 }
 
@@ -180,15 +181,15 @@ func (w *watcher) follow(cmd *cobra.Command, group *sync.WaitGroup) {
 			if err != nil || followed[client.ID().Root] {
 				continue
 			}
-			if client, err = w.openWith(cmd, o, true); err != nil {
+			if client, err = openWith(cmd.Context(), w.environment, o, true); err != nil {
 				w.log.Warn("opening a store", "error", err)
 				continue
 			}
 			followed[client.ID().Root] = true
 			group.Go(func() { watch.Run(ctx, client, w.options(client)) })
 		}
-		if len(followed) == 0 && !w.asJSON {
-			w.printNote("no session store found; waiting for one")
+		if len(followed) == 0 && !w.JSON {
+			w.Note("no session store found; waiting for one")
 		}
 		select {
 		case <-ctx.Done():
@@ -236,7 +237,7 @@ func (w *watcher) options(client *mend.Store) watch.Options {
 // once looks at each store once.
 func (w *watcher) once(cmd *cobra.Command) (worse error) {
 	for _, o := range w.stores() {
-		client, err := w.openWith(cmd, o, true)
+		client, err := openWith(cmd.Context(), w.environment, o, true)
 		if err == nil {
 			err = watch.Once(cmd.Context(), client, w.options(client))
 		}
@@ -249,28 +250,28 @@ func (w *watcher) once(cmd *cobra.Command) (worse error) {
 func (s *watchedStore) notice(n watch.Notice) {
 	if n.Lost != nil {
 		s.log.Warn("a store cannot be read", "store", s.client.ID().Root, "error", n.Lost)
-		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()}, "%s cannot be read; waiting until it can: %s", s.place(), escape(n.Lost.Error()))
+		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()}, "%s cannot be read; waiting until it can: %s", s.place(), term.Escape(n.Lost.Error()))
 		return
 	}
 	how := "by events of its files"
 	if n.Polling != "" {
-		how = fmt.Sprintf("a look every %d s: %s", s.config.WatchPollSeconds, escape(n.Polling))
+		how = fmt.Sprintf("a look every %d s: %s", s.config.WatchPollSeconds, term.Escape(n.Polling))
 	}
-	s.print(watchEvent{Event: "following", Sessions: &n.Sessions, Polling: n.Polling}, "Following %s: %s, %s", s.place(), count(n.Sessions, "session"), how)
+	s.print(watchEvent{Event: "following", Sessions: &n.Sessions, Polling: n.Polling}, "Following %s: %s, %s", s.place(), term.Count(n.Sessions, "session"), how)
 }
 
 // place names the store.
 func (s *watchedStore) place() string {
 	id := s.client.ID()
-	return agentOf(id) + " in " + escape(shortenHome(id.Root))
+	return agentOf(id) + " in " + term.Escape(term.ShortenHome(id.Root))
 }
 
 // print prints an event, as a line of JSON or as text.
 func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.asJSON {
-		s.printf("%s  %s\n", faint(time.Now().Format(time.TimeOnly)), fmt.Sprintf(format, args...))
+	if !s.JSON {
+		s.Printf("%s  %s\n", term.Faint(time.Now().Format(time.TimeOnly)), fmt.Sprintf(format, args...))
 		return
 	}
 	id := s.client.ID()
@@ -327,7 +328,7 @@ func (s *watchedStore) repaired(ctx context.Context, id string) {
 	r := entryJSON(e, nil)
 	title := entryTitle(e)
 	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
-		"%s %s: %s Undo: %s", good("Repaired"), title, oneLine(cmp.Or(why, e.Cause.Text), 300), bold(undo))
+		"%s %s: %s Undo: %s", term.Good("Repaired"), title, term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 	s.notify(ctx, "mend repaired a session", title+". Undo: "+undo)
 }
 
@@ -348,7 +349,7 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 		text = worst.Why + " " + text
 	}
 	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: text},
-		"%s %s: %s To try: %s", warn("Left alone:"), titleOf(head), oneLine(text, 400), bold(s.cmdline("repair", head.ID)))
+		"%s %s: %s To try: %s", term.Warn("Left alone:"), titleOf(head), term.OneLine(text, 400), term.Bold(s.cmdline("repair", head.ID)))
 }
 
 func logOptions(debug bool) *slog.HandlerOptions {
@@ -396,12 +397,12 @@ func (h *recoverer) recoverMissed(ctx context.Context, listening time.Time, dire
 
 // gcDaily deletes images from the journal that are older than days, once a day. It does
 // nothing if days is 0.
-func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
+func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) {
 	if days == 0 {
 		return
 	}
 	for day := time.NewTicker(24 * time.Hour); ; {
-		freed, err := a.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days))
+		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days))
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)
 		} else if freed.Images > 0 {

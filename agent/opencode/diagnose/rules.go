@@ -19,7 +19,12 @@ const (
 )
 
 // Classes returns the classes of faults that a user can ask for by name.
-func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
+func Classes() []repair.Class {
+	return []repair.Class{
+		repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation, repair.EmptyContentMessage,
+		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord, IDsBeforeWrap,
+	}
+}
 
 var classes = map[repair.Class]repair.Explanation{
 	IDsBeforeWrap: {

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"context"
@@ -9,9 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
-
-// errNothingPicked is returned if the user left a picker without a choice.
-var errNothingPicked = fmt.Errorf("nothing was picked: %w", errDeclined)
 
 // A picker lets a user choose a row: arrows move, letters filter, Enter picks, and
 // Esc, or q before a filter, leaves.
@@ -40,21 +37,21 @@ func newPicker(title string, rows [][]string) *picker {
 	return p
 }
 
-// pick shows the rows and returns the index of the one that the user picks. The error is
-// errNoTerminal without a terminal, and errNothingPicked if the user picks none.
-func (a *app) pick(ctx context.Context, title string, rows [][]string) (int, error) {
-	if !a.canAsk {
-		return 0, errNoTerminal
+// Pick shows the rows and returns the index of the one that the user picks. The error is
+// [ErrNoTerminal] without a terminal, and wraps [ErrDeclined] if the user picks none.
+func (t *Terminal) Pick(ctx context.Context, title string, rows [][]string) (int, error) {
+	if !t.CanAsk {
+		return 0, ErrNoTerminal
 	}
 	p := newPicker(title, rows)
-	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(a.in), tea.WithOutput(a.err), tea.WithoutSignalHandler()).Run()
+	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(t.Err), tea.WithoutSignalHandler()).Run()
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case err != nil && !errors.Is(err, tea.ErrInterrupted):
 		return 0, fmt.Errorf("showing the list: %w", err)
 	case p.picked < 0:
-		return 0, errNothingPicked
+		return 0, fmt.Errorf("nothing was picked: %w", ErrDeclined)
 	}
 	return p.picked, nil
 }
@@ -148,20 +145,20 @@ func (p *picker) View() tea.View {
 	if p.done {
 		return tea.NewView("")
 	}
-	lines := []string{cutLine(bold(p.title), p.size.Width)}
+	lines := []string{Cut(Bold(p.title), p.size.Width)}
 	shown := p.fit[p.top:min(p.top+p.height(), len(p.fit))]
 	rows := make([][]string, len(shown))
 	for i, at := range shown {
 		rows[i] = p.rows[at]
 	}
-	for i, line := range alignRows(rows, p.size.Width-2) {
+	for i, line := range Align(rows, p.size.Width-2) {
 		mark := "  "
 		if p.top+i == p.cursor {
-			mark, line = bold("> "), bold(line)
+			mark, line = Bold("> "), Bold(line)
 		}
 		lines = append(lines, mark+line)
 	}
-	lines = append(lines, cutLine(fmt.Sprintf("Filter: %s_", escape(p.filter)), p.size.Width),
-		cutLine(faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  q quit", len(p.fit), len(p.rows))), p.size.Width))
+	lines = append(lines, Cut(fmt.Sprintf("Filter: %s_", Escape(p.filter)), p.size.Width),
+		Cut(Faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  q quit", len(p.fit), len(p.rows))), p.size.Width))
 	return tea.NewView(strings.Join(lines, "\n"))
 }

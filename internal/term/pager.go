@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -10,31 +10,29 @@ import (
 	"syscall"
 )
 
-// page runs print, and shows what it prints in the user's pager if standard output is a
-// terminal.
-func (a *app) page(print func()) {
-	command := a.pager()
+// Page runs print, and shows what it prints in the user's pager if standard output is a terminal.
+func (t *Terminal) Page(print func(*Terminal)) {
+	command := t.pager()
 	if command == "" {
-		print()
+		print(t)
 		return
 	}
 	var text bytes.Buffer
-	out := a.out
-	a.out, a.gitPatch = &text, isDelta(command)
-	print()
-	a.out, a.gitPatch = out, false
+	paged := t.Again()
+	paged.Out, paged.GitPatch = &text, isDelta(command)
+	print(paged)
 	cmd := pagerCommand(command)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), a.out, a.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), t.Out, t.Err
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // there is no such pager
-		_, _ = a.Write(text.Bytes()) // a.writeErr keeps it
+		_, _ = t.Write(text.Bytes()) // Lost reports it
 	}
 }
 
 // pager returns the command that shows long text: delta if git uses it, else that of $PAGER,
 // else less; "" without a terminal.
-func (a *app) pager() string {
-	if a.width == 0 || a.asJSON {
+func (t *Terminal) pager() string {
+	if t.Width == 0 || t.JSON {
 		return ""
 	}
 	if git, err := exec.Command("git", "config", "--get", "core.pager").Output(); err == nil {

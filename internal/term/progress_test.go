@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -21,20 +21,20 @@ func TestProgress(t *testing.T) {
 	}
 	for _, r := range rows {
 		var out strings.Builder
-		a := &app{terminal: terminal{err: &out, canDraw: r.canDraw}, asJSON: r.asJSON}
-		p := a.progress(4, "scanning")
+		a := &Terminal{Err: &out, CanDraw: r.canDraw, JSON: r.asJSON}
+		p := a.Progress(4, "scanning")
 		p.next = p.next.Add(-r.ago)
-		p.step()
-		p.step() // too soon to draw again
-		p.clear()
-		p.clear()
+		p.Step()
+		p.Step() // too soon to draw again
+		p.Clear()
+		p.Clear()
 		if got := out.String(); got != r.want {
 			t.Errorf("%s: drew %q, want %q", r.name, got, r.want)
 		}
 	}
 }
 
-func TestShowBusy(t *testing.T) {
+func TestBusy(t *testing.T) {
 	rows := []struct {
 		name            string
 		canDraw, asJSON bool
@@ -49,8 +49,8 @@ func TestShowBusy(t *testing.T) {
 	for _, r := range rows {
 		synctest.Test(t, func(t *testing.T) {
 			var out strings.Builder
-			a := &app{terminal: terminal{err: &out, canDraw: r.canDraw}, asJSON: r.asJSON}
-			done := a.showBusy("writing")
+			a := &Terminal{Err: &out, CanDraw: r.canDraw, JSON: r.asJSON}
+			done := a.Busy("writing")
 			time.Sleep(r.took)
 			done()
 			if got := out.String(); got != r.want {

@@ -1,0 +1,94 @@
+package term
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"mend/internal/fail"
+)
+
+// Errors of questions.
+var (
+	ErrNoTerminal error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: no terminal")
+	ErrNoQuestion error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: --json asks no questions")
+	ErrDeclined   error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
+)
+
+// An Answer is a word that a question accepts, and what it means. Its key is the first letter.
+type Answer [2]string
+
+func (w Answer) key() string { return w[0][:1] }
+
+// Input returns standard input, line by line.
+func (t *Terminal) Input() *bufio.Reader {
+	if t.stdin == nil {
+		t.stdin = bufio.NewReader(t.In)
+	}
+	return t.stdin
+}
+
+// DiscardTyped drops the rest of a pasted text: it answers no question, and no shell runs it.
+func (t *Terminal) DiscardTyped() {
+	_, _ = t.Input().Discard(t.Input().Buffered())
+	if tty, ok := t.In.(*os.File); ok {
+		discardInput(tty)
+	}
+}
+
+// Ask asks until the user gives one of the answers, and returns its key. "?" and anything else
+// shows what the answers mean. It returns [ErrNoTerminal] without a terminal, [ErrNoQuestion] in JSON
+// mode, [ErrDeclined] at the end of the input, and the context's error if that ends first.
+func (t *Terminal) Ask(ctx context.Context, question string, answers []Answer) (string, error) {
+	switch {
+	case t.JSON:
+		return "", ErrNoQuestion
+	case !t.CanAsk:
+		return "", ErrNoTerminal
+	}
+	var keys []string
+	for _, w := range answers {
+		keys = append(keys, w.key())
+	}
+	for {
+		fmt.Fprintf(t.Err, "%s [%s/?] ", question, strings.Join(keys, "/"))
+		line, err := Await(ctx, func() (string, error) { return t.Input().ReadString('\n') })
+		word := strings.ToLower(strings.TrimSpace(line))
+		if i := slices.IndexFunc(answers, func(w Answer) bool { return word == w.key() || word == w[0] }); i >= 0 {
+			return answers[i].key(), nil
+		}
+		if err != nil {
+			fmt.Fprintln(t.Err)
+			if errors.Is(err, io.EOF) {
+				return "", ErrDeclined
+			}
+			return "", err
+		}
+		for _, w := range answers {
+			fmt.Fprintf(t.Err, "  %s  %s: %s\n", w.key(), w[0], w[1])
+		}
+	}
+}
+
+// Await returns the result of read, or the context's error if that ends first. A read from a
+// terminal or a pipe cannot be cancelled and continues in the background.
+func Await[T any](ctx context.Context, read func() (T, error)) (v T, err error) {
+	done := make(chan struct{})
+	var got T
+	var failed error
+	go func() {
+		got, failed = read()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return got, failed
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+}

@@ -1,0 +1,189 @@
+// Package term is how a command and a person talk on a terminal: text that is wrapped, aligned and coloured,
+// a pager for what is long, progress, questions, and a list to pick from. Without a terminal, texts are
+// neither wrapped nor coloured, and nothing is asked. What comes from a store has to be escaped before it is
+// printed, see [Escape].
+package term
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+)
+
+// A Terminal is the standard input, output and error of a command.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+	CanAsk   bool // a user can answer questions
+	CanDraw  bool // progress can be drawn on Err
+	Width    int  // columns of Out; 0 if it is no terminal: lines are not cut
+	ErrWidth int  // columns to which messages on Err are wrapped; 0 if it is no terminal
+	JSON     bool // the answer is one JSON object: texts are not printed, and nothing is asked
+	GitPatch bool // diffs are read by a program that expects those of git, see [Terminal.Page]
+
+	lost   error         // the first failure to write to Out
+	stdin  *bufio.Reader // see [Terminal.Input]
+	noting sync.Mutex
+	noted  map[string]bool // the texts that Note has printed
+}
+
+// Standard returns the terminal of this process.
+func Standard() *Terminal {
+	t := &Terminal{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		CanAsk:  term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
+		CanDraw: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		t.Width = max(width, minWidth)
+	}
+	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil {
+		t.ErrWidth = min(max(width, minWidth), maxWidth)
+	}
+	return t
+}
+
+// Again returns a terminal on the same streams that has printed nothing yet.
+func (t *Terminal) Again() *Terminal {
+	return &Terminal{In: t.In, Out: t.Out, Err: t.Err, CanAsk: t.CanAsk, CanDraw: t.CanDraw, Width: t.Width, ErrWidth: t.ErrWidth}
+}
+
+// Write writes to standard output and keeps the first error for [Terminal.Lost], except a closed pipe.
+func (t *Terminal) Write(b []byte) (int, error) {
+	n, err := t.Out.Write(b)
+	t.keep(err)
+	return n, err
+}
+
+func (t *Terminal) keep(err error) {
+	if err != nil && t.lost == nil && !errors.Is(err, syscall.EPIPE) {
+		t.lost = err
+	}
+}
+
+// Lost returns the first error of standard output, nil if all was written.
+func (t *Terminal) Lost() error { return t.lost }
+
+// Buffer buffers standard output until the returned function is called.
+func (t *Terminal) Buffer() (end func()) {
+	out := t.Out
+	w := bufio.NewWriterSize(out, 64<<10)
+	t.Out = w
+	return func() {
+		t.Out = out
+		t.keep(w.Flush())
+	}
+}
+
+// Printf writes to standard output, except in JSON mode.
+func (t *Terminal) Printf(format string, args ...any) {
+	if !t.JSON {
+		fmt.Fprintf(t, format, args...)
+	}
+}
+
+// Say prints a sentence, wrapped to the terminal.
+func (t *Terminal) Say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if t.Width > 0 {
+		text = Wrap(text, t.Width)
+	}
+	t.Printf("%s\n", strings.ReplaceAll(text, hardBlank, " "))
+}
+
+// SayAt prints a sentence that begins at a column, wrapped to the terminal.
+func (t *Terminal) SayAt(column int, text string) {
+	if t.Width > 0 {
+		text = WrapAt(text, column, t.Width)
+	}
+	t.Printf("%*s%s\n", column, "", text)
+}
+
+// PrintLabeled prints a text after a label of a number of columns, wrapped to the terminal.
+func (t *Terminal) PrintLabeled(label, text string, column int) {
+	if t.Width > 0 {
+		text = WrapAt(text, column, t.Width)
+	}
+	t.Printf("%s%s%s\n", label, strings.Repeat(" ", max(column-ansi.StringWidth(label), 0)), text)
+}
+
+// PrintRows prints rows with aligned columns, each behind the indent.
+func (t *Terminal) PrintRows(rows [][]string, indent string) {
+	width := t.Width
+	if width > 0 {
+		width -= len(indent)
+	}
+	for _, line := range Align(rows, width) {
+		t.Printf("%s%s\n", indent, line)
+	}
+}
+
+// PrintLine prints a line, cut to the terminal.
+func (t *Terminal) PrintLine(line string) { t.Printf("%s\n", Cut(line, t.Width)) }
+
+// wide is the number of columns from which tables need not be short.
+const wide = 100
+
+// IsNarrow reports whether a table has to be short.
+func (t *Terminal) IsNarrow() bool { return t.Width > 0 && t.Width < wide }
+
+// AgeCell returns an [Age], in a narrow terminal as in "3d".
+func (t *Terminal) AgeCell(text string) string {
+	if !t.IsNarrow() || text == "" {
+		return text
+	}
+	var n int
+	var unit string
+	if _, err := fmt.Sscan(text, &n, &unit); err != nil {
+		return "now"
+	}
+	short := map[byte]string{'y': "y", 'm': "mo", 'd': "d", 'h': "h"}[unit[0]]
+	if strings.HasPrefix(unit, "minute") {
+		short = "min"
+	}
+	return fmt.Sprint(n) + short
+}
+
+// TextWidth returns the width to which text is wrapped: that of $COLUMNS or of the terminal,
+// within limits.
+func (t *Terminal) TextWidth() int {
+	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	if width <= 0 {
+		width = t.Width
+	}
+	if width <= 0 {
+		width = defaultWidth
+	}
+	return min(max(width, minWidth), maxWidth)
+}
+
+// Message prints a text on standard error after a label. On a terminal it wraps the text, and further
+// lines begin below the first.
+func (t *Terminal) Message(label, text string) {
+	if t.ErrWidth > 0 {
+		text = WrapAt(text, ansi.StringWidth(label)+1, t.ErrWidth)
+	}
+	fmt.Fprintf(t.Err, "%s %s\n", label, text)
+}
+
+// Note prints a note on standard error, each text once.
+func (t *Terminal) Note(text string) {
+	t.noting.Lock()
+	defer t.noting.Unlock()
+	if !t.noted[text] {
+		t.Message(Warn("note:"), Escape(text))
+	}
+	if t.noted == nil {
+		t.noted = map[string]bool{}
+	}
+	t.noted[text] = true
+}

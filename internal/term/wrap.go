@@ -1,0 +1,127 @@
+package term
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// The widths for which text is wrapped.
+const (
+	defaultWidth = 80
+	minWidth     = 40
+	maxWidth     = 100 // longer lines are hard to read
+)
+
+// A Row is a term and its text: a row of a definition list. Without a term it is a paragraph, and without
+// both the blank line between two.
+type Row [2]string
+
+// listRow matches a row of a definition list: an indented term, two spaces, its meaning.
+var listRow = regexp.MustCompile(`^  (\S.*?)(?:  +(\S.*))?$`)
+
+// Rows splits a text into rows. Lines of a paragraph are joined, and so are lines that continue the
+// meaning of a term, which are indented further.
+func Rows(text string) []Row {
+	var rows []Row
+	for line := range strings.Lines(strings.Trim(text, "\n") + "\n\n") {
+		line = strings.TrimRight(line, " \n")
+		last := len(rows) - 1
+		isRow := strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ")
+		switch {
+		case line == "":
+			rows = append(rows, Row{})
+		case isRow:
+			m := listRow.FindStringSubmatch(line)
+			rows = append(rows, Row{m[1], m[2]})
+		case last >= 0 && rows[last] != (Row{}):
+			rows[last][1] = strings.TrimSpace(rows[last][1] + " " + strings.TrimSpace(line))
+		default:
+			rows = append(rows, Row{"", strings.TrimSpace(line)})
+		}
+	}
+	return rows[:len(rows)-1]
+}
+
+// WrapText wraps a text of paragraphs and definition lists.
+func WrapText(text string, width int) string { return WrapRows(Rows(text), 0, width) }
+
+// WrapRows wraps rows. The meanings of a definition list begin at one column, which is at
+// least the given one.
+func WrapRows(rows []Row, column, width int) string {
+	for _, r := range rows {
+		if n := ansi.StringWidth(r[0]); r[0] != "" && n <= width/2-4 {
+			column = max(column, n+4)
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		if r[0] == "" {
+			b.WriteString(Wrap(r[1], width) + "\n")
+			continue
+		}
+		b.WriteString("  " + r[0])
+		if r[1] != "" {
+			start := ansi.StringWidth(r[0]) + 2
+			if start > column-2 {
+				b.WriteByte('\n')
+				start = 0
+			}
+			b.WriteString(strings.Repeat(" ", column-start))
+			b.WriteString(WrapAt(r[1], column, width))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// WrapAt wraps text that begins at a column. All further lines begin there too.
+func WrapAt(text string, column, width int) string {
+	return strings.ReplaceAll(Wrap(text, max(width-column, minWidth/2)), "\n", "\n"+strings.Repeat(" ", column))
+}
+
+// Wrap wraps text between words. Unlike [ansi.Wordwrap] it does not break names at a hyphen.
+func Wrap(text string, width int) string {
+	const hyphen = "\u2011"
+	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
+}
+
+// Align returns a line for each row: its cells in columns two blanks apart, cut to width, or
+// not cut if width is 0. Cells may have colours. Columns without text are left out. The last
+// column is not padded: a title that a terminal draws from right to left moves no other cell.
+func Align(rows [][]string, width int) []string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if widths[i] == 0 {
+				continue
+			}
+			if i == len(row)-1 {
+				line.WriteString(cell)
+				break
+			}
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
+		}
+		lines[n] = Cut(strings.TrimRight(line.String(), " "), width)
+	}
+	return lines
+}
+
+// Cut returns the line with at most width columns, or the whole line if width is 0.
+func Cut(line string, width int) string {
+	if width <= 0 || ansi.StringWidth(line) <= width {
+		return line
+	}
+	return ansi.Truncate(line, width, "…")
+}
