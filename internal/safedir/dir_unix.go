@@ -54,85 +54,51 @@ func (d *Dir) File() *os.File {
 // [fs.ErrNotExist] where a name is missing, and is a [*NotFolderError] where a name
 // is a link or anything else but a folder.
 func (d *Dir) Sub(rel string) (*Dir, error) {
-	sub, err := d.open(rel)
-	if err == nil {
-		return sub, nil
-	}
-	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return nil, d.notFolder(rel, err)
-	}
-	return nil, d.wrap("open", rel, err)
-}
-
-// notFolder finds the name in rel that is not a folder.
-func (d *Dir) notFolder(rel string, err error) error {
-	parent := d
+	at := d
 	for name := range strings.SplitSeq(rel, "/") {
-		e, lerr := parent.Stat(name)
-		if lerr != nil {
-			break
-		}
-		if e.Exists && !e.IsDir() {
-			return &NotFolderError{path.Join(parent.Path, name), e.Mode}
-		}
-		next, werr := parent.walk(name)
-		if werr != nil {
-			break
-		}
-		defer next.Close()
-		parent = next
-	}
-	return d.wrap("open", rel, err)
-}
-
-// walk opens the folder at rel one name at a time.
-func (d *Dir) walk(rel string) (*Dir, error) {
-	parent, fd := d.fd, -1
-	for name := range strings.SplitSeq(rel, "/") {
-		next, err := retry(func() (int, error) { return unix.Openat(parent, name, openFolder, 0) })
-		if fd >= 0 {
-			_ = unix.Close(fd)
+		next, err := at.child(name)
+		if at != d {
+			at.Close()
 		}
 		if err != nil {
 			return nil, err
 		}
-		parent, fd = next, next
+		at = next
 	}
-	return d.newDir(fd, rel), nil
+	return at, nil
 }
 
-func (d *Dir) newDir(fd int, rel string) *Dir {
-	if d.Path != "." {
-		rel = d.Path + "/" + rel
+func (d *Dir) child(name string) (*Dir, error) {
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, openFolder, 0) })
+	if err == nil {
+		return &Dir{fd: fd, Path: path.Join(d.Path, name)}, nil
 	}
-	return &Dir{fd: fd, Path: rel}
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsDir() {
+			return nil, &NotFolderError{path.Join(d.Path, name), e.Mode}
+		}
+	}
+	return nil, d.wrap("open", name, err)
 }
 
 // Read returns the entry with its content if it is a regular file of at most max
 // bytes. It blocks neither on a pipe nor on a device. b may be nil.
 func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
-	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	f, e, err := d.Open(name)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return Entry{}, nil
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EOPNOTSUPP):
 		return d.Stat(name) // a link or a socket
-	case err != nil:
-		return Entry{}, d.wrap("open", name, err)
+	case err != nil || f == nil:
+		return e, err
 	}
-	defer func() { _ = unix.Close(fd) }() // only read
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return Entry{}, d.wrap("stat", name, err)
-	}
-	e := newEntry(&st)
-	e.TooLarge = e.IsFile() && e.Size > max
-	if !e.IsFile() || e.TooLarge {
+	defer f.Close()
+	if e.TooLarge = e.Size > max; e.TooLarge {
 		return e, nil
 	}
-	e.Data, e.TooLarge, err = readFile(rawFile(fd), b.alloc(e.Size+1), max)
-	return e, d.wrap("read", name, err)
+	e.Data, e.TooLarge, err = readFile(f, b.alloc(e.Size+1), max)
+	return e, err
 }
 
 // Open opens a regular file to be read piece by piece. The file is nil if the entry is another
@@ -202,7 +168,7 @@ func modeOf(m uint32) fs.FileMode {
 
 // readFile reads f into data, which has room for one byte more than the size of the
 // file. A file that did not change in size takes one call.
-func readFile(f rawFile, data []byte, max int64) (content []byte, tooLarge bool, err error) {
+func readFile(f io.Reader, data []byte, max int64) (content []byte, tooLarge bool, err error) {
 	n, err := f.Read(data)
 	content = data[:n]
 	switch {
@@ -214,17 +180,6 @@ func readFile(f rawFile, data []byte, max int64) (content []byte, tooLarge bool,
 	rest, _, err := readAll(f, 0, max)
 	content = append(content, rest...)
 	return content, int64(len(content)) > max, err
-}
-
-// rawFile reads from a file descriptor without registering it with the runtime's poller.
-type rawFile int
-
-func (f rawFile) Read(p []byte) (int, error) {
-	n, err := retry(func() (int, error) { return unix.Read(int(f), p) })
-	if n == 0 && err == nil && len(p) > 0 {
-		return 0, io.EOF
-	}
-	return max(n, 0), err
 }
 
 func (d *Dir) wrap(op, name string, err error) error {
