@@ -146,15 +146,23 @@ func CheckEditable(path string) error {
 		if err := plain(path, info); err != nil {
 			return err
 		}
-		if n := names(info); n > 1 {
-			q := Quote(path)
-			return &UnsafeError{
-				path, fmt.Sprintf("has %d names (hard links), of which only one would be replaced", n),
-				fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, Quote(path+".copy")),
-			}
+		if err := oneName(path, info, "of which only one would be replaced"); err != nil {
+			return err
 		}
 		return settings(path, info)
 	})
+}
+
+// oneName returns an error for a file with several names; harm says what mend would do to it.
+func oneName(path string, info fs.FileInfo, harm string) error {
+	if n := names(info); n > 1 {
+		q := Quote(path)
+		return &UnsafeError{
+			path, fmt.Sprintf("has %d names (hard links), %s", n, harm),
+			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, Quote(path+".copy")),
+		}
+	}
+	return nil
 }
 
 func check(path string, rule func(string, fs.FileInfo) error) error {
@@ -189,12 +197,8 @@ func kept(path string, info fs.FileInfo) error {
 	if err := plain(path, info); err != nil {
 		return err
 	}
-	if n := names(info); n > 1 {
-		q := Quote(path)
-		return &UnsafeError{
-			path, fmt.Sprintf("has %d names (hard links), so that to write it would change another file", n),
-			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, Quote(path+".copy")),
-		}
+	if err := oneName(path, info, "so that to write it would change another file"); err != nil {
+		return err
 	}
 	return private(path, info)
 }
