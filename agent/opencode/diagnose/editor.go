@@ -366,12 +366,8 @@ func (d *draft) CorrectType(b *request.Block) error {
 		if !ok {
 			return fmt.Errorf("%s: no image with another type", b.Ref())
 		}
-		raw, _ := jsonedit.Get(data, "url")
-		if err := p.Set(raw, "url"); err != nil {
-			return err
-		}
-		raw, _ = jsonedit.Get(data, "mime")
-		return p.Set(raw, "mime")
+		*p = record.NewPart(with(p.Record, data))
+		return nil
 	}
 	files, _ := jsonedit.Get(p.Data, "state", "attachments")
 	changed := false

@@ -23,28 +23,12 @@ const (
 	folderRelative = "is not an absolute path" // of a workspace
 )
 
-// folder returns why the agent cannot use the session's folder.
-func (e *Environment) folder(path string) string {
-	if e.Folder == nil {
-		return ""
-	}
-	return e.Folder(path)
-}
-
-// projectOf returns the project as which the agent uses a folder.
-func (e *Environment) projectOf(folder string) string {
-	if e.ProjectOf == nil {
-		return ""
-	}
-	return e.ProjectOf(folder)
-}
-
 // findFolder finds a session whose folder does not exist: the agent answers no prompt in it. For
 // a version that does without the folder it is latent. The agent works in the folder of the
 // session's workspace, if there is one: then the session's own need not exist.
 func findFolder(c *simulation) []finding {
 	path, _ := c.folder()
-	why := c.env.folder(path)
+	why := c.env.Folder(path)
 	if path != c.s.Directory && (why == FolderOfWindows || !schema.IsAbsolute(path)) {
 		why = folderRelative
 	}
@@ -95,7 +79,7 @@ func (c *simulation) whyNoFolder(f finding) string {
 
 // canLeave reports whether the session is in a workspace and could work in its own folder.
 func (c *simulation) canLeave() bool {
-	return c.s.Workspace != "" && schema.IsAbsolute(c.s.Directory) && c.env.folder(c.s.Directory) == ""
+	return c.s.Workspace != "" && schema.IsAbsolute(c.s.Directory) && c.env.Folder(c.s.Directory) == ""
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -171,7 +171,7 @@ func (c *simulation) projectFolder() string {
 	if project == record.GlobalProject || at == "" || at == "/" || c.env.Missing == nil || c.env.Missing(at) {
 		return ""
 	}
-	if now := c.env.projectOf(at); now != "" && now != project {
+	if now := c.env.ProjectOf(at); now != "" && now != project {
 		return ""
 	}
 	return at

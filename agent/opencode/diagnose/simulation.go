@@ -99,6 +99,13 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
+	nothing := func(string) string { return "" }
+	if c.env.Folder == nil {
+		c.env.Folder = nothing
+	}
+	if c.env.ProjectOf == nil {
+		c.env.ProjectOf = nothing
+	}
 	c.ownTarget, c.asked = c.env.Target, askedOf(r)
 	c.busy = !r.Force && c.Busy() != ""
 	c = c.withSession(s)
@@ -158,7 +165,7 @@ func (c *simulation) screenFailures() (found []render.Failure) {
 // known returns the facts of the session.
 func (c *simulation) known() *facts {
 	if c.cachedFacts == nil {
-		c.cachedFacts = &facts{s: c.s, folder: c.env.folder, projectOf: c.env.projectOf}
+		c.cachedFacts = &facts{s: c.s, folder: c.env.Folder, projectOf: c.env.ProjectOf}
 	}
 	return c.cachedFacts
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
-	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
@@ -41,7 +40,10 @@ func whySubtask(c *simulation, f finding) string {
 
 // fixSubtasks replaces all subtasks that were not run by their prompts.
 func fixSubtasks(c *simulation, f finding) []repair.Fix {
-	all := c.subtasks(f.Ref)
+	all := c.render(c.settings[own]).Subtasks
+	if !slices.Contains(all, f.Ref) {
+		all = append(slices.Clip(all), f.Ref)
+	}
 	return []repair.Fix{{
 		Text:  "A synthetic text with the subtask's prompt replaces each subtask that was not run.",
 		Loses: "The subtask, which is not run.",
@@ -55,20 +57,6 @@ func fixSubtasks(c *simulation, f finding) []repair.Fix {
 			return nil
 		}),
 	}}
-}
-
-// subtasks returns the subtasks that some version runs before it answers the next prompt, and
-// the one with that ref.
-func (c *simulation) subtasks(ref change.Ref) []change.Ref {
-	all := []change.Ref{ref}
-	for _, p := range render.Profiles() {
-		for _, other := range c.render(setting{profile: p}).Subtasks {
-			if !slices.Contains(all, other) {
-				all = append(all, other)
-			}
-		}
-	}
-	return all
 }
 
 // promptOf returns the prompt of a subtask, or the placeholder if that is blank.
