@@ -41,7 +41,7 @@ func TestRenamePlace(t *testing.T) {
 		turn turn
 		want string
 	}{
-		{"before the step's end", answer(stepStart, hi, stepFinish, `memory-1|"type":"text","text":"x"`), "prt_0202_memory-1"},
+		{"last in an answer", answer(stepStart, hi, stepFinish, `memory-1|"type":"text","text":"x"`), "prt_0203_memory-1"},
 		{"last in a prompt", user(hi, file, `memory-1|"type":"text","text":"x"`), "prt_0202_memory-1"},
 		{"alone", user(`memory-1|"type":"text","text":"x"`), "prt_memory-1"},
 	} {

@@ -25,7 +25,7 @@
 //	field, screen   missing fields, or of a wrong form      from the session, or one that means nothing        a value of a wrong form
 //	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids
 //	subtask         subtasks that were not run              a text with the prompt                             the subtask
-//	beside, no-result, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [Rules]
+//	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]
 //
 // # What a fix never does
 //

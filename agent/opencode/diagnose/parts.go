@@ -110,18 +110,6 @@ func (d *draft) set(ref change.Ref, raw []byte, path ...string) error {
 	return p.Set(raw, path...)
 }
 
-// callName returns the name of a tool call in a sentence.
-func callName(p *record.Part) string {
-	name := "call"
-	if p.Tool != "" {
-		name = p.Tool + " call"
-	}
-	if call := p.Call(); call != "" {
-		return name + " " + call
-	}
-	return name + " in part " + p.ID
-}
-
 // eachPart calls f for every readable part of the session.
 func (c *simulation) eachPart(f func(m *record.Message, p *record.Part)) {
 	for i := range c.s.Messages {

@@ -127,12 +127,6 @@ var rows = []repair.Rule{
 	},
 	{Code: "unfinished", Severity: repair.Latent, Find: find(findUnfinished), NoFix: whyNoCall},
 	{
-		Code: "no-result", Class: repair.ToolResultMissing, Severity: repair.Latent, Find: find(findLostResults), Why: why(whyLostResult), Fixes: fixes(fixLostResult), NoFix: whyNoCall,
-		Meaning: "A tool call in the format of an older tool has no result anywhere in the session.",
-		Fix:     "A result that says that the call was cancelled is added.",
-		Loses:   "Nothing.",
-	},
-	{
 		Code: "link", Class: repair.InvalidFile, Severity: repair.Latent, Find: find(findWebLinks), Why: why(whyWebLink), Fixes: fixes(fixWebLink),
 		Meaning: "A file in a prompt is a link to the web. For each request the provider loads it, or OpenCode does where the provider follows no such link. mend does not try that, so it does not know whether the next prompt works.",
 		Words:   "AI_DownloadError: Failed to download https://…",

@@ -82,32 +82,6 @@ func TestToolResult(t *testing.T) {
 	})
 }
 
-func TestToolResultOfOlderStores(t *testing.T) {
-	runFixes(t, []fixCase{
-		{
-			name: "older store", turn: calling(`"type":"tool_use","callID":"toolu_1","name":"bash","input":{}`), req: latent,
-			found: "latent tool_result_missing msg_02/prt_0201",
-			want: []string{
-				`"type":"tool_use","callID":"toolu_1","name":"bash","input":{}`,
-				`prt_0201_mend|"type":"tool_result","tool_use_id":"toolu_1","content":"Operation cancelled by user (ESC pressed)","is_error":true`,
-			},
-		},
-		{
-			name: "older store, id of another provider", turn: calling(`"type":"tool_use","callID":"functions.read:0"`), req: latent, found: "latent tool_result_missing msg_02/prt_0201",
-			want: []string{
-				`"type":"tool_use","callID":"functions.read:0"`,
-				`prt_0201_mend|"type":"tool_result","tool_use_id":"functions.read:0","content":"Operation cancelled by user (ESC pressed)","is_error":true`,
-			},
-		},
-		{name: "older store, part id only", turn: calling(`"type":"tool_use","name":"bash"`), found: "latent tool_result_missing msg_02/prt_0201"},
-		{
-			name: "older store, answered", turn: calling(`"type":"tool_use","callID":"toolu_1"`),
-			after: []turn{user(`"type":"tool_result","tool_use_id":"toolu_1"`)},
-		},
-		{name: "older store, answered in camel case", turn: calling(`"type":"tool_use","callID":"toolu_1"`, `"type":"tool_result","toolUseId":"toolu_1"`)},
-	})
-}
-
 func TestToolResultKeepsWhiteSpace(t *testing.T) {
 	const in = "{\n  \"id\": \"prt_x\",\n  \"sessionID\": \"ses_1\",\n  \"messageID\": \"msg_02\",\n  \"type\": \"tool\",\n  \"callID\": \"toolu_1\",\n  \"tool\": \"bash\",\n" +
 		"  \"state\": {\n    \"status\": \"pending\",\n    \"input\": {\n      \"n\": 1e2\n    },\n    \"raw\": \"\"\n  },\n  \"new\": [ 1,2 ]\n}"

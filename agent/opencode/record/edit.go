@@ -124,15 +124,6 @@ func (s *Session) NewStepStart(m *Message, id string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeStepStart)})
 }
 
-// NewResultPart returns a new tool_result part for a call that failed, as in older stores,
-// where a result is not in the part of its call. It is otherwise like
-// [Session.NewTextPart].
-func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
-	return s.newPart(m, id, []jsonedit.Member{
-		textMember("type", TypeToolResult), textMember("tool_use_id", call), textMember("content", text), {Name: "is_error", Raw: []byte("true")},
-	})
-}
-
 func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part {
 	ref := change.Ref{Kind: change.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
 	r := s.readableLike(ref)

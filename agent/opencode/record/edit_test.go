@@ -67,8 +67,8 @@ func TestNewPartDerives(t *testing.T) {
 	row.Mode, row.Data = 0, []byte(`{"type":"text","text":"hi"}`)
 	row.Cols = change.NewCols(change.TextCol("id", "prt_i00"), change.TextCol("message_id", "msg_0"), change.TextCol("session_id", "ses_1"), change.IntCol("time_created", 5), change.IntCol("time_updated", 6), change.TextCol("later", "x"))
 	s.Messages[1].Cols = change.NewCols(change.TextCol("id", "msg_1"), change.TextCol("session_id", "ses_1"), change.IntCol("time_created", 7), change.IntCol("time_updated", 8))
-	p := s.NewResultPart(&s.Messages[1], "prt_y", "call_1", "no")
-	if got, want := string(p.Data), `{"type":"tool_result","tool_use_id":"call_1","content":"no","is_error":true}`; got != want {
+	p := s.NewTextPart(&s.Messages[1], "prt_y", "no")
+	if got, want := string(p.Data), `{"type":"text","text":"no","synthetic":true}`; got != want {
 		t.Errorf("the new row is %s, want %s", got, want)
 	}
 	want := change.NewCols(change.TextCol("id", "prt_y"), change.TextCol("message_id", "msg_1"), change.TextCol("session_id", "ses_1"), change.IntCol("time_created", 7), change.IntCol("time_updated", 8), change.TextCol("later", "x"))
