@@ -37,23 +37,52 @@ func fixFile(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	replace := Fix{
-		Text: "A line of text replaces the file and says what it was.", Loses: "The file. Its bytes stay in the journal.",
-		Edit: func(d Draft) error { return d.ReplaceFiles(x.block, nil, cannotBeSent) },
-	}
 	fixes := []Fix{{
 		Text: "The type of the image becomes that of its data.",
 		Edit: func(d Draft) error { return d.CorrectType(x.block) },
 	}}
-	if isCall(x.block) || x.block.Type == request.ToolResult {
-		replace.Text = "The file is removed from the tool result, and a line in the output says what it was."
-		if files := x.filesAtFault(); len(files) > 0 {
-			some := replace
-			some.Edit = func(d Draft) error { return d.ReplaceFiles(x.block, files, cannotBeSent) }
-			fixes = append(fixes, some)
+	if files := x.filesAtFault(); len(files) > 0 && x.isResult() {
+		fixes = append(fixes, x.replaceFiles(files))
+	}
+	return append(fixes, x.replaceFiles(nil))
+}
+
+// replaceFiles puts lines of text in the place of the block, or of files in its result: of all if files
+// is nil.
+func (x *Fault) replaceFiles(files []*request.Block) Fix {
+	text := "A line of text replaces the file and says what it was."
+	if x.isResult() {
+		text = "The file is removed from the tool result, and a line in the output says what it was."
+	}
+	return Fix{
+		Text: text, Loses: "The file. Its bytes stay in the journal.",
+		Edit: func(d Draft) error { return d.ReplaceFiles(x.block, files, cannotBeSent) },
+	}
+}
+
+func (x *Fault) isResult() bool { return isCall(x.block) || x.block.Type == request.ToolResult }
+
+func whyLink(x *Fault) string {
+	return fmt.Sprintf("The file is a link to %s, which the agent or the provider loads again for each request. While that fails, so does every prompt.", x.Text)
+}
+
+// fixLink replaces links, of a result those alone.
+func fixLink(x *Fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	var links []*request.Block
+	q, _ := x.Next()
+	for _, t := range q.Turns {
+		for _, b := range t.Blocks {
+			for _, file := range append([]*request.Block{b}, b.Content...) {
+				if b.Ref() == x.Ref && file.URL != "" {
+					links = append(links, file)
+				}
+			}
 		}
 	}
-	return append(fixes, replace)
+	return []Fix{x.replaceFiles(links)}
 }
 
 // filesAtFault returns the files at the record that break a rule.

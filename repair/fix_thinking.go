@@ -173,15 +173,15 @@ func fixThinkingOff(x *Fault) []Fix {
 	return []Fix{fix}
 }
 
-// fixThinking removes one block of thinking.
+// fixThinking removes what the provider signed, or else the block of thinking.
 func fixThinking(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
 	if len(x.thoughts()) == 1 && !x.hasContentBeside() {
-		return fixThinkingOff(x)
+		return append(fixEncrypted(x), fixThinkingOff(x)...)
 	}
-	return []Fix{removal(x.block, "The thinking is removed.", losesThinking)}
+	return append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
 // fixEncrypted removes what only the provider can read.

@@ -352,7 +352,11 @@ func (d *draft) DropHidden(b *request.Block) error {
 	if err != nil {
 		return err
 	}
-	return unsetAll(p, hiddenPaths(p))
+	paths := hiddenPaths(p)
+	if len(paths) == 0 {
+		return fmt.Errorf("%s: nothing hidden", b.Ref())
+	}
+	return unsetAll(p, paths)
 }
 
 // CorrectType implements [repair.Editor].

@@ -101,6 +101,15 @@ func removal(ref change.Ref, text, loses string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error { return d.remove(ref) })}
 }
 
+// unset removes a field of the part with that ref.
+func (d *draft) unset(ref change.Ref, path ...string) error {
+	_, p, err := d.part(ref)
+	if err != nil {
+		return err
+	}
+	return p.Unset(path...)
+}
+
 // set sets a field of the part with that ref.
 func (d *draft) set(ref change.Ref, raw []byte, path ...string) error {
 	_, p, err := d.part(ref)

@@ -57,7 +57,6 @@ var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes
 var rows = []repair.Rule{
 	{Code: "R2", NoFix: notInStore},
 	{Code: "R6", Fixes: fixes(completeMessage)},
-	{Code: "R9", Fixes: fixes(bedrockFixes)},
 	{Code: "R10", Fixes: fixes(completeMessage)},
 	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
 	{Code: "R16", Fixes: fixes(firstPromptFixes)},
@@ -126,14 +125,7 @@ var rows = []repair.Rule{
 		Example: "A prompt sent while the clock was a day ahead, whose turn failed.",
 	},
 	{Code: "unfinished", Severity: repair.Latent, Find: find(findUnfinished), NoFix: whyNoCall},
-	{
-		Code: "link", Class: repair.InvalidFile, Severity: repair.Latent, Find: find(findWebLinks), Why: why(whyWebLink), Fixes: fixes(fixWebLink),
-		Meaning: "A file in a prompt is a link to the web. For each request the provider loads it, or OpenCode does where the provider follows no such link. mend does not try that, so it does not know whether the next prompt works.",
-		Words:   "AI_DownloadError: Failed to download https://…",
-		Example: `{"type": "file", "mime": "application/pdf", "url": "https://example.com/x.pdf"}`,
-		Fix:     "A line of text with the address replaces the file. Only with --latent.",
-		Loses:   "The file. The model sees its address, without a password and a query.",
-	},
+	{Code: "link", Severity: repair.Latent, Find: find(findWebLinks)},
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
 	{Code: "order", Find: find(findThinkingOrder)},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
@@ -238,8 +230,6 @@ var rows = []repair.Rule{
 		Fix:     "Nothing is changed. Put the folder itself in the place of the link, then scan again.",
 	}),
 
-	{Code: "R7", Fixes: fixes(bedrockFixes)},
-	{Code: "R8", Fixes: fixes(bedrockFixes)},
 	{Code: "unavailable", Find: find(findUnavailable)},
 }
 

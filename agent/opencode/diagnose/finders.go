@@ -1,0 +1,133 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+
+	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
+	"mend/change"
+	"mend/internal/provider"
+	"mend/repair"
+)
+
+// This file finds what no request shows in messages that can be read, or what an error asks for.
+
+// findThinkingOrder finds thinking after other content of its step. The provider
+// accepts that only in a closed tool loop.
+func findThinkingOrder(c *simulation) (fs []finding) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if m.Role != change.RoleAssistant || !isSent(m) {
+			continue
+		}
+		for step := range m.Steps() {
+			fs = append(fs, laterThinking(step)...)
+		}
+	}
+	return fs
+}
+
+// laterThinking returns the signed thinking after content in a step that does not begin
+// with thinking. Unsigned thinking is not sent. Thinking between content, in a step
+// that begins with thinking, is normal for some models.
+func laterThinking(step []record.Part) (fs []finding) {
+	content := false
+	for i := range step {
+		p := &step[i]
+		switch {
+		case p.IsThinking() && p.Signature != "" && content:
+			fs = append(fs, finding{Ref: p.Ref})
+		case p.IsThinking() && p.Signature != "":
+			return nil
+		}
+		content = content || p.Sent()
+	}
+	return fs
+}
+
+// findNothing finds messages without texts, calls and thinking. The agent omits them,
+// so they do no harm.
+func findNothing(c *simulation) (fs []finding) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if m.Role != change.RoleUser && m.Role != change.RoleAssistant || !isSent(m) || m.Malformed() {
+			continue
+		}
+		if len(m.Parts) == 0 || m.Role == change.RoleAssistant && !anyOf(m.Parts, isSomething) {
+			fs = append(fs, finding{Ref: m.Ref})
+		}
+	}
+	return fs
+}
+
+func isSomething(p *record.Part) bool {
+	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == record.TypeText
+}
+
+// completeMessage completes records of the message: one of them may be its content.
+func completeMessage(c *simulation, f finding) []repair.Fix {
+	return c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message })
+}
+
+func findToolNames(c *simulation) (fs []finding) {
+	if c.api() != render.Anthropic {
+		return nil // the rules of the provider say which names are refused
+	}
+	c.eachPart(func(_ *record.Message, p *record.Part) {
+		if p.Type == record.TypeTool && !isToolName(p.Tool) && p.Defect == nil {
+			fs = append(fs, finding{Ref: p.Ref})
+		}
+	})
+	return fs
+}
+
+// maxToolName is the maximum length of a tool's name in bytes.
+const maxToolName = 128
+
+func isToolName(s string) bool { return provider.IsName(s) && len(s) <= maxToolName }
+
+const whyNoCall = "The call has no id of its own, so no result can be matched with it."
+
+// findUnfinished finds calls without a result. The agent shows them as running, and
+// what it sends for them depends on its version.
+func findUnfinished(c *simulation) (fs []finding) {
+	c.eachPart(func(m *record.Message, p *record.Part) {
+		if m.Role == change.RoleAssistant && p.Unfinished() {
+			fs = append(fs, finding{Ref: p.Ref})
+		}
+	})
+	return fs
+}
+
+// findUnavailable finds unfinished calls of the tool that an error names, or of any tool if it
+// names none.
+func findUnavailable(c *simulation) []finding {
+	fs := findUnfinished(c)
+	for _, e := range c.asked {
+		fs = slices.DeleteFunc(fs, func(f finding) bool {
+			_, p := c.part(f.Ref)
+			return e.Tool != "" && !strings.EqualFold(p.Tool, e.Tool)
+		})
+	}
+	return fs
+}
+
+// findWebLinks finds the files in the next requests that OpenCode or the provider loads from the web.
+// mend loads none, so whether that works is unknown.
+func findWebLinks(c *simulation) (fs []finding) {
+	seen := map[change.Ref]bool{}
+	first := c.render(c.settings[own])
+	for q := &first; q != nil; q = q.Next {
+		for _, t := range q.Turns {
+			for _, b := range t.Blocks {
+				address := render.Address([]byte(b.URL))
+				if address != "" && !seen[b.Ref()] {
+					seen[b.Ref()] = true
+					fs = append(fs, finding{Ref: b.Ref(), Text: address})
+				}
+			}
+		}
+	}
+	return fs
+}

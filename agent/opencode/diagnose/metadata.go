@@ -1,0 +1,98 @@
+package diagnose
+
+import (
+	"mend/agent/opencode/record"
+	"mend/agent/opencode/schema"
+	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/repair"
+)
+
+// This file removes what providers stored in the metadata of parts.
+
+// The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10,
+// O11). Without them the same content is sent in full.
+
+// itemPaths returns the places of such ids in the metadata of the part. A call that the
+// provider ran itself is sent by its own id, because of a mark.
+func itemPaths(p *record.Part) (paths [][]string) {
+	for _, name := range jsonedit.Names(p.Data, "metadata") {
+		if _, ok := jsonedit.Get(p.Data, "metadata", name, "itemId"); ok {
+			paths = append(paths, []string{"metadata", name, "itemId"})
+		}
+	}
+	if _, ok := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); ok && p.IsTool() {
+		paths = append(paths, []string{"metadata", schema.ProviderExecuted})
+	}
+	return paths
+}
+
+// unsetAll removes fields of the part.
+func unsetAll(p *record.Part, paths [][]string) error {
+	for _, path := range paths {
+		if err := p.Unset(path...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fixBareReasoning removes what OpenAI stored with reasoning that older versions send
+// because of it.
+func fixBareReasoning(_ *simulation, f finding) []repair.Fix {
+	return []repair.Fix{{
+		Text: "What the provider stored with the reasoning is removed, so no version sends it. Its text stays.",
+		Edit: draftEdit(func(d *draft) error { return d.unset(f.Ref, "metadata") }),
+	}}
+}
+
+// hiddenFields are where the agent keeps reasoning that only the provider can read, and what
+// the provider signed, below the provider's name in a part's metadata (docs/opencode.md F14).
+var hiddenFields = []string{"reasoningEncryptedContent", "thoughtSignature", "reasoningOpaque", "reasoning_details"}
+
+// bedrockFields are the same of Bedrock. What Anthropic signed is below another name, and
+// goes with its text.
+var bedrockFields = []string{"signature", "redactedData", "redactedContent"}
+
+// hiddenPaths returns the places of hidden reasoning in the metadata of the part.
+func hiddenPaths(p *record.Part) (paths [][]string) {
+	for _, name := range jsonedit.Names(p.Data, "metadata") {
+		fields := hiddenFields
+		if name == "bedrock" || name == "amazon-bedrock" {
+			fields = bedrockFields
+		}
+		for _, field := range fields {
+			if raw, ok := jsonedit.Get(p.Data, "metadata", name, field); ok && notNull(raw) && string(raw) != "[]" {
+				paths = append(paths, []string{"metadata", name, field})
+			}
+		}
+	}
+	return paths
+}
+
+// fixProviderCalls removes the mark that a provider ran a call itself. Every other provider is
+// sent such a call without its result.
+func fixProviderCalls(c *simulation, _ finding) []repair.Fix {
+	var marked []change.Ref
+	c.eachPart(func(_ *record.Message, p *record.Part) {
+		if _, is := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); is && p.IsTool() {
+			marked = append(marked, p.Ref)
+		}
+	})
+	if len(marked) == 0 {
+		return nil
+	}
+	return []repair.Fix{{
+		Text:  "The mark that a provider ran a call itself is removed from its metadata.",
+		Loses: "The mark that a provider ran the call itself. The call is now sent with its stored result.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
+			for _, ref := range marked {
+				if err := d.unset(ref, "metadata", schema.ProviderExecuted); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}}
+}
