@@ -312,7 +312,7 @@ func removedOf(b *request.Block, size int) RemovedContent {
 		return RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime), Tokens: size}
 	case request.Text:
 		if head, tail := ends(b.Text, keptOfText); tail != "" {
-			return RemovedContent{Ref: b.Ref(), Name: string([]rune(head)[:shownOfText]), Tokens: size - (len(head)+len(tail))/bytesPerToken}
+			return RemovedContent{Ref: b.Ref(), Name: request.Short(head, shownOfText), Tokens: size - (len(head)+len(tail))/bytesPerToken}
 		}
 	default:
 	}

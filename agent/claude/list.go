@@ -20,6 +20,7 @@ import (
 	"mend/agent"
 	"mend/agent/claude/transcript"
 	"mend/change"
+	"mend/internal/request"
 	"mend/internal/safedir"
 )
 
@@ -348,10 +349,7 @@ func (t *titles) read(line []byte) {
 
 func (t *titles) title() string {
 	title := cmp.Or(t.custom, t.ai, t.summary, t.prompt)
-	if r := []rune(title); len(r) > 80 {
-		title = string(r[:79]) + "…"
-	}
-	return title
+	return request.Short(title, 80)
 }
 
 // Folders implements [agent.Store]: those of the projects, and that in which a process says which

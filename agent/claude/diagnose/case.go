@@ -323,14 +323,8 @@ func (c *Case) ForkBefore(prompt change.Ref) string {
 			if slices.ContainsFunc(refused, func(v request.Violation) bool { return v.N < n }) {
 				return ""
 			}
-			return fmt.Sprintf("To continue without it, press Esc twice in Claude Code and go back to the prompt %q.", shortText(r.Blocks()[0].Text))
+			return fmt.Sprintf("To continue without it, press Esc twice in Claude Code and go back to the prompt %q.", request.Short(r.Blocks()[0].Text, 60))
 		}
 	}
 	return ""
-}
-
-// shortText returns the beginning of a text.
-func shortText(text string) string {
-	r := []rune(text)
-	return string(r[:min(len(r), 60)])
 }

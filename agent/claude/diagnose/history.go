@@ -8,6 +8,7 @@ import (
 
 	"mend/agent/claude/transcript"
 	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -121,7 +122,7 @@ func (c *Case) promptsIn(rs []*transcript.Record) string {
 			more++
 			continue
 		}
-		names = append(names, fmt.Sprintf("%q", cut(r.Title(), 40)))
+		names = append(names, fmt.Sprintf("%q", request.Short(r.Title(), 40)))
 	}
 	if len(names) == 0 {
 		return ""
@@ -134,14 +135,6 @@ func (c *Case) promptsIn(rs []*transcript.Record) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text + " and what follows"
-}
-
-// cut returns at most n characters of a text.
-func cut(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }
 
 // findSidechain reports records of the main conversation that are marked as a subagent's: they

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -103,7 +103,7 @@ func (g recordContext) completePart() []repair.Fix {
 		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
 	}
 	data, c, err := completedPart(g.m, g.p)
-	if err != nil || g.p.Type == record.TypeText && js.Blank(textAt(data, "text")) {
+	if err != nil || g.p.Type == record.TypeText && request.IsBlank(textAt(data, "text")) {
 		return g.giveUpPart()
 	}
 	var fixes []repair.Fix

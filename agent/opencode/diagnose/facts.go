@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/internal/request"
 )
 
 // facts has what all records of a session show, damaged ones included: what a record
@@ -123,7 +123,7 @@ func shownIn(s *record.Session, m *record.Message) *shownMessage {
 		x.role = m.Role
 	}
 	x.agent, x.parent = cmp.Or(textAt(m.Data, "agent"), textAt(m.Data, "mode")), textAt(m.Data, "parentID")
-	if x.provider, x.model = modelOf(m); js.Blank(x.provider) || js.Blank(x.model) {
+	if x.provider, x.model = modelOf(m); request.IsBlank(x.provider) || request.IsBlank(x.model) {
 		x.provider, x.model = strings.TrimSpace(x.provider), strings.TrimSpace(x.model)
 	}
 	return x

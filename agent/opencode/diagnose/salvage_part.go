@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -89,7 +89,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 func (g recordContext) salvageText(r change.Record, v jsonedit.Partial) []repair.Fix {
 	text := textAt(r.Data, "text")
 	data, err := g.completed(withoutCutValue(r.Data, v, "text"))
-	if err != nil || js.Blank(text) {
+	if err != nil || request.IsBlank(text) {
 		return nil
 	}
 	loses := "Everything in the record except the text."
@@ -177,7 +177,7 @@ func sendsFile(data []byte) bool {
 // replaceFileByText returns the fix that replaces a file by a text with its name and
 // type.
 func (g recordContext) replaceFileByText(data []byte) []repair.Fix {
-	names := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, js.Blank)
+	names := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, request.IsBlank)
 	if len(names) == 0 {
 		return nil
 	}

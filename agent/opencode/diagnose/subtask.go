@@ -3,7 +3,6 @@ package diagnose
 import (
 	"slices"
 
-	"mend/agent/opencode/js"
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
@@ -61,7 +60,7 @@ func fixSubtasks(c *simulation, f finding) []repair.Fix {
 
 // promptOf returns the prompt of a subtask, or the placeholder if that is blank.
 func (d *draft) promptOf(raw []byte) string {
-	if text := textAt(raw, "prompt"); !js.Blank(text) {
+	if text := textAt(raw, "prompt"); !request.IsBlank(text) {
 		return text
 	}
 	return d.texts.Placeholder
