@@ -254,19 +254,14 @@ func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadProject(s); err != nil {
-		return nil, err
-	}
-	err = c.hashRest(h, id)
-	if s.Events = h.events; err != nil || h.ownParts == own {
+	if err := c.loadRest(s, h); err != nil || h.ownParts == own {
 		return s, err
 	}
 	return s, c.loadOrphans(s)
 }
 
 // loadProject reads what the session's row refers to: its project, its workspace, and a
-// project that replaced its own (docs/opencode.md F16). The session's stamp covers the
-// same rows, see [Conn.hashProjects].
+// project that replaced its own (docs/opencode.md F16).
 func (c *conn) loadProject(s *record.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil

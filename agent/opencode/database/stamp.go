@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -42,7 +42,6 @@ type stampHasher struct {
 	unknown  bool      // a row has no time of its last change, or cannot be read
 	budget   int64     // bytes that may still be loaded
 	ownParts int64     // number of parts with the session's id
-	events   record.Events
 	buf      []byte
 }
 
@@ -50,6 +49,7 @@ func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
 
 // hashRows adds the rows of a session.
 func (c *conn) hashRows(h *stampHasher, id string) error {
+	s := &record.Session{Head: change.Head{ID: id}}
 	var b sqlstore.RowBuffer
 	for _, kind := range [...]change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
 		t := c.Table(kind)
@@ -59,71 +59,47 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 				class = string(r.Data)
 			}
 			h.addRow(&r, class, st.ColumnInt64(len(t.Cols)))
+			if kind == change.KindSession {
+				*s = newSession(sqlstore.CopyRecord(r))
+			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return c.hashRest(h, id)
+	return c.loadRest(s, h)
 }
 
-// hashRest adds what else the result of Load depends on: the projects of the session's
-// folder, the number of parts with the session's id, and its events.
-func (c *conn) hashRest(h *stampHasher, id string) error {
+// loadRest reads what else the result of Load depends on, and adds it to h: the project of the
+// session and its workspace, the number of parts with the session's id, and its events.
+func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
+	if err := c.loadProject(s); err != nil {
+		return err
+	}
 	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
-	err := c.Query(claims, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
+	err := c.Query(claims, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		h.ownParts = st.ColumnInt64(0)
-		h.addValue(sqlstore.CopyValue(st, 0))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := c.hashProjects(h, id); err != nil {
+	if s.Events, err = c.readEvents(s.ID); err != nil {
 		return err
 	}
-	if h.events, err = c.readEvents(id); err != nil {
-		return err
+	for _, r := range [...]*change.Record{&s.ProjectRow, &s.Events.Counter} {
+		for col := range r.Cols.All {
+			h.addValue(sqlstore.ColValue(col))
+		}
 	}
-	for col := range h.events.Counter.Cols.All {
-		h.addValue(sqlstore.ColValue(col))
+	for _, n := range [...]int64{h.ownParts, s.Events.Last, int64(s.Events.Clash)} {
+		h.addNumber(n)
 	}
-	h.addNumber(h.events.Last)
-	h.addNumber(int64(h.events.Clash))
+	for _, text := range [...]string{s.Newer, s.Home, strconv.FormatBool(s.ProjectMissing), s.WorkspaceFault, s.Workspace} {
+		h.addValue(sqlstore.Text(text))
+	}
 	return nil
-}
-
-// hashProjects adds what [Conn.loadProject] reads: the projects of the session's folder,
-// all projects if its own does not exist, and its workspace.
-func (c *conn) hashProjects(h *stampHasher, id string) error {
-	each := func(st *sqlite3.Stmt) error {
-		for i := range st.ColumnCount() {
-			h.addValue(sqlstore.CopyValue(st, i))
-		}
-		return nil
-	}
-	if c.HasTable("project") {
-		const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
-			JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
-		if err := c.Query(projects, []sqlstore.Value{sqlstore.Text(id)}, each); err != nil {
-			return err
-		}
-		const own = `SELECT a.* FROM session AS s JOIN project AS a ON a.id = s.project_id WHERE s.id = ?1`
-		if err := c.Query(own, []sqlstore.Value{sqlstore.Text(id)}, each); err != nil {
-			return err
-		}
-		const others = `SELECT b.id, b.worktree, b.time_updated FROM session AS s JOIN project AS b
-			WHERE s.id = ?1 AND NOT EXISTS (SELECT 1 FROM project AS a WHERE a.id = s.project_id) ORDER BY b.id`
-		if err := c.Query(others, []sqlstore.Value{sqlstore.Text(id)}, each); err != nil {
-			return err
-		}
-	}
-	if !c.HasTable("workspace") || !slices.Contains(c.Table(change.KindSession).Cols, "workspace_id") {
-		return nil
-	}
-	const workspace = `SELECT w.* FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
-	return c.Query(workspace, []sqlstore.Value{sqlstore.Text(id)}, each)
 }
 
 // addRow adds a row: its columns, and class and size of its data.

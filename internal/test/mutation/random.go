@@ -214,11 +214,10 @@ var timeMembers = map[string]bool{"created": true, "completed": true, "updated":
 
 const day = 86400_000
 
-// randomTime returns a time as a JSON value or an SQL expression.
 // fractions are times that are no integers.
 var fractions = []string{"1.5", "1e300"}
 
-// randomTime returns a time, at times one of others.
+// randomTime returns a time as a JSON value or an SQL expression, at times one of others.
 func randomTime(r *rand.Rand, others ...string) string {
 	return oneOf(r, append(slices.Clip(others), "0", "-1", "1", fmt.Sprintf("{now+%d}", day), fmt.Sprintf("{now+%d}", 3650*day), fmt.Sprintf("{now+%d}", 3600_000),
 		fmt.Sprintf("{now-%d}", day), fmt.Sprintf("{now-%d}", 3650*day), "1795224842000", "9007199254740993", "1e18")...)
