@@ -9,6 +9,38 @@ import (
 	"mend/internal/jsonedit"
 )
 
+// NewSession decodes the file with the own record of a session, which may begin with a byte order
+// mark. It never fails: the record's Defect says what cannot be read.
+func NewSession(r change.Record) Session {
+	s := Session{Head: change.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
+	obj := decode(&s.Info)
+	if obj.Kind() != '{' {
+		return s
+	}
+	s.Info.Defect = nil
+	switch id, _ := obj.Get("id").Text(); id { // the agent answers prompts without it
+	case s.ID:
+	case "":
+		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains no id"}
+	default:
+		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains the id " + id}
+	}
+	s.Directory, _ = obj.Get("directory").Text()
+	s.Title, _ = obj.Get("title").Text()
+	s.Version, _ = obj.Get("version").Text()
+	if project, _ := obj.Get("projectID").Text(); project != "" {
+		s.Project = project
+	}
+	s.Created, s.Updated = storedTime(obj, "created"), storedTime(obj, "updated")
+	return s
+}
+
+// storedTime returns a time that the agent could have written, else 0.
+func storedTime(obj js.Value, name string) int64 {
+	ms, _ := obj.Get("time").Get(name).Int()
+	return max(0, ms)
+}
+
 // NewMessage decodes the record of a message. It never fails: the message's Defect says
 // what cannot be read.
 func NewMessage(r change.Record) Message {

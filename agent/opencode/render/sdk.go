@@ -97,15 +97,9 @@ func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) 
 		}
 		return a.valueResult(output), true
 	}
-	files := []*request.Block{}
-	for i, file := range in {
-		b, sent, ok := a.attachment(p, i, file)
-		if !ok {
-			return request.Block{}, false
-		}
-		if sent {
-			files = append(files, &b)
-		}
+	files, ok := a.listed(p, in)
+	if !ok {
+		return request.Block{}, false
 	}
 	b, ok := a.fileResult(p, output, files)
 	if a.api == Chat || a.api == Copilot {

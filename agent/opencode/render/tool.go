@@ -160,6 +160,11 @@ func (a *assistantDraft) attachments(p *record.Part, v js.Value) (files []*reque
 	if len(list) == 0 {
 		return nil, true
 	}
+	return a.listed(p, list)
+}
+
+// listed returns the files of a list, which is not nil.
+func (a *assistantDraft) listed(p *record.Part, list []js.Value) (files []*request.Block, ok bool) {
 	files = []*request.Block{}
 	for i := range list {
 		b, sent, ok := a.attachment(p, i, list[i])

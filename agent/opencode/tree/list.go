@@ -1,10 +1,8 @@
 package tree
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -117,7 +115,7 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []change.Head {
 				return
 			}
 			if r, ok := tr.readRecord(d, ref); ok {
-				heads = append(heads, newSession(r).Head)
+				heads = append(heads, record.NewSession(r).Head)
 				known[id] = true
 			}
 		})
@@ -211,61 +209,4 @@ func (tr *treeReader) hasRecords(f folder) bool {
 	found := false
 	tr.eachRecord(d, "", func(string, string) { found = true })
 	return found
-}
-
-// newSession decodes the record of a session. A record that cannot be read gets a Defect.
-func newSession(r change.Record) record.Session {
-	s := record.Session{Head: change.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
-	if r.Unreadable() {
-		return s
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), &members); err != nil || members == nil {
-		s.Info.Defect = &change.Defect{Kind: change.Malformed, Why: malformed(r.Data, err)}
-		return s
-	}
-	id := member[string](members, "id")
-	s.Directory = member[string](members, "directory")
-	s.Title = member[string](members, "title")
-	s.Version = member[string](members, "version")
-	if p := member[string](members, "projectID"); p != "" {
-		s.Project = p
-	}
-	times := member[map[string]json.RawMessage](members, "time")
-	s.Created, s.Updated = millis(times, "created"), millis(times, "updated")
-	switch id { // the agent answers prompts without it
-	case s.ID:
-	case "":
-		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains no id"}
-	default:
-		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains the id " + id}
-	}
-	return s
-}
-
-func malformed(data []byte, err error) string {
-	switch {
-	case len(data) == 0:
-		return "empty, zero bytes"
-	case err == nil:
-		return "not a JSON object"
-	}
-	return "not a JSON object: " + err.Error()
-}
-
-// member returns the value of that name; the zero value if it has another type.
-func member[T any](members map[string]json.RawMessage, name string) T {
-	var v, zero T
-	if json.Unmarshal(members[name], &v) != nil {
-		return zero
-	}
-	return v
-}
-
-// millis returns a time that the agent could have written, else 0.
-func millis(members map[string]json.RawMessage, name string) int64 {
-	if f := member[float64](members, name); f > 0 && f <= 1<<53 {
-		return int64(f)
-	}
-	return 0
 }

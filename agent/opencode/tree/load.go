@@ -111,7 +111,7 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 		r, ok := tr.readRecord(d, want)
 		d.Close()
 		if ok {
-			bare = newSession(r)
+			bare = record.NewSession(r)
 			bare.Others = head.Others
 			tr.readProject(&bare)
 			bare.Newer = tr.otherProject(&bare)

@@ -3,7 +3,6 @@ package tree
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,10 +113,8 @@ func (tr *treeReader) sessionInParts(f folder) string {
 			return
 		}
 		r, _ := tr.readRecord(d, change.Ref{Kind: change.KindPart, Message: f.ref.Message, Part: id})
-		var members map[string]json.RawMessage
-		if json.Unmarshal(r.Data, &members) == nil {
-			owner = member[string](members, "sessionID")
-		}
+		p := record.NewPart(r)
+		owner, _ = p.JSON.Get("sessionID").Text()
 	})
 	if change.ValidateID(owner) != nil {
 		return change.NoSession
