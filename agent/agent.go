@@ -16,6 +16,12 @@ import (
 type Agent interface {
 	// Name returns the name of the agent, such as "opencode".
 	Name() string
+	// Title returns the name as a sentence has it, such as "OpenCode".
+	Title() string
+	// Resume returns the command with which a user continues a session.
+	Resume(id string) []string
+	// Installer returns how the agent starts mend by itself, nil if mend does not know that.
+	Installer() Installer
 	// Classes returns the classes of faults that a user can ask for by name.
 	Classes() []repair.Class
 	// Find lists the stores that this user has, the one in use first: all, or with a
@@ -42,6 +48,7 @@ type Agent interface {
 type Located struct {
 	Path   string
 	Layout string // how the store is arranged; "" to find it out
+	Agent  string // whose it is, "" if that is not known
 }
 
 var (
@@ -51,6 +58,8 @@ var (
 	ErrLayout error = fail.New(fail.Usage, "", "no such layout")
 	// ErrLink says that a folder of the agent is a symbolic link, which mend does not follow.
 	ErrLink = errors.New("it is a symbolic link")
+	// ErrNoEdits says that a plan cannot be carried out in a request alone.
+	ErrNoEdits = errors.New("the repair cannot be made in the request alone")
 	// ErrNoSession says that no session is at a path.
 	ErrNoSession = errors.New("no session of this store")
 )
@@ -119,6 +128,9 @@ type Store interface {
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt. The error wraps [errors.ErrUnsupported] if that is not known.
 	Forecast(ctx context.Context, head change.Head, o repair.Options) (Forecast, error)
+	// Edits returns what ops change as edits of the next request. The error wraps [ErrNoEdits] if a
+	// request has nothing like it.
+	Edits(ops []change.Op) ([]repair.RequestEdit, error)
 	// CheckFile checks the whole file of a store whose sessions are together in one, which takes
 	// as long as reading it. The error is a [*change.DamagedError] if it is damaged.
 	CheckFile(ctx context.Context) error

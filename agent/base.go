@@ -66,6 +66,9 @@ func (Base) Forecast(context.Context, change.Head, repair.Options) (Forecast, er
 	return Forecast{}, errors.ErrUnsupported
 }
 
+// Edits returns [ErrNoEdits].
+func (Base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, ErrNoEdits }
+
 // CheckFile implements [Store].
 func (Base) CheckFile(context.Context) error { return nil }
 
@@ -100,3 +103,9 @@ func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation {
 
 // Providers implements [Agent].
 func (BaseAgent) Providers() []string { return nil }
+
+// Resume implements [Agent].
+func (BaseAgent) Resume(string) []string { return nil }
+
+// Installer implements [Agent].
+func (BaseAgent) Installer() Installer { return nil }

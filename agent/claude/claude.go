@@ -38,6 +38,9 @@ var _ agent.Agent = Agent{}
 // Name implements [agent.Agent].
 func (Agent) Name() string { return "claude" }
 
+// Title implements [agent.Agent].
+func (Agent) Title() string { return "Claude Code" }
+
 // ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 

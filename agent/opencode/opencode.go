@@ -27,6 +27,9 @@ type Agent struct{}
 // Name implements [agent.Agent].
 func (Agent) Name() string { return "opencode" }
 
+// Title implements [agent.Agent].
+func (Agent) Title() string { return "OpenCode" }
+
 // Classes implements [agent.Agent].
 func (Agent) Classes() []repair.Class { return diagnose.Classes() }
 

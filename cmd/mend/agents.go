@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"mend/agent"
-	"mend/agent/claude"
-	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -148,20 +146,18 @@ func (env *environment) skipStore(ctx context.Context, left, err error) error {
 	return fail.Worst(left, err)
 }
 
-// agentOf returns the name of the agent of a store, as it is spelled for a person.
+// agentOf returns the name of the agent of a store as a sentence has it.
 func agentOf(id change.StoreID) string {
-	if id.Kind == "lines" {
-		return "Claude Code"
+	if i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == id.Agent }); i >= 0 {
+		return agents[i].Title()
 	}
-	return "OpenCode"
+	return id.Agent
 }
 
-// agentName returns the name of the agent of a store.
-func agentName(id change.StoreID) string {
-	if id.Kind == "lines" {
-		return claude.Agent{}.Name()
-	}
-	return opencode.Agent{}.Name()
+// needsAgent reports whether sessions of the store are repaired without a question only if the user names
+// their agent: what mend did for the first agent alone, it does not begin to do for another.
+func needsAgent(env *environment, c *mend.Store) bool {
+	return c.ID().Agent != agents[0].Name() && env.agentName == "" && env.opt.Store == ""
 }
 
 // repairClients returns the stores whose sessions a repair is about. A script that repairs
@@ -180,15 +176,15 @@ func repairClients(ctx context.Context, env *environment, names []string, f repa
 	if len(all) == 0 || env.agentName != "" || env.opt.Store != "" || !f.yes && !env.JSON {
 		return all, err
 	}
-	if agentOf(all[0].ID()) != "OpenCode" {
-		if f.yes && !f.dryRun {
-			return nil, fail.Worst(err, fail.New(fail.Usage, "mend repair --yes --agent claude", "repairing sessions of Claude Code with --yes needs --agent claude or a session"))
+	if needsAgent(env, all[0]) {
+		if id := all[0].ID(); f.yes && !f.dryRun {
+			return nil, fail.Worst(err, fail.New(fail.Usage, "mend repair --yes --agent "+id.Agent, "repairing sessions of %s with --yes needs --agent %s or a session", agentOf(id), id.Agent))
 		}
 		return all, err // nothing is written
 	}
 	env.setAnswer("leftAlone", otherAgents(all[1:]))
 	for _, c := range all[1:] {
-		env.Note(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), agentName(c.ID())))
+		env.Note(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), c.ID().Agent))
 	}
 	return all[:1], err
 }
@@ -197,7 +193,7 @@ func repairClients(ctx context.Context, env *environment, names []string, f repa
 func otherAgents(clients []*mend.Store) []string {
 	names := []string{}
 	for _, c := range clients {
-		names = append(names, agentName(c.ID()))
+		names = append(names, c.ID().Agent)
 	}
 	return names
 }

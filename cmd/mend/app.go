@@ -117,7 +117,7 @@ func (env *environment) channel() change.Channel {
 	switch {
 	case env.command == "watch":
 		return change.ChannelWatch
-	case env.command == "hook" && env.isClaude():
+	case env.command == "hook" && eventInstaller(env) != nil:
 		return change.ChannelHook
 	case env.command == "hook":
 		return change.ChannelPlugin

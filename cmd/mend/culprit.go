@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"mend/agent/claude"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -194,18 +193,24 @@ func isHealthyByName(x mend.Culprit) bool {
 
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
 func printHealthy(env *environment, c *mend.Store, h change.Head) {
-	command := continueCommand(agentName(c.ID()), h)
+	command := continueCommand(c.ID().Agent, h)
 	env.setAnswer("continue", command)
 	env.Say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.ID()), term.Escape(cmp.Or(term.ShortenHome(h.Directory), "no folder")))
 	env.Printf("To continue it: %s\n", term.Bold(term.Escape(command)))
 }
 
 // continueCommand returns the command with which a user continues a session, in its folder.
-func continueCommand(agent string, h change.Head) string {
-	command := "opencode -s " + shellWord(h.ID)
-	if agent == (claude.Agent{}).Name() {
-		command = "claude --resume " + shellWord(h.ID)
+func continueCommand(of string, h change.Head) string {
+	var words []string
+	for _, ag := range agents {
+		if ag.Name() == of {
+			words = ag.Resume(h.ID)
+		}
 	}
+	for i, w := range words {
+		words[i] = shellWord(w)
+	}
+	command := strings.Join(words, " ")
 	if info, err := os.Stat(h.Directory); err != nil || !info.IsDir() || filepath.Clean(h.Directory) == workingFolder() {
 		return command
 	}

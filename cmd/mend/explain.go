@@ -11,6 +11,7 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/config"
 	"mend/internal/fail"
@@ -403,11 +404,11 @@ var wordTopics = []topicJSON{
 	{Code: "record", Kind: kindWord, Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."},
 	{Code: "conflict", Kind: kindWord, Meaning: "A record no longer holds what mend left in it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only RECORD to leave it out, or with --force to overwrite the newer change, which is kept in the journal."},
 	{Code: "kept", Kind: kindWord, Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."},
-	{Code: pluginCurrent, Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
-	{Code: pluginOther, Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},
-	{Code: pluginForeign, Kind: kindWord, Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."},
-	{Code: pluginAbsent, Kind: kindWord, Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."},
-	{Code: pluginUnreadable, Kind: kindWord, Meaning: "Of the plugin: its file cannot be read. The reason is next to it."},
+	{Code: string(agent.Current), Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
+	{Code: string(agent.Other), Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},
+	{Code: string(agent.Foreign), Kind: kindWord, Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."},
+	{Code: string(agent.Absent), Kind: kindWord, Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."},
+	{Code: string(agent.Unreadable), Kind: kindWord, Meaning: "Of the plugin: its file cannot be read. The reason is next to it."},
 	{Code: "detected", Kind: kindWord, Meaning: "Of running agents: errors that watch or the plugin saw."},
 	{Code: "refused", Kind: kindWord, Meaning: "Of running agents: sessions that mend left alone, because no repair fits or a limit was reached."},
 	{Code: "default", Kind: kindWord, Meaning: "Of a setting: nothing sets it. Other origins are file, environment and flag."},

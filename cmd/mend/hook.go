@@ -39,8 +39,8 @@ With --agent claude it is a hook of Claude Code: it reads one JSON object, and p
 if there is something to say (docs/claude-code.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if env.isClaude() {
-				return claudeHook(cmd.Context(), env, repair)
+			if in := eventInstaller(env); in != nil {
+				return eventHook(cmd.Context(), env, in, repair)
 			}
 			return runHook(cmd.Context(), env, set)
 		},
@@ -48,6 +48,14 @@ if there is something to say (docs/claude-code.md).`,
 	setFlag(cmd, &set)
 	cmd.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair the session")
 	return cmd
+}
+
+// eventInstaller returns how the agent reports one event at a time, nil if mend serves it until it ends.
+func eventInstaller(env *environment) agent.Installer {
+	if in := env.opt.Agents[0].Installer(); in != nil && in.About().Deadline > 0 {
+		return in
+	}
+	return nil
 }
 
 // byeTimeout is how long the plugin may take to read bye.

@@ -315,7 +315,7 @@ func replaceMend(t *testing.T, h *opencode.Home, script string) {
 func editPlugin(t *testing.T, h *opencode.Home, before, after string) {
 	t.Helper()
 	config, _ := pluginHome(h)
-	path := filepath.Join(config, "opencode", "plugins", pluginFile)
+	path := filepath.Join(config, "opencode", "plugins", "mend.js")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

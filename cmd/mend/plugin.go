@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,32 +17,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"mend/agent"
-	"mend/agent/claude"
 	"mend/internal/atomicfile"
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
 	"mend/internal/term"
-	"mend/internal/userdir"
 )
-
-//go:embed plugin.js
-var pluginSource string
-
-// pluginFile is the plugin's file name in OpenCode's folder of plugins.
-const pluginFile = "mend.js"
-
-// pluginHeader matches the first line of a plugin that mend wrote.
-var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
-})
-
-var errForeignPlugin error = fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 
 func pluginVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
@@ -58,20 +44,9 @@ Without a subcommand this shows where the plugin is installed.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
 	}
-	var hooks string
-	var repair bool
-	install := pluginCommand(env, "install", "Install the plugin", func(ctx context.Context, path string, f writeFlags) error {
-		switch {
-		case env.isClaude() && hooks != "":
-			return usagef("--hooks is for the plugin of OpenCode")
-		case env.isClaude() && env.opt.Store != "":
-			return usagef("--store is for the plugin of OpenCode: Claude Code tells its hook where the session is")
-		case env.isClaude():
-			return installClaudeHook(ctx, env, path, repair, f)
-		case repair:
-			return usagef("--repair is for --agent claude: the setting preflight says whether the plugin of OpenCode repairs sessions")
-		}
-		return runPluginInstall(ctx, env, path, hooks, f)
+	var s agent.Setup
+	install := pluginCommand(env, "install", "Install the plugin", func(ctx context.Context, i installation, f writeFlags) error {
+		return i.install(ctx, s, f)
 	})
 	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
 loads it at its next start. The flags --store and --hooks are kept when it is installed again.
@@ -85,17 +60,12 @@ repaired after its error; then send your prompt again. Each repair can be undone
   mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
   mend plugin install --store ~/kilo/kilo.db    for an OpenCode whose store mend does not find
   mend plugin install --agent claude`
-	install.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
-	install.Flags().StringVar(&hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
+	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
+	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
 	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(
 		install,
-		pluginCommand(env, "uninstall", "Remove the plugin", func(ctx context.Context, path string, f writeFlags) error {
-			if env.isClaude() {
-				return uninstallClaudeHook(ctx, env, path, f)
-			}
-			return uninstallPlugin(ctx, env, path, f)
-		}),
+		pluginCommand(env, "uninstall", "Remove the plugin", func(ctx context.Context, i installation, f writeFlags) error { return i.uninstall(ctx, f) }),
 		&cobra.Command{
 			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
@@ -104,22 +74,18 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	return cmd
 }
 
-func pluginCommand(env *environment, use, short string, run func(ctx context.Context, path string, f writeFlags) error) *cobra.Command {
+func pluginCommand(env *environment, use, short string, run func(ctx context.Context, i installation, f writeFlags) error) *cobra.Command {
 	var f writeFlags
 	var project bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			find := pluginPath
-			if env.isClaude() {
-				find = claudeSettingsPath
-			}
-			path, err := find(project)
+			i, err := installationOf(env, env.opt.Agents[0], project)
 			if err != nil {
 				return err
 			}
-			if err := run(cmd.Context(), path, f); err != nil {
-				return fmt.Errorf("%sing %s: %w", use, path, err)
+			if err := run(cmd.Context(), i, f); err != nil {
+				return fmt.Errorf("%sing %s: %w", use, i.path, err)
 			}
 			return nil
 		},
@@ -129,99 +95,140 @@ func pluginCommand(env *environment, use, short string, run func(ctx context.Con
 	return cmd
 }
 
-// isClaude reports whether the user names Claude Code.
-func (env *environment) isClaude() bool { return env.agentName == claude.Agent{}.Name() }
-
-// pluginPath returns the path of the plugin. On every system OpenCode reads plugins from
-// $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
-func pluginPath(project bool) (string, error) {
-	if project {
-		dir, err := projectRoot()
-		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
-	}
-	for _, place := range []struct{ variable, subdir string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
-		dir := os.Getenv(place.variable)
-		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
-			return "", fmt.Errorf("finding OpenCode's folder of plugins: %s is %q: set it to an absolute path", place.variable, dir)
-		}
-		if dir != "" {
-			return filepath.Join(dir, place.subdir, "plugins", pluginFile), nil
-		}
-	}
-	home, err := userdir.Home("XDG_CONFIG_HOME")
-	if err != nil {
-		return "", fmt.Errorf("finding OpenCode's folder of plugins: %w", err)
-	}
-	return filepath.Join(home, ".config", "opencode", "plugins", pluginFile), nil
+// An installation is the file with which an agent starts mend.
+type installation struct {
+	*environment
+	agent.Installer
+	agent agent.Agent
+	path  string
 }
 
-// projectRoot returns the folder of the project of the current folder: the nearest one
-// that has .git, or else the current folder.
-func projectRoot() (string, error) {
-	current, err := os.Getwd()
-	if err != nil {
-		return "", err
+// installationOf returns the installation of an agent. If the error is that of finding the path, it has everything else.
+func installationOf(env *environment, of agent.Agent, project bool) (i installation, err error) {
+	i = installation{environment: env, Installer: of.Installer(), agent: of}
+	if i.Installer == nil {
+		return i, usagef("mend has no plugin for %s", of.Title())
 	}
-	for dir := current; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return current, nil
-		}
-	}
+	i.path, err = i.Path(project)
+	return i, err
 }
 
-// pluginCommandLine matches the command of a plugin.
-var pluginCommandLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^const COMMAND = (\[.*\])$`)
-})
-
-// pluginFlags are the flags that a plugin was installed with. Those that are "" are as they were
-// when it is installed again.
-type pluginFlags struct{ store, hooks string }
-
-// installedFlags returns the flags that a plugin was installed with.
-func installedFlags(text string) (f pluginFlags) {
-	m := pluginCommandLine().FindStringSubmatch(text)
-	var args []string
-	if m == nil || json.Unmarshal([]byte(m[1]), &args) != nil || len(args) < 2 || args[1] != "hook" {
-		return f
+// read returns the text of the file and its mode, nil if there is none.
+func (i installation) read() ([]byte, fs.FileMode, error) {
+	about := i.About()
+	if err := ownfile.CheckEditable(i.path); err != nil {
+		return nil, 0, err
 	}
-	for pair := range slices.Chunk(args[2:], 2) {
-		switch hooks, found := strings.CutPrefix(pair[len(pair)-1], "hooks="); {
-		case pair[0] == "--store" && len(pair) == 2:
-			f.store = pair[1]
-		case pair[0] == "--set" && found && slices.Contains(config.HooksValues(), hooks):
-			f.hooks = hooks
-		}
+	f, err := ownfile.OpenPlain(i.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, about.Mode, nil
 	}
-	return f
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	text, err := ownfile.ReadAtMost(f, about.Max)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading %s: %w", i.path, err)
+	}
+	return text, info.Mode().Perm(), nil
 }
 
-// pluginText returns the text of the plugin that starts this program with the flags.
-func pluginText(env *environment, f pluginFlags) (string, error) {
-	exe, err := installedProgram()
+// write replaces the file; a nil text removes it.
+func (i installation) write(now, text []byte, mode fs.FileMode) error {
+	switch {
+	case bytes.Equal(now, text) && (now == nil) == (text == nil):
+		return nil
+	case text == nil:
+		return os.Remove(i.path)
+	}
+	if err := makeFolder(filepath.Dir(i.path), i.About().Folder); err != nil {
+		return err
+	}
+	return atomicfile.Replace(i.path, now, text, mode)
+}
+
+// install adds mend to the file.
+func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags) (err error) {
+	if s.Hooks != "" && !slices.Contains(config.HooksValues(), s.Hooks) {
+		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), s.Hooks)
+	}
+	s, err = i.setup(s)
+	if err == nil {
+		err = i.Accepts(s)
+	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	args := []string{exe, "hook"}
-	if f.store != "" {
-		args = append(args, "--store", f.store)
+	now, mode, err := i.read()
+	if err != nil {
+		return err
 	}
-	if f.hooks != "" {
-		args = append(args, "--set", "hooks="+f.hooks)
+	before := now
+	if saved, ok := i.saved(now); ok {
+		before = saved
 	}
-	for _, arg := range args {
-		if !utf8.ValidString(arg) {
-			return "", usagef("the plugin cannot name %q, which is not UTF-8: rename it", arg)
+	after, err := i.Install(before, s)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, after) {
+		if err := confirmChange(ctx, i.Terminal, f, i.phrase("Install", "in")+"?", nil); err != nil {
+			return err
 		}
 	}
-	command, err := json.Marshal(args)
-	if err != nil {
-		return "", err
+	if !f.dryRun {
+		if err := errors.Join(i.save(before, after), i.write(now, after, mode)); err != nil {
+			return err
+		}
 	}
-	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", env.opt.Journal.Version).Replace(pluginSource), nil
+	if err := i.report(f.dryRun, i.phrase(term.Good("Installed"), "in"), i.phrase("install", "in"), i.About().Done); err != nil || f.dryRun {
+		return err
+	}
+	for _, note := range i.Notes(after, s) {
+		if text, isWarning := strings.CutPrefix(note, "note: "); isWarning {
+			i.Note(text)
+		} else {
+			i.Say("%s", term.Faint(note))
+		}
+	}
+	return i.noteSettings(now == nil, after)
+}
+
+// noteSettings says which settings count for an agent that mend serves. fresh says that nothing was
+// installed before.
+func (i installation) noteSettings(fresh bool, text []byte) error {
+	if i.About().Deadline > 0 {
+		return nil // it is not served
+	}
+	for _, note := range settingsNotes() {
+		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
+	}
+	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
+		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
+	}
+	if !fresh {
+		return nil // the older plugin may not have repaired before requests: the hook shows that once
+	}
+	journal, err := i.opt.Journal.Folder()
+	if err != nil {
+		return err
+	}
+	return writePreflightNotice(journal)
+}
+
+// setup completes what is to be installed.
+func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
+	s.Version, s.Values = i.opt.Journal.Version, config.HooksValues()
+	if s.Store, err = absStore(i.environment); err != nil {
+		return s, err
+	}
+	s.Program, err = installedProgram()
+	return s, err
 }
 
 // absStore returns the absolute path of the store that the user named, or "".
@@ -230,6 +237,115 @@ func absStore(env *environment) (string, error) {
 		return "", nil
 	}
 	return filepath.Abs(env.opt.Store)
+}
+
+// uninstall removes mend from the file.
+func (i installation) uninstall(ctx context.Context, f writeFlags) error {
+	now, mode, err := i.read()
+	if err != nil {
+		return err
+	}
+	before, err := i.Uninstall(now)
+	if err != nil {
+		return err
+	}
+	if is, _ := i.Status(now, agent.Setup{}); is.State == agent.Absent {
+		i.Say("%s %s.", term.Escape(term.ShortenHome(i.path)), i.About().Missing)
+		i.setAnswer("plugins", states(i.environment, i.agent))
+		return nil
+	}
+	if saved, ok := i.saved(now); ok {
+		before = saved
+	}
+	if err := confirmChange(ctx, i.Terminal, f, i.phrase("Remove", "from")+"?", nil); err != nil {
+		return err
+	}
+	if !f.dryRun {
+		if err := i.write(now, before, mode); err != nil {
+			return err
+		}
+		if name, err := i.savedFile(); err == nil {
+			_ = os.Remove(name) // a later install writes another one
+		}
+	}
+	return i.report(f.dryRun, i.phrase(term.Good("Removed"), "from"), i.phrase("remove", "from"), i.About().Undone)
+}
+
+// phrase says what is done to the file: "Install PATH", or "Install mend's hooks in PATH".
+func (i installation) phrase(verb, where string) string {
+	path := term.Escape(term.ShortenHome(i.path))
+	if part := i.About().Part; part != "" {
+		return verb + " " + part + " " + where + " " + path
+	}
+	return verb + " " + path
+}
+
+func (i installation) report(dryRun bool, done, would, after string) error {
+	i.setAnswer("plugins", states(i.environment, i.agent))
+	if dryRun {
+		i.Say("This would %s. Nothing was written.", would)
+		return nil
+	}
+	i.Say("%s. %s", done, after)
+	return nil
+}
+
+// A savedText is the text of a file without mend, for an uninstall that restores it byte for byte.
+type savedText struct {
+	Path   string `json:"path"`
+	Before []byte `json:"before"` // null: there was no file
+	After  string `json:"after"`  // hash of what install wrote
+}
+
+func (i installation) savedFile() (string, error) {
+	journal, err := i.opt.Journal.Folder()
+	sum := sha256.Sum256([]byte(i.path))
+	return filepath.Join(journal, i.agent.Name()+"-settings-"+hex.EncodeToString(sum[:8])+".json"), err
+}
+
+// saved returns what the file was before install wrote text, nil for no file.
+func (i installation) saved(text []byte) (before []byte, ok bool) {
+	name, err := i.savedFile()
+	if err != nil {
+		return nil, false
+	}
+	f, err := ownfile.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	data, err := ownfile.ReadAtMost(f, 2*i.About().Max) // it is in base64
+	var s savedText
+	ok = err == nil && json.Unmarshal(data, &s) == nil && s.Path == i.path && s.After == hashOf(text)
+	return s.Before, ok
+}
+
+// save keeps the text before an installation, unless [agent.Installer.Uninstall] restores it.
+func (i installation) save(before, after []byte) error {
+	clean, err := i.Uninstall(before)
+	if err != nil {
+		return err
+	}
+	if without, err := i.Uninstall(after); err != nil || bytes.Equal(without, clean) && (without == nil) == (clean == nil) {
+		return err
+	}
+	name, err := i.savedFile()
+	if err == nil {
+		err = ownfile.MakeDir(filepath.Dir(name))
+	}
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(savedText{i.path, clean, hashOf(after)})
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(name, data, 0o600)
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // temporaryProgram matches the path of a program that "go run" removes when it ends.
@@ -265,161 +381,50 @@ func installedProgram() (string, error) {
 	return started, nil
 }
 
-// maxPlugin is the maximum size of a plugin file, in bytes.
-const maxPlugin = 1 << 20
-
-// readPlugin reads a plugin file. The error is [errForeignPlugin] if mend did not write
-// it.
-func readPlugin(path string) (version, text string, err error) {
-	f, err := ownfile.OpenPlain(path)
-	if err != nil {
-		return "", "", err
-	}
-	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, maxPlugin)
-	if err != nil {
-		return "", "", fmt.Errorf("reading %s: %w", path, err)
-	}
-	m := pluginHeader().FindSubmatch(data)
-	if m == nil {
-		return "", "", errForeignPlugin
-	}
-	return string(m[2]), string(data), nil
-}
-
-func runPluginInstall(ctx context.Context, env *environment, path, hooks string, f writeFlags) error {
-	if hooks != "" && !slices.Contains(config.HooksValues(), hooks) {
-		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), hooks)
-	}
-	_, before, err := readPlugin(path)
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !fresh {
-		return err
-	}
-	store, err := absStore(env)
-	if err != nil {
-		return err
-	}
-	was := installedFlags(before)
-	flags := pluginFlags{cmp.Or(store, was.store), cmp.Or(hooks, was.hooks)}
-	text, err := pluginText(env, flags)
-	if err != nil {
-		return err
-	}
-	if text != before {
-		if err := confirmChange(ctx, env.Terminal, f, "Install "+term.Escape(term.ShortenHome(path))+"?", nil); err != nil {
-			return err
-		}
-	}
-	if !f.dryRun {
-		if err := makeFolder(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	if err := reportPlugin(env, path, f.dryRun, "Installed", "install"); err != nil || f.dryRun {
-		return err
-	}
-	env.Say("%s", term.Faint(installNotes))
-	for _, note := range settingsNotes() {
-		env.Say("%s", term.Faint("Settings: "+term.Escape(note)))
-	}
-	if flags.hooks == config.HooksAll {
-		env.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
-	}
-	if !fresh {
-		return nil // the older plugin may not have repaired before requests: the hook shows that once
-	}
-	journal, err := env.opt.Journal.Folder()
-	if err != nil {
-		return err
-	}
-	return writePreflightNotice(journal)
-}
-
-// installNotes are what a user should know of the installed plugin.
-const installNotes = `Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
-With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.`
-
-func uninstallPlugin(ctx context.Context, env *environment, path string, f writeFlags) error {
-	_, _, err := readPlugin(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		env.Printf("%s is not installed.\n", term.Escape(term.ShortenHome(path)))
-		env.setAnswer("plugins", pluginStates(env))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := confirmChange(ctx, env.Terminal, f, "Remove "+term.Escape(term.ShortenHome(path))+"?", nil); err != nil {
-		return err
-	}
-	if !f.dryRun {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
-	return reportPlugin(env, path, f.dryRun, "Removed", "remove")
-}
-
-func reportPlugin(env *environment, path string, dryRun bool, done, would string) error {
-	env.setAnswer("plugins", pluginStates(env))
-	if dryRun {
-		env.Say("This would %s %s. Nothing was written.", would, term.Escape(term.ShortenHome(path)))
-		return nil
-	}
-	env.Say("%s %s. Restart OpenCode to apply this.", term.Good(done), term.Escape(term.ShortenHome(path)))
-	return nil
-}
-
-// The states of a plugin.
-const (
-	pluginCurrent    = "current" // of this mend
-	pluginOther      = "other"   // of another version, or for another program
-	pluginForeign    = "foreign" // mend did not write the file
-	pluginAbsent     = "absent"
-	pluginUnreadable = "unreadable"
-)
-
 // A pluginJSON is the state of the plugin at one place.
 type pluginJSON struct {
-	Agent   string `json:"agent,omitempty"` // of hooks of Claude Code
-	Place   string `json:"place"`           // global or project
-	Path    string `json:"path"`
-	State   string `json:"state"`             // current, other, foreign, absent, or unreadable
-	Why     string `json:"why,omitempty"`     // the reason if unreadable
-	Store   string `json:"store,omitempty"`   // that it was installed with
-	Hooks   string `json:"hooks,omitempty"`   // that it was installed with
-	Repair  bool   `json:"repair,omitempty"`  // the hooks repair sessions
-	Version string `json:"version,omitempty"` // of the mend that wrote it
+	Agent   string      `json:"agent,omitempty"` // of hooks of Claude Code
+	Place   string      `json:"place"`           // global or project
+	Path    string      `json:"path"`
+	State   agent.State `json:"state"`
+	Why     string      `json:"why,omitempty"`     // the reason if unreadable
+	Store   string      `json:"store,omitempty"`   // that it was installed with
+	Hooks   string      `json:"hooks,omitempty"`   // that it was installed with
+	Repair  bool        `json:"repair,omitempty"`  // the hooks repair sessions
+	Version string      `json:"version,omitempty"` // of the mend that wrote it
 }
 
-// pluginStates returns the state of the plugin at both places.
-func pluginStates(env *environment) []pluginJSON {
-	var all []pluginJSON
+// isOf reports whether the plugin is that of an agent. That of the first agent does not say its name.
+func (p pluginJSON) isOf(of agent.Agent) bool {
+	return p.Agent == of.Name() || p.Agent == "" && of.Name() == agents[0].Name()
+}
+
+// states returns the state of mend in both files of an agent.
+func states(env *environment, of agent.Agent) (all []pluginJSON) {
 	for _, place := range []string{"global", "project"} {
-		path, err := pluginPath(place == "project")
-		p := pluginJSON{Place: place, Path: path}
-		var text string
-		if err == nil {
-			p.Version, text, err = readPlugin(path)
+		i, err := installationOf(env, of, place == "project")
+		if i.Installer == nil {
+			return nil
 		}
-		flags := installedFlags(text)
-		p.Store, p.Hooks = flags.store, flags.hooks
-		want, wantErr := pluginText(env, flags)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			p.State = pluginAbsent
-		case errors.Is(err, errForeignPlugin):
-			p.State = pluginForeign
-		case err != nil || wantErr != nil && !errors.Is(wantErr, errTemporary):
-			p.State, p.Why = pluginUnreadable, errors.Join(err, wantErr).Error()
-		case text == want:
-			p.State = pluginCurrent
-		default:
-			p.State = pluginOther
+		p := pluginJSON{Place: place, Path: i.path, State: agent.Absent}
+		if of.Name() != agents[0].Name() {
+			p.Agent = of.Name()
+		}
+		var text []byte
+		if err == nil {
+			text, _, err = i.read()
+		}
+		s, noProgram := i.setup(agent.Setup{})
+		if errors.Is(noProgram, errTemporary) {
+			noProgram = nil
+		}
+		var is agent.Status
+		if err == nil {
+			is, err = i.Status(text, s)
+		}
+		p.State, p.Version, p.Store, p.Hooks, p.Repair = cmp.Or(is.State, p.State), is.Version, is.Store, is.Hooks, is.Repair
+		if err = errors.Join(err, noProgram); err != nil {
+			p.State, p.Why = agent.Unreadable, err.Error()
 		}
 		all = append(all, p)
 	}
@@ -427,25 +432,22 @@ func pluginStates(env *environment) []pluginJSON {
 }
 
 func pluginStatus(env *environment) error {
-	if env.isClaude() {
-		if _, err := claudeSettingsPath(false); err != nil {
-			return err
-		}
-		return printPlugins(env, claudeStates(env.Terminal))
-	}
-	if _, err := pluginPath(false); err != nil {
+	i, err := installationOf(env, env.opt.Agents[0], false)
+	if err != nil {
 		return err
+	}
+	if env.agentName != "" {
+		return printPlugins(env, states(env, i.agent))
 	}
 	return printPlugins(env, installedStates(env))
 }
 
-// installedStates returns the states of the plugin, and those of the hooks of Claude Code that are
-// installed.
+// installedStates returns the states of the plugin of the first agent, and what is installed for the others.
 func installedStates(env *environment) []pluginJSON {
-	all := pluginStates(env)
-	if slices.ContainsFunc(env.opt.Agents, func(ag agent.Agent) bool { return ag.Name() == claude.Agent{}.Name() }) {
-		for _, p := range claudeStates(env.Terminal) {
-			if p.State != pluginAbsent {
+	all := states(env, env.opt.Agents[0])
+	for _, other := range env.opt.Agents[1:] {
+		for _, p := range states(env, other) {
+			if p.State != agent.Absent {
 				all = append(all, p)
 			}
 		}
@@ -467,15 +469,15 @@ func printPlugins(env *environment, all []pluginJSON) error {
 			env.Printf("         %s\n", term.Faint("installed with --repair"))
 		}
 		switch p.State {
-		case pluginOther:
+		case agent.Other:
 			from := "written by mend " + p.Version + ", or for another program"
 			if p.Agent != "" {
 				from = "it starts another program"
 			}
 			env.SayAt(9, term.Faint(from+"; \"mend plugin install"+agentFlag(p.Agent)+"\" updates it"))
-		case pluginUnreadable:
+		case agent.Unreadable:
 			env.SayAt(9, term.Faint(term.Escape(p.Why)))
-		case pluginForeign:
+		case agent.Foreign:
 			env.SayAt(9, term.Faint("mend did not write this file, and does not change it"))
 		}
 	}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"mend/agent"
+	"mend/agent/opencode"
 )
 
 // TestPluginRestarts runs the plugin with hooks that die at chosen moments. No error of a
@@ -19,8 +22,12 @@ func TestPluginRestarts(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "plugin"))); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer(`"node:child_process"`, `"./spawn.mjs"`, "__COMMAND__", `["mend", "hook"]`).Replace(pluginSource)
-	if err := os.WriteFile(filepath.Join(dir, "plugin.mjs"), []byte(text), 0o600); err != nil {
+	text, err := opencode.Agent{}.Installer().Install(nil, agent.Setup{Program: "mend"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte(`"node:child_process"`), []byte(`"./spawn.mjs"`))
+	if err := os.WriteFile(filepath.Join(dir, "plugin.mjs"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), node, "--test", filepath.Join(dir, "plugin.test.mjs"))

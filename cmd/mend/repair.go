@@ -320,8 +320,8 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 		return term.ErrNoQuestion
 	case asks && r.named:
 		return term.ErrNoTerminal
-	case asks && agentOf(r.client.ID()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
-		return fail.WithHint(term.ErrNoTerminal, "pass --yes with --agent claude, or with a session to repair only that one")
+	case asks && needsAgent(r.environment, r.client):
+		return fail.WithHint(term.ErrNoTerminal, "pass --yes with --agent "+r.client.ID().Agent+", or with a session to repair only that one")
 	case asks:
 		return fail.WithHint(term.ErrNoTerminal, "pass --yes; name a session to repair only that one")
 	case r.flags.dryRun || len(todo) == 0:

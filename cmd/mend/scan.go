@@ -120,14 +120,14 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 		if err := c.CheckAccess(); err != nil {
 			left = env.skipStore(ctx, left, err)
 		}
-		scanned := scannedJSON{Agent: agentName(c.ID()), Store: c.ID().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
+		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
 			left = env.skipStore(ctx, left, r.damaged)
 		}
 		stores = append(stores, scanned)
 		for _, s := range r.json {
-			s.Agent = agentName(c.ID())
+			s.Agent = c.ID().Agent
 			found = append(found, s)
 		}
 	}

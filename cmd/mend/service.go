@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/agent"
 	"mend/internal/atomicfile"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
@@ -238,7 +239,7 @@ func (s *service) read() (version string, err error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, maxPlugin)
+	data, err := ownfile.ReadAtMost(f, maxUnit)
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", s.path, err)
 	}
@@ -402,6 +403,9 @@ func runAll(all [][]string) error {
 	return nil
 }
 
+// maxUnit is the maximum size of a unit, in bytes.
+const maxUnit = 1 << 20
+
 // The states of a service, besides those of a plugin.
 const (
 	serviceInstalled   = "installed" // as mend wrote it
@@ -429,13 +433,13 @@ func serviceState(t *term.Terminal) serviceJSON {
 	case err == nil:
 		j.State = serviceInstalled
 	case errors.Is(err, fs.ErrNotExist):
-		j.State = pluginAbsent
+		j.State = string(agent.Absent)
 	case errors.Is(err, errForeignService):
-		j.State = pluginForeign
+		j.State = string(agent.Foreign)
 	case errors.Is(err, errEditedService):
 		j.State = serviceEdited
 	default:
-		j.State, j.Why = pluginUnreadable, err.Error()
+		j.State, j.Why = string(agent.Unreadable), err.Error()
 	}
 	return j
 }

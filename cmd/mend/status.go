@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend/agent/claude"
+	"mend/agent"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -62,6 +62,7 @@ type storeJSON struct {
 
 	earlier *mend.Summary // of the last scan, if LastScan is nil
 	unread  bool          // the sessions cannot be listed
+	agent   string
 }
 
 // status answers what the verb says. The error is the worst of the stores that cannot be used: the
@@ -131,7 +132,7 @@ const lookTime = 2 * time.Second
 // read.
 func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
 	for _, l := range env.opt.Agents.Stores() {
-		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
+		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout, agent: l.Agent})
 	}
 	var scans []*mend.Summary
 	for _, c := range inUse {
@@ -196,12 +197,13 @@ func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
 			return &(*stores)[i]
 		}
 	}
-	*stores = append(*stores, storeJSON{Path: id.Root, Layout: id.Kind})
+	*stores = append(*stores, storeJSON{Path: id.Root, Layout: id.Kind, agent: id.Agent})
 	return &(*stores)[len(*stores)-1]
 }
 
 // nextCommand returns the command that the user should run next, and what it does.
 func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why string) {
+	only := onlyOther(s.Stores)
 	switch {
 	case len(s.Stores) == 0:
 		return "mend scan --store PATH", "check a store at another place; mend demo shows how it works"
@@ -221,24 +223,29 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.Latent > 0:
 		return "mend repair --latent", "also fix what would fail with another version or setting (asks first)"
-	case onlyTranscripts(s.Stores) && !hasPlugin(s.Plugins, claude.Agent{}.Name()):
-		return "mend plugin install --agent claude", "let Claude Code say when a resumed session lost its past"
-	case !onlyTranscripts(s.Stores) && !hasPlugin(s.Plugins, "") && s.Watches == 0 && s.Service.State != serviceInstalled:
-		return "mend plugin install", "let OpenCode repair sessions as they break"
+	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
+		return "mend plugin install --agent " + only.Name(), only.Installer().About().Offer
+	case only == nil && !hasPlugin(s.Plugins, agents[0]) && s.Watches == 0 && s.Service.State != serviceInstalled:
+		return "mend plugin install", agents[0].Installer().About().Offer
 	}
 	return "mend scan", "check again"
 }
 
-// hasPlugin reports whether mend's plugin or, for Claude Code, its hook is installed.
-func hasPlugin(all []pluginJSON, agent string) bool {
+// hasPlugin reports whether mend's plugin, or what else starts it, is installed for an agent.
+func hasPlugin(all []pluginJSON, of agent.Agent) bool {
 	return slices.ContainsFunc(all, func(p pluginJSON) bool {
-		return p.Agent == agent && (p.State == pluginCurrent || p.State == pluginOther)
+		return p.isOf(of) && (p.State == agent.Current || p.State == agent.Other)
 	})
 }
 
-// onlyTranscripts reports whether all stores are of Claude Code.
-func onlyTranscripts(all []storeJSON) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.Layout != claude.Transcripts })
+// onlyOther returns the agent of all stores if it is not the first agent, else nil.
+func onlyOther(all []storeJSON) agent.Agent {
+	for _, ag := range agents[1:] {
+		if len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.agent != ag.Name() }) {
+			return ag
+		}
+	}
+	return nil
 }
 
 func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []change.Entry) {
@@ -275,11 +282,14 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	case s.Unverified != "":
 		liveRow += "\nmend was not verified with version " + term.Escape(s.Unverified) + ": it counts as the newest that was, until something contradicts that"
 	}
-	if liveRow != pluginOff || !onlyTranscripts(s.Stores) {
+	only := onlyOther(s.Stores)
+	if liveRow != pluginOff || only == nil {
 		rows = append(rows, term.Row{"Live repair", liveRow})
 	}
-	if text := claudeText(s.Plugins); text != "" || onlyTranscripts(s.Stores) {
-		rows = append(rows, term.Row{"Claude Code", cmp.Or(text, "the hook is not installed")})
+	for _, ag := range agents[1:] {
+		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
+			rows = append(rows, term.Row{ag.Title(), cmp.Or(text, "the hook is not installed")})
+		}
 	}
 	var left []string
 	if text := s.Live.givenUp(); text != "" {
@@ -408,18 +418,18 @@ func brokenCount(s *mend.Summary) string {
 	return text
 }
 
-// claudeText says what the hook does in the settings of Claude Code; "" if there is none.
-func claudeText(all []pluginJSON) string {
+// hookText says what the hook of an agent does; "" if there is none.
+func hookText(all []pluginJSON, of agent.Agent) string {
 	for _, p := range all {
 		switch {
-		case p.Agent == "":
-		case p.State == pluginCurrent && p.Repair:
+		case !p.isOf(of):
+		case p.State == agent.Current && p.Repair:
 			return "the hook is installed: it repairs damaged sessions"
-		case p.State == pluginCurrent:
+		case p.State == agent.Current:
 			return "the hook is installed: it reports damaged sessions"
-		case p.State == pluginOther:
-			return "the hook starts another program (mend plugin install --agent claude updates it)"
-		case p.State == pluginUnreadable:
+		case p.State == agent.Other:
+			return "the hook starts another program (mend plugin install --agent " + of.Name() + " updates it)"
+		case p.State == agent.Unreadable:
 			return "mend plugin status shows a problem"
 		}
 	}
@@ -436,11 +446,11 @@ func liveText(s statusJSON) string {
 			continue
 		}
 		switch p.State {
-		case pluginCurrent:
+		case agent.Current:
 			parts = append(parts, "the plugin is installed")
-		case pluginOther:
+		case agent.Other:
 			parts = append(parts, "the plugin is of another version (mend plugin install updates it)")
-		case pluginForeign, pluginUnreadable:
+		case agent.Foreign, agent.Unreadable:
 			parts = append(parts, "mend plugin status shows a problem")
 		}
 		if len(parts) > 0 {
@@ -450,13 +460,13 @@ func liveText(s statusJSON) string {
 	switch {
 	case s.Hooks > 0:
 		parts = append(parts, term.Count(s.Hooks, "hook")+" running")
-	case hasPlugin(s.Plugins, ""):
+	case hasPlugin(s.Plugins, agents[0]):
 		parts = append(parts, "no hook is running now")
 	}
 	switch s.Service.State {
 	case serviceInstalled, serviceEdited:
 		parts = append(parts, "mend watch starts at login")
-	case pluginForeign, pluginUnreadable:
+	case string(agent.Foreign), string(agent.Unreadable):
 		parts = append(parts, "mend watch install shows a problem")
 	}
 	if s.Watches > 0 {

@@ -276,7 +276,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 	}
 	id := s.client.ID()
 	e.SchemaVersion, e.Command, e.Time = schemaVersion, s.command, time.Now().UTC().Format(time.RFC3339)
-	e.Agent, e.Store, e.Layout = agentName(id), id.Root, id.Kind
+	e.Agent, e.Store, e.Layout = id.Agent, id.Root, id.Kind
 	text, err := termjson.Marshal(e)
 	if err == nil {
 		_, err = s.Write(append(text, '\n'))
@@ -378,7 +378,7 @@ func logNotes(log *slog.Logger, notes []string) {
 }
 
 func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, state *hookReporter) *recoverer {
-	o.Versions = versionLog{state.dir, agentName(client.ID())}
+	o.Versions = versionLog{state.dir, client.ID().Agent}
 	o.Log, o.Report, o.Version, o.Claim = log, state.report, state.version, claimMessages(state.dir, client.ID(), log)
 	return &recoverer{hook: live.New(agent, client, o), client: client, config: c, log: log, state: state}
 }

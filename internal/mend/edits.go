@@ -1,104 +1,21 @@
 package mend
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 
 	"mend/change"
 	"mend/repair"
 )
 
-// ErrNoEdits says that a plan cannot be carried out in a request alone.
-var ErrNoEdits = errors.New("the repair cannot be made in the request alone")
-
 // ProposeEdits plans the repair of what is broken in a session, as [Store.RepairIf] does, and
-// returns it as edits of the next request. It writes nothing. The error wraps [ErrNoEdits] if
-// the repair changes what no request has, or the order of messages.
+// returns it as edits of the next request. It writes nothing. The error wraps [agent.ErrNoEdits] if
+// the repair cannot be made in a request.
 func (c *Store) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
 	errPlanned := errors.New("planned")
 	_, result, err = c.RepairIf(ctx, change.Head{ID: id}, r, func(context.Context, repair.Result) error { return errPlanned })
 	if errors.Is(err, errPlanned) {
-		edits, err = requestEdits(result.Plan.Ops)
+		edits, err = c.store.Edits(result.Plan.Ops)
 	}
 	return result, edits, err
-}
-
-func requestEdits(ops []change.Op) (edits []repair.RequestEdit, err error) {
-	for _, op := range ops {
-		switch op.Ref.Kind {
-		case change.KindFolder: // no request has one
-		case change.KindMessage, change.KindPart:
-			e := repair.RequestEdit{Message: op.Ref.Message, Part: op.Ref.Part, New: op.Pre == nil}
-			if e.Data, err = editedJSON(op); err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrNoEdits, op.Ref, err)
-			}
-			edits = append(edits, e)
-		case change.KindSession, change.KindFile, change.KindProject, change.KindEvents:
-			return nil, fmt.Errorf("%w: %s", ErrNoEdits, op.Ref)
-		}
-	}
-	return edits, nil
-}
-
-// editedJSON returns what the agent reads of the record after the op, nil if it is removed.
-func editedJSON(op change.Op) ([]byte, error) {
-	if op.Post == nil {
-		return nil, nil
-	}
-	post, err := agentJSON(op.Ref, op.Post)
-	if err != nil || op.Pre == nil {
-		return post, err
-	}
-	pre, err := agentJSON(op.Ref, op.Pre)
-	switch {
-	case err != nil: // the agent cannot read it
-		return nil, err
-	case bytes.Equal(pre, post):
-		return nil, errors.New("only its columns change")
-	case op.Ref.Kind == change.KindMessage && createdIn(pre) != createdIn(post):
-		return nil, errors.New("its place among the messages changes")
-	}
-	return post, nil
-}
-
-// agentJSON returns a record as the agent has it in memory: its JSON with its ids, which a
-// database has in columns.
-func agentJSON(ref change.Ref, i *change.Image) ([]byte, error) {
-	data := i.Data
-	if i.Mode == 0 { // a row, not a file
-		row, err := change.RowOf(ref, i)
-		if err != nil {
-			return nil, err
-		}
-		data = row.Data
-	}
-	ids := map[string]any{"id": ref.Message, "sessionID": ref.Session}
-	if ref.Kind == change.KindPart {
-		ids = map[string]any{"id": ref.Part, "messageID": ref.Message, "sessionID": ref.Session}
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return nil, err
-	}
-	all := map[string]any{}
-	for name, value := range members {
-		all[name] = value
-	}
-	maps.Copy(all, ids)
-	return json.Marshal(all)
-}
-
-// createdIn returns when a message was created, as its JSON says.
-func createdIn(message []byte) string {
-	var m struct {
-		Time struct {
-			Created json.RawMessage `json:"created"`
-		} `json:"time"`
-	}
-	_ = json.Unmarshal(message, &m) // without a time it is ""
-	return string(m.Time.Created)
 }

@@ -52,7 +52,7 @@ func TestProposeEdits(t *testing.T) {
 			if !c.want && err == nil && len(edits) == 0 { // this version does not mind
 				continue
 			}
-			if c.want && err != nil || !c.want && !errors.Is(err, mend.ErrNoEdits) || (len(edits) > 0) != (c.want && c.damage != "") {
+			if c.want && err != nil || !c.want && !errors.Is(err, agent.ErrNoEdits) || (len(edits) > 0) != (c.want && c.damage != "") {
 				t.Errorf("%s of a %s: %d edits, %v", c.damage, client.ID().Kind, len(edits), err)
 			}
 			for _, e := range edits {

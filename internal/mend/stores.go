@@ -32,7 +32,10 @@ func (as Agents) Stores() []Located {
 	var all []Located
 	for _, a := range as {
 		found, _ := a.Find("")
-		all = append(all, found...)
+		for _, l := range found {
+			l.Agent = a.Name()
+			all = append(all, l)
+		}
 	}
 	return all
 }

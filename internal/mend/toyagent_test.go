@@ -30,6 +30,9 @@ func (toyAgent) Name() string { return "toy" }
 
 func (toyAgent) Classes() []repair.Class { return []repair.Class{repair.EmptyContentMessage} }
 
+// Title implements [agent.Agent].
+func (toyAgent) Title() string { return "Toy" }
+
 func (a toyAgent) Find(string) ([]agent.Located, error) {
 	return []agent.Located{{Path: a.folder, Layout: "text"}}, nil
 }

@@ -1,0 +1,172 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/userdir"
+)
+
+// Installer implements [agent.Agent].
+func (Agent) Installer() agent.Installer { return hook{} }
+
+// Resume implements [agent.Agent].
+func (Agent) Resume(id string) []string { return []string{"claude", "--resume", id} }
+
+// A hook is a command in the settings of Claude Code.
+type hook struct{}
+
+// hookTimeout is in seconds. Claude Code waits for the hook before it shows a session.
+const hookTimeout = 10
+
+// About implements [agent.Installer].
+func (hook) About() agent.Installation {
+	return agent.Installation{
+		Part: "mend's hooks", Missing: "has no hook of mend",
+		Done:   "Sessions of Claude Code that start from now on use it.",
+		Undone: "Sessions of Claude Code that start from now on no longer use it.",
+		Offer:  "let Claude Code say when a resumed session lost its past", Max: 16 << 20, Mode: 0o600, Folder: 0o700,
+		Deadline: (hookTimeout - 2) * time.Second, // before Claude Code kills the hook
+	}
+}
+
+// Path implements [agent.Installer]: the user's settings, or those of the current project that are the
+// user's alone.
+func (hook) Path(project bool) (string, error) {
+	if project {
+		dir, err := os.Getwd()
+		return filepath.Join(dir, ".claude", "settings.local.json"), err
+	}
+	dir := os.Getenv("CLAUDE_CONFIG_DIR")
+	if dir == "" {
+		home, err := userdir.Home("CLAUDE_CONFIG_DIR")
+		if err != nil {
+			return "", fmt.Errorf("finding Claude Code's settings: %w", err)
+		}
+		dir = filepath.Join(home, ".claude")
+	}
+	if !filepath.IsAbs(dir) { // Claude Code resolves it in the folder in which it starts
+		return "", fmt.Errorf("finding Claude Code's settings: CLAUDE_CONFIG_DIR is %q: set it to an absolute path", dir)
+	}
+	return filepath.Join(dir, "settings.json"), nil
+}
+
+// Accepts implements [agent.Installer].
+func (hook) Accepts(s agent.Setup) error {
+	switch {
+	case s.Hooks != "":
+		return fail.New(fail.Usage, "", "--hooks is for the plugin of OpenCode")
+	case s.Store != "":
+		return fail.New(fail.Usage, "", "--store is for the plugin of OpenCode: Claude Code tells its hook where the session is")
+	}
+	return nil
+}
+
+// Install implements [agent.Installer]. A session is loaded before SessionStart runs, so a repair at its
+// end is what the next start loads, and one at the start what /resume loads.
+func (hook) Install(text []byte, s agent.Setup) ([]byte, error) {
+	hooks := []Hook{{Event: "SessionStart", Matcher: "resume", Command: hookCommand(s), Timeout: hookTimeout}}
+	if s.Repair {
+		hooks = append(hooks, Hook{Event: "SessionEnd", Command: hookCommand(s), Timeout: hookTimeout})
+	}
+	text, err := RemoveHooks(text, isHookCommand)
+	if err != nil {
+		return nil, err
+	}
+	return AddHooks(text, hooks...)
+}
+
+// Uninstall implements [agent.Installer].
+func (hook) Uninstall(text []byte) ([]byte, error) { return RemoveHooks(text, isHookCommand) }
+
+// hookSuffix ends the command of a hook that mend has installed.
+const hookSuffix = " hook --agent claude"
+
+// plainWord matches a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// hookCommand returns the line that starts mend.
+func hookCommand(s agent.Setup) string {
+	program := s.Program
+	if !plainWord.MatchString(program) {
+		program = "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
+	}
+	if s.Repair {
+		return program + hookSuffix + " --repair"
+	}
+	return program + hookSuffix
+}
+
+// isHookCommand reports whether mend has installed the hook, for this program or another one.
+func isHookCommand(command string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(command, " --repair"), hookSuffix)
+}
+
+// Status implements [agent.Installer].
+func (hook) Status(text []byte, s agent.Setup) (agent.Status, error) {
+	is := agent.Status{State: agent.Absent}
+	for _, command := range Commands(text) {
+		if !isHookCommand(command) {
+			continue
+		}
+		s.Repair = strings.HasSuffix(command, " --repair")
+		is.State, is.Repair = agent.Other, false
+		if s.Program != "" && command == hookCommand(s) {
+			is.State, is.Repair = agent.Current, s.Repair
+		}
+	}
+	return is, nil
+}
+
+// Notes implements [agent.Installer].
+func (hook) Notes(text []byte, s agent.Setup) (notes []string) {
+	if HooksDisabled(text) {
+		notes = append(notes, `note: these settings turn all hooks off: "disableAllHooks"`)
+	}
+	if s.Repair {
+		return append(notes, "When a session ends, and when it is resumed, mend repairs it if that loses nothing. What was loaded before that is loaded again with /resume.")
+	}
+	return append(notes, "When a damaged session is resumed, mend says so, and how to repair it. With --repair it repairs the session.")
+}
+
+// Event implements [agent.Installer].
+func (hook) Event(input []byte) (agent.Event, error) {
+	var e struct {
+		Session    string `json:"session_id"`
+		Transcript string `json:"transcript_path"`
+		Event      string `json:"hook_event_name"`
+	}
+	if err := json.Unmarshal(input, &e); err != nil {
+		return agent.Event{}, fmt.Errorf("reading the event: %w", err)
+	}
+	if !filepath.IsAbs(e.Transcript) || filepath.Base(e.Transcript) != e.Session+".jsonl" {
+		return agent.Event{}, fmt.Errorf("reading the event: %q is no transcript of the session %q", e.Transcript, e.Session)
+	}
+	return agent.Event{
+		Agent: Agent{Except: Ancestors()}, Path: e.Transcript, Ended: e.Event == "SessionEnd",
+		Broken: brokenText, Repaired: repairedText,
+		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
+	}, nil
+}
+
+// brokenText returns the message about a broken session. Claude Code shows it to the user, not
+// to the model.
+func brokenText(head change.Head, why string, fixable bool) string {
+	text := "mend: this session is damaged. " + why
+	if !fixable {
+		return text + " mend scan " + head.ID + " says more."
+	}
+	return fmt.Sprintf("%s To repair it, type these two lines:\n! mend repair %s --force --yes\n/resume %s", text, head.ID, head.ID)
+}
+
+func repairedText(head change.Head, why, entry string) string {
+	return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo %s --yes)", why, head.ID, entry)
+}

@@ -1,0 +1,184 @@
+package opencode
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"mend/agent"
+	"mend/internal/fail"
+	"mend/internal/userdir"
+)
+
+//go:embed plugin.js
+var pluginSource string
+
+// pluginFile is the plugin's file name in OpenCode's folder of plugins.
+const pluginFile = "mend.js"
+
+// pluginHeader matches the first line of a plugin that mend wrote.
+var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
+})
+
+// Installer implements [agent.Agent].
+func (Agent) Installer() agent.Installer { return plugin{} }
+
+// Resume implements [agent.Agent].
+func (Agent) Resume(id string) []string { return []string{"opencode", "-s", id} }
+
+// A plugin is one file, which is mend's as a whole.
+type plugin struct{ agent.BaseInstaller }
+
+// About implements [agent.Installer].
+func (plugin) About() agent.Installation {
+	return agent.Installation{
+		Missing: "is not installed", Done: "Restart OpenCode to apply this.", Undone: "Restart OpenCode to apply this.",
+		Offer: "let OpenCode repair sessions as they break", Max: 1 << 20, Mode: 0o644, Folder: 0o755,
+	}
+}
+
+// Path implements [agent.Installer]. On every system OpenCode reads plugins from
+// $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
+func (plugin) Path(project bool) (string, error) {
+	if project {
+		dir, err := projectRoot()
+		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
+	}
+	for _, place := range []struct{ variable, subdir string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
+		dir := os.Getenv(place.variable)
+		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
+			return "", fmt.Errorf("finding OpenCode's folder of plugins: %s is %q: set it to an absolute path", place.variable, dir)
+		}
+		if dir != "" {
+			return filepath.Join(dir, place.subdir, "plugins", pluginFile), nil
+		}
+	}
+	home, err := userdir.Home("XDG_CONFIG_HOME")
+	if err != nil {
+		return "", fmt.Errorf("finding OpenCode's folder of plugins: %w", err)
+	}
+	return filepath.Join(home, ".config", "opencode", "plugins", pluginFile), nil
+}
+
+// projectRoot returns the folder of the project of the current folder: the nearest one
+// that has .git, or else the current folder.
+func projectRoot() (string, error) {
+	current, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := current; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return current, nil
+		}
+	}
+}
+
+// Accepts implements [agent.Installer].
+func (plugin) Accepts(s agent.Setup) error {
+	if s.Repair {
+		return fail.New(fail.Usage, "", "--repair is for --agent claude: the setting preflight says whether the plugin of OpenCode repairs sessions")
+	}
+	return nil
+}
+
+// Install implements [agent.Installer].
+func (plugin) Install(text []byte, s agent.Setup) ([]byte, error) {
+	was, err := readPlugin(text, s)
+	if err != nil {
+		return nil, err
+	}
+	s.Store, s.Hooks = cmp.Or(s.Store, was.Store), cmp.Or(s.Hooks, was.Hooks)
+	return pluginText(s)
+}
+
+// pluginText returns the text of the plugin that starts mend.
+func pluginText(s agent.Setup) ([]byte, error) {
+	args := []string{s.Program, "hook"}
+	if s.Store != "" {
+		args = append(args, "--store", s.Store)
+	}
+	if s.Hooks != "" {
+		args = append(args, "--set", "hooks="+s.Hooks)
+	}
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return nil, fail.New(fail.Usage, "", "the plugin cannot name %q, which is not UTF-8: rename it", arg)
+		}
+	}
+	command, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", s.Version).Replace(pluginSource)), nil
+}
+
+// Uninstall implements [agent.Installer].
+func (plugin) Uninstall(text []byte) ([]byte, error) {
+	_, err := readPlugin(text, agent.Setup{})
+	return nil, err
+}
+
+// pluginCommandLine matches the command of a plugin.
+var pluginCommandLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^const COMMAND = (\[.*\])$`)
+})
+
+// readPlugin returns what a plugin was installed with.
+func readPlugin(text []byte, s agent.Setup) (is agent.Status, err error) {
+	if text == nil {
+		return agent.Status{State: agent.Absent}, nil
+	}
+	header := pluginHeader().FindSubmatch(text)
+	if header == nil {
+		return agent.Status{State: agent.Foreign}, agent.ErrForeign
+	}
+	is = agent.Status{State: agent.Other, Version: string(header[2])}
+	var args []string
+	m := pluginCommandLine().FindSubmatch(text)
+	if m == nil || json.Unmarshal(m[1], &args) != nil || len(args) < 2 || args[1] != "hook" {
+		return is, nil
+	}
+	for pair := range slices.Chunk(args[2:], 2) {
+		switch hooks, found := strings.CutPrefix(pair[len(pair)-1], "hooks="); {
+		case pair[0] == "--store" && len(pair) == 2:
+			is.Store = pair[1]
+		case pair[0] == "--set" && found && slices.Contains(s.Values, hooks):
+			is.Hooks = hooks
+		}
+	}
+	return is, nil
+}
+
+// Status implements [agent.Installer].
+func (plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
+	is, err := readPlugin(text, s)
+	if err != nil || is.State == agent.Absent {
+		return is, nil //nolint:nilerr // the state says it
+	}
+	s.Store, s.Hooks = is.Store, is.Hooks
+	want, err := pluginText(s)
+	if err == nil && bytes.Equal(text, want) {
+		is.State = agent.Current
+	}
+	return is, err
+}
+
+// Notes implements [agent.Installer].
+func (plugin) Notes([]byte, agent.Setup) []string {
+	return []string{`Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
+With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.`}
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/live"
+	"mend/internal/mend"
+	"mend/internal/ownfile"
+	"mend/internal/term"
+	"mend/journal"
+	"mend/repair"
+)
+
+// maxEvent is the size of an event in bytes.
+const maxEvent = 1 << 20
+
+// eventHook examines the session of which an agent reports an event, and answers what is wrong with it, as
+// the agent shows it. With repair it repairs the session first, if that loses nothing. It never fails, so
+// that no session fails to begin because of it.
+func eventHook(ctx context.Context, env *environment, in agent.Installer, repair bool) error {
+	env.JSON = false
+	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
+	defer cancel()
+	var writing atomic.Bool
+	done := make(chan []byte, 1)
+	go func() {
+		defer func() { _ = recover() }() // a fault of mend must not become one of the session
+		answer, err := answerEvent(ctx, env, in, repair, &writing)
+		if err != nil {
+			logEventHook(env, err)
+		}
+		done <- answer
+	}()
+	var answer []byte
+	select {
+	case answer = <-done:
+	case <-ctx.Done():
+		if writing.Load() { // a change that has begun is finished
+			answer = <-done
+		}
+	}
+	if answer != nil {
+		fmt.Fprintf(env, "%s\n", answer)
+	}
+	return nil
+}
+
+// logEventHook writes an error to the log of hooks.
+func logEventHook(env *environment, err error) {
+	journal, jerr := env.opt.Journal.Folder()
+	if jerr != nil {
+		return
+	}
+	if log, err2 := openHookLog(journal, false); err2 == nil {
+		log.Warn("examining a session of "+env.opt.Agents[0].Title(), "error", err)
+	}
+}
+
+// answerEvent returns the answer to an event, nil for none.
+func answerEvent(ctx context.Context, env *environment, in agent.Installer, repairs bool, writing *atomic.Bool) ([]byte, error) {
+	c, _, err := loadLiveSettings(nil)
+	if err != nil || !c.Enabled {
+		return nil, err
+	}
+	data, err := ownfile.ReadAtMost(env.In, maxEvent)
+	if err != nil {
+		return nil, err
+	}
+	e, err := in.Event(data)
+	if err != nil {
+		return nil, err
+	}
+	o := env.opt
+	o.Agents, o.Note = []agent.Agent{e.Agent}, nil
+	client, err := mend.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	head, err := client.SessionAt(ctx, e.Path)
+	if errors.Is(err, mend.ErrNoSession) {
+		return nil, nil // a new session has no file yet
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, err := client.ProposeRepair(ctx, head, repair.Request{Force: true, Unattended: true})
+	if err != nil {
+		return nil, err
+	}
+	why := whyBroken(plan)
+	if why == "" || ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	broken := func(failed error) ([]byte, error) {
+		answer, err := e.Answer(e.Broken(head, why, len(plan.Plan.Ops) > 0))
+		return answer, errors.Join(failed, err)
+	}
+	if !repairs {
+		return broken(nil)
+	}
+	id, err := repairForHook(ctx, env, client, head, writing)
+	switch {
+	case e.Ended:
+		return nil, err
+	case err != nil || id == "":
+		return broken(err)
+	}
+	return e.Answer(e.Repaired(head, why, id))
+}
+
+// whyBroken returns what a user notices of a session, "" for nothing.
+func whyBroken(r repair.Result) string {
+	var all []string
+	for _, ds := range [][]repair.Diagnosis{r.Fixed, r.Remaining} {
+		for _, d := range ds {
+			if d.Severity == repair.Broken {
+				all = append(all, term.Escape(d.Why))
+			}
+		}
+	}
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return all[0]
+	}
+	lost := ""
+	if n := r.SentAfter - r.SentBefore; n > 0 {
+		lost = fmt.Sprintf("It lost %d of %d blocks. ", n, r.SentAfter)
+	}
+	return fmt.Sprintf("%s%s And %s.", lost, all[0], term.Count(len(all)-1, "more problem"))
+}
+
+// errHookLeaves is why the hook leaves a session as it is.
+var errHookLeaves = errors.New("the repair loses something, or leaves something broken, or the last one was undone")
+
+// repairForHook repairs a session if no other process uses it, the repair loses nothing and
+// leaves nothing broken, and the user has not undone the last one.
+func repairForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
+	r, err := client.ProposeRepair(ctx, head, repair.Request{Unattended: true})
+	if err != nil {
+		return "", err
+	}
+	undone, err := client.LastUndone(ctx, head.ID)
+	if err != nil {
+		return "", err
+	}
+	if undone || hasBroken(r.Remaining) || len(r.Plan.Ops) == 0 || loses(r.Fixed) {
+		return "", errHookLeaves
+	}
+	if err := checkHookVersion(env, client, head, r.Fixed); err != nil {
+		return "", err
+	}
+	r.Plan.Cause.Live = true
+	writing.Store(true)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	e, err := client.Apply(context.WithoutCancel(ctx), r.Plan)
+	if err != nil || e.State != change.Committed {
+		return "", errors.Join(err, fmt.Errorf("repair %s is %s", e.ID, e.State))
+	}
+	return e.ID, nil
+}
+
+// checkHookVersion returns an error if mend does not know the version of the agent that wrote
+// the session. A newer one than those that mend was verified with counts as the newest of them,
+// until a session that the hook repaired with it has the same fault again.
+func checkHookVersion(env *environment, client *mend.Store, head change.Head, found []repair.Diagnosis) error {
+	version, verified, newer := client.KnowsVersion(head.Version)
+	if verified || version == "" { // without a version in it, it is judged by its records alone
+		return nil
+	}
+	if !newer {
+		return fmt.Errorf("%w: %q", live.ErrUnverified, version)
+	}
+	journalDir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return err
+	}
+	known, store := versionLog{journalDir, client.ID().Agent}, client.ID()
+	why := known.Contradiction(version)
+	last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if why == "" && len(last) == 1 && last[0].Cause.Live && last[0].State == change.Committed {
+		for _, f := range last[0].Cause.Findings {
+			if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
+				why = fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)
+			}
+		}
+	}
+	if err := known.Record(version, why); err != nil {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("%w: %q: %s", live.ErrUnverified, version, why)
+	}
+	return nil
+}
+
+func loses(ds []repair.Diagnosis) bool {
+	for _, d := range ds {
+		if d.Loses != "" {
+			return true
+		}
+	}
+	return false
+}
