@@ -96,7 +96,7 @@ type Buffer struct {
 }
 
 // maxReuse is the size in bytes of the largest file whose memory is used again.
-const maxReuse = 1 << 20
+const maxReuse = 2 << 20
 
 // alloc returns n bytes. b may be nil.
 func (b *Buffer) alloc(n int64) []byte {
