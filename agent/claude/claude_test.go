@@ -126,6 +126,33 @@ func TestRepairAndUndo(t *testing.T) {
 	}
 }
 
+// A scan reads one transcript into the memory of another: what it found in the first stays.
+func TestExamineTwice(t *testing.T) {
+	s := newTestStore(t, "parent unknown twice")
+	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, err := opened.List(t.Context())
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("List = %v, %v", heads, err)
+	}
+	examine := func() agent.Examination {
+		x, err := opened.Examine(t.Context(), heads[0], repair.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	first := examine()
+	found := fmt.Sprintf("%+v", first.Diagnoses)
+	s.write(bytes.Repeat([]byte("x"), len(s.data)))
+	examine()
+	if now := fmt.Sprintf("%+v", first.Diagnoses); now != found || !strings.Contains(found, "chain_broken") {
+		t.Errorf("a scan found %s, and after another one %s", found, now)
+	}
+}
+
 // A transcript with several names is read as every other, and is not changed. The command that
 // the finding names helps.
 func TestHardLinks(t *testing.T) {
