@@ -226,8 +226,12 @@ func readHookState(path string) (s hookState, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err = json.Unmarshal(data, &s); err == nil && (s.Format != hookFormat || len(s.Sessions) > maxOutcomes) {
-		err = fmt.Errorf("it is no state of format %d", hookFormat)
+	err = json.Unmarshal(data, &s)
+	switch {
+	case err == nil && s.Format != hookFormat:
+		err = errHookFormat
+	case err == nil && len(s.Sessions) > maxOutcomes:
+		err = fmt.Errorf("it has %d sessions", len(s.Sessions))
 	}
 	if err != nil {
 		return hookState{}, fmt.Errorf("reading %s: %w", path, err)
@@ -238,11 +242,23 @@ func readHookState(path string) (s hookState, err error) {
 	return s, nil
 }
 
+var errHookFormat = fmt.Errorf("it has another format than %d", hookFormat)
+
 // A hookFile is the file of a process. err says why it cannot be read.
 type hookFile struct {
 	path  string
+	pid   int
 	state hookState
 	err   error
+}
+
+// ended reports whether the process has ended. A file that cannot be read may be that of a newer mend.
+func (f hookFile) ended() bool {
+	if f.err == nil {
+		return !f.state.running()
+	}
+	_, err := processes.Process(f.pid).Identity()
+	return err != nil
 }
 
 // readHookFiles reads the files of all processes, and what was added up of those that have no file
@@ -256,7 +272,7 @@ func readHookFiles(journal string) (all []hookFile, sum hookState, err error) {
 	for _, e := range entries[:min(len(entries), maxHookFiles)] {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if pid, perr := strconv.Atoi(name); ok && perr == nil && pid > 0 {
-			f := hookFile{path: filepath.Join(hooksDir(journal), e.Name())}
+			f := hookFile{path: filepath.Join(hooksDir(journal), e.Name()), pid: pid}
 			if f.state, f.err = readHookState(f.path); f.err == nil && f.state.PID != pid {
 				f.err = fmt.Errorf("reading %s: it is of process %d", f.path, f.state.PID)
 			}
@@ -292,8 +308,8 @@ func sumEnded(journal string) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	all, sum, err := readHookFiles(journal) // a damaged sum begins again
-	ended := slices.DeleteFunc(all, func(f hookFile) bool { return f.err == nil && f.state.running() })
-	if len(ended) == 0 {
+	ended := slices.DeleteFunc(all, func(f hookFile) bool { return !f.ended() })
+	if len(ended) == 0 || errors.Is(err, errHookFormat) {
 		return err
 	}
 	for _, f := range ended {

@@ -58,7 +58,7 @@ func TestHookState(t *testing.T) {
 	if parent.running() {
 		t.Error("another process with the number counts as running")
 	}
-	for name, text := range map[string]string{"7.json": "[", "8.json": `{"format":2}`, "9.json": `{"format":1,"pid":8}`, "10.json": `{"format":1,"pid":10,"counts":7}`} {
+	for name, text := range map[string]string{"99999997.json": "[", "99999998.json": `{"format":2}`, "99999999.json": `{"format":1,"pid":8}`, "99999996.json": `{"format":1,"pid":99999996,"counts":7}`} {
 		writeState(t, journal, name, text)
 	}
 	all, sum, err := readHookFiles(journal)
@@ -85,5 +85,21 @@ func TestHookState(t *testing.T) {
 	r.end()
 	if all, _, _ = readHookFiles(journal); all[0].state.running() {
 		t.Error("a process that said that it ends counts as running")
+	}
+}
+
+// TestNewerHookState checks that what a newer mend wrote stays.
+func TestNewerHookState(t *testing.T) {
+	journal := t.TempDir()
+	newer := map[string]string{fmt.Sprintf("%d.json", os.Getppid()): `{"format":2,"x":1}`, endedFile: `{"format":2,"y":1}`}
+	for name, text := range newer {
+		writeState(t, journal, name, text)
+	}
+	writeState(t, journal, "99999999.json", `{"format":1,"pid":99999999}`)
+	newHookReporter(journal, hookState{Verb: "hook"}, slog.New(slog.DiscardHandler))
+	for name, text := range newer {
+		if got := readFile(t, filepath.Join(hooksDir(journal), name)); got != text {
+			t.Errorf("%s has %s, want %s", name, got, text)
+		}
 	}
 }

@@ -85,7 +85,6 @@ type Hook struct {
 	mu         sync.Mutex
 	onAbort    func(sessionID string)
 	onComplete func(sessionID string)
-	version    string
 	trials     Recent[string]   // versions, by the sessions that were repaired before a request of them
 	said       Recent[struct{}] // see [Hook.sayVersion]
 }
@@ -128,14 +127,6 @@ func (h *Hook) SetOnRecoveryComplete(f func(sessionID string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.onComplete = f
-}
-
-// SetVersion sets the version of the agent that reads the store. The default, "", is
-// the version found in the store.
-func (h *Hook) SetVersion(version string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.version = version
 }
 
 func (h *Hook) notify(callback *func(string), sessionID string) {
@@ -216,12 +207,8 @@ func (h *Hook) Toast(ctx context.Context, directory string, t Toast) {
 // busyDelays are the delays between tries while the agent still writes.
 var busyDelays = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
 
-// complete returns the request with the version of the agent and the texts of the
-// options.
+// complete returns the request with the texts of the options.
 func (h *Hook) complete(req repair.Request) repair.Request {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	req.Version = cmp.Or(req.Version, h.version)
 	req.Placeholder = h.opt.Placeholder
 	req.Cancelled = cmp.Or(req.Cancelled, h.opt.Cancelled)
 	return req

@@ -296,13 +296,12 @@ func TestRequest(t *testing.T) {
 		opt  Options
 		want repair.Request
 	}{
-		{emptyText, Options{Placeholder: "[empty]"}, repair.Request{Placeholder: "[empty]", Options: repair.Options{Version: "1.1.53"}}},
+		{emptyText, Options{Placeholder: "[empty]"}, repair.Request{Placeholder: "[empty]"}},
 		{resultText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: "stopped"}},
 		{toolText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: unavailableToolText}},
 	} {
 		f, info := failedSession(c.text)
 		h := f.hook(c.opt)
-		h.SetVersion(c.want.Version)
 		h.HandleSessionRecovery(t.Context(), info)
 		e := f.ParseAPIError(info.Error)
 		c.want.Error = &e
