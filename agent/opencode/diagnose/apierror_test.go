@@ -266,7 +266,7 @@ func TestErrorRanks(t *testing.T) {
 		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
 		repair.FirstPromptMissing, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", repair.ThinkingBlockOrder, "", "",
 		repair.ToolResultMissing, "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, repair.ContextTooLong,
-		repair.ThinkingSignature, repair.IncompleteRecord, repair.IncompleteRecord, "", "", "", repair.UnreadableRecord, repair.InvalidFile,
+		repair.ThinkingSignature, repair.IncompleteRecord, repair.IncompleteRecord, repair.IncompleteRecord, "", "", "", repair.UnreadableRecord, repair.InvalidFile,
 		"", "", "", "", "", "", "", repair.UnreadableRecord,
 	}
 	var got []repair.Class
