@@ -239,6 +239,7 @@ func newBlock(v jsonedit.Value) *Block {
 		} else {
 			b.Signature = member("signature")
 		}
+	case request.Summary: // not seen in a transcript
 	case request.RedactedThinking:
 		b.Signature = member("data")
 	case request.ToolUse:
