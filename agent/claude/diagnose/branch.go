@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,17 @@ type branch struct {
 	leaf *transcript.Record // its last record
 
 	behind bool // it follows the last record of the conversation: the program does not go on at its end
+}
+
+func newBranch(root *transcript.Record) *branch {
+	return &branch{root: root, all: []*transcript.Record{root}, leaf: root}
+}
+
+func (b *branch) add(r *transcript.Record) {
+	b.all = append(b.all, r)
+	if r.IsMessage() {
+		b.leaf = r
+	}
 }
 
 func isBehind(b *branch) bool { return b.behind }
@@ -163,10 +175,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 			Text:  fmt.Sprintf("The branch in use is linked to the end of the other one: %d blocks are sent again.", n),
 			Alike: true,
 			Edit: func(d repair.Draft) error {
-				if err := join(d.(*draft)); err != nil {
-					return err
-				}
-				return d.(*draft).setParent(own.UUID, leaf)
+				return errors.Join(join(d.(*draft)), d.(*draft).setParent(own.UUID, leaf))
 			},
 		}
 	}
@@ -175,14 +184,11 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 		Text:  fmt.Sprintf("The other branch is linked to the end of the one in use: %d blocks are sent again.", n),
 		Whole: true,
 		Edit: func(d repair.Draft) error {
-			if err := join(d.(*draft)); err != nil {
-				return err
-			}
 			d.(*draft).setLeaf(leaf)
 			if branches[0].behind {
-				return nil
+				return join(d.(*draft))
 			}
-			return d.(*draft).setParent(branches[0].root.UUID, up)
+			return errors.Join(join(d.(*draft)), d.(*draft).setParent(branches[0].root.UUID, up))
 		},
 	}
 }
@@ -206,12 +212,9 @@ func (c *Case) branches(path []*transcript.Record) (all []*branch) {
 		for _, r := range slices.Backward(above) {
 			switch {
 			case b != nil:
-				b.all = append(b.all, r)
-				if r.IsMessage() {
-					b.leaf = r
-				}
+				b.add(r)
 			case on[c.conv.Parent(r)]:
-				b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
+				b = newBranch(r)
 				all = append(all, b)
 			}
 			byID[r.UUID] = b
@@ -246,14 +249,11 @@ func (c *Case) findUnreached() {
 		b := byID[up]
 		switch {
 		case b != nil:
-			b.all = append(b.all, r)
-			if r.IsMessage() {
-				b.leaf = r
-			}
+			b.add(r)
 		case !c.beginsUnreached(r):
 			continue
 		default:
-			b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
+			b = newBranch(r)
 			all = append(all, b)
 		}
 		byID[r.UUID] = b
@@ -330,10 +330,7 @@ func (c *Case) reportUnreached(b *branch) {
 	case at > 0 && c.canEdit(path[at].UUID):
 		own, up := path[at].UUID, c.conv.Parent(path[at])
 		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Draft) error {
-			if err := d.(*draft).setParent(own, b.leaf.UUID); err != nil {
-				return err
-			}
-			return d.(*draft).setParent(b.root.UUID, up)
+			return errors.Join(d.(*draft).setParent(own, b.leaf.UUID), d.(*draft).setParent(b.root.UUID, up))
 		}}}
 	}
 	c.report(f, d)

@@ -47,14 +47,18 @@ func (c *Case) findBreaks() {
 		case !c.canEdit(b.Record.UUID):
 			d.refusal = errNoLine
 		default:
-			up := b.Next.UUID
-			d.fixes = []repair.Fix{{
-				Text:  fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n),
-				Alike: true,
-				Edit:  func(d repair.Draft) error { return d.(*draft).setParent(b.Record.UUID, up) },
-			}}
+			d.fixes = []repair.Fix{link(b.Record, b.Next, n)}
 		}
 		c.report(f, d)
+	}
+}
+
+// link returns a fix that links a record to the one before it, by which n blocks are sent again.
+func link(r, before *transcript.Record, n int) repair.Fix {
+	return repair.Fix{
+		Text:  fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n),
+		Alike: true,
+		Edit:  func(d repair.Draft) error { return d.(*draft).setParent(r.UUID, before.UUID) },
 	}
 }
 
@@ -81,11 +85,8 @@ func (c *Case) findSkipped() {
 		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
 		f.Detail, f.Text = "skipped", fmt.Sprintf("%d blocks do not reach the request", n)
 		c.report(f, found{
-			why: fmt.Sprintf("The record before this one is not in the transcript, and Claude Code goes on with an earlier one: %d blocks between them do not reach the model%s.", n, c.promptsIn(skipped)),
-			fixes: []repair.Fix{{
-				Text: fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n), Alike: true,
-				Edit: func(d repair.Draft) error { return d.(*draft).setParent(r.UUID, before.UUID) },
-			}},
+			why:   fmt.Sprintf("The record before this one is not in the transcript, and Claude Code goes on with an earlier one: %d blocks between them do not reach the model%s.", n, c.promptsIn(skipped)),
+			fixes: []repair.Fix{link(r, before, n)},
 		})
 	}
 }
