@@ -333,11 +333,11 @@ func (d *draft) retire(uuid string) error {
 }
 
 // editBlock returns a fix that edits the JSON of a block.
-func editBlock(b sentBlock, text, loses string, edit func(raw []byte) ([]byte, error)) repair.Fix {
-	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).editBlock(b.Block, edit) }}
+func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error)) repair.Fix {
+	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).editBlock(&b.Block, edit) }}
 }
 
 // removeBlock returns a fix that removes a block, and with it a record that has no other.
-func removeBlock(b sentBlock) repair.Fix {
-	return repair.Fix{Text: "The block is not sent any more.", Loses: "the block, for the model", Alike: true, Edit: func(d repair.Draft) error { return d.Remove(b.Block) }}
+func removeBlock(b *transcript.Block) repair.Fix {
+	return repair.Fix{Text: "The block is not sent any more.", Loses: "the block, for the model", Alike: true, Edit: func(d repair.Draft) error { return d.Remove(&b.Block) }}
 }

@@ -99,13 +99,6 @@ func (c *Case) findRefusal(q request.Request, v request.Violation) {
 	c.report(x.Finding, c.fixedBy(r.UUID, x.Why(), append(x.Fixes(), c.restFixes(r)...)...))
 }
 
-// A block of a record that reaches the request.
-type sentBlock struct {
-	*request.Block
-	record *transcript.Record
-	stored *transcript.Block
-}
-
 // link returns the conversation with all breaks repaired, so that what is wrong before a
 // break is found with it.
 func (c *Case) link() *transcript.Conversation {
@@ -124,18 +117,16 @@ func (c *Case) link() *transcript.Conversation {
 	return transcript.Load(lines, c.base.size(), c.conv.Agent)
 }
 
-// sent returns the blocks of the request that are stored.
-func (c *Case) sent(q request.Request) (all []sentBlock) {
+// sent returns the stored blocks of prompts and answers that are in the request.
+func (c *Case) sent(q request.Request) (all []*transcript.Block) {
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
 			r := c.linked.Record(b.Ref().Message)
-			if r == nil {
+			if r == nil || !r.IsMessage() {
 				continue
 			}
-			s := sentBlock{Block: b, record: r}
-			if stored := r.Blocks(); r.IsMessage() && b.Index < len(stored) && stored[b.Index].Type == b.Type {
-				s.stored = stored[b.Index]
-				all = append(all, s)
+			if stored := r.Blocks(); b.Index < len(stored) && &stored[b.Index].Block == b { // else the program adds it
+				all = append(all, stored[b.Index])
 			}
 		}
 	}
@@ -151,11 +142,11 @@ var otherBlockTypes = []string{
 
 // tooMuch returns the documents that have to go, the largest first, so that the request is not too
 // large. Only those count that are larger than any image.
-func tooMuch(blocks []sentBlock) map[*request.Block]bool {
+func tooMuch(blocks []*transcript.Block) map[*request.Block]bool {
 	var large []*request.Block
 	sum := 0
 	for _, b := range blocks {
-		for _, x := range append([]*request.Block{b.Block}, b.Content...) {
+		for _, x := range append([]*request.Block{&b.Block}, b.Content...) {
 			if x.Type == request.Document && len(x.Data) > anthropic.LargestImage {
 				large = append(large, x)
 				sum += len(x.Data)
@@ -176,7 +167,7 @@ func tooMuch(blocks []sentBlock) map[*request.Block]bool {
 
 // checkStored reports what the provider refuses of a block whatever is around it, and what the
 // request does not show.
-func (c *Case) checkStored(b sentBlock) {
+func (c *Case) checkStored(b *transcript.Block) {
 	c.checkInnerText(b)
 	c.checkName(b)
 	c.checkMedia(b)
@@ -185,22 +176,22 @@ func (c *Case) checkStored(b sentBlock) {
 }
 
 // reportBlock reports what is wrong with a block, or with what is at a place in it.
-func (c *Case) reportBlock(b sentBlock, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
-	f := c.recordFinding(rule, class, b.record.UUID)
+func (c *Case) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
+	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
-	c.report(f, c.fixedBy(b.record.UUID, why, fixes...))
+	c.report(f, c.fixedBy(b.Record.UUID, why, fixes...))
 }
 
 // placeOf returns the place of an element of a result.
 func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
 // checkName is R24.
-func (c *Case) checkName(b sentBlock) {
+func (c *Case) checkName(b *transcript.Block) {
 	const maxName = 128
 	if b.Type != request.ToolUse || len(b.ToolName) <= maxName && provider.IsName(b.ToolName) {
 		return
 	}
-	f := c.recordFinding("tool-name", repair.InvalidToolCall, b.record.UUID)
+	f := c.recordFinding("tool-name", repair.InvalidToolCall, b.Record.UUID)
 	f.Block = b.Index
 	if x, ok := repair.EngineFault(c, f); ok {
 		c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", x.Why(), x.Fixes()...)
@@ -208,19 +199,19 @@ func (c *Case) checkName(b sentBlock) {
 }
 
 // checkMedia reports a file whose data is no text, and documents that are too large together.
-func (c *Case) checkMedia(b sentBlock) {
-	if b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
+func (c *Case) checkMedia(b *transcript.Block) {
+	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceFile(b))
 	}
 	if len(c.tooMuch) == 0 {
 		return
 	}
-	for _, x := range append([]*request.Block{b.Block}, b.Content...) {
+	for _, x := range append([]*request.Block{&b.Block}, b.Content...) {
 		if !c.tooMuch[x] {
 			continue
 		}
 		fix := replaceFile(b)
-		if x != b.Block {
+		if x != &b.Block {
 			fix = replaceFile(b, x)
 		}
 		c.reportBlock(b, placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size", "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and Claude Code then compacts the conversation.", fix)
@@ -229,10 +220,10 @@ func (c *Case) checkMedia(b sentBlock) {
 
 // replaceFile returns a fix that puts a line of text in the place of a file: of the block, or of those
 // in it.
-func replaceFile(b sentBlock, inside ...*request.Block) repair.Fix {
+func replaceFile(b *transcript.Block, inside ...*request.Block) repair.Fix {
 	return repair.Fix{
 		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
-		Edit: func(d repair.Draft) error { return d.ReplaceFiles(b.Block, inside, notSendable) },
+		Edit: func(d repair.Draft) error { return d.ReplaceFiles(&b.Block, inside, notSendable) },
 	}
 }
 
@@ -251,16 +242,16 @@ func lostFile(b *request.Block, why string) string {
 }
 
 // checkShape is R23 and R25.
-func (c *Case) checkShape(b sentBlock) {
-	if b.stored == nil || b.stored.Record.IsString() {
+func (c *Case) checkShape(b *transcript.Block) {
+	if b.Record.IsString() {
 		return
 	}
-	kind := b.stored.Kind
+	kind := b.Kind
 	allowed, known := transcript.BlockFields[kind]
 	if !known {
 		if !slices.Contains(otherBlockTypes, kind) {
 			text := fmt.Sprintf("[a block of the type %q]", kind)
-			if s, ok := b.stored.Value.Text(); ok && !request.IsBlank(s) {
+			if s, ok := b.Value.Text(); ok && !request.IsBlank(s) {
 				text = s
 			}
 			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
@@ -268,11 +259,11 @@ func (c *Case) checkShape(b sentBlock) {
 		}
 		return
 	}
-	if b.IsThinking() && (b.stored.NotText == "thinking" || b.stored.NotText == "data") {
-		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.stored.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.stored.NotText), removeBlock(b))
+	if b.IsThinking() && (b.NotText == "thinking" || b.NotText == "data") {
+		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.NotText), removeBlock(b))
 		return
 	}
-	for name, v := range b.stored.Value.Children() {
+	for name, v := range b.Value.Children() {
 		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == string(name) })
 		switch {
 		case field < 0:
@@ -292,7 +283,7 @@ func (c *Case) checkShape(b sentBlock) {
 }
 
 // checkInnerText is R5 inside results.
-func (c *Case) checkInnerText(b sentBlock) {
+func (c *Case) checkInnerText(b *transcript.Block) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
 			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
@@ -302,12 +293,12 @@ func (c *Case) checkInnerText(b sentBlock) {
 }
 
 // checkInner is R18 and R23 inside results.
-func (c *Case) checkInner(b sentBlock) {
-	if b.Type != request.ToolResult || b.stored == nil {
+func (c *Case) checkInner(b *transcript.Block) {
+	if b.Type != request.ToolResult {
 		return
 	}
 	i := -1
-	for in := range b.stored.Value.Get("content").Elements() {
+	for in := range b.Value.Get("content").Elements() {
 		i++
 		if kind := noData(in); kind != "" {
 			lost := lostFile(&request.Block{Type: request.BlockType(kind)}, notSendable)
@@ -325,7 +316,7 @@ func (c *Case) checkInner(b sentBlock) {
 }
 
 // replaceInner returns a fix that puts a text in the place of an element of a result.
-func replaceInner(b sentBlock, index int, does, text string) repair.Fix {
+func replaceInner(b *transcript.Block, index int, does, text string) repair.Fix {
 	if request.IsBlank(text) {
 		text = emptyText
 	}
@@ -357,7 +348,7 @@ func innerTaken(b jsonedit.Value) bool {
 
 // mendField gives a field of a block a value that the provider takes, or removes what cannot be
 // sent without it.
-func (c *Case) mendField(b sentBlock, name, value string) repair.Fix {
+func (c *Case) mendField(b *transcript.Block, name, value string) repair.Fix {
 	switch {
 	case b.IsThinking():
 		return removeBlock(b)
