@@ -50,23 +50,6 @@ func (v Value) Number() float64 {
 // Get returns the member of that name. A value that is no object has no members.
 func (v Value) Get(name string) Value { return Value{v.Value.Get(name)} }
 
-// A Member is a member of an object.
-type Member struct {
-	Name string
-	Value
-}
-
-// Members returns the members of an object, in the order of the text.
-func (v Value) Members() (all []Member) {
-	if v.Kind() != '{' {
-		return nil
-	}
-	for name, in := range v.Children() {
-		all = append(all, Member{string(name), Value{in}})
-	}
-	return all
-}
-
 // List returns the elements of v, and whether it is a list.
 func (v Value) List() (all []Value, isList bool) {
 	if v.Kind() != '[' {

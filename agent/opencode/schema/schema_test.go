@@ -48,11 +48,11 @@ var everything = Context{
 }
 
 func paths(v js.Value, above []string) (all [][]string) {
-	for _, m := range v.Members() {
-		path := join(above, m.Name)
+	for name, member := range v.Children() {
+		path := join(above, string(name))
 		all = append(all, path)
-		if m.Kind() == '{' {
-			all = append(all, paths(m.Value, path)...)
+		if member.Kind() == '{' {
+			all = append(all, paths(js.Value{Value: member}, path)...)
 		}
 	}
 	return all
