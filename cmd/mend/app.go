@@ -22,6 +22,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/termjson"
+	"mend/journal"
 	"mend/txn"
 )
 
@@ -248,7 +249,7 @@ func openWith(ctx context.Context, env *environment, o mend.Options, write bool)
 // warnPending reports pending repairs. Verbs that only read do not recover them, and work even
 // if the journal cannot be read.
 func warnPending(ctx context.Context, env *environment, c *mend.Store) {
-	pending, err := c.Pending(ctx)
+	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
 	if err != nil {
 		env.printError(err)
 	}

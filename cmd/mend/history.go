@@ -97,7 +97,8 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 // listLog prints the entries that q selects; none is what it says if there are none. Of a damaged
 // journal it prints those that are intact, and returns the error.
 func listLog(env *environment, q journal.Query, none string, verbose bool) error {
-	defer env.opt.Journal.Hold()()
+	release := env.opt.Journal.Hold()
+	defer release()
 	es, err := newestEntries(env, q)
 	if err != nil && !errors.Is(err, journal.ErrDamaged) {
 		return err
@@ -112,6 +113,7 @@ func listLog(env *environment, q journal.Query, none string, verbose bool) error
 			return unrelated
 		}
 	}
+	release() // nobody waits for a reader of the log
 	return errors.Join(err, printLog(env, es, related, none, verbose))
 }
 
@@ -358,7 +360,7 @@ Of an operation, which is what one run of mend did, it lists the repairs.`,
 				return err
 			}
 			if len(op) > 1 {
-				return showOperation(env, op)
+				return showOperation(env, op, release)
 			}
 			e, ops, err := env.opt.Journal.Show(op[0].ID)
 			if err != nil {

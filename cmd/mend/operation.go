@@ -105,7 +105,7 @@ func newestEntries(env *environment, q journal.Query) (es []change.Entry, err er
 }
 
 // showOperation shows what one run of mend did.
-func showOperation(env *environment, op operation) error {
+func showOperation(env *environment, op operation, release func()) error {
 	related, err := env.opt.Journal.Related(op)
 	if err != nil {
 		return err
@@ -124,6 +124,7 @@ func showOperation(env *environment, op operation) error {
 		env.setAnswer("repairs", list)
 		return nil
 	}
+	release() // nobody waits for a reader of the page
 	first, id := op[len(op)-1], mend.OperationOf(op[0])
 	env.Printf("%s %s  %s\n", term.Bold("operation"), term.Bold(id), op.state())
 	printEntryRow(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+term.Escape(first.Version))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/journal"
 )
@@ -193,5 +195,52 @@ func TestUndoOperationKilled(t *testing.T) {
 		}
 		ts.want(exitDone, "redo", "op-qevajo", "--yes")
 		ts.want(exitDone, "verify")
+	}
+}
+
+// A busyWriter is standard output whose reader waits: it checks that mend does not hold the journal meanwhile.
+type busyWriter struct {
+	journal string
+	err     error
+	written int
+}
+
+func (w *busyWriter) Write(b []byte) (int, error) {
+	w.written += len(b)
+	j, err := journal.Open(w.journal, journal.Options{Timeout: time.Millisecond})
+	if err == nil {
+		err = j.Close()
+	}
+	w.err = errors.Join(w.err, err)
+	return len(b), nil
+}
+
+// TestSlowReader checks that no verb keeps other processes from the journal while the user reads what it prints.
+func TestSlowReader(t *testing.T) {
+	ts := newBrokenStore(t, 2)
+	ts.want(exitDone, "repair", "--yes")
+	for _, args := range [][]string{
+		{"log"},
+		{"log", "-v"},
+		{"log", "-n", "1"},
+		{"log", "--json"},
+		{"show", "qevajo"},
+		{"show", "op-qevajo"},
+		{"show", "op-qevajo", "--json"},
+		{"undo", "qevajo", "--dry-run"},
+		{"undo", "--dry-run"},
+		{"undo", "--session", ts.session, "--dry-run"},
+		{"undo", "--yes"},
+		{"redo", "--dry-run"},
+		{"redo", "--yes"},
+	} {
+		w := &busyWriter{journal: ts.journal}
+		env := &environment{Terminal: &term.Terminal{In: strings.NewReader(""), Out: w, Err: w}}
+		root := env.root()
+		env.opt.Journal.Dir, env.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+		root.SetArgs(append(args, "--store", ts.path))
+		if code := env.report(root.ExecuteContext(t.Context())); code != exitDone || w.err != nil || w.written == 0 {
+			t.Errorf("mend %v: exit code %d, %d bytes, %v", args, code, w.written, w.err)
+		}
 	}
 }

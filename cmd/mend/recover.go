@@ -9,6 +9,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/journal"
 )
 
 func recoverVerb(env *environment) *cobra.Command {
@@ -55,7 +56,7 @@ func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun 
 	}
 	warnAbandoned(t, c)
 	if dryRun {
-		return c.Pending(ctx)
+		return c.Log(ctx, journal.Query{State: change.Pending})
 	}
 	done, err := c.Recover(ctx)
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/request"
 	"mend/internal/term"
+	"mend/journal"
 	"mend/repair"
 )
 
@@ -227,7 +228,11 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
 			p := proposal{head: h, result: r}
 			if named && len(r.Plan.Ops) == 0 {
-				p.last, _ = c.LastRepair(h.ID) // the journal is not needed for what was asked
+				id := c.ID()
+				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is not needed for what was asked
+				if len(last) > 0 {
+					p.last = &last[0]
+				}
 			}
 			ps = append(ps, p)
 		}

@@ -136,12 +136,12 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 	}
 	var scans []*mend.Summary
 	for _, c := range inUse {
-		entries, err := c.Pending(ctx)
+		entries, err := c.Log(ctx, journal.Query{State: change.Pending})
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		pending = append(pending, entries...)
-		if entries, err = c.Conflicted(ctx); err != nil {
+		if entries, err = c.Log(ctx, journal.Query{State: change.Conflicted}); err != nil {
 			return nil, nil, nil, err
 		}
 		conflicted = append(conflicted, entries...)

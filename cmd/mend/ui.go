@@ -95,7 +95,7 @@ func (b *uiBackend) open() error {
 			b.clients[root] = c
 			b.stores = append(b.stores, root)
 		}
-		pending, err := c.Pending(b.opt.Journal.Context)
+		pending, err := c.Log(b.opt.Journal.Context, journal.Query{State: change.Pending})
 		if err != nil {
 			return err
 		}

@@ -406,6 +406,7 @@ func idsOf(es []change.Entry) []string {
 // --yes what the user has named is not shown.
 func runChange(ctx context.Context, env *environment, c *mend.Store, f writeFlags, named bool, p change.Plan, err error, release func()) error {
 	if err != nil {
+		release()
 		return printConflicts(env.Terminal, err)
 	}
 	repairs, err := revertedRepairs(env, p)

@@ -95,7 +95,7 @@ func (c *Store) seen() *uint64 {
 // new states. If there are none, which is usual, nothing is written. The error is a
 // [txn.UndecidedError] with the entries whose outcome could not be found out.
 func (c *Store) Recover(ctx context.Context) (done []change.Entry, err error) {
-	pending, err := c.Pending(ctx)
+	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
 	if err != nil || len(pending) == 0 {
 		return nil, err
 	}
@@ -135,11 +135,6 @@ func (c *Store) CleanUp(ctx context.Context) error {
 	})
 }
 
-// Pending lists the entries of this store whose outcome a crash left open.
-func (c *Store) Pending(ctx context.Context) ([]change.Entry, error) {
-	return c.log(ctx, journal.Query{State: change.Pending})
-}
-
 // Abandoned lists the paths below the store that changes of another journal have staged:
 // a change in progress, or one that was interrupted and whose journal is lost. mend does
 // not touch them.
@@ -149,11 +144,6 @@ func (c *Store) Abandoned() (found []string, err error) {
 		return err
 	})
 	return found, err
-}
-
-// Conflicted lists the entries of this store with a conflict that is not resolved.
-func (c *Store) Conflicted(ctx context.Context) ([]change.Entry, error) {
-	return c.log(ctx, journal.Query{State: change.Conflicted})
 }
 
 // An UndoRequest says what to undo: the entries with the IDs, which are of one session, or all
@@ -212,17 +202,6 @@ func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoReques
 // undoable returns the entries of the request, oldest first.
 func (c *Store) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 	if r.Session != "" {
-		known, err := j.List(journal.Query{Session: r.Session, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(known) == 0 { // the beginning of an id is enough
-			h, err := c.Session(ctx, r.Session)
-			if err != nil {
-				return nil, err
-			}
-			r.Session = h.ID
-		}
 		es, err := j.List(journal.Query{Session: r.Session, State: change.Committed, InForce: true})
 		if err != nil {
 			return nil, err

@@ -47,8 +47,8 @@ func (c *Store) holds(ctx context.Context, e change.Entry) (some, all bool) {
 }
 
 func (c *Store) has(ctx context.Context, id string) bool {
-	h, err := c.Session(ctx, id)
-	return err == nil && h.ID == id
+	_, err := c.Session(ctx, id)
+	return err == nil
 }
 
 // isAt reports whether the store of an entry is still where the entry was made: there is a store
@@ -67,8 +67,8 @@ func (c *Store) owned(ctx context.Context, es []change.Entry) []change.Entry {
 	return slices.DeleteFunc(es, func(e change.Entry) bool { return !c.Owns(ctx, e) })
 }
 
-// log lists entries that are about this store.
-func (c *Store) log(ctx context.Context, q journal.Query) ([]change.Entry, error) {
+// Log lists entries that are about this store, newest first.
+func (c *Store) Log(ctx context.Context, q journal.Query) ([]change.Entry, error) {
 	es, err := c.journal.Log(q)
 	return c.owned(ctx, es), err
 }

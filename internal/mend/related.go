@@ -96,16 +96,6 @@ func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]chan
 	return found
 }
 
-// LastRepair returns the newest change of the session that is in force, nil if there is none.
-func (c *Store) LastRepair(id string) (*change.Entry, error) {
-	store := c.store.ID()
-	es, err := c.journal.Log(journal.Query{Store: &store, Session: id, State: change.Committed, InForce: true, Limit: 1})
-	if err != nil || len(es) == 0 {
-		return nil, err
-	}
-	return &es[0], nil
-}
-
 // An Effect is what the records of an entry hold now, and what the same change would do now. It is computed
 // from the store.
 type Effect struct {
@@ -170,7 +160,7 @@ func (c *Store) planAgain(ctx context.Context, e change.Entry) ([]change.Op, err
 		} else if len(r.Classes) == 0 {
 			return nil, errors.ErrUnsupported // an entry of an earlier version does not say what it fixed
 		}
-		head, err := c.sessionByID(ctx, e.Session)
+		head, err := c.Session(ctx, e.Session)
 		if err != nil {
 			return nil, err
 		}

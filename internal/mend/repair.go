@@ -3,7 +3,6 @@ package mend
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,27 +14,18 @@ import (
 // Records reads the records of one session as they are stored: each message, followed by
 // its parts. The error wraps [ErrNoSession] if the store has none of that id.
 func (c *Store) Records(ctx context.Context, id string) ([]change.Record, error) {
-	head, err := c.sessionByID(ctx, id)
+	head, err := c.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return c.store.Records(ctx, head)
 }
 
-// sessionByID returns the session with exactly that id.
-func (c *Store) sessionByID(ctx context.Context, id string) (change.Head, error) {
-	head, err := c.Session(ctx, id)
-	if err == nil && head.ID != id {
-		return head, fmt.Errorf("%w: %q", ErrNoSession, id)
-	}
-	return head, err
-}
-
 // LastChange returns the id of the newest journal entry that began at or after since and
 // changed the session, "" for none. An undo counts, an aborted entry
 // does not.
 func (c *Store) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
-	es, err := c.log(ctx, journal.Query{Session: id})
+	es, err := c.Log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted && !e.Time.Before(since) {
 			return e.ID, err
@@ -48,7 +38,7 @@ func (c *Store) LastChange(ctx context.Context, id string, since time.Time) (ent
 // returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
 // of [Store.ProposeTrim] and [Store.Apply].
 func (c *Store) Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error) {
-	head, err := c.sessionByID(ctx, id)
+	head, err := c.Session(ctx, id)
 	if err != nil {
 		return "", t, err
 	}
@@ -62,7 +52,7 @@ func (c *Store) Trim(ctx context.Context, id string, r repair.TrimRequest) (entr
 // LastUndone reports whether the newest change of the session is an undo. Aborted changes
 // do not count. The error is that of the journal.
 func (c *Store) LastUndone(ctx context.Context, id string) (bool, error) {
-	es, err := c.log(ctx, journal.Query{Session: id})
+	es, err := c.Log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted {
 			return e.Cause.Kind == change.CauseUndo, err
@@ -110,11 +100,9 @@ func (c *Store) repair(ctx context.Context, head change.Head, r repair.Request, 
 			return "", repair.Result{Remaining: found}, nil
 		}
 	}
-	if head.Ref == (change.Ref{}) {
-		var err error
-		if head, err = c.sessionByID(ctx, head.ID); err != nil {
-			return "", repair.Result{}, err
-		}
+	head, err := c.known(ctx, head)
+	if err != nil {
+		return "", repair.Result{}, err
 	}
 	r = c.withOptions(r)
 	r.Unattended = true
@@ -134,7 +122,7 @@ func (c *Store) repair(ctx context.Context, head change.Head, r repair.Request, 
 
 // notBroken diagnoses a session, and reports whether nothing is broken.
 func (c *Store) notBroken(ctx context.Context, head change.Head, r repair.Request) (found []repair.Diagnosis, ok bool) {
-	head, err := c.knownSession(ctx, head)
+	head, err := c.known(ctx, head)
 	if err != nil {
 		return nil, false
 	}
@@ -144,18 +132,12 @@ func (c *Store) notBroken(ctx context.Context, head change.Head, r repair.Reques
 	return e.Diagnoses, ok
 }
 
-// knownSession returns the head of a session that may have an ID alone. It does not list all
-// sessions again only for that, if the store can find one.
-func (c *Store) knownSession(ctx context.Context, head change.Head) (change.Head, error) {
+// known returns the head of a session that may have an ID alone.
+func (c *Store) known(ctx context.Context, head change.Head) (change.Head, error) {
 	if head.Ref != (change.Ref{}) {
 		return head, nil
 	}
-	if c.listed.get().sessions > 0 { // repairOptions needs one list
-		if known, err := c.store.SessionByID(ctx, head.ID); err == nil {
-			return known, nil
-		}
-	}
-	return c.sessionByID(ctx, head.ID)
+	return c.Session(ctx, head.ID)
 }
 
 // isRepeated reports whether an error of this class was repaired in the session before,
@@ -167,7 +149,7 @@ func (c *Store) isRepeated(ctx context.Context, id string, e *repair.APIError) b
 	if e == nil || !repair.OnlyProviderSees(e.Class) {
 		return false
 	}
-	es, _ := c.log(ctx, journal.Query{Session: id, State: change.Committed})
+	es, _ := c.Log(ctx, journal.Query{Session: id, State: change.Committed})
 	return slices.ContainsFunc(es, func(b change.Entry) bool {
 		return b.Cause.Kind == change.CauseError && b.UndoneBy == "" && c.ParseAPIError([]byte(b.Cause.Text)).Class == e.Class
 	})

@@ -48,7 +48,7 @@ func (c *Store) VersionNote() string {
 // that mend expects in it, and returns the first that differs; "" for none. An answer that has
 // begun is not compared, nor is a message of which mend expects nothing, unless it is the first.
 func (c *Store) CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error) {
-	head, err := c.sessionByID(ctx, id)
+	head, err := c.Session(ctx, id)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"mend/agent"
 	"mend/change"
@@ -227,29 +226,23 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 	return agent.Examination{Busy: s.Busy() != "", Diagnoses: repair.Diagnose(s)}, nil
 }
 
-// Session returns the session with that id, or the only one whose id starts with it. The
-// error wraps [ErrNoSession]; if several ids start with it, it says so.
+// Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or
+// if the store cannot find one. The error wraps [ErrNoSession] if there is none.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
+	if c.listed.get().sessions > 0 { // repairOptions needs one list
+		if head, err := c.store.SessionByID(ctx, id); err == nil {
+			return head, nil
+		}
+	}
 	heads, err := c.Sessions(ctx)
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })
+	if err == nil && i < 0 {
+		err = fmt.Errorf("%w: %q", ErrNoSession, id)
+	}
 	if err != nil {
 		return change.Head{}, err
 	}
-	var fit []change.Head
-	for _, h := range heads {
-		if h.ID == id {
-			return h, nil
-		}
-		if strings.HasPrefix(h.ID, id) && id != "" {
-			fit = append(fit, h)
-		}
-	}
-	switch len(fit) {
-	case 0:
-		return change.Head{}, fmt.Errorf("%w: %q", ErrNoSession, id)
-	case 1:
-		return fit[0], nil
-	}
-	return change.Head{}, fmt.Errorf("%w: %q is ambiguous: it matches %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
+	return heads[i], nil
 }
 
 // SessionAt returns the session whose file is at path, without a list of all sessions. The error
@@ -274,36 +267,38 @@ func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Re
 
 // ProposeTrim plans to make the next request of a session smaller. It reads only;
 // [Store.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
-func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (repair.Trimmed, error) {
+func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (t repair.Trimmed, err error) {
 	r.Options = c.repairOptions()
-	seen := c.seen()
-	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
-	if err != nil {
-		return repair.Trimmed{}, err
-	}
-	t, err := repair.Trim(head.ID, s, r)
-	if err == nil {
-		t.Plan.Seen = seen
-		err = c.checkLinks(ctx, t.Plan)
-	}
+	err = c.propose(ctx, head, r.Force, &t.Plan, func(s repair.Case) error {
+		t, err = repair.Trim(head.ID, s, r)
+		return err
+	})
 	return t, err
 }
 
 // ProposeUncompact plans to take back the newest compaction of a session. It reads only;
 // [Store.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
-func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
+func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
 	r.Options = c.repairOptions()
-	seen := c.seen()
-	s, err := c.store.Case(ctx, head, repair.Request{Options: r.Options, Force: r.Force})
-	if err != nil {
-		return repair.Uncompacted{}, err
-	}
-	u, err := repair.Uncompact(head.ID, s, r)
-	if err == nil {
-		u.Plan.Seen = seen
-		err = c.checkLinks(ctx, u.Plan)
-	}
+	err = c.propose(ctx, head, r.Force, &u.Plan, func(s repair.Case) error {
+		u, err = repair.Uncompact(head.ID, s, r)
+		return err
+	})
 	return u, err
+}
+
+// propose reads a session and makes a plan of it with f.
+func (c *Store) propose(ctx context.Context, head change.Head, force bool, p *change.Plan, f func(repair.Case) error) error {
+	seen := c.seen()
+	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: force})
+	if err == nil {
+		err = f(s)
+	}
+	if err != nil {
+		return err
+	}
+	p.Seen = seen
+	return c.checkLinks(ctx, *p)
 }
 
 // checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The
