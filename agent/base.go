@@ -10,33 +10,35 @@ import (
 )
 
 // A Base is embedded in a [Store]. It answers for what the store does not have: that there is none,
-// or [errors.ErrUnsupported].
-type Base struct{}
+// or [errors.ErrUnsupported]. A method of what else is embedded goes before one of the Base.
+type Base struct{ base }
+
+type base struct{}
 
 // SessionAt returns [ErrNoSession].
-func (Base) SessionAt(context.Context, string) (change.Head, error) {
+func (base) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, ErrNoSession
 }
 
 // SessionByID implements [Store].
-func (Base) SessionByID(context.Context, string) (change.Head, error) {
+func (base) SessionByID(context.Context, string) (change.Head, error) {
 	return change.Head{}, errors.ErrUnsupported
 }
 
 // Orphans implements [Store].
-func (Base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
+func (base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
 
 // Former implements [Store].
-func (Base) Former() string { return "" }
+func (base) Former() string { return "" }
 
 // Stamp returns the zero stamp: every scan reads the session.
-func (Base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }
+func (base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }
 
 // State returns the zero stamp: every scan lists the sessions.
-func (Base) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }
+func (base) State(context.Context) (change.Stamp, error) { return change.Stamp{}, nil }
 
 // Examine leaves the diagnosis to the engine.
-func (Base) Examine(context.Context, change.Head, repair.Options) (Examination, error) {
+func (base) Examine(context.Context, change.Head, repair.Options) (Examination, error) {
 	return Examination{}, errors.ErrUnsupported
 }
 
@@ -44,25 +46,25 @@ func (Base) Examine(context.Context, change.Head, repair.Options) (Examination, 
 func (Base) Folders([]change.Head) []string { return nil }
 
 // Refresh implements [Store].
-func (Base) Refresh() {}
+func (base) Refresh() {}
 
 // Settings implements [Store].
-func (Base) Settings(change.Head) string { return "" }
+func (base) Settings(change.Head) string { return "" }
 
 // Busy implements [Store].
-func (Base) Busy(context.Context, change.Head, bool) bool { return false }
+func (base) Busy(context.Context, change.Head, bool) bool { return false }
 
 // Profile returns the version itself.
-func (Base) Profile(version string) string { return version }
+func (base) Profile(version string) string { return version }
 
 // Verified implements [Store].
-func (Base) Verified(string) bool { return false }
+func (base) Verified(string) bool { return false }
 
 // Newer implements [Store].
-func (Base) Newer(string) bool { return false }
+func (base) Newer(string) bool { return false }
 
 // Forecast implements [Store].
-func (Base) Forecast(context.Context, change.Head, repair.Options) (Forecast, error) {
+func (base) Forecast(context.Context, change.Head, repair.Options) (Forecast, error) {
 	return Forecast{}, errors.ErrUnsupported
 }
 
@@ -70,19 +72,19 @@ func (Base) Forecast(context.Context, change.Head, repair.Options) (Forecast, er
 func (Base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, ErrNoEdits }
 
 // CheckFile implements [Store].
-func (Base) CheckFile(context.Context) error { return nil }
+func (base) CheckFile(context.Context) error { return nil }
 
 // CheckAccess implements [Store].
-func (Base) CheckAccess(bool) error { return nil }
+func (base) CheckAccess(bool) error { return nil }
 
 // CheckLinks implements [Store].
-func (Base) CheckLinks(context.Context, []change.Ref) error { return nil }
+func (base) CheckLinks(context.Context, []change.Ref) error { return nil }
 
 // Abandoned implements [Store].
-func (Base) Abandoned(string) ([]string, error) { return nil, nil }
+func (base) Abandoned(string) ([]string, error) { return nil, nil }
 
 // DefaultRow implements [Store].
-func (Base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
+func (base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
 	return change.Record{}, nil
 }
 
@@ -90,16 +92,17 @@ func (Base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
 // none.
 type BaseAgent struct{}
 
+// Classes returns those of the engine.
+func (BaseAgent) Classes() []repair.Class { return repair.Classes() }
+
 // ParseAPIError recognises no error.
 func (BaseAgent) ParseAPIError([]byte) request.APIError { return request.APIError{} }
 
 // Explanations implements [Agent].
 func (BaseAgent) Explanations() []repair.Explanation { return nil }
 
-// ExplainClass knows no class.
-func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation {
-	return repair.Explanation{Code: string(c)}
-}
+// ExplainClass implements [Agent].
+func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation { return repair.ExplainClass(c) }
 
 // Providers implements [Agent].
 func (BaseAgent) Providers() []string { return nil }

@@ -23,8 +23,6 @@ type Case interface {
 	// Records calls yield for every record that a fix may change, in the order of the
 	// session: each message is followed by its parts.
 	Records(yield func(*change.Record) bool)
-	// Has reports whether the session has a record with that ref.
-	Has(ref change.Ref) bool
 	// Busy says which process uses the session, and what the user can do; "" if the agent is not
 	// working in it.
 	Busy() string
@@ -66,56 +64,120 @@ type Setting struct {
 	Thinking bool   // the model is asked to think
 }
 
-// BaseCase answers for what a case of a simple agent does not have. A case embeds it.
-type BaseCase struct{}
+// BaseCase is embedded in a case. It answers for what the agent does not have, and for an agent of
+// which the request shows all: each turn is a stored message, and what is refused is fixed by the
+// rules of the engine. See [NewBaseCase].
+type BaseCase struct {
+	request  request.Request
+	refused  []request.Violation
+	turns    map[change.Ref]int // by message
+	findings Findings
+}
 
-// Next implements [Session]: nothing is sent.
-func (BaseCase) Next() (q request.Request, refused []request.Violation) { return q, nil }
+// NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that.
+func NewBaseCase(q request.Request, refused []request.Violation) BaseCase {
+	c := BaseCase{request: q, refused: refused, turns: map[change.Ref]int{}}
+	for i, t := range q.Turns {
+		for _, ref := range t.Messages {
+			c.turns[ref] = i
+		}
+	}
+	for _, v := range refused {
+		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken}
+		if len(v.Refs) > 0 {
+			f.Ref = v.Refs[0]
+		}
+		if v.Block != nil {
+			f.Block = v.Block.Index
+		}
+		x, _ := EngineFault(&c, f)
+		c.findings.Add(InUse, x.Finding)
+	}
+	return c
+}
 
-// Stored implements [Session].
-func (BaseCase) Stored(change.Ref) Stored { return Stored{} }
+// Findings implements [Case].
+func (c *BaseCase) Findings() *Findings { return &c.findings }
 
-// Messages implements [Session].
-func (BaseCase) Messages() []change.Ref { return nil }
+// Describe implements [Case].
+func (c *BaseCase) Describe(f Finding) Diagnosis {
+	x, _ := EngineFault(c, f)
+	return x.Describe()
+}
 
-// Prompts implements [Session].
-func (BaseCase) Prompts() []change.Ref { return nil }
+// Fixes implements [Case].
+func (c *BaseCase) Fixes(f Finding) ([]Fix, error) {
+	x, _ := EngineFault(c, f)
+	return x.Fixes(), nil
+}
 
-// Texts implements [Session].
-func (BaseCase) Texts() Texts { return TextsOf(Request{}) }
-
-// Busy implements [Case].
-func (BaseCase) Busy() string { return "" }
-
-// Settings implements [Case].
-func (BaseCase) Settings() []Setting { return nil }
+// Next implements [Session].
+func (c *BaseCase) Next() (request.Request, []request.Violation) { return c.request, c.refused }
 
 // Sent implements [Case].
-func (BaseCase) Sent(int) (q request.Request, refused []request.Violation) { return q, nil }
+func (c *BaseCase) Sent(int) (request.Request, []request.Violation) { return c.request, c.refused }
+
+// Settings returns the only one.
+func (c *BaseCase) Settings() []Setting { return []Setting{{}} }
+
+// Stored implements [Session].
+func (c *BaseCase) Stored(ref change.Ref) Stored {
+	ref = messageRef(ref)
+	i, ok := c.turns[ref]
+	if !ok {
+		return Stored{}
+	}
+	t := c.request.Turns[i]
+	return Stored{Ref: ref, Role: t.Role, Steps: [][]*request.Block{t.Blocks}}
+}
+
+// Messages implements [Session].
+func (c *BaseCase) Messages() (refs []change.Ref) {
+	for _, t := range c.request.Turns {
+		refs = append(refs, t.Messages...)
+	}
+	return refs
+}
+
+// Prompts implements [Session].
+func (c *BaseCase) Prompts() (refs []change.Ref) {
+	for _, t := range c.request.Turns {
+		if t.Role == change.RoleUser {
+			refs = append(refs, t.Messages...)
+		}
+	}
+	return refs
+}
+
+// Texts implements [Session].
+func (c *BaseCase) Texts() Texts { return TextsOf(Request{}) }
+
+// Busy implements [Case].
+func (*BaseCase) Busy() string { return "" }
 
 // UnknownProvider implements [Case].
-func (BaseCase) UnknownProvider() string { return "" }
+func (*BaseCase) UnknownProvider() string { return "" }
 
 // Window implements [Case].
-func (BaseCase) Window() int { return 0 }
+func (*BaseCase) Window() int { return 0 }
 
 // Blocks implements [Case].
-func (BaseCase) Blocks() int { return 0 }
+func (*BaseCase) Blocks() int { return 0 }
 
 // LastError implements [Case].
-func (BaseCase) LastError() []byte { return nil }
+func (*BaseCase) LastError() []byte { return nil }
 
 // Asking implements [Case].
-func (BaseCase) Asking(APIError) Case { return nil }
+func (*BaseCase) Asking(APIError) Case { return nil }
 
 // Reset implements [Case].
-func (BaseCase) Reset() Case { return nil }
+func (*BaseCase) Reset() Case { return nil }
 
 // Renamed implements [Case].
-func (BaseCase) Renamed(Case) map[change.Ref]change.Ref { return nil }
+func (*BaseCase) Renamed(Case) map[change.Ref]change.Ref { return nil }
 
 // ForkBefore implements [Case].
-func (BaseCase) ForkBefore(change.Ref) string { return "" }
+func (*BaseCase) ForkBefore(change.Ref) string { return "" }
 
 // A Draft is a copy of a session that fixes edit.
 type Draft interface {

@@ -39,6 +39,14 @@ const (
 	AssistantPrefillUnsupported = request.AssistantPrefillUnsupported
 )
 
+// Classes returns the classes that the stored session shows and the engine fixes.
+func Classes() []Class {
+	return []Class{
+		ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage,
+		InvalidToolCall, InvalidFile, FirstPromptMissing, IncompleteRecord, UnreadableRecord,
+	}
+}
+
 // OnlyProviderSees reports whether nothing in the stored session shows which records
 // a fault of the class is in, and all of its kind can go: thinking.
 func OnlyProviderSees(c Class) bool {

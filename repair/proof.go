@@ -53,7 +53,7 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	if is, ok := o.to[f.Ref]; ok {
 		return !left.has(f.at(is))
 	}
-	return f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.c.Has(f.Ref)
+	return f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
 }
 
 // moved returns where findings are new in parts that the session did not have before: a part may
@@ -61,7 +61,7 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 func (s *search) moved(o outcome) map[place]bool {
 	in := map[place]bool{}
 	for _, f := range o.c.Findings().list {
-		if !s.findings.has(f.key()) && (f.Ref.Kind != change.KindPart || !s.c.Has(f.Ref)) {
+		if !s.findings.has(f.key()) && (f.Ref.Kind != change.KindPart || !s.refs.has(f.Ref)) {
 			in[place{f.Code, f.Ref.Message, InUse}] = true
 		}
 	}

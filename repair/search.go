@@ -19,6 +19,7 @@ type search struct {
 	changed       bool        // a fix was kept
 
 	c        Case // with the fixes that were kept
+	refs     *refSet
 	findings *Findings
 	wanted   wanted
 	depth    int  // of searches for what a fix caused, this one included
@@ -52,7 +53,7 @@ const noMore = 1 << 20
 func newSearch(c Case, o origin, w wanted) *search { return runSearch(c, o, w, 0, false) }
 
 func runSearch(c Case, o origin, w wanted, depth int, lossless bool) *search {
-	s := &search{c: c, findings: c.Findings(), wanted: w, depth: depth, lossless: lossless, origin: o}
+	s := &search{c: c, refs: &refSet{c: c}, findings: c.Findings(), wanted: w, depth: depth, lossless: lossless, origin: o}
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
 	for range maxRounds(len(s.findings.list)) {
 		group, n := s.next()
@@ -137,8 +138,26 @@ func attempts(fixes []Fix) (all []attempt) {
 // An outcome is what trials lead to.
 type outcome struct {
 	c    Case
+	refs *refSet
 	to   map[change.Ref]change.Ref // the refs of records that had others before, by these
 	also []Diagnosis               // what was fixed with them, because they caused it
+}
+
+// A refSet has the refs of the records of a case. It is made when it is first asked, since few trials
+// need it.
+type refSet struct {
+	c   Case
+	all map[change.Ref]bool
+}
+
+func (r *refSet) has(ref change.Ref) bool {
+	if r.all == nil {
+		r.all = map[change.Ref]bool{}
+		for x := range r.c.Records {
+			r.all[x.Ref] = true
+		}
+	}
+	return r.all[ref]
 }
 
 // try makes attempt number n for the findings and keeps what holds.
@@ -185,9 +204,9 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
 	sub := runSearch(o.c, since, caused, s.depth+1, lossless)
-	o = outcome{c: sub.c, to: map[change.Ref]change.Ref{}, also: sub.fixed}
+	o = outcome{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for is, was := range since {
-		if o.c.Has(is) {
+		if o.refs.has(is) {
 			o.to[was] = is
 		}
 	}
@@ -233,7 +252,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	}
 	if len(trials) > 0 {
 		o.c = d.Case()
-		o.to = o.c.Renamed(s.c)
+		o.refs, o.to = &refSet{c: o.c}, o.c.Renamed(s.c)
 	}
 	return trials, o
 }
@@ -312,7 +331,7 @@ func (s *search) keep(trials []*trial, o outcome) {
 	for earlier, is := range o.to {
 		s.origin[is] = was.first(earlier)
 	}
-	s.c, s.findings, s.changed = o.c, o.c.Findings(), true
+	s.c, s.refs, s.findings, s.changed = o.c, o.refs, o.c.Findings(), true
 	clear(s.tried) // what did not hold before may hold now
 }
 

@@ -28,7 +28,6 @@ func newChain(at, end int) *chain {
 }
 
 func (c *chain) Findings() *repair.Findings { return &c.findings }
-func (c *chain) Has(change.Ref) bool        { return true }
 
 func (c *chain) Records(yield func(*change.Record) bool) {
 	yield(&change.Record{Ref: record, Data: []byte{byte(c.at)}})

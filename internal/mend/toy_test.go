@@ -1,7 +1,6 @@
 package mend_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -19,46 +18,25 @@ import (
 // toyConversation is a session of the toy agent with two faults.
 const toyConversation = "hello\n\nhow are you?\n \n"
 
-// A crashingAgent is a toy agent whose process ends in a Commit.
-type crashingAgent struct {
-	toyAgent
-
-	after bool // after the write, else before it
-}
-
 var errCrash = errors.New("the process has ended")
 
-func (a crashingAgent) Open(at agent.Located, _ func(string)) (agent.Store, error) {
-	return &crashingStore{toyStore: toyStore{toyAgent: toyAgent{folder: at.Path}}, after: a.after}, nil
-}
-
-type crashingStore struct {
-	toyStore
-
-	after, ended bool
-}
-
-func (s *crashingStore) Writer(string) (txn.Store, error) { return s, nil }
-
-func (s *crashingStore) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
-	if s.after {
-		_, err = s.toyStore.Commit(ctx, st)
+// crash returns a step of a process that ends when it writes the conversation, or after that.
+func crash(after bool) func(call string) error {
+	written, ended := false, false
+	return func(call string) error {
+		writes := strings.HasPrefix(call, "exchange")
+		if ended = ended || written || writes && !after; ended {
+			return errCrash
+		}
+		written = writes
+		return nil
 	}
-	s.ended = true
-	return out, errors.Join(err, errCrash)
 }
 
-func (s *crashingStore) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	if s.ended {
-		return change.Outcome{}, errCrash
-	}
-	return s.toyStore.Settle(ctx, st)
-}
-
-func toyClient(t *testing.T, dir string, with func(toyAgent) agent.Agent) (*mend.Store, mend.Options) {
+func toyClient(t *testing.T, dir string, step func(call string) error) (*mend.Store, mend.Options) {
 	t.Helper()
 	o := mend.Options{
-		Agents:  []agent.Agent{with(toyAgent{folder: filepath.Join(dir, "talks")})},
+		Agents:  []agent.Agent{toyAgent{folder: filepath.Join(dir, "talks"), step: step}},
 		Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"),
 	}
 	c, err := mend.Open(o)
@@ -67,8 +45,6 @@ func toyClient(t *testing.T, dir string, with func(toyAgent) agent.Agent) (*mend
 	}
 	return c, o
 }
-
-func sound(a toyAgent) agent.Agent { return a }
 
 func toyFolder(t *testing.T) (dir, file string) {
 	t.Helper()
@@ -94,7 +70,7 @@ func wantFile(t *testing.T, when, file, want string) {
 // An agent gets scan, repair, undo, redo and log from the facade.
 func TestToyAgent(t *testing.T) {
 	dir, file := toyFolder(t)
-	c, o := toyClient(t, dir, sound)
+	c, o := toyClient(t, dir, nil)
 	heads, err := c.Sessions(t.Context())
 	if err != nil || len(heads) != 1 {
 		t.Fatalf("Sessions = %v, %v, want one", heads, err)
@@ -142,25 +118,24 @@ func TestToyAgent(t *testing.T) {
 	}
 }
 
-// An interrupted repair of the agent is completed or rolled back.
+// An interrupted repair of the agent is completed, whether the conversation was written or not.
 func TestToyAgentCrash(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		dir, file := toyFolder(t)
-		c, _ := toyClient(t, dir, func(a toyAgent) agent.Agent { return crashingAgent{a, after} })
+		c, _ := toyClient(t, dir, crash(after))
 		var pending *txn.PendingError
 		if _, _, err := c.Repair(t.Context(), "ses_1", repair.Request{}); !errors.As(err, &pending) {
 			t.Fatalf("Repair that is cut = %v, want that it is pending", err)
 		}
-		c, _ = toyClient(t, dir, sound)
+		const repaired = "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n"
+		left := map[bool]string{false: toyConversation, true: repaired}[after]
+		wantFile(t, "cut", file, left)
+		c, _ = toyClient(t, dir, nil)
 		done, err := c.Recover(t.Context())
-		state, want := change.Aborted, toyConversation
-		if after {
-			state, want = change.Committed, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n"
+		if err != nil || len(done) != 1 || done[0].State != change.Committed {
+			t.Errorf("Recover = %v, %v, want one entry that is committed", done, err)
 		}
-		if err != nil || len(done) != 1 || done[0].State != state {
-			t.Errorf("Recover = %v, %v, want one entry that is %s", done, err, state)
-		}
-		wantFile(t, "recovered", file, want)
+		wantFile(t, "recovered", file, repaired)
 	}
 }
 
@@ -170,7 +145,7 @@ func TestToyAgentError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "ses_2.txt"), []byte("hello\nhello\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, o := toyClient(t, dir, sound)
+	c, o := toyClient(t, dir, nil)
 	heads, err := c.Sessions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +172,7 @@ func TestToyAgentTrim(t *testing.T) {
 	if err := os.WriteFile(file, []byte(long), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := toyClient(t, dir, sound)
+	c, _ := toyClient(t, dir, nil)
 	id, trimmed, err := c.Trim(t.Context(), "ses_1", repair.TrimRequest{Goal: 1000, Hard: true})
 	if err != nil || id == "" || trimmed.After >= trimmed.Before || trimmed.After > 1000 {
 		t.Fatalf("Trim = %q, from %d to %d tokens, %v", id, trimmed.Before, trimmed.After, err)

@@ -2,15 +2,14 @@ package mend_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"mend/agent"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
@@ -24,135 +23,98 @@ type toyAgent struct {
 	agent.BaseAgent
 
 	folder string
+	step   func(call string) error // see [fsstore.Options]
 }
 
 func (toyAgent) Name() string { return "toy" }
 
-func (toyAgent) Classes() []repair.Class { return []repair.Class{repair.EmptyContentMessage} }
-
-// Title implements [agent.Agent].
 func (toyAgent) Title() string { return "Toy" }
 
 func (a toyAgent) Find(string) ([]agent.Located, error) {
 	return []agent.Located{{Path: a.folder, Layout: "text"}}, nil
 }
 
-func (toyAgent) Open(at agent.Located, _ func(string)) (agent.Store, error) {
-	return toyStore{toyAgent: toyAgent{folder: at.Path}}, nil
+func (a toyAgent) Open(at agent.Located, _ func(string)) (agent.Store, error) {
+	files, err := fsstore.New(at.Path, toyLayout{}, fsstore.Options{})
+	return toyStore{Store: files, toy: a}, err
 }
 
 func (toyAgent) ParseAPIError(input []byte) request.APIError {
 	return provider.NewErrorParser(anthropic.ErrorTexts()).Parse(input)
 }
 
-type toyStore struct {
-	agent.Base
-	toyAgent
+// A toyLayout says where a session is in the folder.
+type toyLayout struct{}
+
+func (toyLayout) Path(ref change.Ref) (string, change.Ref, error) {
+	return ref.Session + ".txt", change.Ref{Kind: change.KindSession, Session: ref.Session}, nil
 }
 
-func (s toyStore) ID() change.StoreID { return change.StoreID{Kind: "toy", Root: s.folder} }
+func (toyLayout) Folder(change.Ref, int) (change.Ref, bool) { return change.Ref{}, false }
 
-func (s toyStore) file(session string) string { return filepath.Join(s.folder, session+".txt") }
+type toyStore struct {
+	agent.Base
+	*fsstore.Store
+
+	toy toyAgent
+}
 
 func (s toyStore) List(context.Context) (heads []change.Head, err error) {
-	files, err := filepath.Glob(s.file("*"))
+	files, err := filepath.Glob(filepath.Join(s.toy.folder, "*.txt"))
 	for _, f := range files {
 		heads = append(heads, change.Head{ID: strings.TrimSuffix(filepath.Base(f), ".txt")})
 	}
 	return heads, err
 }
 
-func (s toyStore) Records(_ context.Context, head change.Head) ([]change.Record, error) {
-	data, err := os.ReadFile(s.file(head.ID))
-	return []change.Record{{Ref: change.Ref{Kind: change.KindSession, Session: head.ID}, Data: data, Mode: 0o600}}, err
+func (s toyStore) Records(ctx context.Context, head change.Head) ([]change.Record, error) {
+	ref := change.Ref{Kind: change.KindSession, Session: head.ID}
+	images, err := s.Read(ctx, []change.Ref{ref})
+	if err != nil || images[0] == nil {
+		return nil, err
+	}
+	return []change.Record{{Ref: ref, Data: images[0].Data, Mode: images[0].Mode}}, nil
 }
 
 func (s toyStore) Case(ctx context.Context, head change.Head, _ repair.Request) (repair.Case, error) {
 	records, err := s.Records(ctx, head)
-	if err != nil {
-		return nil, err
+	if err != nil || records == nil {
+		return nil, fmt.Errorf("no session %s: %w", head.ID, err)
 	}
 	return newToyCase(records[0]), nil
 }
 
-func (s toyStore) Read(_ context.Context, refs []change.Ref) ([]*change.Image, error) {
-	images := make([]*change.Image, len(refs))
-	for i, r := range refs {
-		if data, err := os.ReadFile(s.file(r.Session)); err == nil {
-			images[i] = &change.Image{Data: data, Mode: 0o600}
-		}
-	}
-	return images, nil
+func (s toyStore) Writer(journal string) (txn.Store, error) {
+	return fsstore.New(s.toy.folder, toyLayout{}, fsstore.Options{Owner: journal, Step: s.toy.step})
 }
-
-func (s toyStore) Writer(string) (txn.Store, error) { return s, nil }
 
 // A toyCase is a conversation.
 type toyCase struct {
 	repair.BaseCase
 
-	record   change.Record
-	request  request.Request
-	refused  []request.Violation
-	findings repair.Findings
+	record change.Record
 }
 
 func newToyCase(r change.Record) *toyCase {
-	c := &toyCase{record: r}
+	var q request.Request
 	for i, line := range strings.Split(strings.TrimSuffix(string(r.Data), "\n"), "\n") {
 		ref := change.Ref{Kind: change.KindMessage, Session: r.Ref.Session, Message: fmt.Sprint(i)}
 		b := &request.Block{Type: request.Text, Text: line, Source: &ref}
 		role := [...]string{change.RoleUser, change.RoleAssistant}[i%2]
-		c.request.Turns = append(c.request.Turns, request.Turn{Role: role, Blocks: []*request.Block{b}, Messages: []change.Ref{ref}})
+		q.Turns = append(q.Turns, request.Turn{Role: role, Blocks: []*request.Block{b}, Messages: []change.Ref{ref}})
 	}
-	c.request.Turns = append(c.request.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "the next prompt"}}})
-	c.refused = provider.Check(anthropic.Provider{}, c.request, false)
-	for _, v := range c.refused {
-		f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Severity: repair.Broken}
-		x, _ := repair.EngineFault(c, f)
-		c.findings.Add(repair.InUse, x.Finding)
-	}
-	return c
+	next := request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "the next prompt"}}}
+	q.Turns = append(q.Turns, next)
+	return &toyCase{repair.NewBaseCase(q, provider.Check(anthropic.Provider{}, q, false)), r}
 }
 
-func (c *toyCase) Findings() *repair.Findings              { return &c.findings }
 func (c *toyCase) Records(yield func(*change.Record) bool) { yield(&c.record) }
-func (c *toyCase) Has(r change.Ref) bool                   { return r.Session == c.record.Ref.Session }
-
-func (c *toyCase) Settings() []repair.Setting                      { return []repair.Setting{{Version: "1"}} }
-func (c *toyCase) Next() (request.Request, []request.Violation)    { return c.request, c.refused }
-func (c *toyCase) Sent(int) (request.Request, []request.Violation) { return c.Next() }
-
-func (c *toyCase) Messages() (refs []change.Ref) {
-	for _, t := range c.request.Turns {
-		refs = append(refs, t.Messages...)
-	}
-	return refs
-}
-
-func (c *toyCase) Stored(ref change.Ref) repair.Stored {
-	i := slices.Index(c.Messages(), ref)
-	if i < 0 {
-		return repair.Stored{}
-	}
-	return repair.Stored{Ref: ref, Role: c.request.Turns[i].Role, Steps: [][]*request.Block{c.request.Turns[i].Blocks}}
-}
-
-func (c *toyCase) Describe(f repair.Finding) repair.Diagnosis {
-	x, _ := repair.EngineFault(c, f)
-	return x.Describe()
-}
-
-func (c *toyCase) Fixes(f repair.Finding) ([]repair.Fix, error) {
-	x, _ := repair.EngineFault(c, f)
-	return x.Fixes(), nil
-}
 
 func (c *toyCase) Draft() repair.Draft {
 	return &toyDraft{record: c.record, lines: strings.Split(string(c.record.Data), "\n")}
 }
 
-// A toyDraft copies everything for each edit.
+// A toyDraft is a copy of the lines.
 type toyDraft struct {
 	repair.NoEdits
 
@@ -160,16 +122,13 @@ type toyDraft struct {
 	lines  []string
 }
 
-func (d *toyDraft) ReplaceText(b *request.Block, text string) error {
+func (d *toyDraft) ReplaceText(b *request.Block, text string) error { return d.SetText(b, text) }
+
+func (d *toyDraft) SetText(b *request.Block, text string) error {
 	var i int
 	_, err := fmt.Sscan(b.Ref().Message, &i)
-	d.lines[i] = text
+	d.lines[i] = strings.ReplaceAll(text, "\n", " ") // a trim cuts the middle out of a long one
 	return err
-}
-
-// SetText is for trims, which cut the middle out of long texts.
-func (d *toyDraft) SetText(b *request.Block, text string) error {
-	return d.ReplaceText(b, strings.ReplaceAll(text, "\n", " "))
 }
 
 func (d *toyDraft) Apply(_ repair.Finding, x repair.Fix) error {
@@ -185,47 +144,4 @@ func (d *toyDraft) Case() repair.Case {
 	r := d.record
 	r.Data = []byte(strings.Join(d.lines, "\n"))
 	return newToyCase(r)
-}
-
-// Transactions: a new content is written beside the file and renamed over it.
-
-func (s toyStore) staged(o change.Op) string { return s.file(o.Ref.Session) + ".new" }
-
-func (s toyStore) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st := change.Staged{Store: s.ID(), Ops: p.Ops}
-	if out, err := s.Settle(ctx, st); err != nil || out.State != change.Aborted {
-		return st, errors.Join(err, &change.ConflictError{Conflicts: out.Conflicts})
-	}
-	return st, os.WriteFile(s.staged(p.Ops[0]), p.Ops[0].Post.Data, p.Ops[0].Post.Mode)
-}
-
-func (s toyStore) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	if err := os.Rename(s.staged(st.Ops[0]), s.file(st.Ops[0].Ref.Session)); err != nil {
-		return change.Outcome{}, err
-	}
-	return s.Settle(ctx, st)
-}
-
-func (s toyStore) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	o := st.Ops[0]
-	now, err := s.Read(ctx, []change.Ref{o.Ref})
-	switch {
-	case err != nil:
-		return change.Outcome{}, err
-	case now[0].Equal(o.Post):
-		return change.Outcome{State: change.Committed}, nil
-	case now[0].Equal(o.Pre):
-		return change.Outcome{State: change.Aborted}, nil
-	}
-	c := change.Conflict{Ref: o.Ref, Pre: o.Pre, Post: o.Post, Now: now[0], Why: "changed meanwhile"}
-	return change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{c}}, nil
-}
-
-func (s toyStore) Discard(_ context.Context, st change.Staged) error {
-	for _, o := range st.Ops {
-		if err := os.Remove(s.staged(o)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

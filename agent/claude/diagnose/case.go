@@ -167,11 +167,6 @@ func (c *Case) Findings() *repair.Findings { return &c.findings }
 // Busy implements [repair.Case].
 func (c *Case) Busy() string { return c.base.Busy }
 
-// Has implements [repair.Case].
-func (c *Case) Has(ref change.Ref) bool {
-	return ref == c.base.Ref || c.conv.Record(ref.Message) != nil && ref == c.base.refOf(ref.Message)
-}
-
 // Records implements [repair.Case]: the transcript as a whole, new records, then the others in
 // their order, the leaf last. Lines are appended in this order, by a redo too.
 func (c *Case) Records(yield func(*change.Record) bool) {

@@ -66,24 +66,6 @@ func (c *simulation) Fixes(f repair.Finding) ([]repair.Fix, error) {
 // Records implements [repair.Case].
 func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
-// Has implements [repair.Case].
-func (c *simulation) Has(ref change.Ref) bool {
-	m, p := c.part(ref)
-	switch ref.Kind {
-	case change.KindPart:
-		return p != nil
-	case change.KindMessage:
-		return m != nil
-	default:
-		for r := range c.Records {
-			if r.Ref == ref {
-				return true
-			}
-		}
-		return false
-	}
-}
-
 // Renamed implements [repair.Case]. It matches records by the tails of their ids,
 // which the fixes that change ids keep ([record.Renumber]).
 func (c *simulation) Renamed(earlier repair.Case) map[change.Ref]change.Ref {

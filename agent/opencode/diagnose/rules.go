@@ -19,12 +19,7 @@ const (
 )
 
 // Classes returns the classes of faults that a user can ask for by name.
-func Classes() []repair.Class {
-	return []repair.Class{
-		repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation, repair.EmptyContentMessage,
-		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord, IDsBeforeWrap,
-	}
-}
+func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
 
 var classes = map[repair.Class]repair.Explanation{
 	IDsBeforeWrap: {
