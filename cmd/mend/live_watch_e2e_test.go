@@ -14,6 +14,7 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
 	"mend/journal"
@@ -87,6 +88,52 @@ func TestLiveWatch(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLiveWatchUpgrade upgrades OpenCode under a watch that names no store: the old version with its tree,
+// then newer ones, which have a database in the same folder. Each store is followed as it appears, and
+// a broken session of each is repaired.
+func TestLiveWatchUpgrade(t *testing.T) {
+	storetest.InTurn(t, 2)
+	t.Parallel()
+	h, session, _ := home(t, "1.1.53", true)
+	state := t.TempDir()
+	cmd := mendCommand(t, h, state, "watch", "--set", "watchQuietSeconds=1", "--set", "preflight=off")
+	cmd.Args = cmd.Args[:len(cmd.Args)-2] // without a store
+	cmd.Env = append(cmd.Env, "XDG_DATA_HOME="+filepath.Dir(h.DataDir()), "HOME="+state)
+	out := &lockedBuffer{}
+	cmd.Stdout = io.MultiWriter(out, t.Output())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for n, version := range damage.Versions {
+		exe, err := opencode.Install(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Upgrade(exe)
+		if version == "1.18.33" { // it answers no prompt in a session whose folder is gone
+			h.SQL("update session set directory = ?", h.Project())
+		}
+		server := h.Serve()
+		store := map[bool]string{true: "storage", false: "opencode.db"}[version == "1.1.53"]
+		waitFor(t, "the store", func() bool {
+			return strings.Contains(out.text(), "Following OpenCode in") && strings.Contains(out.text(), store+":")
+		})
+		damageSession(t, h, session, "blank answer")
+		if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+			t.Fatalf("%s: the prompt = %s; reply:\n%s", version, r.Verdict, r.Output)
+		}
+		waitFor(t, "the repair", func() bool { return countRepairs(t, state) == n+1 })
+		if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+			t.Errorf("%s: the next prompt = %s; reply:\n%s", version, r.Verdict, r.Output)
+		}
+		server.Close()
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -35,7 +34,7 @@ type service struct {
 	text    func(c serviceCommand) string // without the header
 	comment [2]string                     // around the header; the first line of text stays the first
 
-	enable, disable [][]string // the commands that start it now and at each login, and that end that
+	enable, stop string // the commands that start it now and at each login, and that end what runs
 }
 
 // A serviceCommand is what a service starts.
@@ -66,8 +65,7 @@ func userService(system string) (*service, error) {
 		}
 		return &service{
 			path: filepath.Join(dir, "systemd", "user", "mend-watch.service"), text: systemdUnit, comment: [2]string{"# ", "\n"},
-			enable:  [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", "mend-watch"}},
-			disable: [][]string{{"systemctl", "--user", "disable", "--now", "mend-watch"}},
+			enable: "systemctl --user daemon-reload && systemctl --user enable --now mend-watch", stop: "systemctl --user stop mend-watch",
 		}, nil
 	case "darwin":
 		home, err := userdir.Home("HOME")
@@ -78,8 +76,7 @@ func userService(system string) (*service, error) {
 		domain := fmt.Sprintf("gui/%d", os.Getuid())
 		return &service{
 			path: path, text: launchdAgent, comment: [2]string{"<!-- ", " -->\n"},
-			enable:  [][]string{{"launchctl", "bootstrap", domain, path}},
-			disable: [][]string{{"launchctl", "bootout", domain + "/" + launchdLabel}},
+			enable: "launchctl bootstrap " + domain + " " + ownfile.Quote(path), stop: "launchctl bootout " + domain + "/" + launchdLabel,
 		}, nil
 	default:
 		return nil, fmt.Errorf("starting \"mend watch\" by a service: %w", errNoService)
@@ -88,20 +85,23 @@ func userService(system string) (*service, error) {
 
 const launchdLabel = "mend.watch"
 
-// systemdUnit returns a unit for systemd's manager of the user's services.
+// systemdUnit returns a unit for systemd's manager of the user's services. Restarting does not help if
+// watch is switched off, or cannot use its settings or its journal.
 func systemdUnit(c serviceCommand) string {
-	var b strings.Builder
-	b.WriteString("[Unit]\nDescription=mend watch: repair sessions as they break\n\n[Service]\nExecStart=")
-	b.WriteString(systemdQuote(c.args[0])) // systemd replaces variables in all words but the path of the program
+	command := systemdQuote(c.args[0]) // systemd replaces variables in all words but the path of the program
 	for _, arg := range c.args[1:] {
-		b.WriteString(" " + systemdQuote(strings.ReplaceAll(arg, "$", "$$")))
+		command += " " + systemdQuote(strings.ReplaceAll(arg, "$", "$$"))
 	}
-	b.WriteString("\n")
+	environment := ""
 	for _, variable := range c.environment {
-		b.WriteString("Environment=" + systemdQuote(variable) + "\n")
+		environment += "Environment=" + systemdQuote(variable) + "\n"
 	}
-	fmt.Fprintf(&b, `# Restarting does not help if it is switched off, or cannot use its settings or its journal.
-Restart=on-failure
+	return fmt.Sprintf(`[Unit]
+Description=mend watch: repair sessions as they break
+
+[Service]
+ExecStart=%s
+%sRestart=on-failure
 RestartSec=10
 RestartPreventExitStatus=%d %d %d
 SuccessExitStatus=130 143
@@ -109,8 +109,7 @@ NoNewPrivileges=true
 
 [Install]
 WantedBy=default.target
-`, exitUsage, exitUnusable, exitRefused)
-	return b.String()
+`, command, environment, exitUsage, exitUnusable, exitRefused)
 }
 
 // systemdQuote quotes a word of a unit. Words have no control characters.
@@ -120,44 +119,28 @@ func systemdQuote(s string) string {
 
 // launchdAgent returns a property list for launchd.
 func launchdAgent(c serviceCommand) string {
-	var b strings.Builder
-	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-	<key>Label</key>
-	<string>` + launchdLabel + `</string>
-	<key>ProgramArguments</key>
-	<array>
-`)
+	var args, environment strings.Builder
 	for _, arg := range c.args {
-		b.WriteString("\t\t<string>" + xmlText(arg) + "</string>\n")
+		args.WriteString("<string>" + xmlText(arg) + "</string>")
 	}
-	b.WriteString("\t</array>\n\t<key>EnvironmentVariables</key>\n\t<dict>\n")
 	for _, variable := range c.environment {
 		name, value, _ := strings.Cut(variable, "=")
-		b.WriteString("\t\t<key>" + xmlText(name) + "</key>\n\t\t<string>" + xmlText(value) + "</string>\n")
+		environment.WriteString("<key>" + xmlText(name) + "</key><string>" + xmlText(value) + "</string>")
 	}
-	b.WriteString(`	</dict>
-	<key>RunAtLoad</key>
-	<true/>
-	<key>KeepAlive</key>
-	<dict>
-		<key>SuccessfulExit</key>
-		<false/>
-	</dict>
-	<key>ThrottleInterval</key>
-	<integer>60</integer>
-	<key>ProcessType</key>
-	<string>Background</string>
-	<key>StandardOutPath</key>
-	<string>` + xmlText(c.log) + `</string>
-	<key>StandardErrorPath</key>
-	<string>` + xmlText(c.log) + `</string>
-</dict>
-</plist>
-`)
-	return b.String()
+	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict>
+	<key>Label</key><string>%s</string>
+	<key>ProgramArguments</key><array>%s</array>
+	<key>EnvironmentVariables</key><dict>%s</dict>
+	<key>RunAtLoad</key><true/>
+	<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+	<key>ThrottleInterval</key><integer>60</integer>
+	<key>ProcessType</key><string>Background</string>
+	<key>StandardOutPath</key><string>%[4]s</string>
+	<key>StandardErrorPath</key><string>%[4]s</string>
+</dict></plist>
+`, launchdLabel, args.String(), environment.String(), xmlText(c.log))
 }
 
 func xmlText(s string) string {
@@ -258,35 +241,49 @@ func (s *service) read() (version string, err error) {
 func watchInstallVerb(env *environment) *cobra.Command {
 	var set []string
 	var w writeFlags
-	var now bool
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Run \"mend watch\" whenever you are logged in",
-		Long: `Install writes a user unit of systemd or, on macOS, an agent of launchd. It starts
-"mend watch" with the flags that are given here when you log in. The folders that
-XDG_DATA_HOME and similar variables name are those of now.`,
+		Long: `Install writes a user unit of systemd or, on macOS, an agent of launchd, and says which
+command starts it. It runs "mend watch" with the flags that are given here when you log in.
+The folders that XDG_DATA_HOME and similar variables name are those of now.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return installService(cmd.Context(), env, set, w, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return installService(cmd.Context(), env, set, w) },
 	}
 	setFlag(cmd, &set)
 	w.add(cmd, "")
-	cmd.Flags().BoolVar(&now, "now", false, "also start it")
 	return cmd
 }
 
 func watchUninstallVerb(env *environment) *cobra.Command {
 	var w writeFlags
-	var now bool
 	cmd := &cobra.Command{
 		Use: "uninstall", Short: "Remove what \"mend watch install\" wrote", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), env, w, now) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), env, w) },
 	}
 	w.add(cmd, "")
-	cmd.Flags().BoolVar(&now, "now", false, "also stop it")
 	return cmd
 }
 
-func installService(ctx context.Context, env *environment, set []string, w writeFlags, now bool) error {
+func watchStatusVerb(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show whether \"mend watch\" runs, and whether it starts at login", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := env.opt.Journal.Folder()
+			if err != nil {
+				return err
+			}
+			runs, j := isWatching(dir), serviceState(env.Terminal)
+			env.setAnswer("running", runs)
+			env.setAnswer("service", j)
+			env.Printf("mend watch %s.\n", map[bool]string{true: term.Good("is running"), false: "is not running"}[runs])
+			env.Printf("At login: %s  %s\n", j.State, term.Faint(term.Escape(term.ShortenHome(j.Path)+j.Why)))
+			return nil
+		},
+	}
+}
+
+func installService(ctx context.Context, env *environment, set []string, w writeFlags) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
@@ -302,7 +299,7 @@ func installService(ctx context.Context, env *environment, set []string, w write
 		return err
 	}
 	text := s.withHeader(s.text(c), env.opt.Journal.Version)
-	env.setAnswer("service", serviceState(env.Terminal))
+	defer func() { env.setAnswer("service", serviceState(env.Terminal)) }()
 	if !w.yes {
 		env.setAnswer("text", text)
 		env.Printf("%s\n%s", term.Faint("This would be written to "+term.Escape(s.path)+":"), escapeText(text))
@@ -320,24 +317,18 @@ func installService(ctx context.Context, env *environment, set []string, w write
 	if err := atomicfile.WriteFile(s.path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	env.setAnswer("service", serviceState(env.Terminal))
-	env.Printf("%s %s.\n", term.Good("Installed"), term.Escape(s.path))
-	if !now {
-		env.Printf("Start it, now and at each login: %s\n", term.Bold(term.Escape(commandLine(s.enable))))
-	} else if err := runAll(s.enable); err != nil {
-		return fmt.Errorf("starting it: %w", err)
-	}
+	env.Printf("%s %s.\nStart it, now and at each login: %s\n", term.Good("Installed"), term.Escape(s.path), term.Bold(term.Escape(s.enable)))
 	return nil
 }
 
-func uninstallService(ctx context.Context, env *environment, w writeFlags, now bool) error {
+func uninstallService(ctx context.Context, env *environment, w writeFlags) error {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return err
 	}
+	defer func() { env.setAnswer("service", serviceState(env.Terminal)) }()
 	_, err = s.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		env.setAnswer("service", serviceState(env.Terminal))
 		env.Printf("%s is not installed.\n", term.Escape(s.path))
 		return nil
 	}
@@ -345,26 +336,16 @@ func uninstallService(ctx context.Context, env *environment, w writeFlags, now b
 		return fmt.Errorf("removing %s: %w", s.path, err)
 	}
 	if w.dryRun {
-		env.setAnswer("service", serviceState(env.Terminal))
 		env.Printf("This would remove %s. Nothing was written.\n", term.Escape(s.path))
 		return nil
 	}
 	if err := confirmChange(ctx, env.Terminal, w, "Remove "+term.Escape(s.path)+"?", nil); err != nil {
 		return err
 	}
-	if now { // the system forgets how to stop it with the file
-		if err := runAll(s.disable); err != nil {
-			return fmt.Errorf("stopping it: %w", err)
-		}
-	}
 	if err := os.Remove(s.path); err != nil {
 		return err
 	}
-	env.setAnswer("service", serviceState(env.Terminal))
-	env.Printf("%s %s.\n", term.Good("Removed"), term.Escape(s.path))
-	if !now {
-		env.Printf("If it is running, it runs until you log out.\n")
-	}
+	env.Printf("%s %s.\nIf it is running, it runs until you log out, or until: %s\n", term.Good("Removed"), term.Escape(s.path), term.Bold(term.Escape(s.stop)))
 	return nil
 }
 
@@ -376,31 +357,6 @@ func escapeText(s string) string {
 		b.WriteString(line[:len(line)-len(strings.TrimLeft(line, "\t"))] + term.Escape(text) + "\n")
 	}
 	return b.String()
-}
-
-// commandLine returns commands as one line of a shell.
-func commandLine(all [][]string) string {
-	var lines []string
-	for _, command := range all {
-		var words []string
-		for _, word := range command {
-			if filepath.IsAbs(word) {
-				word = ownfile.Quote(word)
-			}
-			words = append(words, word)
-		}
-		lines = append(lines, strings.Join(words, " "))
-	}
-	return strings.Join(lines, " && ")
-}
-
-func runAll(all [][]string) error {
-	for _, command := range all {
-		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(string(out)))
-		}
-	}
-	return nil
 }
 
 // maxUnit is the maximum size of a unit, in bytes.

@@ -63,7 +63,7 @@ runs it whenever you are logged in.`,
 	}
 	setFlag(cmd, &set)
 	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions of the last hours (setting lookBackHours), and end")
-	cmd.AddCommand(watchInstallVerb(env), watchUninstallVerb(env))
+	cmd.AddCommand(watchInstallVerb(env), watchUninstallVerb(env), watchStatusVerb(env))
 	return cmd
 }
 
@@ -88,7 +88,6 @@ type watchEvent struct {
 	Time          string      `json:"time"`
 	Agent         string      `json:"agent"`
 	Store         string      `json:"store"`
-	Layout        string      `json:"layout"`
 	Sessions      *int        `json:"sessions,omitempty"` // of a store that is followed
 	Polling       string      `json:"polling,omitempty"`  // why there are no events of its files
 	Session       string      `json:"session,omitempty"`
@@ -97,6 +96,12 @@ type watchEvent struct {
 	Repair        *repairJSON `json:"repair,omitempty"`
 	Undo          string      `json:"undo,omitempty"` // the command
 }
+
+// Reasons to leave a session that is in use.
+const (
+	busyOnce = "in use"
+	busyLong = "still in use"
+)
 
 // maxLeft is how many sessions are remembered that were left as they are.
 const maxLeft = 1024
@@ -119,7 +124,7 @@ func runWatch(env *environment, cmd *cobra.Command, c config.Config, notes []str
 	if err != nil {
 		return err
 	}
-	lock, err := ownfile.Acquire(filepath.Join(dir, "watch.lock"), os.O_RDWR|os.O_CREATE, false, 0)
+	lock, err := lockWatch(dir)
 	if errors.Is(err, ownfile.ErrLocked) {
 		return errWatching
 	}
@@ -127,8 +132,6 @@ func runWatch(env *environment, cmd *cobra.Command, c config.Config, notes []str
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	log.Info("watching")
-	defer log.Info("ended")
 	logNotes(log, notes)
 	env.jsonLines = true
 	w := &watcher{environment: env, config: c, log: log, state: newHookReporter(dir, hookState{Verb: "watch", Version: version(), Settings: changedSettings(c)}, log), left: map[string]string{}}
@@ -148,6 +151,21 @@ func runWatch(env *environment, cmd *cobra.Command, c config.Config, notes []str
 	}
 	env.setAnswer("recoveries", w.state.counts())
 	return cmp.Or(cmd.Context().Err(), err)
+}
+
+// lockWatch takes the lock that one watch of a journal holds.
+func lockWatch(dir string) (*ownfile.Lock, error) {
+	const probe = 200 * time.Millisecond // [isWatching] holds it for a moment
+	return ownfile.Acquire(filepath.Join(dir, "watch.lock"), os.O_RDWR|os.O_CREATE, false, probe)
+}
+
+// isWatching reports whether a watch runs with the journal.
+func isWatching(dir string) bool {
+	lock, err := ownfile.Acquire(filepath.Join(dir, "watch.lock"), os.O_RDWR, true, 0)
+	if err == nil {
+		_ = lock.Close()
+	}
+	return errors.Is(err, ownfile.ErrLocked)
 }
 
 // needPlugin returns the settings that are on and have no effect without the plugin.
@@ -177,15 +195,15 @@ func (w *watcher) follow(cmd *cobra.Command, group *sync.WaitGroup) {
 	defer tick.Stop()
 	for {
 		for _, o := range w.stores() {
-			client, err := mend.Open(o)
-			if err != nil || followed[client.ID().Root] {
+			if followed[o.Store] {
 				continue
 			}
-			if client, err = openWith(cmd.Context(), w.environment, o, true); err != nil {
-				w.log.Warn("opening a store", "error", err)
+			client, err := openWith(cmd.Context(), w.environment, o, true)
+			if err != nil {
+				w.Note(err.Error()) // once
 				continue
 			}
-			followed[client.ID().Root] = true
+			followed[o.Store] = true
 			group.Go(func() { watch.Run(ctx, client, w.options(client)) })
 		}
 		if len(followed) == 0 && !w.JSON {
@@ -276,7 +294,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 	}
 	id := s.client.ID()
 	e.SchemaVersion, e.Command, e.Time = schemaVersion, s.command, time.Now().UTC().Format(time.RFC3339)
-	e.Agent, e.Store, e.Layout = id.Agent, id.Root, id.Kind
+	e.Agent, e.Store = id.Agent, id.Root
 	text, err := termjson.Marshal(e)
 	if err == nil {
 		_, err = s.Write(append(text, '\n'))
@@ -326,95 +344,40 @@ func (s *watchedStore) repaired(ctx context.Context, id string) {
 	why := strings.Join(e.Cause.Diagnoses, " ")
 	undo := "mend undo " + id
 	r := entryJSON(e, nil)
-	title := entryTitle(e)
+	title := term.OneLine(cmp.Or(e.Cause.Title, e.Session), 60)
 	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
 		"%s %s: %s Undo: %s", term.Good("Repaired"), title, term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 	s.notify(ctx, "mend repaired a session", title+". Undo: "+undo)
 }
 
-// leave says once why a broken session is left as it is.
+// leave says once why a broken session is left as it is: if a process uses it, when that has lasted.
 func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
 	key, text := s.client.ID().Root+" "+head.ID, why.Error()
 	s.mu.Lock()
-	known := s.left[key] == text
+	before, reason := s.left[key], text
+	switch {
+	case errors.Is(why, repair.ErrBusy) && before != busyOnce && before != busyLong:
+		reason = busyOnce
+	case errors.Is(why, repair.ErrBusy):
+		reason = busyLong
+	}
 	if len(s.left) >= maxLeft {
 		clear(s.left)
 	}
-	s.left[key] = text
+	s.left[key] = reason
 	s.mu.Unlock()
-	if known {
+	if reason == before || reason == busyOnce {
 		return
 	}
+	if _, plain, ok := strings.Cut(text, repair.ErrBusy.Error()+": "); ok {
+		text = plain
+	}
+	what := ""
 	if worst != nil {
-		text = worst.Why + " " + text
+		what = worst.Why + " "
 	}
-	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: text},
-		"%s %s: %s To try: %s", term.Warn("Left alone:"), titleOf(head), term.OneLine(text, 400), term.Bold(s.cmdline("repair", head.ID)))
-}
-
-func logOptions(debug bool) *slog.HandlerOptions {
-	if debug {
-		return &slog.HandlerOptions{Level: slog.LevelDebug}
-	}
-	return &slog.HandlerOptions{Level: slog.LevelInfo}
-}
-
-// A recoverer recovers the sessions of one agent according to the settings.
-type recoverer struct {
-	hook   *live.Hook
-	client *mend.Store
-	config config.Config
-	log    *slog.Logger
-
-	journal string        // the folder of the journal; "" for watch
-	state   *hookReporter // of this process
-}
-
-// logNotes logs what a user should know of the settings.
-func logNotes(log *slog.Logger, notes []string) {
-	for _, note := range notes {
-		log.Info("settings", "note", note)
-	}
-}
-
-func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, state *hookReporter) *recoverer {
-	o.Versions = versionLog{state.dir, client.ID().Agent}
-	o.Log, o.Report, o.Version, o.Claim = log, state.report, state.version, claimMessages(state.dir, client.ID(), log)
-	return &recoverer{hook: live.New(agent, client, o), client: client, config: c, log: log, state: state}
-}
-
-// recoverMissed recovers sessions that broke before listening, in one directory or, for
-// "", in all.
-func (h *recoverer) recoverMissed(ctx context.Context, listening time.Time, directory string) {
-	if h.config.LookBackHours == 0 {
-		return
-	}
-	since := time.Now().Add(-time.Duration(h.config.LookBackHours) * time.Hour)
-	if err := h.hook.RecoverMissed(ctx, since, listening, directory); err != nil && ctx.Err() == nil {
-		h.log.Warn("looking for sessions that broke before", "error", err)
-	}
-}
-
-// gcDaily deletes images from the journal that are older than days, once a day. It does
-// nothing if days is 0.
-func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) {
-	if days == 0 {
-		return
-	}
-	for day := time.NewTicker(24 * time.Hour); ; {
-		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days))
-		if err != nil {
-			log.Warn("deleting old undo data from the journal", "error", err)
-		} else if freed.Images > 0 {
-			log.Info("deleted old undo data from the journal", "images", freed.Images, "bytes", freed.Bytes)
-		}
-		select {
-		case <-day.C:
-		case <-ctx.Done():
-			day.Stop()
-			return
-		}
-	}
+	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: what + text},
+		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), term.OneLine(cmp.Or(head.Title, head.ID), 60), term.OneLine(what, 160), term.OneLine(text, 300))
 }
 
 var (

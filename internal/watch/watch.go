@@ -8,11 +8,12 @@ package watch
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -61,10 +62,9 @@ const (
 	retry     = 10 * time.Second // before Handle is called again; it doubles up to lastRetry
 	lastRetry = 2 * time.Minute
 
-	maxRecent  = 64 // sessions whose stamps are kept
-	recentFor  = time.Hour
-	maxFolders = 4096
-	maxPaths   = 256 // of events
+	maxRecent = 64 // sessions whose stamps are kept
+	recentFor = time.Hour
+	maxPaths  = 256 // of events
 )
 
 // A recent session has changed a short time ago.
@@ -101,12 +101,7 @@ type follower struct {
 // Run follows a store until the context ends.
 func Run(ctx context.Context, s Store, o Options) {
 	f := &follower{Options: o, store: s, recent: map[string]*recent{}, folders: map[string]os.FileInfo{}, dirty: true}
-	if w, err := fsnotify.NewBufferedWatcher(maxPaths); err != nil {
-		f.polling = err.Error()
-	} else {
-		f.events = w
-		defer func() { _ = w.Close() }()
-	}
+	defer f.stop("")
 	for ctx.Err() == nil {
 		if now := time.Now(); f.dirty && !now.Before(f.next) {
 			f.look(ctx)
@@ -200,20 +195,17 @@ func (f *follower) tick() {
 // is new, may hold what is not known yet.
 func (f *follower) follow() {
 	f.checked = time.Now()
-	if f.events == nil {
+	wanted := f.wanted()
+	if f.polling != "" || len(wanted) == 0 {
 		return
 	}
-	var heads []change.Head
-	for _, r := range f.recent {
-		heads = append(heads, r.head)
-	}
-	wanted := map[string]bool{}
-	for _, path := range f.store.Folders(heads) {
-		wanted[path] = true
-	}
-	why := ""
-	if len(wanted) > maxFolders {
-		why = fmt.Sprintf("it has %d folders", len(wanted))
+	if f.events == nil {
+		w, err := fsnotify.NewBufferedWatcher(maxPaths)
+		if err != nil {
+			f.stop(reason(err))
+			return
+		}
+		f.events = w
 	}
 	for path := range f.folders {
 		if !wanted[path] {
@@ -223,25 +215,53 @@ func (f *follower) follow() {
 	}
 	for path := range wanted {
 		info, err := os.Lstat(path)
-		switch before := f.folders[path]; {
-		case why != "":
-		case err != nil || !info.IsDir(): // gone, or a link
-		case before != nil && os.SameFile(before, info):
-		case isRemote(path):
-			why = "the system reports no changes that other machines make to this file system"
-		default:
-			_ = f.events.Remove(path)
-			if err := f.events.Add(path); err != nil {
-				why = err.Error()
-				break
-			}
-			f.folders[path], f.dirty, f.paths = info, true, nil
+		if err != nil || !info.IsDir() { // it is gone, or a link
+			continue
 		}
+		if before := f.folders[path]; before != nil && os.SameFile(before, info) {
+			continue
+		}
+		if isRemote(path) {
+			f.stop("the system reports no changes that other machines make to this file system")
+			return
+		}
+		_ = f.events.Remove(path) // another folder was there
+		if err := f.events.Add(path); err != nil {
+			f.stop(reason(err))
+			return
+		}
+		f.folders[path], f.dirty, f.paths = info, true, nil
 	}
-	if why != "" {
+}
+
+// reason returns why there are no events, in words of the user.
+func reason(err error) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) {
+		return "the system follows no more folders for this user (on Linux: sysctl fs.inotify)"
+	}
+	return err.Error()
+}
+
+// wanted returns the folders that are to be followed.
+func (f *follower) wanted() map[string]bool {
+	var heads []change.Head
+	for _, r := range f.recent {
+		heads = append(heads, r.head)
+	}
+	all := map[string]bool{}
+	for _, path := range f.store.Folders(heads) {
+		all[path] = true
+	}
+	return all
+}
+
+// stop ends the events. From now on the store is polled.
+func (f *follower) stop(why string) {
+	if f.events != nil {
 		_ = f.events.Close()
-		f.events, f.polling, f.dirty = nil, why, true
 	}
+	clear(f.folders)
+	f.events, f.polling, f.dirty, f.paths = nil, why, true, nil
 }
 
 // look finds the sessions that have changed.

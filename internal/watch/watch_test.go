@@ -1,0 +1,329 @@
+package watch
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mend/change"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A fakeStore is a store whose sessions a test changes. It counts the calls.
+type fakeStore struct {
+	mu      sync.Mutex
+	heads   []change.Head
+	content map[string]int // of sessions
+	hidden  bool           // State returns no stamp
+	folder  string         // "" for none
+	err     error
+	lists   int
+	stamps  int
+}
+
+func (s *fakeStore) set(id string, updated int64, content int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.content == nil {
+		s.content = map[string]int{}
+	}
+	s.content[id] = content
+	i := slices.IndexFunc(s.heads, func(h change.Head) bool { return h.ID == id })
+	if i < 0 {
+		s.heads = append(s.heads, change.Head{ID: id, Updated: updated})
+		return
+	}
+	s.heads[i].Updated = updated
+}
+
+func (s *fakeStore) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *fakeStore) counts() (lists, stamps int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists, s.stamps
+}
+
+func (s *fakeStore) Sessions(context.Context) ([]change.Head, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists++
+	return slices.Clone(s.heads), s.err
+}
+
+func (s *fakeStore) State(context.Context) (change.Stamp, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hidden {
+		return change.Stamp{}, s.err
+	}
+	return change.Stamp{Sum: sha256.Sum256(fmt.Append(nil, s.heads, s.content))}, s.err
+}
+
+func (s *fakeStore) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stamps++
+	return change.Stamp{Sum: sha256.Sum256(fmt.Append(nil, head.ID, s.content[head.ID]))}, s.err
+}
+
+func (s *fakeStore) Folders([]change.Head) []string {
+	if s.folder == "" {
+		return nil
+	}
+	return []string{s.folder}
+}
+
+// A trace is what a follower has done.
+type trace struct {
+	mu      sync.Mutex
+	handled []string
+	notices []string
+	busy    map[string]bool
+}
+
+func (r *trace) handle(_ context.Context, head change.Head) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handled = append(r.handled, head.ID)
+	return r.busy[head.ID]
+}
+
+func (r *trace) notice(n Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case n.Lost != nil:
+		r.notices = append(r.notices, "lost: "+n.Lost.Error())
+	case n.Polling != "":
+		r.notices = append(r.notices, fmt.Sprintf("%d, polling", n.Sessions))
+	default:
+		r.notices = append(r.notices, fmt.Sprintf("%d, events", n.Sessions))
+	}
+}
+
+func (r *trace) done() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.handled, " ")
+}
+
+func (r *trace) said() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.notices, "; ")
+}
+
+// start follows a store until the test ends.
+func start(t *testing.T, s *fakeStore, quiet, poll time.Duration) *trace {
+	t.Helper()
+	r := &trace{busy: map[string]bool{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Run(ctx, s, Options{Since: time.Now().Add(-time.Hour), Quiet: quiet, Poll: poll, Handle: r.handle, Notice: r.notice})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return r
+}
+
+// TestPolling follows a store without events. A session is handled when it is quiet: at the start if it
+// changed a short time ago, and then after each change, also one that the list does not show.
+func TestPolling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := func() int64 { return time.Now().UnixMilli() }
+		s := &fakeStore{hidden: true}
+		s.set("old", 1, 1)
+		s.set("new", now(), 1)
+		r := start(t, s, 3*time.Second, 5*time.Second)
+		step := func(what string, d time.Duration, want string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if got := r.done(); got != want {
+				t.Errorf("%s: handled %q, want %q", what, got, want)
+			}
+		}
+		step("at the start", time.Second, "new")
+		s.set("old", now(), 2)
+		step("before the next look", 3*time.Second, "new")
+		step("not quiet", 3*time.Second, "new")
+		s.set("old", now(), 3)
+		step("changed again", 2*time.Second, "new")
+		step("quiet", 5*time.Second, "new old")
+		s.set("old", s.heads[0].Updated, 4)
+		step("the stamp alone", 10*time.Second, "new old old")
+		s.set("third", now(), 1)
+		step("another one", 10*time.Second, "new old old third")
+		if got := r.said(); got != "2, polling" {
+			t.Errorf("notices %q", got)
+		}
+	})
+}
+
+// TestBusy checks that a session that is in use is handled again, less and less often.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{}
+		s.set("a", time.Now().UnixMilli(), 1)
+		r := start(t, s, time.Second, 5*time.Second)
+		r.busy["a"] = true
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := len(strings.Fields(r.done())); n < 7 || n > 10 {
+			t.Errorf("handled %d times in ten minutes", n)
+		}
+		r.mu.Lock()
+		r.busy["a"] = false
+		r.mu.Unlock()
+		time.Sleep(lastRetry + time.Second)
+		synctest.Wait()
+		before := r.done()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if r.done() != before {
+			t.Error("it is handled again although it was done")
+		}
+	})
+}
+
+// TestUnchanged checks that nothing is listed while the state of the store is the same.
+func TestUnchanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{}
+		for n := range 1000 {
+			s.set(fmt.Sprint("s", n), 1, 1)
+		}
+		start(t, s, time.Second, 5*time.Second)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if lists, stamps := s.counts(); lists != 1 || stamps != 0 {
+			t.Errorf("%d lists and %d stamps in an hour without a change", lists, stamps)
+		}
+		s.set("s7", 2, 2)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if lists, stamps := s.counts(); lists != 2 || stamps > 5 {
+			t.Errorf("%d lists and %d stamps after one change", lists, stamps)
+		}
+	})
+}
+
+// TestLost checks that a store that cannot be read is reported once, and followed again.
+func TestLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{hidden: true}
+		s.set("a", 1, 1)
+		r := start(t, s, time.Second, 5*time.Second)
+		time.Sleep(time.Minute + time.Second)
+		s.fail(errors.New("locked"))
+		time.Sleep(6 * time.Second)
+		s.fail(nil) // for a moment: that is not said
+		time.Sleep(time.Minute)
+		s.fail(errors.New("gone"))
+		time.Sleep(time.Minute)
+		s.fail(nil)
+		s.set("b", 1, 1)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got, want := r.said(), "1, polling; lost: gone; 2, polling"; got != want {
+			t.Errorf("notices %q, want %q", got, want)
+		}
+		if r.done() != "b" {
+			t.Errorf("handled %q", r.done())
+		}
+	})
+}
+
+// TestBounded checks that few stamps are kept of many sessions that have changed.
+func TestBounded(t *testing.T) {
+	f := &follower{store: &fakeStore{}, recent: map[string]*recent{}, known: map[string]int64{}}
+	heads := make([]change.Head, 5000)
+	for n := range heads {
+		heads[n] = change.Head{ID: fmt.Sprint("s", n), Updated: 1}
+	}
+	f.compare(t.Context(), heads)
+	if len(f.recent) != len(heads) {
+		t.Errorf("%d wait, want all", len(f.recent))
+	}
+	f.Handle = func(context.Context, change.Head) bool { return false }
+	f.Quiet = -time.Hour
+	for _, r := range f.recent {
+		r.due = time.Now()
+	}
+	f.handle(t.Context())
+	f.compare(t.Context(), heads)
+	if len(f.recent) != maxRecent {
+		t.Errorf("%d are kept, want %d", len(f.recent), maxRecent)
+	}
+}
+
+// TestEvents follows the files of a folder: a change is noticed long before the next look that no event
+// asks for. So is one after the folder was replaced. A link in its place is not followed.
+func TestEvents(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.json", "1")
+	s := &fakeStore{folder: dir}
+	s.set("a", 1, 1)
+	s.set("b", 1, 1)
+	r := start(t, s, 100*time.Millisecond, time.Second)
+	await := func(what, want string, got func() string) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); got() != want; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %q, want %q", what, got(), want)
+			}
+		}
+	}
+	await("at the start", "2, events", r.said)
+	s.set("a", 2, 2)
+	write("a.json", "2")
+	await("a change", "a", r.done)
+	lists, _ := s.counts()
+	s.set("a", 2, 3)
+	write("a.json", "3")
+	await("a change of a recent session", "a a", r.done)
+	if again, _ := s.counts(); again != lists {
+		t.Errorf("the store was listed for a file of a known session")
+	}
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	s.set("b", 2, 2)
+	write("b.json", "2")
+	await("the folder was replaced", "a a b", r.done)
+	time.Sleep(1500 * time.Millisecond) // the new folder is followed
+	s.set("b", 3, 3)
+	write("b.json", "3")
+	await("a change in the new folder", "a a b b", r.done)
+	if err := errors.Join(os.RemoveAll(dir), os.Symlink(dir+".old", dir)); err != nil {
+		t.Fatal(err)
+	}
+	await("a link", "2, events; 2, polling", r.said)
+}
