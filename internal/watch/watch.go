@@ -95,7 +95,7 @@ type follower struct {
 
 	failed error // of the last look
 	lost   bool  // that was said
-	said   *Notice
+	last   *Notice
 }
 
 // Run follows a store until the context ends.
@@ -450,9 +450,9 @@ func (f *follower) fail(err error) {
 
 // notice passes on a notice that says something new.
 func (f *follower) notice(n Notice) {
-	if f.said != nil && (f.said.Lost == nil) == (n.Lost == nil) && f.said.Polling == n.Polling {
+	if f.last != nil && (f.last.Lost == nil) == (n.Lost == nil) && f.last.Polling == n.Polling {
 		return
 	}
-	f.said = &n
+	f.last = &n
 	f.Notice(n)
 }

@@ -124,7 +124,7 @@ func (r *trace) done() string {
 	return strings.Join(r.handled, " ")
 }
 
-func (r *trace) said() string {
+func (r *trace) notes() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(r.notices, "; ")
@@ -175,7 +175,7 @@ func TestPolling(t *testing.T) {
 		step("the stamp alone", 10*time.Second, "new old old")
 		s.set("third", now(), 1)
 		step("another one", 10*time.Second, "new old old third")
-		if got := r.said(); got != "2, polling" {
+		if got := r.notes(); got != "2, polling" {
 			t.Errorf("notices %q", got)
 		}
 	})
@@ -246,7 +246,7 @@ func TestLost(t *testing.T) {
 		s.set("b", 1, 1)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got, want := r.said(), "1, polling; lost: gone; 2, polling"; got != want {
+		if got, want := r.notes(), "1, polling; lost: gone; 2, polling"; got != want {
 			t.Errorf("notices %q, want %q", got, want)
 		}
 		if r.done() != "b" {
@@ -301,7 +301,7 @@ func TestEvents(t *testing.T) {
 			}
 		}
 	}
-	await("at the start", "2, events", r.said)
+	await("at the start", "2, events", r.notes)
 	s.set("a", 2, 2)
 	write("a.json", "2")
 	await("a change", "a", r.done)
@@ -325,5 +325,5 @@ func TestEvents(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(dir), os.Symlink(dir+".old", dir)); err != nil {
 		t.Fatal(err)
 	}
-	await("a link", "2, events; 2, polling", r.said)
+	await("a link", "2, events; 2, polling", r.notes)
 }
