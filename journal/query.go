@@ -24,8 +24,8 @@ type Query struct {
 	Before   uint64          // only entries with a lower number; 0: no limit
 
 	Operation uint64 // only the entries of this one, see [change.Entry]; 0: of any
-	InForce  bool            // only changes that are not undone, and no undos
-	Undone   *bool           // only what is undone, or only what is not; nil: both
+	InForce   bool   // only changes that are not undone, and no undos
+	Undone    *bool  // only what is undone, or only what is not; nil: both
 
 	Forgotten bool // only what cannot be undone any more, because its images were removed
 
