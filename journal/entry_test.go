@@ -167,25 +167,12 @@ func TestQueries(t *testing.T) {
 		"pending":         {Query{State: change.Pending}, "60 50 40 30 20 10"},
 		"pending, before": {Query{State: change.Pending, Before: 40, Limit: 2}, "30 20"},
 		"store":           {Query{Store: &other, Limit: 3, State: change.Committed}, "57 53 49"},
+		"after":           {Query{After: 55, Store: &other}, "57"},
 		"all of it":       {Query{Store: &other, State: change.Committed, Session: "ses_1", Before: 30}, "29 17 5"},
 	} {
 		all, err := j.List(c.q)
 		if got := seqs(all); err != nil || got != c.want {
 			t.Errorf("%s: List = %q, %v, want %q", name, got, err, c.want)
-		}
-	}
-	for _, c := range []struct {
-		ref   change.Ref
-		after uint64
-		want  string
-	}{
-		{partRef(0), 50, "56 51"}, // of store 50: not 57 and 61
-		{partRef(0), 0, "56 51 46 41 36 31 26 21 16 11 6 1"},
-		{partRef(7), 0, ""},
-	} {
-		all, err := j.ListByRecord(c.ref, c.after)
-		if got := seqs(all); err != nil || got != c.want {
-			t.Errorf("Touching(%v, %d) = %q, %v, want %q", c.ref, c.after, got, err, c.want)
 		}
 	}
 	mustVerify(t, j)

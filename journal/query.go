@@ -22,6 +22,7 @@ type Query struct {
 	Store    *change.StoreID // nil: of any store
 	State    change.State    // "": in any state
 	Before   uint64          // only entries with a lower number; 0: no limit
+	After    uint64          // only entries with a higher number
 
 	Operation uint64 // only the entries of this one, see [change.Entry]; 0: of any
 	InForce   bool   // only changes that are not undone, and no undos
@@ -97,7 +98,7 @@ func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Ent
 // matches reports whether the events of an entry fit.
 func (q Query) matches(st *entryState) bool {
 	b, at := st.begin.Begin, st.begin.time()
-	return (q.Session == "" || q.Session == string(b.Session)) &&
+	return st.seq > q.After && (q.Session == "" || q.Session == string(b.Session)) &&
 		(q.Sessions == nil || q.Sessions[string(b.Session)]) &&
 		(q.State == "" || q.State == st.state()) && (!q.Forgotten || st.imagesErased) &&
 		(q.Operation == 0 || q.Operation == cmp.Or(b.Operation, st.seq)) &&
@@ -145,7 +146,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 		top = min(top, q.Before-1)
 	}
 	switch {
-	case top == 0:
+	case top <= q.After:
 		return nil
 	case q.State == change.Pending:
 		return j.eachPending(top, fn)
@@ -259,53 +260,6 @@ func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 		return nil, fmt.Errorf("%q: %w", e.ID, ErrNotFound)
 	}
 	return j.snap.entryState(e.Seq)
-}
-
-// ListByRecord returns the committed entries after entry number after that changed the
-// record, newest first. If there is an entry with that number, it returns only entries of
-// the same store.
-func (j *Journal) ListByRecord(ref change.Ref, after uint64) ([]change.Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	all, err := j.listByRecord(ref, after)
-	if err != nil {
-		return nil, fmt.Errorf("looking for repairs of %s: %w", ref, err)
-	}
-	return all, nil
-}
-
-func (j *Journal) listByRecord(ref change.Ref, after uint64) ([]change.Entry, error) {
-	q := Query{State: change.Committed}
-	if err := j.checkReadable(); err != nil {
-		return nil, err
-	}
-	if after > 0 && after <= j.head.begun {
-		st, err := j.snap.entryState(after)
-		if err != nil {
-			return nil, err
-		}
-		s := st.begin.Begin.Store
-		q.Store = &change.StoreID{Kind: s.Kind, Root: string(s.Root)}
-	}
-	var all []change.Entry
-	undos := newUndoResolver(j.snap)
-	for seq := j.head.begun; seq > after; seq-- {
-		st, err := j.snap.entryState(seq)
-		if err != nil {
-			return nil, err
-		}
-		if !q.matches(st) {
-			continue
-		}
-		e, err := j.buildEntry(st, undos)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return o.Ref == ref }) {
-			all = append(all, e)
-		}
-	}
-	return all, nil
 }
 
 // Ops returns the ops of an entry with their images. The error wraps [ErrForgotten] if the

@@ -293,7 +293,7 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 	}
 	p.Ops = undo.AddColumns(p.Ops, now, defaults)
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
-		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest.Seq))
+		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest))
 	}
 	p.Ops = undo.Rebase(p.Ops, now)
 	if len(p.Ops) == 0 {
@@ -318,16 +318,20 @@ func (c *Store) defaultRows(ctx context.Context, ops []change.Op, now []*change.
 	return rows, nil
 }
 
-// addLater adds to each conflict the later repairs of its record.
-func addLater(j *journal.Journal, cs []change.Conflict, after uint64) error {
+// addLater adds to each conflict the repairs of its record after an entry.
+func addLater(j *journal.Journal, cs []change.Conflict, after change.Entry) error {
+	later, err := j.List(journal.Query{State: change.Committed, Store: &after.Store, After: after.Seq})
+	if err != nil {
+		return err
+	}
+	ids := map[change.Ref][]string{}
+	for _, e := range later {
+		for _, o := range e.Ops {
+			ids[o.Ref] = append(ids[o.Ref], e.ID)
+		}
+	}
 	for i := range cs {
-		es, err := j.ListByRecord(cs[i].Ref, after)
-		if err != nil {
-			return err
-		}
-		for _, e := range es {
-			cs[i].Later = append(cs[i].Later, e.ID)
-		}
+		cs[i].Later = ids[cs[i].Ref]
 	}
 	return nil
 }

@@ -112,17 +112,6 @@ func (p Process) Dir() (string, error) {
 	return dir, ended(err)
 }
 
-// OpenFiles returns the paths of the files that the process has open.
-func (p Process) OpenFiles() (paths []string, err error) {
-	entries, err := os.ReadDir(p.path("fd"))
-	for _, e := range entries {
-		if path, err := os.Readlink(filepath.Join(p.path("fd"), e.Name())); err == nil && filepath.IsAbs(path) {
-			paths = append(paths, path)
-		}
-	}
-	return paths, ended(err)
-}
-
 // Parent returns the process that started the process, or that took it over.
 func (p Process) Parent() (int, error) {
 	n, err := p.stat(4)
