@@ -64,21 +64,11 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 // A readFile is a file that can only be read and whose locks do nothing. A -wal that does not exist is
 // empty until another program creates it, which may be between two reads. None removes it then: that does
 // only the last connection that closes, and the lock of this one on the database shows that it is open.
-//
-// Sequential reads use a read-ahead buffer: rows that were written together are mostly
-// next to each other, and a system call per page takes longer than the page
-// (BenchmarkScan).
 type readFile struct {
-	path        string
-	maybe       bool     // the file may be missing
-	f           *os.File // nil if the file is missing
-	ahead       []byte   // content of the file from aheadOffset on
-	aheadOffset int64
-	nextOffset  int64 // end of the last read
+	path  string
+	maybe bool     // the file may be missing
+	f     *os.File // nil if the file is missing
 }
-
-// aheadSize is the size of the read-ahead buffer.
-const aheadSize = 64 << 10
 
 // open opens the file if it exists.
 func (r *readFile) open() error {
@@ -104,23 +94,7 @@ func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
 	if err := r.open(); err != nil || r.f == nil {
 		return 0, cmp.Or(err, io.EOF)
 	}
-	inOrder := off == r.nextOffset
-	r.nextOffset = off + int64(len(p))
-	if n := off - r.aheadOffset; n >= 0 && n+int64(len(p)) <= int64(len(r.ahead)) {
-		return copy(p, r.ahead[n:]), nil
-	}
-	if !inOrder || len(p) > aheadSize {
-		return r.f.ReadAt(p, off)
-	}
-	if r.ahead == nil {
-		r.ahead = make([]byte, aheadSize)
-	}
-	n, err := r.f.ReadAt(r.ahead[:aheadSize], off)
-	r.ahead, r.aheadOffset = r.ahead[:n], off
-	if n < len(p) {
-		return copy(p, r.ahead), err
-	}
-	return copy(p, r.ahead), nil
+	return r.f.ReadAt(p, off)
 }
 
 func (r *readFile) Size() (int64, error) {
