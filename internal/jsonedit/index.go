@@ -171,7 +171,7 @@ func (n *node) memberStart() int {
 // parsed each time that it is asked for.
 const (
 	indexDepth = 7
-	maxNodes   = 1 << 10
+	maxNodes   = 1 << 12
 )
 
 // newIndex returns nil if text is not one JSON value from the byte at start on.
