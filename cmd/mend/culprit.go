@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
@@ -19,7 +20,7 @@ import (
 
 // uncertainCulprit returns the error if several sessions, or none for certain, may have caused an API error
 // and no user can be asked. looked is as broken returns it.
-func uncertainCulprit(found []mend.Culprit, looked string) error {
+func uncertainCulprit(found []culprit.Culprit, looked string) error {
 	const hint = "name the session: mend repair SESSION --error TEXT"
 	switch {
 	case found[0].Match.Degree == repair.IsBroken:
@@ -50,8 +51,8 @@ func noCulprit(env *environment, e repair.APIError, looked, missing string) erro
 // are broken. If none is, or no user can be asked, it may be one of a store that cannot be read:
 // then the error is that of the store, or unread, which is that of the stores that could not be
 // opened.
-func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x mend.Culprit, c *mend.Store, err error) {
-	var found []mend.Culprit
+func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
+	var found []culprit.Culprit
 	var heads []change.Head
 	var looked []string
 	stores := map[string]*mend.Store{} // by session
@@ -64,7 +65,7 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 		heads = append(heads, all...)
 		looked = append(looked, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agentOf(c.ID()), term.ShortenHome(c.ID().Root)))
 		bar := env.Progress(len(all), "looking for the session")
-		culprits, err := c.FindCulprits(ctx, all, readings, workingFolder(), bar.Step)
+		culprits, err := culprit.Find(ctx, c, all, readings, workingFolder(), bar.Step)
 		bar.Clear()
 		if err != nil {
 			return x, nil, err
@@ -91,10 +92,10 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 	if len(found) == 0 {
 		return x, nil, noCulprit(env, readings[0], strings.Join(looked, ", "), missing)
 	}
-	firstIf(found, func(c mend.Culprit) bool { return c.Failed })
+	firstIf(found, func(c culprit.Culprit) bool { return c.Failed })
 	if len(found) < len(heads) { // of several stores
 		here := mend.Here(heads, workingFolder())
-		firstIf(found, func(c mend.Culprit) bool { return here(c.Session) })
+		firstIf(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	}
 	x, ok := certain(found)
 	if !ok {
@@ -118,13 +119,13 @@ func broken(n, all int) string {
 // chooseCulprit lets the user choose the session that the error came from. One that is alone need
 // not be chosen if nothing is written, or if the user is asked before it is. The error is a
 // that of uncertainCulprit without a terminal.
-func chooseCulprit(ctx context.Context, env *environment, found []mend.Culprit, looked, missing string, f repairFlags) (mend.Culprit, error) {
+func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, looked, missing string, f repairFlags) (culprit.Culprit, error) {
 	if missing != "" {
 		env.Say("No store that mend looked at has the session %s.", term.Escape(missing))
 	}
 	if (!env.CanAsk || env.JSON) && (!f.dryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
-		return mend.Culprit{}, uncertainCulprit(found, looked)
+		return culprit.Culprit{}, uncertainCulprit(found, looked)
 	}
 	title := "Which session did this error come from?"
 	if found[0].Match.Degree == repair.IsBroken {
@@ -136,7 +137,7 @@ func chooseCulprit(ctx context.Context, env *environment, found []mend.Culprit, 
 	}
 	i, err := env.Pick(ctx, title, culpritRows(env.Terminal, found))
 	if err != nil {
-		return mend.Culprit{}, err
+		return culprit.Culprit{}, err
 	}
 	return found[i], nil
 }
@@ -164,14 +165,14 @@ func missingSession(readings []repair.APIError, heads []change.Head) string {
 // only one that breaks the rule, or of these the only one that failed with the error; or the newest of the working folder that failed with the
 // error, or else the only one that did; or the only one with a finding of the error's class, if
 // the error names no place.
-func certain(found []mend.Culprit) (mend.Culprit, bool) {
+func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
-		return mend.Culprit{}, false
+		return culprit.Culprit{}, false
 	case degree == repair.HasClass && (found[0].Error.Index >= 0 || len(found[0].Error.Calls) > 0):
-		return mend.Culprit{}, false
+		return culprit.Culprit{}, false
 	case degree == repair.IDInText, degree == repair.TitleInText:
-		wrong := slices.DeleteFunc(slices.Clone(found), func(x mend.Culprit) bool { return x.Wrong == "" })
+		wrong := slices.DeleteFunc(slices.Clone(found), func(x culprit.Culprit) bool { return x.Wrong == "" })
 		if len(wrong) == 1 {
 			return wrong[0], true
 		}
@@ -179,15 +180,15 @@ func certain(found []mend.Culprit) (mend.Culprit, bool) {
 	case len(found) == 1, degree != repair.FailedWithIt && found[0].Failed && !found[1].Failed:
 		return found[0], true
 	case degree == repair.FailedWithIt:
-		here := mend.Here(mend.SessionsOf(found), workingFolder())
+		here := mend.Here(culprit.SessionsOf(found), workingFolder())
 		return found[0], here(found[0].Session) // those of the folder come first
 	}
-	return mend.Culprit{}, false
+	return culprit.Culprit{}, false
 }
 
 // isHealthyByName reports whether a session was found by its name alone, and nothing in it is
 // broken.
-func isHealthyByName(x mend.Culprit) bool {
+func isHealthyByName(x culprit.Culprit) bool {
 	return x.Wrong == "" && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
 }
 
@@ -218,13 +219,13 @@ func continueCommand(of string, h change.Head) string {
 }
 
 // printCulprit prints the session that the error came from, and why.
-func printCulprit(env *environment, x mend.Culprit) {
+func printCulprit(env *environment, x culprit.Culprit) {
 	env.setAnswer("culprit", culpritJSON(x))
 	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
 }
 
 // listCulprits lists the sessions that may have caused the error.
-func listCulprits(env *environment, found []mend.Culprit, rows [][]string) {
+func listCulprits(env *environment, found []culprit.Culprit, rows [][]string) {
 	list := []map[string]any{}
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
@@ -234,13 +235,13 @@ func listCulprits(env *environment, found []mend.Culprit, rows [][]string) {
 	env.Printf("\n")
 }
 
-func culpritJSON(x mend.Culprit) map[string]any {
+func culpritJSON(x culprit.Culprit) map[string]any {
 	return map[string]any{"session": x.Session.ID, "title": x.Session.Title, "directory": x.Session.Directory, "why": reasonOf(x)}
 }
 
 // culpritRows returns a row for each session: its id, why it fits, and the rest.
-func culpritRows(t *term.Terminal, found []mend.Culprit) [][]string {
-	rows := sessionRows(t, mend.SessionsOf(found), mend.SessionsOf(found))
+func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]string {
+	rows := sessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
 	for i, x := range found {
 		why := placeOf(x)
 		if why == "" {
@@ -252,7 +253,7 @@ func culpritRows(t *term.Terminal, found []mend.Culprit) [][]string {
 }
 
 // reasonOf says why the error came from the session.
-func reasonOf(x mend.Culprit) string {
+func reasonOf(x culprit.Culprit) string {
 	if x.Failed && x.Match.Degree != repair.FailedWithIt {
 		x.Failed = false
 		return reasonOf(x) + ", and its newest answer failed with this error"
@@ -283,7 +284,7 @@ func reasonOf(x mend.Culprit) string {
 }
 
 // placeOf returns the place of the match in the words of the API, "" for none.
-func placeOf(x mend.Culprit) string {
+func placeOf(x culprit.Culprit) string {
 	n, m := x.Match.N, x.Match.M
 	if n < 0 {
 		return ""

@@ -14,6 +14,7 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/internal/config"
+	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
@@ -176,7 +177,7 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	if isRecord(name) || strings.HasPrefix(name, "ses_") {
 		return explainFindings(ctx, env, name, topics)
 	}
-	e := env.opt.Agents.ReadAPIError([]byte(name))[0]
+	e := culprit.Readings(env.opt.Agents, []byte(name))[0]
 	if e.Class != "" {
 		return explainError(env, e, topics)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/culprit"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
@@ -75,7 +76,7 @@ func TestFailures(t *testing.T) {
 		{change.ErrMalformed, 4, "unusable", "sqlite3 FILE .dump"},
 		{errProblems, 1, "problems", ""},
 		{noCulprit((&environment{Terminal: &term.Terminal{}}), repair.APIError{}, "x", "ses_x"), 1, "problems", "none of them is ses_x"},
-		{uncertainCulprit([]mend.Culprit{{}}, "x"), 5, "refused", "name the session"},
+		{uncertainCulprit([]culprit.Culprit{{}}, "x"), 5, "refused", "name the session"},
 		{changedMeanwhile(&change.ConflictError{}, "x", "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
 		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
 		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only RECORD"},

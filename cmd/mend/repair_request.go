@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mend/internal/config"
+	"mend/internal/culprit"
 	"mend/internal/ownfile"
 	"mend/internal/request"
 	"mend/internal/term"
@@ -35,7 +36,7 @@ func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repa
 	if strings.TrimSpace(string(text)) == "" {
 		return r, nil, usagef("the error text is empty")
 	}
-	readings = env.opt.Agents.ReadAPIError(text)
+	readings = culprit.Readings(env.opt.Agents, text)
 	printAPIError(env, readings[0])
 	r.Error = &readings[0]
 	return r, readings, nil

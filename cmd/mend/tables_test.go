@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/change"
+	"mend/internal/culprit"
 	"mend/internal/mend"
 	"mend/internal/scancache"
 	"mend/internal/term"
@@ -142,14 +143,14 @@ var screens = []struct {
 		_ = r.end(nil)
 	}},
 	{"fix, several sessions", func(a *environment, n int) {
-		var found []mend.Culprit
+		var found []culprit.Culprit
 		for i := range n {
-			found = append(found, mend.Culprit{Session: screenHead(i), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: i%3 - 1}})
+			found = append(found, culprit.Culprit{Session: screenHead(i), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: i%3 - 1}})
 		}
 		listCulprits(a, found, culpritRows(a.Terminal, found))
 	}},
 	{"fix, one session", func(a *environment, n int) {
-		printCulprit(a, mend.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
+		printCulprit(a, culprit.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
 	}},
 	{"log", func(a *environment, n int) { _ = printEntries(a, screenEntries(n), nil, "Nothing was repaired yet.") }},
 	{"show", func(a *environment, n int) {

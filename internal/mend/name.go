@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,3 +80,23 @@ func withSubagents(found []change.Head) (change.Head, bool) {
 	others := slices.DeleteFunc(slices.Clone(found), func(h change.Head) bool { return strings.HasPrefix(h.ID, main.ID+".") })
 	return main, len(others) == 1
 }
+
+// Here returns which sessions are of a folder: those that were started in it, or if there are
+// none, in the nearest folder above that has any, except the root.
+func Here(heads []change.Head, dir string) func(change.Head) bool {
+	has := map[string]bool{}
+	for _, h := range heads {
+		has[folderOf(h)] = true
+	}
+	dir = filepath.Clean(dir)
+	at := dir
+	for !has[at] && at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+	}
+	if at != filepath.Dir(at) { // the root is above everything
+		dir = at
+	}
+	return func(h change.Head) bool { return h.Directory != "" && folderOf(h) == dir }
+}
+
+func folderOf(h change.Head) string { return filepath.Clean(h.Directory) }

@@ -161,6 +161,11 @@ func (c *Store) Examine(ctx context.Context, head change.Head) (agent.Examinatio
 	return c.diagnose(ctx, head, c.repairOptions())
 }
 
+// Case reads one session of [Store.Sessions] for the engine, also a busy one.
+func (c *Store) Case(ctx context.Context, head change.Head) (repair.Case, error) {
+	return c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
+}
+
 // An examined session is a finding, with the result to be kept for later scans.
 type examined struct {
 	Finding

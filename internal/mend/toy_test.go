@@ -9,6 +9,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/culprit"
 	"mend/internal/mend"
 	"mend/journal"
 	"mend/repair"
@@ -150,10 +151,10 @@ func TestToyAgentError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readings := o.Agents.ReadAPIError([]byte("messages.3: text content blocks must contain non-whitespace text"))
-	found, err := c.FindCulprits(t.Context(), heads, readings, dir, func() {})
+	readings := culprit.Readings(o.Agents, []byte("messages.3: text content blocks must contain non-whitespace text"))
+	found, err := culprit.Find(t.Context(), c, heads, readings, dir, func() {})
 	if err != nil || len(found) != 1 || found[0].Session.ID != "ses_1" || found[0].Match.Degree != repair.BreaksThere || found[0].Match.N != 3 {
-		t.Fatalf("FindCulprits = %+v, %v, want ses_1 at message 3", found, err)
+		t.Fatalf("Find = %+v, %v, want ses_1 at message 3", found, err)
 	}
 	r, err := c.ProposeRepair(t.Context(), found[0].Session, repair.Request{Error: &found[0].Error})
 	if err != nil || len(r.Fixed) != 2 {

@@ -1,8 +1,9 @@
-package mend
+// Package culprit finds the session that an error came from: by the names in its text, by the requests
+// that break the rule of the error, and by the errors that sessions store.
+package culprit
 
 import (
 	"context"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -10,16 +11,17 @@ import (
 	"unicode/utf8"
 
 	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/provider"
 	"mend/repair"
 )
 
-// ReadAPIError recognises an error of a model API or of an agent that a user copied from
+// Readings recognises an error of a model API or of an agent that a user copied from
 // somewhere: it returns the ways in which the text can be read (see [provider.Readings]), the
 // one that says most first.
-func (as Agents) ReadAPIError(text []byte) (readings []repair.APIError) {
+func Readings(agents mend.Agents, text []byte) (readings []repair.APIError) {
 	for _, t := range provider.Readings(string(text)) {
-		e := as.ParseAPIError([]byte(t))
+		e := agents.ParseAPIError([]byte(t))
 		if !slices.ContainsFunc(readings, func(r repair.APIError) bool { return reflect.DeepEqual(r, e) }) {
 			readings = append(readings, e)
 		}
@@ -47,20 +49,20 @@ type Culprit struct {
 	Wrong   string          // why the session is broken, or cannot be examined; "" if it is neither
 }
 
-// FindCulprits returns the sessions that fit an error best (see [repair.Degree]), those of the
+// Find returns the sessions that fit an error best (see [repair.Degree]), those of the
 // folder dir first, then the newest. Of several whose request breaks the rule of the error those
 // come first whose newest answer failed with it. If none fits, it returns all that are broken or
-// cannot be examined. readings are of [Agents.ReadAPIError]. It calls step for each session that
+// cannot be examined. readings are of [Readings]. It calls step for each session that
 // it has examined. It reads only.
-func (c *Store) FindCulprits(ctx context.Context, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
+func Find(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
 	heads = slices.Clone(heads)
-	here := Here(heads, dir)
+	here := mend.Here(heads, dir)
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return order(here(a)) - order(here(b)) })
-	found, err := c.fitting(ctx, heads, readings, step)
+	found, err := fitting(ctx, c, heads, readings, step)
 	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
-		return c.failedFirst(ctx, found, readings), err
+		return failedFirst(ctx, c, found, readings), err
 	}
-	failed, err := c.failedWith(ctx, heads, readings)
+	failed, err := failedWith(ctx, c, heads, readings)
 	if err != nil || len(failed) > 0 {
 		return failed, err
 	}
@@ -69,7 +71,7 @@ func (c *Store) FindCulprits(ctx context.Context, heads []change.Head, readings 
 
 // fitting returns the sessions that fit the error best by their names, their requests or their
 // findings.
-func (c *Store) fitting(ctx context.Context, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
 	named := newNames(readings)
 	for f := range c.Cached().Scan(ctx, heads) {
 		step()
@@ -84,7 +86,7 @@ func (c *Store) fitting(ctx context.Context, heads []change.Head, readings []rep
 		}
 		var m repair.Case
 		if f.Err == nil && (f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
-			if m, err = c.matcher(ctx, f.Session); err != nil {
+			if m, err = matcher(ctx, c, f.Session); err != nil {
 				return nil, err
 			}
 		}
@@ -116,7 +118,7 @@ func (c *Store) fitting(ctx context.Context, heads []change.Head, readings []rep
 
 // wrongWith says why a session is broken or cannot be examined, "" if it is neither. With a class
 // it says only what of it is broken.
-func wrongWith(f Finding, class repair.Class) string {
+func wrongWith(f mend.Finding, class repair.Class) string {
 	if f.Err != nil && class == "" {
 		return "it cannot be examined: " + f.Err.Error()
 	}
@@ -181,13 +183,13 @@ func squeeze(text string) string { return strings.Join(strings.Fields(strings.To
 
 // failedFirst returns the culprits, if there are several, with those first whose newest answer
 // failed with the error.
-func (c *Store) failedFirst(ctx context.Context, found []Culprit, readings []repair.APIError) []Culprit {
+func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings []repair.APIError) []Culprit {
 	if len(found) < 2 {
 		return found
 	}
 	for i := range found {
-		if m, _ := c.matcher(ctx, found[i].Session); m != nil {
-			found[i].Failed = c.hasFailedWith(m, readings)
+		if m, _ := matcher(ctx, c, found[i].Session); m != nil {
+			found[i].Failed = hasFailedWith(c, m, readings)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Culprit) int { return order(a.Failed) - order(b.Failed) })
@@ -203,13 +205,13 @@ func order(first bool) int {
 }
 
 // failedWith returns the sessions whose newest answer failed with the error.
-func (c *Store) failedWith(ctx context.Context, heads []change.Head, readings []repair.APIError) (found []Culprit, err error) {
+func failedWith(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError) (found []Culprit, err error) {
 	for _, h := range heads {
-		m, err := c.matcher(ctx, h)
+		m, err := matcher(ctx, c, h)
 		if err != nil {
 			return nil, err
 		}
-		if m != nil && c.hasFailedWith(m, readings) {
+		if m != nil && hasFailedWith(c, m, readings) {
 			found = append(found, Culprit{Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true})
 		}
 	}
@@ -217,7 +219,7 @@ func (c *Store) failedWith(ctx context.Context, heads []change.Head, readings []
 }
 
 // hasFailedWith reports whether the newest answer of the session failed with the error.
-func (c *Store) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
+func hasFailedWith(c *mend.Store, m repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError()
 	if stored == nil {
 		return false
@@ -228,33 +230,13 @@ func (c *Store) hasFailedWith(m repair.Case, readings []repair.APIError) bool {
 
 // matcher returns the case of a session if it can tell whether errors came from it. A session
 // that cannot be read has none; the error is the context's.
-func (c *Store) matcher(ctx context.Context, head change.Head) (repair.Case, error) {
-	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
+func matcher(ctx context.Context, c *mend.Store, head change.Head) (repair.Case, error) {
+	s, err := c.Case(ctx, head)
 	if err != nil {
 		return nil, ctx.Err()
 	}
 	return s, nil
 }
-
-// Here returns which sessions are of a folder: those that were started in it, or if there are
-// none, in the nearest folder above that has any, except the root.
-func Here(heads []change.Head, dir string) func(change.Head) bool {
-	has := map[string]bool{}
-	for _, h := range heads {
-		has[folderOf(h)] = true
-	}
-	dir = filepath.Clean(dir)
-	at := dir
-	for !has[at] && at != filepath.Dir(at) {
-		at = filepath.Dir(at)
-	}
-	if at != filepath.Dir(at) { // the root is above everything
-		dir = at
-	}
-	return func(h change.Head) bool { return h.Directory != "" && folderOf(h) == dir }
-}
-
-func folderOf(h change.Head) string { return filepath.Clean(h.Directory) }
 
 // SessionsOf returns the sessions of the culprits.
 func SessionsOf(found []Culprit) []change.Head {

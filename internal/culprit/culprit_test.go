@@ -1,4 +1,4 @@
-package mend
+package culprit
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"mend/agent/claude"
 	agentopencode "mend/agent/opencode"
 	"mend/change"
+	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
@@ -98,7 +99,7 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 		t.Fatal(err)
 	}
 	head := heads[slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })]
-	m, err := c.matcher(t.Context(), head)
+	m, err := matcher(t.Context(), c, head)
 	if err != nil || m == nil {
 		t.Fatalf("no case of %s: %v", id, err)
 	}
@@ -109,14 +110,14 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 	v := refused[0]
 	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": v.Message}})
 	text := fmt.Sprintf("API Error: 400 %s", body)
-	readings := o.Agents.ReadAPIError([]byte(text))
+	readings := Readings(o.Agents, []byte(text))
 	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock has some of Anthropic's words
 		t.Errorf("%s of %s is read as %q (%s)", v.Message, v.Rule, readings[0].Rule, readings[0].Class)
 		return v.Rule
 	}
-	culprits, err := c.FindCulprits(t.Context(), heads, readings, "", func() {})
+	culprits, err := Find(t.Context(), c, heads, readings, "", func() {})
 	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Rule != v.Rule {
-		t.Fatalf("%s: FindCulprits = %+v, %v", text, culprits, err)
+		t.Fatalf("%s: Find = %+v, %v", text, culprits, err)
 	}
 	x := culprits[0]
 	if e := x.Error; e.Index >= 0 && (x.Match.Degree != repair.BreaksThere || x.Match.N != v.N) {
@@ -136,11 +137,11 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 }
 
 // openStore opens a store with a journal and a cache of its own.
-func openStore(t *testing.T, a agent.Agent, store string) (*Store, Options) {
+func openStore(t *testing.T, a agent.Agent, store string) (*mend.Store, mend.Options) {
 	t.Helper()
 	dir := t.TempDir()
-	o := Options{Agents: []agent.Agent{a}, Store: store, Journal: OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")}
-	c, err := Open(o)
+	o := mend.Options{Agents: []agent.Agent{a}, Store: store, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")}
+	c, err := mend.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +198,8 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	culprits, err := c.FindCulprits(t.Context(), heads, o.Agents.ReadAPIError([]byte("Error: "+text)), "", func() {})
+	culprits, err := Find(t.Context(), c, heads, Readings(o.Agents, []byte("Error: "+text)), "", func() {})
 	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Degree < repair.FailedWithIt {
-		t.Errorf("%s: FindCulprits = %+v, %v", a.Name(), culprits, err)
+		t.Errorf("%s: Find = %+v, %v", a.Name(), culprits, err)
 	}
 }

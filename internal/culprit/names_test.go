@@ -1,8 +1,9 @@
-package mend
+package culprit
 
 import (
 	"testing"
 
+	"mend/internal/mend"
 	"mend/repair"
 )
 
@@ -10,7 +11,7 @@ import (
 // that is the whole text, in quotes, or of several words.
 func TestNamesInTexts(t *testing.T) {
 	const id = "35814092-99b2-4a66-99e1-1dc2cbd7fc10"
-	o := Options{}
+	o := mend.Options{}
 	for _, c := range []struct {
 		text, id, title string
 		hasID, hasTitle bool
@@ -33,7 +34,7 @@ func TestNamesInTexts(t *testing.T) {
 		{text: "a title is missing", title: "A title"},
 		{text: "out of cheese", title: ""},
 	} {
-		n := newNames(o.Agents.ReadAPIError([]byte(c.text)))
+		n := newNames(Readings(o.Agents, []byte(c.text)))
 		if got := n.hasID(c.id); got != c.hasID {
 			t.Errorf("%q names the id %q: %v", c.text, c.id, got)
 		}
