@@ -17,6 +17,7 @@ import (
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -79,7 +80,7 @@ func TestRepairAndUndo(t *testing.T) {
 		t.Run(damage, func(t *testing.T) {
 			s := newTestStore(t, damage)
 			c := s.client()
-			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+			id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 			if err != nil || id == "" || len(r.Remaining) > 0 {
 				t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
 			}
@@ -162,7 +163,7 @@ func TestHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.client()
-	id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 	if err != nil || id != "" || len(r.Unfixable) == 0 {
 		t.Fatalf("Repair = %q, %v, %v; want nothing fixed", id, r.Unfixable, err)
 	}
@@ -188,7 +189,7 @@ func TestHardLinks(t *testing.T) {
 		t.Fatalf("%s: %v, %s", command, err, out)
 	}
 	s.want("separated", s.data)
-	if id, r, err := s.client().Repair(t.Context(), fixture.Session, repair.Request{}); err != nil || id == "" || len(r.Remaining) > 0 {
+	if id, r, err := unattended.New(s.client()).Repair(t.Context(), fixture.Session, repair.Request{}); err != nil || id == "" || len(r.Remaining) > 0 {
 		t.Errorf("Repair when separated = %q, %v, %v", id, r.Remaining, err)
 	}
 	if got, err := os.ReadFile(second); err != nil || !bytes.Equal(got, s.data) {
@@ -200,7 +201,7 @@ func TestHardLinks(t *testing.T) {
 func TestUndoBehindAgent(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	c := s.client()
-	id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	id, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func TestSubagent(t *testing.T) {
 		}
 	}
 	s.note(os.Getpid(), procStart(t))
-	if _, _, err := c.Repair(t.Context(), id, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+	if _, _, err := unattended.New(c).Repair(t.Context(), id, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Repair of a subagent of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.note(os.Getpid(), "1")
@@ -304,7 +305,7 @@ func TestTrimSubagent(t *testing.T) {
 // repairAndUndo repairs one record of a session, and checks that an undo restores the transcript.
 func (s testStore) repairAndUndo(c *mend.Store, id string) {
 	s.t.Helper()
-	repairID, r, err := c.Repair(s.t.Context(), id, repair.Request{})
+	repairID, r, err := unattended.New(c).Repair(s.t.Context(), id, repair.Request{})
 	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
 		s.t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}
@@ -352,12 +353,12 @@ func TestRunningProcess(t *testing.T) {
 	start := procStart(t)
 	c := s.client()
 	s.note(os.Getpid(), start)
-	if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+	if _, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Repair of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.want("refused", s.data)
 	s.note(os.Getpid(), "1")
-	id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	id, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 	if err != nil {
 		t.Fatalf("Repair beside a stale file = %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"mend/change"
 	"mend/internal/request"
 	fixture "mend/internal/test/claude"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -69,7 +70,7 @@ func TestRealGenerated(t *testing.T) {
 				t.Errorf("before: the request is another one (-expected +real):\n%s", diff)
 			}
 			h.Put(fixture.Session, g.Data)
-			id, r, err := client(t, h).Repair(t.Context(), fixture.Session, repair.Request{})
+			id, r, err := unattended.New(client(t, h)).Repair(t.Context(), fixture.Session, repair.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

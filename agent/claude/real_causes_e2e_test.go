@@ -17,6 +17,7 @@ import (
 
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/endpoint"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -46,7 +47,7 @@ func TestRealKill(t *testing.T) {
 			_ = p.Wait()
 			h.WaitEnded()
 			c := client(t, h)
-			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+			id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 			if err != nil || id != "" || len(r.Remaining) > 0 {
 				t.Errorf("Repair = %q, %v, %v, want nothing to do", id, r.Remaining, err)
 			}
@@ -92,7 +93,7 @@ func TestRealTwoProcesses(t *testing.T) {
 		before := h.Prompt(fixture.Session, prompt, true)
 		h.Put(fixture.Session, written)
 		c := client(t, h)
-		id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+		id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 		if err != nil || slices.ContainsFunc(r.Remaining, isBroken) {
 			t.Fatalf("Repair = %v, %v", r.Remaining, err)
 		}
@@ -157,7 +158,7 @@ func TestRealFullDisk(t *testing.T) {
 	before := h.Prompt(fixture.Session, prompt, true)
 	h.Put(fixture.Session, written)
 	c := client(t, h)
-	id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 	if err != nil || slices.ContainsFunc(r.Remaining, isBroken) {
 		t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}

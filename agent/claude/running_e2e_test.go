@@ -11,6 +11,7 @@ import (
 
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/endpoint"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -28,7 +29,7 @@ func TestRealRunning(t *testing.T) {
 		c := client(t, h)
 		refused := func(when string) {
 			t.Helper()
-			if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+			if _, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
 				t.Errorf("%s: Repair = %v, want %v", when, err, repair.ErrBusy)
 			}
 		}
@@ -46,7 +47,7 @@ func TestRealRunning(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		refused("in a call")
 		if !testing.Short() {
-			if id, _, err := c.Repair(t.Context(), other, repair.Request{}); err != nil || id == "" {
+			if id, _, err := unattended.New(c).Repair(t.Context(), other, repair.Request{}); err != nil || id == "" {
 				t.Errorf("the other session: Repair = %q, %v", id, err)
 			}
 		}
@@ -55,7 +56,7 @@ func TestRealRunning(t *testing.T) {
 		}
 		_ = p.Wait()
 		h.WaitEnded()
-		id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+		id, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
 		if err != nil || id == "" {
 			t.Errorf("after the kill: Repair = %q, %v", id, err)
 		}
@@ -77,7 +78,7 @@ func TestRealRunningOnScreen(t *testing.T) {
 		term := h.Open(api.URL, "--resume", fixture.Session)
 		term.Wait("Done 13.")
 		c := client(t, h)
-		if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+		if _, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
 			t.Errorf("Repair = %v, want %v", err, repair.ErrBusy)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	fixture "mend/internal/test/claude"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -26,7 +27,7 @@ func TestRealStubs(t *testing.T) {
 			}
 			compareRequest(t, "before", c, r)
 			h.Put(fixture.Session, s.Data)
-			id, result, err := client(t, h).Repair(t.Context(), fixture.Session, repair.Request{})
+			id, result, err := unattended.New(client(t, h)).Repair(t.Context(), fixture.Session, repair.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

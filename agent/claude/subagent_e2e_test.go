@@ -13,6 +13,7 @@ import (
 
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/endpoint"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -68,7 +69,7 @@ func TestRealSubagent(t *testing.T) {
 	}
 	put(broken)
 	c := client(t, h)
-	done, r, err := c.Repair(t.Context(), id, repair.Request{})
+	done, r, err := unattended.New(c).Repair(t.Context(), id, repair.Request{})
 	if err != nil || done == "" || len(r.Remaining) > 0 {
 		t.Fatalf("Repair = %q, %v, %v", done, r.Remaining, err)
 	}

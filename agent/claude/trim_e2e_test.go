@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fixture "mend/internal/test/claude"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -36,7 +37,7 @@ func TestRealTrim(t *testing.T) {
 		before := h.Prompt(fixture.Session, prompt, true)
 		h.Put(fixture.Session, data)
 		c := client(t, h)
-		id, trimmed, err := c.Trim(t.Context(), fixture.Session, repair.TrimRequest{Goal: 1, KeepTurns: 1})
+		id, trimmed, err := unattended.New(c).Trim(t.Context(), fixture.Session, repair.TrimRequest{Goal: 1, KeepTurns: 1})
 		if err != nil || len(trimmed.Outputs) != 2 { // the text and the image
 			t.Fatalf("Trim = %+v, %v", trimmed, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/term"
+	"mend/internal/unattended"
 	"mend/journal"
 	"mend/repair"
 )
@@ -147,7 +148,7 @@ func repairForHook(ctx context.Context, env *environment, client *mend.Store, he
 	if err != nil {
 		return "", err
 	}
-	undone, err := client.LastUndone(ctx, head.ID)
+	undone, err := unattended.New(client).LastUndone(ctx, head.ID)
 	if err != nil {
 		return "", err
 	}

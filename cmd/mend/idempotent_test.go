@@ -26,6 +26,7 @@ import (
 	claudetest "mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
+	"mend/internal/unattended"
 	"mend/journal"
 	"mend/repair"
 	"mend/txn"
@@ -277,7 +278,7 @@ func (w *twice) pluginAndCommand() {
 		o := newTwice(w.T, w.c)
 		c := o.client()
 		plugin := func() int {
-			if _, _, err := c.Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true}); err != nil {
+			if _, _, err := unattended.New(c).Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true}); err != nil {
 				o.Errorf("the plugin: %v", err)
 			}
 			return len(o.entries())

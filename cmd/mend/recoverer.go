@@ -8,6 +8,7 @@ import (
 	"mend/internal/config"
 	"mend/internal/live"
 	"mend/internal/mend"
+	"mend/internal/unattended"
 )
 
 func logOptions(debug bool) *slog.HandlerOptions {
@@ -38,7 +39,7 @@ func logNotes(log *slog.Logger, notes []string) {
 func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, state *hookReporter) *recoverer {
 	o.Versions = versionLog{state.dir, client.ID().Agent}
 	o.Log, o.Report, o.Version, o.Claim = log, state.report, state.version, claimMessages(state.dir, client.ID(), log)
-	return &recoverer{hook: live.New(agent, client, o), client: client, config: c, log: log, state: state}
+	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log, state: state}
 }
 
 // recoverMissed recovers sessions that broke before listening, in one directory or, for

@@ -23,12 +23,13 @@ import (
 	"mend/internal/ownfile"
 	"mend/internal/term"
 	"mend/internal/termjson"
+	"mend/internal/unattended"
 	"mend/internal/watch"
 	"mend/journal"
 	"mend/repair"
 )
 
-var _ live.Repairer = (*mend.Store)(nil)
+var _ live.Repairer = unattended.Repairer{}
 
 func watchVerb(env *environment) *cobra.Command {
 	var set []string
@@ -306,7 +307,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 
 // handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
-	x, err := s.client.Examine(ctx, head)
+	x, err := s.client.Examine(ctx, head, repair.Request{})
 	if err != nil {
 		s.log.Debug("examining a session", "session", head.ID, "error", err)
 		return false

@@ -75,7 +75,7 @@ type PromptPart struct {
 	Synthetic bool   `json:"synthetic"` // not typed by the user
 }
 
-// A Repairer repairs stored sessions; mend.Store implements it.
+// A Repairer repairs stored sessions; unattended.Repairer implements it.
 type Repairer interface {
 	// Sessions lists the sessions without their messages, newest first.
 	Sessions(ctx context.Context) ([]change.Head, error)

@@ -12,6 +12,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
+	"mend/internal/unattended"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -48,7 +49,7 @@ func TestProposeEdits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, edits, err := client.ProposeEdits(t.Context(), id, repair.Request{Force: true})
+			_, edits, err := unattended.New(client).ProposeEdits(t.Context(), id, repair.Request{Force: true})
 			if !c.want && err == nil && len(edits) == 0 { // this version does not mind
 				continue
 			}

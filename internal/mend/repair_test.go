@@ -16,6 +16,7 @@ import (
 	"mend/internal/request"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
+	"mend/internal/unattended"
 	"mend/journal"
 	"mend/repair"
 	"mend/testdata"
@@ -47,7 +48,7 @@ func TestRepair(t *testing.T) {
 		"without a class": {Text: "what now", Index: -1, Block: -1},
 	} {
 		c, o, session := blank(t)
-		id, result, err := c.Repair(t.Context(), session, repair.Request{Error: &e, Placeholder: "[lost]"})
+		id, result, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &e, Placeholder: "[lost]"})
 		if err != nil || id == "" {
 			t.Fatalf("%s: Repair = %q, %v", name, id, err)
 		}
@@ -58,7 +59,7 @@ func TestRepair(t *testing.T) {
 		if len(result.Plan.Ops) == 0 {
 			t.Errorf("%s: a result without ops", name)
 		}
-		if again, _, err := c.Repair(t.Context(), session, repair.Request{Error: &e}); again != "" || err != nil {
+		if again, _, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &e}); again != "" || err != nil {
 			t.Errorf("%s: Repair again = %q, %v; want nothing", name, again, err)
 		}
 	}
@@ -74,7 +75,7 @@ func TestRepairAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, result, err := c.Repair(t.Context(), session, repair.Request{Error: &signature})
+	first, result, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &signature})
 	if err != nil || result.All || len(result.Suspects) == 0 {
 		t.Fatalf("Repair = %v, all %t, %d suspects", err, result.All, len(result.Suspects))
 	}
@@ -90,7 +91,7 @@ func TestRepairAgain(t *testing.T) {
 	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Suspects) > 0 {
 		t.Errorf("the same class again: all %t, %d suspects, %v", r.All, len(r.Suspects), err)
 	}
-	if _, r, err := c.Repair(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
+	if _, r, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
 		t.Errorf("Repair again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
 	}
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{Session: session})
@@ -119,7 +120,7 @@ func TestRecordsAndRepairUnknown(t *testing.T) {
 		if _, err := c.Records(t.Context(), id); !errors.Is(err, mend.ErrNoSession) {
 			t.Errorf("Records(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
-		if _, _, err := c.Repair(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
+		if _, _, err := unattended.New(c).Repair(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
 			t.Errorf("Repair(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
 	}
@@ -131,7 +132,7 @@ func TestTreated(t *testing.T) {
 	start := time.Now().Add(-time.Second)
 	treated := func(since time.Time) string {
 		t.Helper()
-		entry, err := c.LastChange(t.Context(), session, since)
+		entry, err := unattended.New(c).LastChange(t.Context(), session, since)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestTreated(t *testing.T) {
 	if entry := treated(start); entry != "" {
 		t.Errorf("treated by %s before any repair", entry)
 	}
-	id, _, err := c.Repair(t.Context(), session, repair.Request{})
+	id, _, err := unattended.New(c).Repair(t.Context(), session, repair.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestRepairWaits(t *testing.T) {
 	}
 	healed := make(chan error, 1)
 	go func() {
-		_, _, err := c.Repair(t.Context(), session, repair.Request{})
+		_, _, err := unattended.New(c).Repair(t.Context(), session, repair.Request{})
 		healed <- err
 	}()
 	select {
@@ -210,7 +211,7 @@ func TestRepairAfterSettingsChange(t *testing.T) {
 		}
 		repairIf := func() string {
 			t.Helper()
-			id, _, err := c.RepairIf(t.Context(), head, repair.Request{Force: true}, func(context.Context, repair.Result) error { return nil })
+			id, _, err := unattended.New(c).RepairIf(t.Context(), head, repair.Request{Force: true}, func(context.Context, repair.Result) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,7 +268,7 @@ func TestRepairForModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, result, err := client.RepairIf(t.Context(), head, req, func(context.Context, repair.Result) error { return nil })
+		id, result, err := unattended.New(client).RepairIf(t.Context(), head, req, func(context.Context, repair.Result) error { return nil })
 		if err != nil || (id != "") != c.want {
 			t.Errorf("%s: repair %q of %v, %v, want one: %v", name, id, result.Fixed, err, c.want)
 		}

@@ -155,11 +155,14 @@ func (c *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 // none if only a look at the store shows that.
 func (c *Store) Folders(heads []change.Head) []string { return c.store.Folders(heads) }
 
-// Examine examines one session of [Store.Sessions], which it reads. It asks no cache.
-func (c *Store) Examine(ctx context.Context, head change.Head) (agent.Examination, error) {
+// Examine examines one session of [Store.Sessions] for a request, which it reads. It asks no cache.
+func (c *Store) Examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
 	c.store.Refresh() // the settings may have changed
-	return c.diagnose(ctx, head, c.repairOptions())
+	return c.diagnose(ctx, head, c.withOptions(r).Options)
 }
+
+// Edits returns what ops change as edits of the next request, see [agent.Store].
+func (c *Store) Edits(ops []change.Op) ([]repair.RequestEdit, error) { return c.store.Edits(ops) }
 
 // Case reads one session of [Store.Sessions] for the engine, also a busy one.
 func (c *Store) Case(ctx context.Context, head change.Head) (repair.Case, error) {
@@ -266,7 +269,7 @@ func (c *Store) SessionAt(ctx context.Context, path string) (change.Head, error)
 // All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	r = c.withOptions(r)
-	r.WrongClock = r.WrongClock && !r.Force
+	r.WrongClock = r.WrongClock && (!r.Force || r.Unattended) // of a running agent Force is no word of the user
 	return c.plan(ctx, head, r)
 }
 

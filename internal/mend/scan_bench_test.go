@@ -22,6 +22,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/test/bigstore"
 	"mend/internal/test/dbtest"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -107,7 +108,7 @@ func BenchmarkPreflight(b *testing.B) {
 					reading += cpuTime(b) - before
 					before, began := cpuTime(b), time.Now()
 					b.StartTimer()
-					if entry, _, err := c.RepairIf(b.Context(), change.Head{ID: heads[n].ID}, repair.Request{Force: true}, accept); entry != "" || err != nil {
+					if entry, _, err := unattended.New(c).RepairIf(b.Context(), change.Head{ID: heads[n].ID}, repair.Request{Force: true}, accept); entry != "" || err != nil {
 						b.Fatal(entry, err)
 					}
 					times = append(times, time.Since(began))

@@ -11,6 +11,7 @@ import (
 	"mend/change"
 	"mend/internal/culprit"
 	"mend/internal/mend"
+	"mend/internal/unattended"
 	"mend/journal"
 	"mend/repair"
 	"mend/txn"
@@ -125,7 +126,7 @@ func TestToyAgentCrash(t *testing.T) {
 		dir, file := toyFolder(t)
 		c, _ := toyClient(t, dir, crash(after))
 		var pending *txn.PendingError
-		if _, _, err := c.Repair(t.Context(), "ses_1", repair.Request{}); !errors.As(err, &pending) {
+		if _, _, err := unattended.New(c).Repair(t.Context(), "ses_1", repair.Request{}); !errors.As(err, &pending) {
 			t.Fatalf("Repair that is cut = %v, want that it is pending", err)
 		}
 		const repaired = "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n"
@@ -174,7 +175,7 @@ func TestToyAgentTrim(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := toyClient(t, dir, nil)
-	id, trimmed, err := c.Trim(t.Context(), "ses_1", repair.TrimRequest{Goal: 1000, Hard: true})
+	id, trimmed, err := unattended.New(c).Trim(t.Context(), "ses_1", repair.TrimRequest{Goal: 1000, Hard: true})
 	if err != nil || id == "" || trimmed.After >= trimmed.Before || trimmed.After > 1000 {
 		t.Fatalf("Trim = %q, from %d to %d tokens, %v", id, trimmed.Before, trimmed.After, err)
 	}

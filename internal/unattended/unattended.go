@@ -1,0 +1,211 @@
+// Package unattended repairs sessions while no user looks: for a running agent, or for a hook. It retries
+// where another program interferes.
+package unattended
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/journal"
+	"mend/repair"
+)
+
+// A Repairer repairs the sessions of a store without a question.
+type Repairer struct{ *mend.Store }
+
+// New returns a Repairer for a store.
+func New(c *mend.Store) Repairer { return Repairer{c} }
+
+// LastChange returns the id of the newest journal entry that began at or after since and
+// changed the session, "" for none. An undo counts, an aborted entry
+// does not.
+func (c Repairer) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
+	es, err := c.Log(ctx, journal.Query{Session: id})
+	for _, e := range es { // the newest first
+		if e.State != change.Aborted && !e.Time.Before(since) {
+			return e.ID, err
+		}
+	}
+	return "", err
+}
+
+// Trim plans to make the next request of a session smaller, and applies the plan. It
+// returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
+// of [mend.Store.ProposeTrim] and [mend.Store.Apply].
+func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error) {
+	head, err := c.Session(ctx, id)
+	if err != nil {
+		return "", t, err
+	}
+	if t, err = c.ProposeTrim(ctx, head, r); err != nil || len(t.Plan.Ops) == 0 {
+		return "", t, err
+	}
+	e, err := c.Apply(ctx, t.Plan)
+	return e.ID, t, err
+}
+
+// LastUndone reports whether the newest change of the session is an undo. Aborted changes
+// do not count. The error is that of the journal.
+func (c Repairer) LastUndone(ctx context.Context, id string) (bool, error) {
+	es, err := c.Log(ctx, journal.Query{Session: id})
+	for _, e := range es { // the newest first
+		if e.State != change.Aborted {
+			return e.Cause.Kind == change.CauseUndo, err
+		}
+	}
+	return false, err
+}
+
+// repairRetries are the delays before a repair is planned again because another program
+// wrote to the same records, or uses the journal or the store.
+var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
+
+// Repair plans the repair of one session for a running agent and applies it. It returns the id of the
+// journal entry, "" if there was nothing to repair. Of r.Options it uses Version
+// and Model alone. It sets r.All if the same error was repaired before, as
+// [mend.Store.ProposeRepair] does. If another program interferes, it retries, and
+// returns the error of the last try. Its errors are those of
+// [mend.Store.ProposeRepair] and [mend.Store.Apply].
+func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
+	return c.RepairIf(ctx, change.Head{ID: id}, r, nil)
+}
+
+// RepairIf is [Repairer.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
+// is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
+// After an interference accept is called again, with a new plan. head is one of
+// [mend.Store.Sessions], or has an ID alone and is looked up.
+func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
+	for _, wait := range repairRetries {
+		if entry, result, err = c.repair(ctx, head, r, accept); !isInterference(err) {
+			return entry, result, err
+		}
+		head = change.Head{ID: head.ID} // the other program may have changed it
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return entry, result, err
+		}
+	}
+	return c.repair(ctx, head, r, accept)
+}
+
+func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+	if accept != nil && r.Error == nil && !r.Latent { // mostly nothing is broken, which is found out quickly
+		if found, ok := c.notBroken(ctx, head, r); ok {
+			return "", repair.Result{Remaining: found}, nil
+		}
+	}
+	head, err := c.known(ctx, head)
+	if err != nil {
+		return "", repair.Result{}, err
+	}
+	r.Unattended = true
+	result, err := c.ProposeRepair(ctx, head, r)
+	if err != nil || len(result.Plan.Ops) == 0 {
+		return "", result, err
+	}
+	if accept != nil {
+		if err := accept(ctx, result); err != nil {
+			return "", result, err
+		}
+	}
+	result.Plan.Cause.Live = true
+	e, err := c.Apply(ctx, result.Plan)
+	return e.ID, result, err
+}
+
+// notBroken diagnoses a session, and reports whether nothing is broken.
+func (c Repairer) notBroken(ctx context.Context, head change.Head, r repair.Request) (found []repair.Diagnosis, ok bool) {
+	head, err := c.known(ctx, head)
+	if err != nil {
+		return nil, false
+	}
+	e, err := c.Examine(ctx, head, r)
+	ok = err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+	return e.Diagnoses, ok
+}
+
+// known returns the head of a session that may have an ID alone.
+func (c Repairer) known(ctx context.Context, head change.Head) (change.Head, error) {
+	if head.Ref != (change.Ref{}) {
+		return head, nil
+	}
+	return c.Session(ctx, head.ID)
+}
+
+// isInterference reports whether another program caused the error, so that a retry may
+// succeed.
+func isInterference(err error) bool {
+	var conflict *change.ConflictError
+	var locked *journal.LockedError
+	var stale *mend.StaleError
+	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) || errors.Is(err, mend.ErrLocked)
+}
+
+// ProposeEdits plans the repair of what is broken in a session, as [Repairer.RepairIf] does, and
+// returns it as edits of the next request. It writes nothing. The error wraps [agent.ErrNoEdits] if
+// the repair cannot be made in a request.
+func (c Repairer) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
+	errPlanned := errors.New("planned")
+	_, result, err = c.RepairIf(ctx, change.Head{ID: id}, r, func(context.Context, repair.Result) error { return errPlanned })
+	if errors.Is(err, errPlanned) {
+		edits, err = c.Edits(result.Plan.Ops)
+	}
+	return result, edits, err
+}
+
+// CompareRequest compares the messages of a request that the agent is making with the blocks
+// that mend expects in it, and returns the first that differs; "" for none. An answer that has
+// begun is not compared, nor is a message of which mend expects nothing, unless it is the first.
+func (c Repairer) CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error) {
+	head, err := c.Session(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	f, err := c.Forecast(ctx, head)
+	if err != nil || len(sent) == 0 {
+		return "", err
+	}
+	at := map[string]int{}
+	parts := map[string]string{} // types, by message and part
+	for i, m := range sent {
+		at[m.ID] = i
+		for _, p := range m.Parts {
+			parts[m.ID+"/"+p.ID] = p.Type
+		}
+	}
+	last := -1
+	for _, t := range f.Request.Turns {
+		for _, ref := range t.Messages {
+			i, ok := at[ref.Message]
+			switch {
+			case !ok && last == len(sent)-1:
+				continue
+			case !ok || i < last || last < 0 && i > 0:
+				return fmt.Sprintf("where mend expects message %s it sends %.200q", ref.Message, sent[min(last+1, len(sent)-1)].ID), nil
+			}
+			last = i
+		}
+		for _, b := range t.Blocks {
+			ref := b.Ref()
+			if _, ok := at[ref.Message]; !ok || ref.Part == "" {
+				continue
+			}
+			if kind, ok := parts[ref.Message+"/"+ref.Part]; !ok || b.IsThinking() && kind != "reasoning" || b.ToolID != "" && kind != "tool" {
+				return fmt.Sprintf("it sends no %s in part %s, which mend expects", b.Type, ref.Part), nil
+			}
+		}
+	}
+	if last < 0 { // the store may have changed since
+		return "", fmt.Errorf("simulating the request of session %s: it has no messages", id)
+	}
+	if last < len(sent)-1 {
+		return fmt.Sprintf("it sends message %.200q, which mend does not expect", sent[last+1].ID), nil
+	}
+	return "", nil
+}
