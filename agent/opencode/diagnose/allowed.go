@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -164,17 +165,15 @@ func (c *simulation) hiddenMessages() map[string]string {
 		return c.blind
 	}
 	c.blind = map[string]string{}
-	beside := map[string]bool{}
+	beside := map[string]string{}
 	for _, s := range c.s.Stray {
-		beside[s.Message] = true
+		if s.Kind != change.StrayIgnored && s.Kind != change.StrayFile {
+			beside[s.Message] = cmp.Or(beside[s.Message], fmt.Sprintf("%s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden))
+		}
 	}
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		why := whyHiddenIn(m)
-		if why == "" && beside[m.Ref.Message] {
-			why = c.whyHiddenBeside(m)
-		}
-		if why != "" && c.message(m.Ref) == m {
+		if why := cmp.Or(whyHiddenIn(m), beside[m.Ref.Message]); why != "" && c.message(m.Ref) == m {
 			c.blind[m.Ref.Message] = why
 		}
 	}
@@ -197,15 +196,6 @@ func whyHiddenIn(m *record.Message) string {
 		}
 		if err := p.Ref.Validate(); err != nil {
 			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id of the part %s. Give the row another id with SQL while OpenCode is not running, then scan again.", p.Ref)
-		}
-	}
-	return ""
-}
-
-func (c *simulation) whyHiddenBeside(m *record.Message) string {
-	for _, s := range c.s.Stray {
-		if s.Message == m.Ref.Message && s.Kind != change.StrayIgnored && s.Kind != change.StrayFile {
-			return fmt.Sprintf("%s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
 		}
 	}
 	return ""

@@ -50,11 +50,15 @@ func whyEndsWithAnswer(c *simulation, f finding) string {
 }
 
 func whyEndless(c *simulation, f finding) string {
-	at := c.futureDate(f)
-	if at == "" {
-		return "The assistant message sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end."
+	return c.sortsLast(f, "assistant message") + "OpenCode does not see that a prompt was answered, and asks the model again without end."
+}
+
+// sortsLast says that a message sorts after every new prompt.
+func (c *simulation) sortsLast(f finding, what string) string {
+	if at := c.futureDate(f); at != "" {
+		return fmt.Sprintf("The %s is dated in the future (%s) and sorts after every new prompt. ", what, at)
 	}
-	return fmt.Sprintf("The assistant message is dated in the future (%s) and sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end.", at)
+	return fmt.Sprintf("The %s sorts after every new prompt. ", what)
 }
 
 // findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
@@ -67,11 +71,7 @@ func findLatePrompt(c *simulation) []finding {
 }
 
 func whyLatePrompt(c *simulation, f finding) string {
-	at := c.futureDate(f)
-	if at == "" {
-		return "The prompt sorts after every new one. OpenCode works on it instead, and again after each tool call."
-	}
-	return fmt.Sprintf("The prompt is dated in the future (%s) and sorts after every new one. OpenCode works on it instead, and again after each tool call.", at)
+	return c.sortsLast(f, "prompt") + "OpenCode works on it instead, and again after each tool call."
 }
 
 // classOfClock returns the class of a fault that ends a request with an answer: a wrong

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -208,12 +207,6 @@ func (g recordContext) giveUpPart() []repair.Fix {
 		removal(g.p.Ref, "The part is removed.", what),
 		{Text: "The unreadable part becomes a text, marked synthetic.", Loses: what, Edit: draftEdit(func(d *draft) error {
 			return rewrite(g.newText(d.texts.Placeholder))(d)
-		})},
-		{Text: "A step-start marker replaces the part.", Loses: what, Edit: draftEdit(func(d *draft) error {
-			if g.m.Role != change.RoleAssistant {
-				return errors.New("a prompt has no steps")
-			}
-			return rewrite(g.s.Rewrite(g.p.Record, stepStartType))(d)
 		})},
 	}
 	if g.isOnlyContent() {
