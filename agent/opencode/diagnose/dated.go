@@ -142,37 +142,24 @@ func fixDates(c *simulation, _ finding) []repair.Fix {
 		return nil
 	}
 	const text = "Messages dated in the future get times right after the message before them"
-	var fixes []repair.Fix
-	for _, place := range [...]func(*record.Session, time.Time) []*record.Message{inOrderOfIDs, inOrderOfTimes} {
-		fixes = append(fixes, repair.Fix{Text: text + ". Nothing else in them changes.", Loses: repair.LosesTimes, Whole: true, Edit: draftEdit(func(d *draft) error {
-			return c.redate(d.s, place)
-		})}, repair.Fix{Text: text + ", and ids that sort before new ones.", Loses: repair.LosesTimes, Whole: true, Edit: draftEdit(func(d *draft) error {
-			if err := c.redate(d.s, place); err != nil {
-				return err
+	return []repair.Fix{{Text: text + ". Nothing else in them changes.", Loses: repair.LosesTimes, Whole: true, Edit: draftEdit(func(d *draft) error {
+		return c.redate(d.s)
+	})}, {Text: text + ", and ids that sort before new ones.", Loses: repair.LosesTimes, Whole: true, Edit: draftEdit(func(d *draft) error {
+		if err := c.redate(d.s); err != nil {
+			return err
+		}
+		_, next := render.NextPrompt(d.s, c.now)
+		n := 0
+		for i := range d.s.Messages {
+			if d.s.Messages[i].ID >= next {
+				n = i + 1
 			}
-			_, next := render.NextPrompt(d.s, c.now)
-			n := 0
-			for i := range d.s.Messages {
-				if d.s.Messages[i].ID >= next {
-					n = i + 1
-				}
-			}
-			if n == 0 {
-				return errors.New("all ids sort before that of a new prompt")
-			}
-			return renumber(d.s, n)
-		})})
-	}
-	return fixes
-}
-
-// inOrderOfTimes returns the messages in their order: those in the future are last.
-func inOrderOfTimes(s *record.Session, _ time.Time) []*record.Message {
-	all := make([]*record.Message, len(s.Messages))
-	for i := range s.Messages {
-		all[i] = &s.Messages[i]
-	}
-	return all
+		}
+		if n == 0 {
+			return errors.New("all ids sort before that of a new prompt")
+		}
+		return renumber(d.s, n)
+	})}}
 }
 
 // inOrderOfIDs returns the messages in the order of their times, but those in the
@@ -201,10 +188,10 @@ func inOrderOfIDs(s *record.Session, now time.Time) []*record.Message {
 }
 
 // redate gives messages that are dated in the future times between those of their
-// neighbours in the order that place returns. The present decides only which messages
+// neighbours, see [inOrderOfIDs]. The present decides only which messages
 // these are.
-func (c *simulation) redate(s *record.Session, place func(*record.Session, time.Time) []*record.Message) error {
-	order := place(s, c.now)
+func (c *simulation) redate(s *record.Session) error {
+	order := inOrderOfIDs(s, c.now)
 	ms := c.now.UnixMilli()
 	last := int64(0) // the latest time before the message, of those that are not in the future
 	if s.Created > 0 && s.Created < ms {
