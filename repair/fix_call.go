@@ -138,9 +138,28 @@ func fixSharedID(x *Fault) []Fix {
 	}}, fixCallID(x)...)
 }
 
+// isLongItem reports whether the id that is too long is that of an item, and not that of a call.
+func (x *Fault) isLongItem() bool {
+	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" && len(x.block.ToolID) <= maxShortID)
+}
+
+func classOfLongID(x *Fault) Class {
+	if x.isLongItem() {
+		return ItemID
+	}
+	return InvalidToolCall
+}
+
+func whyLongID(x *Fault) string {
+	if x.isLongItem() {
+		return "The id of the item is longer than the provider accepts."
+	}
+	return whyIDLength(x)
+}
+
 // fixLongID gives a call an id of its own. An id of an item that is too long goes.
 func fixLongID(x *Fault) []Fix {
-	if x.block != nil && !isCall(x.block) {
+	if x.isLongItem() {
 		return fixItemIDs(x)
 	}
 	return fixCallID(x)

@@ -109,7 +109,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"O3":  {Class: ItemID, Why: always("The provider knows the items of this response by their ids, and one that belongs to them is missing."), Fixes: fixItemIDs},
 		"O4":  {Class: ItemID, Why: always("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
 		"O5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
-		"O6":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixLongID},
+		"O6":  {Class: InvalidToolCall, ClassOf: classOfLongID, Why: whyLongID, Fixes: fixLongID},
 		"O9":  file,
 		"O11": {Class: ItemID, Why: always("The id of the item is not one of its type."), Fixes: fixItemIDs},
 		"O12": tooLong,
