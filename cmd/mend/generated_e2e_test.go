@@ -278,6 +278,9 @@ func (o opinion) linkUnserved(real opencode.Result) bool {
 	return real.Verdict == opencode.Dead && strings.Contains(real.Output, "AI_DownloadError") && strings.Contains(o.why(), "latent link ")
 }
 
+// unplaced reports whether mend says that it cannot tell what is sent, since a record has no id.
+func (o opinion) unplaced() bool { return strings.Contains(o.why(), "has no certain place") }
+
 func (o opinion) names(rule string) bool { return scanResult{diagnoses: o.Diagnoses}.hasBroken(rule) }
 
 // ask runs mend scan.
@@ -351,6 +354,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	}
 	if o.severity == "latent" && o.linkUnserved(real) {
 		return g.repair(t, ts, "dead, a link that nothing serves", said, forget, "--latent")
+	}
+	if o.severity == "latent" && verdict != opencode.Alive && o.unplaced() {
+		return g.repair(t, ts, "dead, a record without an id", said, forget, "--latent")
 	}
 	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
 		if broken {

@@ -68,6 +68,27 @@ func findNames(c *simulation) []finding {
 	return fs
 }
 
+// idFixes returns the fix of a file without an id in it: the file's name has the id.
+func idFixes(c *simulation, f finding) []repair.Fix {
+	g, ok := c.known().contextOf(f.Ref)
+	if !ok || f.Text != record.NoID {
+		return nil
+	}
+	const text = "The record gets the id of its file's name."
+	r := &g.m.Record
+	if g.p != nil {
+		r = &g.p.Record
+	}
+	data, err := jsonedit.Set(r.Data, jsonedit.Quote(f.Ref.ID()), "id")
+	switch {
+	case err != nil:
+		return nil
+	case g.p != nil:
+		return []repair.Fix{{Text: text, Edit: rewrite(with(*r, data))}}
+	}
+	return []repair.Fix{g.replaceMessage(with(*r, data), text, "")}
+}
+
 // findInfo finds a session whose own record the agent cannot use. The agent then cannot
 // list any session.
 func findInfo(c *simulation) []finding {

@@ -125,9 +125,9 @@ var rows = []repair.Rule{
 	{Code: "order", Find: find(findThinkingOrder)},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
-		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), NoFix: "OpenCode reads the record anyway, so mend does not change it.",
+		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads the record anyway, so mend does not change it.",
 		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
-		Fix:     "Nothing is changed: OpenCode reads the record anyway.",
+		Fix:     "A file without an id gets that of its name. Otherwise nothing is changed: OpenCode reads the record anyway.",
 	},
 	{
 		Code: render.FailureSession, Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findInfo), Why: why(whyDefect), Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
