@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mend/internal/term"
@@ -14,14 +15,14 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 // and repair with what they were told of the next request. Verbs with a repair id need none: the
 // journal knows it.
 func (env *environment) cmdline(words ...string) string {
-	flags := []struct{ name, value string }{{"--store", env.opt.Store}, {"--layout", env.opt.Layout}, {"--agent-version", env.opt.AgentVersion}}
+	flags := []string{"--store", env.opt.Store, "--layout", env.opt.Layout, "--agent-version", env.opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "repair") {
-		flags = append(flags, struct{ name, value string }{"--thinking", (onOff{&env.opt.Thinking}).String()}, struct{ name, value string }{"--provider", env.opt.Provider})
+		flags = append(flags, "--thinking", thinkingText(env.opt.Thinking), "--provider", env.opt.Provider)
 	}
 	words = append([]string{"mend"}, words...)
-	for _, flag := range flags {
-		if flag.value != "" {
-			words = append(words, flag.name, flag.value)
+	for flag := range slices.Chunk(flags, 2) {
+		if flag[1] != "" {
+			words = append(words, flag...)
 		}
 	}
 	for i, w := range words {

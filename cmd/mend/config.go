@@ -33,13 +33,7 @@ are allowed; the first line of the answer has its path. For example:
 		Example: `  mend config
   mend config autoResume
   mend watch --set autoResume=true   for one run`,
-		RunE: func(_ *cobra.Command, keys []string) error {
-			c, err := loadSettings(set)
-			if err != nil {
-				return err
-			}
-			return showConfig(env, c, keys)
-		},
+		RunE:              func(_ *cobra.Command, keys []string) error { return runConfig(env, set, keys) },
 		ValidArgsFunction: completeSettings(""),
 	}
 	setFlag(cmd, &set)
@@ -99,8 +93,12 @@ type settingJSON struct {
 	About   string `json:"about"`
 }
 
-// showConfig prints the settings of these keys, or all.
-func showConfig(env *environment, c config.Config, keys []string) error {
+// runConfig prints the settings of these keys, or all.
+func runConfig(env *environment, set, keys []string) error {
+	c, err := loadSettings(set)
+	if err != nil {
+		return err
+	}
 	path, err := config.Path()
 	if err != nil {
 		return err

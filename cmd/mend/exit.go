@@ -35,12 +35,8 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"130, 143", "signal", "interrupted; a change in progress was completed or rolled back"},
 }
 
-var (
-	errProblems   error = fail.New(fail.Problems, "", "problems found") // already reported; only sets the exit code
-	errNoTerminal error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: no terminal")
-	errNoQuestion error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: --json asks no questions")
-	errDeclined   error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
-)
+// errProblems was reported already and only sets the exit code.
+var errProblems error = fail.New(fail.Problems, "", "problems found")
 
 // A reportedError has been printed already. It only sets the exit code.
 type reportedError struct{ err error }

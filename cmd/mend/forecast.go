@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mend/change"
@@ -46,11 +47,11 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 		for m, b := range t.Blocks {
 			line := fmt.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), 60), term.Faint(b.Ref()))
 			env.Printf("%s\n", term.Cut(line, env.Width))
-			printViolations(env.Terminal, f.Violations, n, m)
+			printViolations(env.Terminal, f.Violations, found.Diagnoses, n, m)
 		}
-		printViolations(env.Terminal, f.Violations, n, -1)
+		printViolations(env.Terminal, f.Violations, found.Diagnoses, n, -1)
 	}
-	printViolations(env.Terminal, f.Violations, -1, -1)
+	printViolations(env.Terminal, f.Violations, found.Diagnoses, -1, -1)
 	return finishForecast(env.Terminal, f, found)
 }
 
@@ -80,13 +81,30 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 	return nil
 }
 
-// printViolations prints the violations at a place of the request.
-func printViolations(t *term.Terminal, vs []request.Violation, n, m int) {
+// printViolations prints the violations at a place of the request, and what the findings say of them.
+func printViolations(t *term.Terminal, vs []request.Violation, ds []repair.Diagnosis, n, m int) {
 	for _, v := range vs {
-		if v.N == n && v.M == m {
-			t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
+		if v.N != n || v.M != m {
+			continue
+		}
+		t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
+		if why := whyViolated(v, ds); why != "" {
+			t.SayAt(6, term.Escape(why))
 		}
 	}
+}
+
+// whyViolated returns what the finding of a violation says, else that of its rule at another record.
+func whyViolated(v request.Violation, ds []repair.Diagnosis) (why string) {
+	for _, d := range ds {
+		if d.Rule == v.Rule && slices.Contains(v.Refs, d.Ref) {
+			return d.Why
+		}
+		if d.Rule == v.Rule && why == "" {
+			why = d.Why
+		}
+	}
+	return why
 }
 
 // blockText returns a block as text.

@@ -24,7 +24,7 @@ func severityWord(s repair.Severity) string {
 }
 
 // sessionLine returns the id, title, folder and age of a session.
-func sessionLine(t *term.Terminal, h change.Head) string {
+func sessionLine(h change.Head) string {
 	parts := []string{term.Bold(h.ID)}
 	if h.ID == "" {
 		parts[0] = term.Faint("(of no session)")

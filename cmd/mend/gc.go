@@ -27,30 +27,30 @@ longer be undone; the log keeps a line for each. Pending repairs and conflicts a
 not touched, nor are repairs that moved files of yours into the journal: only
 "mend forget ID" deletes those.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if older == "" {
-				return usagef("gc needs --older-than AGE, such as --older-than 90d")
-			}
-			d, err := parseAge("older-than", older)
-			if err != nil {
-				return err
-			}
-			es, err := env.opt.Journal.Log(journal.Query{})
-			if err != nil {
-				return err
-			}
-			before := time.Now().Add(-d)
-			old := droppable(es, before)
-			yours := idsWithFiles(old)
-			old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
-			return runDrop(cmd.Context(), env, f, old, yours, func() (journal.Freed, error) {
-				return env.opt.Journal.GC(cmd.Context(), before)
-			})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runGC(cmd.Context(), env, older, f) },
 	}
 	f.add(cmd, "")
 	cmd.Flags().StringVar(&older, "older-than", "", "delete the data of repairs older than `AGE`, such as 90d or 12h")
 	return cmd
+}
+
+func runGC(ctx context.Context, env *environment, older string, f writeFlags) error {
+	if older == "" {
+		return usagef("gc needs --older-than AGE, such as --older-than 90d")
+	}
+	d, err := parseAge("older-than", older)
+	if err != nil {
+		return err
+	}
+	es, err := env.opt.Journal.Log(journal.Query{})
+	if err != nil {
+		return err
+	}
+	before := time.Now().Add(-d)
+	old := droppable(es, before)
+	yours := idsWithFiles(old)
+	old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
+	return drop(ctx, env, f, old, yours, func() (journal.Freed, error) { return env.opt.Journal.GC(ctx, before) })
 }
 
 func droppable(es []change.Entry, t time.Time) []change.Entry {
@@ -98,17 +98,19 @@ journal's file. Those repairs can no longer be undone; the log keeps a line for
 each. Files of yours that they moved into the journal are deleted for good; forget
 lists them before it asks.`,
 		Args: oneArg("session or repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			es, err := entriesToForget(cmd.Context(), env, ids[0])
-			if err != nil {
-				return err
-			}
-			es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
-			return runDrop(cmd.Context(), env, f, es, nil, func() (journal.Freed, error) { return env.opt.Journal.Forget(cmd.Context(), es) })
-		},
+		RunE: func(cmd *cobra.Command, ids []string) error { return runForget(cmd.Context(), env, ids[0], f) },
 	}
 	f.add(cmd, "")
 	return cmd
+}
+
+func runForget(ctx context.Context, env *environment, name string, f writeFlags) error {
+	es, err := entriesToForget(ctx, env, name)
+	if err != nil {
+		return err
+	}
+	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
+	return drop(ctx, env, f, es, nil, func() (journal.Freed, error) { return env.opt.Journal.Forget(ctx, es) })
 }
 
 // entriesToForget returns the repair that the user names, or else all repairs of the session that
@@ -142,7 +144,7 @@ func ofSession(es []change.Entry) string {
 
 // drop asks before it removes bytes from the journal, which cannot be undone. yours has the
 // ids of repairs that are kept because they hold user files.
-func runDrop(ctx context.Context, env *environment, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
+func drop(ctx context.Context, env *environment, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
 	if len(yours) > 0 {
 		defer env.Say("%s kept, because they contain files of yours: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
 	}

@@ -21,31 +21,33 @@ func recoverVerb(env *environment) *cobra.Command {
 cannot be completed. Every command that writes does this first. It does not ask: you
 have agreed to these repairs.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var entries []change.Entry
-			var left error
-			for _, o := range agentOptions(env) {
-				found, err := recoverStore(cmd.Context(), env.Terminal, o, f.dryRun)
-				if err != nil {
-					left = env.skipStore(cmd.Context(), left, err)
-				}
-				entries = append(entries, found...)
-			}
-			none := "No repair was pending."
-			if f.dryRun {
-				none = "No repair is pending."
-			}
-			if len(entries) > 0 || left == nil {
-				left = fail.Worst(left, printEntries(env, entries, nil, none))
-			}
-			if f.dryRun {
-				return left
-			}
-			return fail.Worst(left, printUnresolved(env, entries))
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRecover(cmd.Context(), env, f) },
 	}
 	f.add(cmd, "")
 	return cmd
+}
+
+func runRecover(ctx context.Context, env *environment, f writeFlags) error {
+	var entries []change.Entry
+	var left error
+	for _, o := range agentOptions(env) {
+		found, err := recoverStore(ctx, env.Terminal, o, f.dryRun)
+		if err != nil {
+			left = env.skipStore(ctx, left, err)
+		}
+		entries = append(entries, found...)
+	}
+	none := "No repair was pending."
+	if f.dryRun {
+		none = "No repair is pending."
+	}
+	if len(entries) > 0 || left == nil {
+		left = fail.Worst(left, printEntries(env, entries, nil, none))
+	}
+	if f.dryRun {
+		return left
+	}
+	return fail.Worst(left, printUnresolved(env, entries))
 }
 
 // recoverStore recovers the pending entries of a store, or only returns them.

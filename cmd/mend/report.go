@@ -135,7 +135,7 @@ func reportSource(ctx context.Context, env *environment, name string) (report.So
 	head, err := findSession(ctx, env.Terminal, c, name)
 	switch {
 	case err == nil:
-		return reportSession(ctx, env.Terminal, c, head)
+		return reportSession(ctx, c, head)
 	case errors.Is(err, mend.ErrNoSession) && noRepair == nil:
 		return reportRepair(ctx, env, e, ops)
 	}
@@ -143,8 +143,8 @@ func reportSource(ctx context.Context, env *environment, name string) (report.So
 }
 
 // sessionReport is about a session and the repair that mend plans for it.
-func reportSession(ctx context.Context, t *term.Terminal, c *mend.Store, head change.Head) (report.Source, error) {
-	s, err := examineForReport(ctx, t, c, head)
+func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
+	s, err := examineForReport(ctx, c, head)
 	if err != nil {
 		return s, err
 	}
@@ -167,14 +167,14 @@ func reportSession(ctx context.Context, t *term.Terminal, c *mend.Store, head ch
 
 // repairReport is about a repair in the journal, and the session as it is now.
 func reportRepair(ctx context.Context, env *environment, e change.Entry, ops []change.Op) (report.Source, error) {
-	s := report.Source{Program: programText(env.Terminal), Agent: "unknown", Layout: e.Store.Kind, Head: change.Head{ID: e.Session}}
+	s := report.Source{Program: programText(), Agent: "unknown", Layout: e.Store.Kind, Head: change.Head{ID: e.Session}}
 	proof := []string{"The store of the repair cannot be opened now."}
 	env.opt.Store = e.Store.Root
 	c, err := mend.Open(env.opt)
 	if err == nil {
 		head, err := c.Session(ctx, e.Session)
 		if err == nil && head.ID == e.Session {
-			if s, err = examineForReport(ctx, env.Terminal, c, head); err != nil {
+			if s, err = examineForReport(ctx, c, head); err != nil {
 				return s, err
 			}
 		} else if !errors.Is(err, mend.ErrNoSession) {
@@ -220,8 +220,8 @@ func agentText(c *mend.Store) string {
 }
 
 // examineForReport collects what is known about a session now.
-func examineForReport(ctx context.Context, t *term.Terminal, c *mend.Store, head change.Head) (report.Source, error) {
-	s := report.Source{Program: programText(t), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
+func examineForReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
+	s := report.Source{Program: programText(), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	for f := range c.Scan(ctx, []change.Head{head}) {
 		if f.Err != nil {
 			return s, f.Err
@@ -241,7 +241,7 @@ func examineForReport(ctx context.Context, t *term.Terminal, c *mend.Store, head
 	return s, nil
 }
 
-func programText(t *term.Terminal) string {
+func programText() string {
 	commit, _ := buildCommit()
 	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", version(), commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

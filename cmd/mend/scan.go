@@ -337,7 +337,7 @@ func printStore(env *environment, c *mend.Store) {
 	} else if v := c.AgentVersion(); v != "" {
 		line += ", checked as " + agentOf(c.ID()) + " " + term.OneLine(v, 30) + " builds requests"
 	}
-	if t := (onOff{&env.opt.Thinking}).String(); t != "" {
+	if t := thinkingText(env.opt.Thinking); t != "" {
 		line += ", with thinking " + t
 	}
 	env.Printf("%s\n", term.Faint(line))
@@ -351,7 +351,7 @@ func printStore(env *environment, c *mend.Store) {
 // it was diagnosed.
 func printFinding(env *environment, f mend.Finding, all bool) {
 	defer env.Buffer()()
-	env.Printf("%s\n", term.Cut(severityWord(f.Severity())+"  "+sessionLine(env.Terminal, f.Session), env.Width))
+	env.Printf("%s\n", term.Cut(severityWord(f.Severity())+"  "+sessionLine(f.Session), env.Width))
 	printUnexamined(env, f)
 	if f.Busy {
 		env.Printf("    %s\n", term.Warn("busy: the agent is using it"))

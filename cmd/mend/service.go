@@ -273,7 +273,7 @@ func watchStatusVerb(env *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			runs, j := isWatching(dir), serviceState(env.Terminal)
+			runs, j := isWatching(dir), serviceState()
 			env.setAnswer("running", runs)
 			env.setAnswer("service", j)
 			env.Printf("mend watch %s.\n", map[bool]string{true: term.Good("is running"), false: "is not running"}[runs])
@@ -299,7 +299,7 @@ func installService(ctx context.Context, env *environment, set []string, w write
 		return err
 	}
 	text := s.withHeader(s.text(c), env.opt.Journal.Version)
-	defer func() { env.setAnswer("service", serviceState(env.Terminal)) }()
+	defer func() { env.setAnswer("service", serviceState()) }()
 	if !w.yes {
 		env.setAnswer("text", text)
 		env.Printf("%s\n%s", term.Faint("This would be written to "+term.Escape(s.path)+":"), escapeText(text))
@@ -326,7 +326,7 @@ func uninstallService(ctx context.Context, env *environment, w writeFlags) error
 	if err != nil {
 		return err
 	}
-	defer func() { env.setAnswer("service", serviceState(env.Terminal)) }()
+	defer func() { env.setAnswer("service", serviceState()) }()
 	_, err = s.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		env.Printf("%s is not installed.\n", term.Escape(s.path))
@@ -378,7 +378,7 @@ type serviceJSON struct {
 }
 
 // serviceState returns the state of the service of this user.
-func serviceState(t *term.Terminal) serviceJSON {
+func serviceState() serviceJSON {
 	s, err := userService(runtime.GOOS)
 	if err != nil {
 		return serviceJSON{State: serviceUnsupported, Why: err.Error()}

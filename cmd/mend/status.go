@@ -95,7 +95,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	}
 	s.Plugins = installedStates(env)
 	addLive(env.Terminal, &s, journalDir)
-	s.Service = serviceState(env.Terminal)
+	s.Service = serviceState()
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
 	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
@@ -250,7 +250,7 @@ func onlyOther(all []storeJSON) agent.Agent {
 
 func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []change.Entry) {
 	defer env.Buffer()()
-	rows := storeRows(env.Terminal, s)
+	rows := storeRows(s)
 	if text := sessionsText(env, s); text != "" {
 		rows = append(rows, term.Row{"Sessions", text})
 	}
@@ -308,7 +308,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
 }
 
-func storeRows(t *term.Terminal, s statusJSON) []term.Row {
+func storeRows(s statusJSON) []term.Row {
 	if len(s.Stores) == 0 {
 		return []term.Row{{"Store", "no session store found"}}
 	}

@@ -16,7 +16,7 @@ func sayIndented(t *term.Terminal, text string) { t.SayAt(6, text) }
 
 // printHeader prints a session in one line, cut to the terminal.
 func printHeader(t *term.Terminal, h change.Head) {
-	t.Printf("%s\n", term.Cut(sessionLine(t, h), t.Width))
+	t.Printf("%s\n", term.Cut(sessionLine(h), t.Width))
 }
 
 // workingFolder returns the folder in which mend was started, as the agent stores it, or "".

@@ -8,21 +8,29 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An onOff is the value of a flag that is on, off, or not set (nil).
-type onOff struct{ target **bool }
-
 // thinkingFlag adds --thinking.
 func thinkingFlag(env *environment, fl *pflag.FlagSet) {
-	fl.Var(onOff{&env.opt.Thinking}, "thinking", "check with thinking on or off (default: as the session used it)")
+	fl.Func("thinking", "check with thinking `on|off` (default: as the session used it)", func(s string) error {
+		on := s == "on"
+		if !on && s != "off" {
+			return errors.New("want on or off")
+		}
+		env.opt.Thinking = &on
+		return nil
+	})
 }
 
 // providerFlag adds --provider.
 func providerFlag(env *environment, fl *pflag.FlagSet) {
-	fl.Var(&providerChoice{&env.opt.Provider}, "provider", "check by the rules of NAME ("+strings.Join(providerNames(), ", ")+"; default: the provider of the session)")
+	names := strings.Join(providerNames(), ", ")
+	fl.Func("provider", "check by the rules of `NAME` ("+names+"; default: the provider of the session)", func(s string) error {
+		if !slices.Contains(providerNames(), s) {
+			return errors.New("want one of " + names)
+		}
+		env.opt.Provider = s
+		return nil
+	})
 }
-
-// A providerChoice is the value of --provider.
-type providerChoice struct{ target *string }
 
 // providerNames returns the names that some agent knows.
 func providerNames() (names []string) {
@@ -32,40 +40,12 @@ func providerNames() (names []string) {
 	return names
 }
 
-// Set implements [pflag.Value].
-func (v *providerChoice) Set(s string) error {
-	if !slices.Contains(providerNames(), s) {
-		return errors.New("want one of " + strings.Join(providerNames(), ", "))
-	}
-	*v.target = s
-	return nil
-}
-
-func (v *providerChoice) String() string {
-	if v.target == nil {
+// thinkingText returns the value of --thinking, "" if it is not set.
+func thinkingText(on *bool) string {
+	if on == nil {
 		return ""
 	}
-	return *v.target
-}
-
-// Type implements [pflag.Value].
-func (v *providerChoice) Type() string { return "NAME" }
-
-// Set implements [pflag.Value].
-func (v onOff) Set(s string) error {
-	on := s == "on"
-	if !on && s != "off" {
-		return errors.New("want on or off")
-	}
-	*v.target = &on
-	return nil
-}
-
-func (v onOff) String() string {
-	if v.target == nil || *v.target == nil {
-		return ""
-	}
-	return onOrOff(**v.target)
+	return onOrOff(*on)
 }
 
 // onOrOff returns "on" or "off".
@@ -75,6 +55,3 @@ func onOrOff(on bool) string {
 	}
 	return "off"
 }
-
-// Type implements [pflag.Value].
-func (v onOff) Type() string { return "on|off" }

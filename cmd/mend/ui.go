@@ -269,7 +269,6 @@ func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err 
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			d.Request = append(d.Request, term.Escape(err.Error()))
 		}
-		d.Request = explainViolations(d.Request, f.Diagnoses)
 		r, err := c.ProposeRepair(ctx, h, b.request(f))
 		if err != nil {
 			d.Changes = []string{"  No repair is planned: " + term.Escape(err.Error())}
@@ -296,26 +295,6 @@ func (b *uiBackend) printedPlan(agent string, p proposal) ([]string, error) {
 		}
 		return nil
 	})
-}
-
-// explainViolations adds to each violation of a printed request what it means.
-func explainViolations(lines []string, ds []repair.Diagnosis) (all []string) {
-	for _, line := range lines {
-		all = append(all, line)
-		rule, isViolation := strings.CutPrefix(strings.TrimSpace(line), "▲ ")
-		if !isViolation {
-			continue
-		}
-		rule, _, _ = strings.Cut(rule, " ")
-		i := slices.IndexFunc(ds, func(d repair.Diagnosis) bool { return d.Rule == rule && strings.Contains(line, d.Ref.String()) })
-		if i < 0 {
-			i = slices.IndexFunc(ds, func(d repair.Diagnosis) bool { return d.Rule == rule })
-		}
-		if i >= 0 {
-			all = append(all, "      "+term.Escape(ds[i].Why))
-		}
-	}
-	return all
 }
 
 // Repair implements [ui.Backend].

@@ -57,7 +57,7 @@ func TestUI(t *testing.T) {
 			s.press("R")
 			s.waitShown("Redo repair qevajo")
 			s.press("y")
-			s.waitShown("Applied again as")
+			s.waitShown("Applied again (")
 			s.press("\x7f\x7f") // the first may end what is read again
 			s.waitShown("0 broken")
 			s.press("l")

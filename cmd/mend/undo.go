@@ -62,7 +62,7 @@ operation are restored all the same; run it again for the rest.`,
 				return usagef("--only needs a repair id")
 			}
 			r.Force = f.force
-			return runUndo(env, cmd, ids, f, r)
+			return runUndo(cmd.Context(), env, ids, f, r)
 		},
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
@@ -72,27 +72,27 @@ operation are restored all the same; run it again for the rest.`,
 	return cmd
 }
 
-func runUndo(env *environment, cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRequest) error {
+func runUndo(ctx context.Context, env *environment, ids []string, f writeFlags, r mend.UndoRequest) error {
 	release := env.opt.Journal.Hold()
 	defer release()
 	if r.Session != "" {
-		c, err := openForSession(cmd.Context(), env, &r, f)
+		c, err := openForSession(ctx, env, &r, f)
 		if err != nil {
 			return err
 		}
-		p, err := c.ProposeUndo(cmd.Context(), r)
-		return runChange(cmd.Context(), env, c, f, true, p, err, release)
+		p, err := c.ProposeUndo(ctx, r)
+		return runChange(ctx, env, c, f, true, p, err, release)
 	}
 	v := reversal{
-		environment: env, cmd: cmd, flags: f, release: release, names: ids,
+		environment: env, ctx: ctx, flags: f, release: release, names: ids,
 		wanted: func(e change.Entry) bool { return e.UndoneBy == "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			r.IDs = idsOf(es)
-			return c.ProposeUndo(cmd.Context(), r)
+			return c.ProposeUndo(ctx, r)
 		},
 	}
 	if len(ids) == 0 {
-		newest, err := newestRepair(cmd.Context(), env, "no repair is in force", inForce)
+		newest, err := newestRepair(ctx, env, "no repair is in force", inForce)
 		if err != nil {
 			return err
 		}
@@ -141,25 +141,25 @@ it re-applies all of it that is undone.
 
 Without an id it is what was undone last. It is shown before you are asked.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, ids []string) error { return redo(env, cmd, ids, f) },
+		RunE: func(cmd *cobra.Command, ids []string) error { return runRedo(cmd.Context(), env, ids, f) },
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
 	return cmd
 }
 
-func redo(env *environment, cmd *cobra.Command, ids []string, f writeFlags) error {
+func runRedo(ctx context.Context, env *environment, ids []string, f writeFlags) error {
 	release := env.opt.Journal.Hold()
 	defer release()
 	v := reversal{
-		environment: env, cmd: cmd, flags: f, release: release, names: ids, named: len(ids) > 0,
+		environment: env, ctx: ctx, flags: f, release: release, names: ids, named: len(ids) > 0,
 		wanted: func(e change.Entry) bool { return e.UndoneBy != "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			return c.ProposeRedo(cmd.Context(), idsOf(es), f.force)
+			return c.ProposeRedo(ctx, idsOf(es), f.force)
 		},
 	}
 	if len(ids) == 0 { // what the newest undo reverted is applied again
-		newest, err := newestRepair(cmd.Context(), env, "no repair is undone", undoInForce)
+		newest, err := newestRepair(ctx, env, "no repair is undone", undoInForce)
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func redo(env *environment, cmd *cobra.Command, ids []string, f writeFlags) erro
 // A reversal is an undo or a redo of repairs, each session on its own.
 type reversal struct {
 	*environment
-	cmd     *cobra.Command
+	ctx     context.Context
 	flags   writeFlags
 	release func()                  // of the journal, see [mend.Journal.Hold]
 	names   []string                // of repairs and operations
@@ -216,7 +216,7 @@ func (v *reversal) entries() (all []change.Entry, err error) {
 				return e.State == change.Aborted || e.State == change.Resolved || !v.wanted(e)
 			})
 			if len(es) == 0 {
-				return nil, fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.cmd.Name())
+				return nil, fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.command)
 			}
 		}
 		all = append(all, es...)
@@ -229,7 +229,7 @@ func (v *reversal) open(es []change.Entry) {
 	v.stores = map[change.StoreID]opened{}
 	for _, e := range es {
 		if _, ok := v.stores[e.Store]; !ok {
-			c, err := openStoreOf(v.cmd.Context(), v.environment, e, !v.flags.dryRun)
+			c, err := openStoreOf(v.ctx, v.environment, e, !v.flags.dryRun)
 			v.stores[e.Store] = opened{c, err}
 		}
 	}
@@ -252,7 +252,7 @@ func (v *reversal) plan(es []change.Entry) {
 	defer bar.Clear()
 	for i := range v.todo {
 		s := &v.todo[i]
-		if s.err == nil && v.cmd.Context().Err() == nil {
+		if s.err == nil && v.ctx.Err() == nil {
 			s.plan, s.err = v.propose(s.store, s.entries)
 		}
 		bar.Step()
@@ -276,12 +276,12 @@ func (v *reversal) run() error {
 		v.release() // it takes long
 	}
 	v.plan(es)
-	if err := v.cmd.Context().Err(); err != nil {
+	if err := v.ctx.Err(); err != nil {
 		return err
 	}
 	if len(v.todo) == 1 {
 		s := v.todo[0]
-		return runChange(v.cmd.Context(), v.environment, s.store, v.flags, v.named, s.plan, s.err, v.release)
+		return runChange(v.ctx, v.environment, s.store, v.flags, v.named, s.plan, s.err, v.release)
 	}
 	return v.runMany()
 }
@@ -303,7 +303,7 @@ func (v *reversal) runMany() error {
 	if (!v.flags.yes || !v.named) && !v.JSON {
 		_ = printEntries(v.environment, planned, nil, "")
 	}
-	verb := term.Capitalized(v.cmd.Name())
+	verb := term.Capitalized(v.command)
 	switch {
 	case v.flags.patch && !v.JSON:
 		v.release()
@@ -319,7 +319,7 @@ func (v *reversal) runMany() error {
 		}
 		return left
 	}
-	if err := confirmChange(v.cmd.Context(), v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, term.Count(len(planned), "repair")), ops); err != nil {
+	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, term.Count(len(planned), "repair")), ops); err != nil {
 		return fail.Worst(left, err)
 	}
 	var done []change.Entry
@@ -329,12 +329,12 @@ func (v *reversal) runMany() error {
 		if s.err != nil {
 			continue
 		}
-		if err := v.cmd.Context().Err(); err != nil {
+		if err := v.ctx.Err(); err != nil {
 			left = fail.Worst(left, err)
 			break
 		}
 		var e change.Entry
-		if e, s.err = applyPlan(v.cmd.Context(), v.environment, s.store, s.plan); s.err != nil {
+		if e, s.err = applyPlan(v.ctx, v.environment, s.store, s.plan); s.err != nil {
 			if v.flags.force {
 				s.err = forced(s.err)
 			}

@@ -26,29 +26,28 @@ standard input.
 
 mend never writes to a damaged journal.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			what, check := "journal", func() (journal.Report, error) { return env.opt.Journal.Verify(head) }
-			if len(files) == 1 {
-				what, check = "export", func() (journal.Report, error) { return verifyExport(cmd.Context(), env.Terminal, files[0], head) }
-			}
-			r, err := check()
-			if err != nil {
-				return err
-			}
-			if env.JSON {
-				env.answer = map[string]any{"of": what, "entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head}
-				return nil
-			}
-			env.Printf("%s: %s, %s, %s (%s).\n", term.Good("The "+what+" is intact"), term.Count(r.Entries, "repair"),
-				term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
-			if r.Head != "" {
-				env.Printf("head %s\n", r.Head)
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, files []string) error { return runVerify(cmd.Context(), env, files, head) },
 	}
 	cmd.Flags().StringVar(&head, "head", "", "a `HASH` that an earlier verify printed; it must be in the chain")
 	return cmd
+}
+
+func runVerify(ctx context.Context, env *environment, files []string, head string) error {
+	what, check := "journal", func() (journal.Report, error) { return env.opt.Journal.Verify(head) }
+	if len(files) == 1 {
+		what, check = "export", func() (journal.Report, error) { return verifyExport(ctx, env.Terminal, files[0], head) }
+	}
+	r, err := check()
+	if err != nil {
+		return err
+	}
+	env.answer = map[string]any{"of": what, "entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head}
+	env.Printf("%s: %s, %s, %s (%s).\n", term.Good("The "+what+" is intact"), term.Count(r.Entries, "repair"),
+		term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
+	if r.Head != "" {
+		env.Printf("head %s\n", r.Head)
+	}
+	return nil
 }
 
 // verifyExport checks an export in a file, or on standard input for "-".

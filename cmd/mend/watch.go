@@ -59,7 +59,7 @@ runs it whenever you are logged in.`,
 			if !c.Enabled {
 				return errDisabled
 			}
-			return runWatch(env, cmd, c, notes, once)
+			return runWatch(cmd.Context(), env, c, notes, once)
 		},
 	}
 	setFlag(cmd, &set)
@@ -108,7 +108,7 @@ const (
 const maxLeft = 1024
 
 // watch follows stores until the context ends, or looks at them once.
-func runWatch(env *environment, cmd *cobra.Command, c config.Config, notes []string, once bool) error {
+func runWatch(ctx context.Context, env *environment, c config.Config, notes []string, once bool) error {
 	dir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
@@ -143,15 +143,15 @@ func runWatch(env *environment, cmd *cobra.Command, c config.Config, notes []str
 		env.Note(strings.Join(on, ", ") + ": on, but only the plugin does that (mend plugin install)")
 	}
 	if once {
-		err = w.once(cmd)
+		err = w.once(ctx)
 	} else {
 		var group sync.WaitGroup
-		group.Go(func() { gcDaily(cmd.Context(), env, c.RetentionDays, log) })
-		w.follow(cmd, &group)
+		group.Go(func() { gcDaily(ctx, env, c.RetentionDays, log) })
+		w.follow(ctx, &group)
 		group.Wait()
 	}
 	env.setAnswer("recoveries", w.state.counts())
-	return cmp.Or(cmd.Context().Err(), err)
+	return cmp.Or(ctx.Err(), err)
 }
 
 // lockWatch takes the lock that one watch of a journal holds.
@@ -190,8 +190,8 @@ func needPlugin(c config.Config) (on []string) {
 }
 
 // follow follows each store that is here, or appears later, until the context ends.
-func (w *watcher) follow(cmd *cobra.Command, group *sync.WaitGroup) {
-	ctx, followed := cmd.Context(), map[string]bool{}
+func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
+	followed := map[string]bool{}
 	tick := time.NewTicker(w.poll())
 	defer tick.Stop()
 	for {
@@ -199,7 +199,7 @@ func (w *watcher) follow(cmd *cobra.Command, group *sync.WaitGroup) {
 			if followed[o.Store] {
 				continue
 			}
-			client, err := openWith(cmd.Context(), w.environment, o, true)
+			client, err := openWith(ctx, w.environment, o, true)
 			if err != nil {
 				w.Note(err.Error()) // once
 				continue
@@ -254,11 +254,11 @@ func (w *watcher) options(client *mend.Store) watch.Options {
 }
 
 // once looks at each store once.
-func (w *watcher) once(cmd *cobra.Command) (worse error) {
+func (w *watcher) once(ctx context.Context) (worse error) {
 	for _, o := range w.stores() {
-		client, err := openWith(cmd.Context(), w.environment, o, true)
+		client, err := openWith(ctx, w.environment, o, true)
 		if err == nil {
-			err = watch.Once(cmd.Context(), client, w.options(client))
+			err = watch.Once(ctx, client, w.options(client))
 		}
 		worse = fail.Worst(worse, err)
 	}
