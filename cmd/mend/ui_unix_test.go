@@ -49,7 +49,7 @@ func TestUI(t *testing.T) {
 			s.press("u")
 			s.waitShown("Undo repair qevajo")
 			s.press("y")
-			s.waitShown("Restored as goqare")
+			s.waitShown("Undone (goqare)")
 			s.waitShown("▲ R11")
 			if !equalSnapshots(damaged, ts.snapshot()) {
 				t.Error("the store is not as it was before the repair")
@@ -117,7 +117,7 @@ func TestUIClaude(t *testing.T) {
 	s.press("u")
 	s.waitShown("Undo repair qevajo")
 	s.press("y")
-	s.waitShown("Restored as goqare")
+	s.waitShown("Undone (goqare)")
 	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, broken) {
 		t.Errorf("undone: %d bytes, %v, want the %d before", len(now), err, len(broken))
 	}
