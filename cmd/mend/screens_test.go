@@ -45,7 +45,7 @@ var (
 		"mend recover", "mend resolve qevajo --keep", "mend verify", "mend gc --older-than 0s --dry-run", "mend forget 計画 --dry-run",
 		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
 		"mend plugin", "mend plugin install --yes", "mend plugin status", "mend plugin uninstall --yes", "mend scan nosuch", "mend scna", "mend ui",
-		"mend repair --orphans --dry-run", "mend config maxRetries preflight",
+		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend watch status",
 	}
 )
 
