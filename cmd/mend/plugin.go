@@ -479,6 +479,7 @@ func printPlugins(env *environment, all []pluginJSON) error {
 			env.SayAt(9, term.Faint(term.Escape(p.Why)))
 		case agent.Foreign:
 			env.SayAt(9, term.Faint("mend did not write this file, and does not change it"))
+		case agent.Current, agent.Absent:
 		}
 	}
 	return nil

@@ -136,15 +136,17 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 	}
 	var scans []*mend.Summary
 	for _, c := range inUse {
-		entries, err := c.Log(ctx, journal.Query{State: change.Pending})
+		release := env.opt.Journal.Hold()
+		open, err := c.Log(ctx, journal.Query{State: change.Pending})
+		if err == nil {
+			var left []change.Entry
+			left, err = c.Log(ctx, journal.Query{State: change.Conflicted})
+			pending, conflicted = append(pending, open...), append(conflicted, left...)
+		}
+		release()
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		pending = append(pending, entries...)
-		if entries, err = c.Log(ctx, journal.Query{State: change.Conflicted}); err != nil {
-			return nil, nil, nil, err
-		}
-		conflicted = append(conflicted, entries...)
 		earlier := c.LastScan()
 		last, err := c.Look(ctx, lookTime)
 		if ctx.Err() != nil {
@@ -452,6 +454,7 @@ func liveText(s statusJSON) string {
 			parts = append(parts, "the plugin is of another version (mend plugin install updates it)")
 		case agent.Foreign, agent.Unreadable:
 			parts = append(parts, "mend plugin status shows a problem")
+		case agent.Absent:
 		}
 		if len(parts) > 0 {
 			break
