@@ -276,7 +276,7 @@ func (c *Case) LastFailed() *transcript.Record {
 // Asking implements [repair.Case].
 func (c *Case) Asking(e repair.APIError) repair.Case {
 	n := newCase(c.base, c.edits.clone())
-	if n.linked.Leaf == nil {
+	if n.linked.Leaf == nil || e.Class == repair.EncryptedReasoning { // Anthropic signs thinking, and encrypts none that is sent
 		return n
 	}
 	for _, f := range repair.Asked(n, e) {

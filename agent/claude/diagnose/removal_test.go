@@ -86,6 +86,17 @@ func TestRemoveNamed(t *testing.T) {
 	}
 }
 
+// Signed thinking is not what another provider encrypted.
+func TestNothingEncrypted(t *testing.T) {
+	e := diagnose.ParseAPIError([]byte("The encrypted content gAAA could not be verified. Reason: Encrypted content organization_id did not match the target organization."))
+	e.Class = repair.EncryptedReasoning
+	data := answering(`{"type":"thinking","thinking":"t1","signature":"c2lnMQ"},{"type":"text","text":"AAA"}`)
+	r, err := repair.Plan(claude.Session, newCase(data), repair.Request{Error: &e})
+	if err != nil || len(r.Fixed)+len(r.Unfixable)+len(r.Suspects) != 0 {
+		t.Errorf("Plan fixes %v, not %v, suspects %v, %v, want nothing", r.Fixed, r.Unfixable, r.Suspects, err)
+	}
+}
+
 // Where the first prompt says nothing that is sent, no answer is lost.
 func TestEmptyFirstPrompt(t *testing.T) {
 	data := bytes.Replace(answering(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)

@@ -78,7 +78,9 @@ func (c *simulation) runRules(v *repair.Findings) {
 	}
 	for _, e := range c.asked {
 		for _, f := range repair.Asked(c, e) {
-			c.addFinding(v, own, f)
+			if _, p := c.part(f.Ref); f.Code != "encrypted" || p != nil && len(hiddenPaths(p)) > 0 { // else Anthropic signed it
+				c.addFinding(v, own, f)
+			}
 		}
 	}
 }

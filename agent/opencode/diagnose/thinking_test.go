@@ -1,6 +1,10 @@
 package diagnose
 
-import "testing"
+import (
+	"testing"
+
+	"mend/repair"
+)
 
 // Thinking of other kinds than the agent's own with a signature.
 const (
@@ -140,4 +144,12 @@ func TestThinkingDisabled(t *testing.T) {
 		{name: "loop open", turn: calling(stepStart, signed, bash), after: []turn{}, req: strip},
 		{name: "left out", turn: failed("APIError", signed, hi), req: strip},
 	})
+}
+
+// What Anthropic signed is not encrypted reasoning of another provider.
+func TestSignedIsNotEncrypted(t *testing.T) {
+	r := plan(t, build(user(hi), answer(signed, hi)), Request{Classes: []repair.Class{repair.EncryptedReasoning}})
+	if len(r.Fixed)+len(r.Unfixable) != 0 {
+		t.Errorf("Plan fixes %s, not %s; want nothing", summary(r.Fixed), summary(r.Unfixable))
+	}
 }
