@@ -57,8 +57,8 @@ func (c claudeTrial) watch() *lockedBuffer {
 }
 
 // TestLiveWatchClaude follows the transcripts of the real Claude Code. A session that lost its past is
-// repaired, and resumed with all of it. An error that only the provider knows is found in the
-// transcript, and the next prompt is answered.
+// repaired, and resumed with all of it. After an error that only the provider knows, Claude Code takes out the
+// image itself: watch changes nothing, and the next prompt is answered.
 func TestLiveWatchClaude(t *testing.T) {
 	t.Parallel()
 	t.Run("damaged", func(t *testing.T) {
@@ -88,11 +88,14 @@ func TestLiveWatchClaude(t *testing.T) {
 			t.Fatal("the prompt was answered")
 		}
 		c.WaitEnded()
-		waitFor(t, "the repair", func() bool { return strings.Contains(out.text(), "Repaired") })
+		log := filepath.Join(filepath.Dir(c.Root()), ".local", "state", "mend", "hook.log")
+		waitFor(t, "the look", func() bool { return strings.Contains(readFile(t, log), "left alone") })
 		g.set(refuseImage)
-		cmd := c.Start(t.Context(), api.URL, claude.Session, "hello again", true)
-		if err := cmd.Wait(); err != nil {
+		if err := c.Start(t.Context(), api.URL, claude.Session, "hello again", true).Wait(); err != nil {
 			t.Errorf("the next prompt: %v", err)
+		}
+		if strings.Contains(out.text(), "Repaired") {
+			t.Error("watch repaired what Claude Code had repaired itself")
 		}
 	})
 }

@@ -2,15 +2,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"mend/internal/mend"
+	"mend/internal/test/claude"
 	"mend/journal"
 )
 
@@ -77,5 +80,41 @@ func TestWatchVerb(t *testing.T) {
 	}
 	if es, err := mend.OpenJournal(r.opt.Journal.Dir).Log(journal.Query{}); err != nil || len(es) != 1 {
 		t.Errorf("%d entries, %v; want 1", len(es), err)
+	}
+}
+
+// TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session as
+// "mend repair --error" does, once.
+func TestWatchClaudeError(t *testing.T) {
+	const text = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
+	transcript := claude.New().Bytes()
+	last := ""
+	for line := range bytes.Lines(transcript) {
+		var r struct{ UUID, Type string }
+		if json.Unmarshal(line, &r) == nil && r.UUID != "" && r.Type == "assistant" {
+			last = r.UUID
+		}
+	}
+	failed, err := json.Marshal(map[string]any{
+		"parentUuid": last, "isSidechain": false, "type": "assistant", "uuid": "11111111-1111-4111-8111-111111111111", "sessionId": claude.Session,
+		"timestamp": time.Now().UTC().Format(time.RFC3339Nano), "isApiErrorMessage": true, "version": claude.Versions[0], "cwd": "/p", "userType": "external",
+		"message": map[string]any{"id": "1", "type": "message", "role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": text}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	dir := filepath.Join(root, "projects", "-p")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), append(transcript, append(failed, '\n')...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	journal := t.TempDir()
+	code, out := runMend(t, root, journal, "watch", "--once", "--json")
+	var e watchEvent
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil || code != exitDone || e.Event != "repaired" || e.Agent != "claude" || e.Repair == nil || e.Repair.Cause.Text != text {
+		t.Errorf("watch: %d, %v: %s", code, err, out)
+	}
+	if code, out := runMend(t, root, journal, "watch", "--once", "--json"); code != exitDone || strings.Contains(out, `"event"`) {
+		t.Errorf("the second look: %d: %s", code, out)
 	}
 }
