@@ -21,7 +21,7 @@ test-all: # every case
 	MEND_SWEEP=all go test ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without long tests
-	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 
 lint:
 	go vet -tags e2e,man ./... ./testdata

@@ -107,15 +107,13 @@ func (j *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (Repo
 	x.out.SetEscapeHTML(false)
 	err := errors.Join(j.checkReadable(), j.damage)
 	if err == nil && j.snap == nil {
-		err = errEmpty
+		err = errors.New("there is no journal yet")
 	}
 	if err == nil {
 		err = x.run(withBytes)
 	}
 	return x.report, err
 }
-
-var errEmpty = errors.New("there is no journal yet")
 
 type exporter struct {
 	j      *Journal

@@ -145,6 +145,7 @@ func TestTruncated(t *testing.T) {
 // TestFlipped changes bytes at chance: whatever comes of it, it is no panic, no
 // byte is written, and what SQLite's own check finds keeps Prepare from going on.
 func TestFlipped(t *testing.T) {
+	storetest.Long(t)
 	whole, _ := dbtest.Unpack(t, "1.2.27")
 	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(3, 4))

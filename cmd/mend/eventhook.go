@@ -138,9 +138,6 @@ func whyBroken(r repair.Result) string {
 	return fmt.Sprintf("%s%s And %s.", lost, all[0], term.Count(len(all)-1, "more problem"))
 }
 
-// errHookLeaves is why the hook leaves a session as it is.
-var errHookLeaves = errors.New("the repair loses something, or leaves something broken, or the last one was undone")
-
 // repairForHook repairs a session if no other process uses it, the repair loses nothing and
 // leaves nothing broken, and the user has not undone the last one.
 func repairForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
@@ -153,7 +150,7 @@ func repairForHook(ctx context.Context, env *environment, client *mend.Store, he
 		return "", err
 	}
 	if undone || hasBroken(r.Remaining) || len(r.Plan.Ops) == 0 || loses(r.Fixed) {
-		return "", errHookLeaves
+		return "", errors.New("the repair loses something, or leaves something broken, or the last one was undone")
 	}
 	if err := checkHookVersion(env, client, head, r.Fixed); err != nil {
 		return "", err

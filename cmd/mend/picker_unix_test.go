@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
@@ -44,9 +45,18 @@ func newScreen(t *testing.T) *screen {
 	}
 	s := &screen{T: t, keyboard: keyboard, tty: tty}
 	s.more.L = &s.mu
-	t.Cleanup(func() { _, _ = tty.Close(), keyboard.Close() })
+	hung := time.AfterFunc(2*time.Minute, s.end) // what is not shown by then never is
+	t.Cleanup(func() { _, _, _ = hung.Stop(), tty.Close(), keyboard.Close() })
 	go s.read()
 	return s
+}
+
+// end lets what waits for the screen fail.
+func (s *screen) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.more.Broadcast()
 }
 
 // shown returns all that the screen was sent.

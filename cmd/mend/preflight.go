@@ -43,13 +43,13 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hook
 			r.Edits, err = h.hook.RepairRequest(ctx, q)
 			return r, err
 		case q.Hook != live.HookPrompt:
-			return r, errHookOff
+			return r, errors.New("mend does not answer this question")
 		}
 		if r.Model = others.Model(q); r.Model != nil {
 			q.Model, q.Named = r.Model, true
 		}
 		if off {
-			return r, errPreflightOff
+			return r, errors.New("the setting \"preflight\" is not \"repair\"")
 		}
 		r.Repair, err = h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
 		if q.Session.ID != "" && !errors.Is(err, live.ErrUnverified) {
@@ -96,8 +96,3 @@ func writePreflightNotice(journal string) error {
 	}
 	return atomicfile.WriteFile(filepath.Join(journal, preflightNotice), nil, 0o600)
 }
-
-var (
-	errPreflightOff = errors.New("the setting \"preflight\" is not \"repair\"")
-	errHookOff      = errors.New("mend does not answer this question")
-)

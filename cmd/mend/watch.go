@@ -127,7 +127,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	}
 	lock, err := lockWatch(dir)
 	if errors.Is(err, ownfile.ErrLocked) {
-		return errWatching
+		return fail.New(fail.Refused, "end it first: \"mend status\" says whether one runs, and whether it starts at login", "another mend watch runs with this journal")
 	}
 	if err != nil {
 		return err
@@ -381,7 +381,4 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), term.OneLine(cmp.Or(head.Title, head.ID), 60), term.OneLine(what, 160), term.OneLine(text, 300))
 }
 
-var (
-	errWatching error = fail.New(fail.Refused, "end it first: \"mend status\" says whether one runs, and whether it starts at login", "another mend watch runs with this journal")
-	errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`, "live repair is off: the setting \"enabled\" is false")
-)
+var errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`, "live repair is off: the setting \"enabled\" is false")

@@ -24,8 +24,6 @@ type Changes struct {
 // None reports whether the record was complete.
 func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
-var errNoValue = errors.New("its value is not known")
-
 // A Context has what a record gets from its session if it lacks it. An empty text is not
 // known.
 type Context struct {
@@ -121,7 +119,7 @@ func (c *Completion) field(f *Field, above []string) error {
 		to = c.fill(f)
 		switch {
 		case to == nil && f.Need == Always:
-			return wrap(name, errNoValue)
+			return wrap(name, errors.New("its value is not known"))
 		case to == nil && !there:
 			return nil
 		}
