@@ -355,8 +355,8 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	if o.severity == "latent" && o.linkUnserved(real) {
 		return g.repair(t, ts, "dead, a link that nothing serves", said, forget, "--latent")
 	}
-	if o.severity == "latent" && verdict != opencode.Alive && o.unplaced() {
-		return g.repair(t, ts, "dead, a record without an id", said, forget, "--latent")
+	if o.severity == "latent" && o.unplaced() {
+		return g.repair(t, ts, "a record without an id", said, forget, "--latent")
 	}
 	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
 		if broken {
