@@ -42,7 +42,19 @@ func TestVocabulary(t *testing.T) {
 // sourceWords returns the words in the string literals of the packages that write sentences.
 func sourceWords(t *testing.T) map[string]bool {
 	words := map[string]bool{}
-	for _, dir := range []string{"agent", "internal/provider", "repair", "internal/request", "change", "sqlstore", "fsstore", "linestore", "internal/jsonedit"} {
+	add := func(text string) {
+		for _, word := range wordForm().FindAllString(text, -1) {
+			if strings.Trim(word, "0123456789") != "" {
+				words[strings.ToLower(word)] = true
+			}
+		}
+	}
+	explained, err := os.ReadFile("../provider/common.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(string(explained))
+	for _, dir := range []string{"agent", "internal/fail", "internal/provider", "repair", "internal/request", "change", "sqlstore", "fsstore", "linestore", "internal/jsonedit"} {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -57,11 +69,7 @@ func sourceWords(t *testing.T) map[string]bool {
 				}
 				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 					text, _ := strconv.Unquote(lit.Value)
-					for _, word := range wordForm().FindAllString(text, -1) {
-						if strings.Trim(word, "0123456789") != "" {
-							words[strings.ToLower(word)] = true
-						}
-					}
+					add(text)
 				}
 				return true
 			})
