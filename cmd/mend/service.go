@@ -88,13 +88,13 @@ const launchdLabel = "mend.watch"
 // systemdUnit returns a unit for systemd's manager of the user's services. Restarting does not help if
 // watch is switched off, or cannot use its settings or its journal.
 func systemdUnit(c serviceCommand) string {
-	command := systemdQuote(c.args[0]) // systemd replaces variables in all words but the path of the program
+	command := []string{systemdQuote(c.args[0])} // systemd replaces variables in all words but the path of the program
 	for _, arg := range c.args[1:] {
-		command += " " + systemdQuote(strings.ReplaceAll(arg, "$", "$$"))
+		command = append(command, systemdQuote(strings.ReplaceAll(arg, "$", "$$")))
 	}
-	environment := ""
+	var environment []string
 	for _, variable := range c.environment {
-		environment += "Environment=" + systemdQuote(variable) + "\n"
+		environment = append(environment, "Environment="+systemdQuote(variable)+"\n")
 	}
 	return fmt.Sprintf(`[Unit]
 Description=mend watch: repair sessions as they break
@@ -109,7 +109,7 @@ NoNewPrivileges=true
 
 [Install]
 WantedBy=default.target
-`, command, environment, exitUsage, exitUnusable, exitRefused)
+`, strings.Join(command, " "), strings.Join(environment, ""), exitUsage, exitUnusable, exitRefused)
 }
 
 // systemdQuote quotes a word of a unit. Words have no control characters.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"mend/agent"
-	"mend/change"
 )
 
 // A Located is a store that was found by looking.
@@ -14,18 +13,6 @@ type Located = agent.Located
 
 // ErrNoStore says that no store was found.
 var ErrNoStore = agent.ErrNoStore
-
-// ErrLayout says that no layout has the name of [Options.Layout].
-var ErrLayout = agent.ErrLayout
-
-// ErrInUse says that a running process has the session in its memory.
-var ErrInUse = change.ErrInUse
-
-// ErrMalformed says that SQLite met a damaged page of a database.
-var ErrMalformed = change.ErrMalformed
-
-// ErrLocked says that another program holds the lock of a database for too long.
-var ErrLocked = change.ErrLocked
 
 // Stores lists the stores that this user has, for each agent the one in use first.
 func (as Agents) Stores() []Located {
@@ -66,7 +53,7 @@ func (o Options) open() (st agent.Store, name string, err error) {
 		return nil, "", ErrNoStore
 	}
 	for _, tells := range []func(error) bool{
-		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) },
+		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, agent.ErrLayout) },
 		func(err error) bool { return errors.Is(err, fs.ErrPermission) || errors.Is(err, agent.ErrLink) },
 	} {
 		if i := slices.IndexFunc(errs, tells); i >= 0 {

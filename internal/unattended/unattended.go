@@ -144,7 +144,7 @@ func isInterference(err error) bool {
 	var conflict *change.ConflictError
 	var locked *journal.LockedError
 	var stale *mend.StaleError
-	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) || errors.Is(err, mend.ErrLocked)
+	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) || errors.Is(err, change.ErrLocked)
 }
 
 // ProposeEdits plans the repair of what is broken in a session, as [Repairer.RepairIf] does, and
