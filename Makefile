@@ -66,7 +66,7 @@ e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all 
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
 		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude
 
-# The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk,
+# The real Claude Code VERSION, by default the newest known: every damage of internal/test/claude, kills, two processes, a full disk,
 # subagents, a fork, a compaction, an upgrade and back; and GENERATED transcripts with random damage, from the number SEED on.
 e2e-claude:
 	go test -tags e2e -count=1 -timeout 120m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.332) -generated $(or $(GENERATED),$(if $(filter 1.% 2.0.%,$(VERSION)),12,100)) -seed $(or $(SEED),0)

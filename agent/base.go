@@ -43,7 +43,7 @@ func (base) Examine(context.Context, change.Head, repair.Options) (Examination, 
 }
 
 // Folders lists none.
-func (Base) Folders([]change.Head) []string { return nil }
+func (base) Folders([]change.Head) []string { return nil }
 
 // Refresh implements [Store].
 func (base) Refresh() {}
@@ -69,7 +69,7 @@ func (base) Forecast(context.Context, change.Head, repair.Options) (Forecast, er
 }
 
 // Edits returns [ErrNoEdits].
-func (Base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, ErrNoEdits }
+func (base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, ErrNoEdits }
 
 // CheckFile implements [Store].
 func (base) CheckFile(context.Context) error { return nil }

@@ -93,8 +93,8 @@ const (
 // the next request is at most the goal. If that is not enough and Hard is set, lines of text replace
 // the largest files and the middle of the largest texts.
 //
-// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or
-// [ErrHarmful] if the plan would break the session.
+// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
+// says what would be worse if the plan would break the session.
 func Trim(id string, c Case, r TrimRequest) (Trimmed, error) {
 	if why := c.Busy(); why != "" && !r.Force {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the table of docs/claude-code.md"
 
 const page = "../../docs/claude-code.md"
 
-// The table of damages on the page is that of package internal/claude, whose rows TestRealDamages
+// The table of damages on the page is that of package internal/test/claude, whose rows TestRealDamages
 // compares with the real program.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(page)

@@ -168,7 +168,7 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	})
 	work.Go(func() { others.Run(watching) })
 	if h.config.Preflight == config.PreflightRepair && !hello.Once {
-		work.Go(func() { h.hook.WatchStore(watching, hello.Directory) })
+		work.Go(func() { h.hook.FollowDirectory(watching, hello.Directory) })
 	}
 	ended := make(chan error, 1)
 	answer := h.questions(ctx, pipe, others)

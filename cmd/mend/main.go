@@ -15,7 +15,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], term.Standard())) }
 
-// run runs one command line and returns the exit code. [handleSignals] describes what a signal
+// run runs one command line and returns the exit code. [environment.handleSignals] describes what a signal
 // does.
 func run(args []string, t *term.Terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -37,7 +37,7 @@ func TestSessionRow(t *testing.T) {
 		for _, c := range cells {
 			b.WriteString(strings.Join([]string{c.Version, c.Column, c.Value, c.Want}, "\t") + "\n")
 		}
-		if err := os.WriteFile("../../internal/damage/sessionrow.tsv", []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile("../../internal/test/damage/sessionrow.tsv", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

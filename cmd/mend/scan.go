@@ -341,7 +341,7 @@ func printStore(env *environment, c *mend.Store) {
 		line += ", with thinking " + t
 	}
 	env.Printf("%s\n", term.Faint(line))
-	if other := c.LegacyTree(); other != "" {
+	if other := c.Former(); other != "" {
 		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.Escape(term.ShortenHome(other))+")"))
 	}
 	env.Printf("\n")

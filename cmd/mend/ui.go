@@ -87,7 +87,7 @@ func (b *uiBackend) open() error {
 			continue
 		}
 		root := c.ID().Root
-		if former, err := filepath.EvalSymlinks(c.LegacyTree()); err == nil && former == root && b.opt.Store == "" {
+		if former, err := filepath.EvalSymlinks(c.Former()); err == nil && former == root && b.opt.Store == "" {
 			b.addNote("the agent no longer reads " + term.ShortenHome(root))
 			continue
 		}

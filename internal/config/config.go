@@ -115,14 +115,14 @@ var choices = map[string][]string{
 	"stuckAction": {"notify", "abort", "retry"},
 }
 
-// settings returns all settings in the order in which they are shown. docs/opencode.md
+// settings returns all settings in the order in which they are shown. docs/configuration.md
 // has the names.
 func (c *Config) settings() []setting { return append(c.recoverySettings(), c.Other.settings()...) }
 
 func (c *Config) recoverySettings() []setting {
 	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent. If off, mend watch and the plugin do nothing."},
-		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you. Needs the plugin."},
+		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, no prompt follows a repair. Needs the plugin."},
 		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many attempts that changed nothing, until a turn succeeds."},
 		{"showNotifications", &c.Toasts, 0, 0, "Show notifications in the agent."},
 		{"notificationSeconds", &c.ToastSeconds, 1, 600, "How long a notification of a result is shown, in seconds."},

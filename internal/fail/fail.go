@@ -12,13 +12,13 @@ type Code int
 
 // The exit codes besides those of signals.
 const (
-	Done Code = iota
-	Problems
-	Usage
-	Conflict
-	Unusable // the store or the journal; of errors that have no code, too
-	Refused
-	Pending
+	Done     Code = 0
+	Problems Code = 1
+	Usage    Code = 2
+	Conflict Code = 3
+	Unusable Code = 4 // the store or the journal; of errors that have no code, too
+	Refused  Code = 5
+	Pending  Code = 6
 )
 
 // String returns the name of a code in JSON answers.

@@ -88,8 +88,8 @@ type Repairer interface {
 	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
 	// Repair plans the repair of a session and applies it. It returns the id of the
-	// journal entry, "" if there was nothing to repair. Options.Now and Options.Held
-	// are ignored. The error wraps [repair.ErrBusy] if the session is busy and Force
+	// journal entry, "" if there was nothing to repair. Of Options only Version
+	// and Model are used. The error wraps [repair.ErrBusy] if the session is busy and Force
 	// is not set.
 	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
 	// RepairIf is Repair, but calls accept before it applies a plan. If that returns an

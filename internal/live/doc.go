@@ -1,6 +1,7 @@
 // Package live recovers sessions while their agent runs. It follows the events of a
-// running OpenCode. When the provider refuses a request because of stored data, it
-// repairs the stored session through the journal and can resume the turn.
+// running OpenCode, or is told by "mend watch" of a session that changed ([Hook.RepairStored]).
+// When the provider refuses a request because of stored data, it repairs the stored session
+// through the journal and can resume the turn.
 //
 // A [Hook] decides what to do about one error. It calls an [Agent] and a [Repairer], and
 // keeps no file and no journal open. A [Watch] feeds a Hook from a stream of events, one
@@ -25,6 +26,6 @@
 // did not report.
 //
 // Loops are prevented as follows: a message is recovered once, and a session at most
-// [Options.MaxAttempts] times until one of its turns succeeds. A prompt is sent only
-// if [Options.AutoResume] is set, and never after a late recovery.
+// [Options.MaxAttempts] times until one of its turns succeeds. This package sends a prompt
+// only if [Options.AutoResume] is set, and never after a late recovery.
 package live

@@ -12,18 +12,18 @@ import (
 	"mend/repair"
 )
 
-// The times of [Hook.WatchStore].
+// The times of [Hook.FollowDirectory].
 const (
 	storeInterval = time.Second
 	lookPause     = 10 // a look is followed by a pause of that many times its duration
 	lookAgain     = 10 * time.Second
 )
 
-// WatchStore repairs the sessions of a directory that are broken, until ctx ends: a prompt that
+// FollowDirectory repairs the sessions of a directory that are broken, until ctx ends: a prompt that
 // names no model can fail before the agent asks, without an event. It looks whenever the store
 // has changed and was then left alone for a moment. The conditions are those of
 // [Hook.preflightNamed], and no other process may be working in the session.
-func (h *Hook) WatchStore(ctx context.Context, directory string) {
+func (h *Hook) FollowDirectory(ctx context.Context, directory string) {
 	var looked, last [32]byte // states of the store
 	var left Recent[string]   // what is broken in the sessions that are left as they are
 	var next time.Time        // of a look
@@ -37,7 +37,7 @@ func (h *Hook) WatchStore(ctx context.Context, directory string) {
 		if last = state.Sum; err != nil || !quiet || state.Sum == looked || began.Before(next) {
 			continue
 		}
-		done, err := h.repairStored(ctx, directory, &left)
+		done, err := h.repairBrokenIn(ctx, directory, &left)
 		if err != nil && ctx.Err() == nil {
 			h.opt.Log.Warn("looking at the store", "error", err)
 		}
@@ -49,9 +49,9 @@ func (h *Hook) WatchStore(ctx context.Context, directory string) {
 	}
 }
 
-// repairStored repairs the broken sessions of a directory. It returns false if one may be
+// repairBrokenIn repairs the broken sessions of a directory. It returns false if one may be
 // repaired later. left has those that are left as they are.
-func (h *Hook) repairStored(ctx context.Context, directory string, left *Recent[string]) (done bool, err error) {
+func (h *Hook) repairBrokenIn(ctx context.Context, directory string, left *Recent[string]) (done bool, err error) {
 	heads, err := h.storedSessions(ctx)
 	if err != nil {
 		return true, err

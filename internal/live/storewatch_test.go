@@ -40,7 +40,7 @@ func TestWatchStore(t *testing.T) {
 				}
 				c.change(f)
 				ctx, cancel := context.WithCancel(t.Context())
-				go New(f, f, Options{}).WatchStore(ctx, "/p")
+				go New(f, f, Options{}).FollowDirectory(ctx, "/p")
 				set := func(sum byte) {
 					f.mu.Lock()
 					defer f.mu.Unlock()

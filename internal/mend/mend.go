@@ -128,7 +128,7 @@ func (c *Store) ID() change.StoreID {
 }
 
 // Sessions lists the sessions of the store without their messages, newest first. If many
-// of them are dated in the future, the machine's clock is probably wrong: the client notes
+// of them are dated in the future, the machine's clock is probably wrong: the store notes
 // that once, and from then on no message counts as dated in the future.
 func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	list := c.list
@@ -183,7 +183,7 @@ func (c *Store) repairOptions() repair.Options {
 	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
 }
 
-// withOptions returns the request with the options of the client, except that it keeps a
+// withOptions returns the request with the options of the store, except that it keeps a
 // version of its own, and the model.
 func (c *Store) withOptions(r repair.Request) repair.Request {
 	version, model := r.Version, r.Model
@@ -203,7 +203,7 @@ func newestVersion(heads []change.Head) string {
 }
 
 // writing runs f with the journal open for writing, and with the transactions of the store
-// for changes of that journal. version is that of the agent, "" for the one that the client knows.
+// for changes of that journal. version is that of the agent, "" for the one that the store knows.
 func (c *Store) writing(version string, f func(*journal.Journal, txn.Store) error) error {
 	by := c.journal.Actor
 	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.AgentVersion())

@@ -60,7 +60,7 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 }
 
 // ScanAll is Scan for heads that are all sessions of the store. It also keeps the
-// summary for [Store.LastScan], and a client made by [Store.Cached] lists the
+// summary for [Store.LastScan], and a store made by [Store.Cached] lists the
 // orphans meanwhile for [Store.Orphans].
 func (c *Store) ScanAll(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return c.scan(ctx, heads, true)
@@ -97,7 +97,7 @@ func (c *Store) scan(ctx context.Context, heads []change.Head, whole bool) iter.
 
 // CheckFile checks the whole file of the store, if its sessions are together in one file of at most
 // most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
-// is right, and nothing is written to it. A client made by [Store.Cached] checks a file once in
+// is right, and nothing is written to it. A store made by [Store.Cached] checks a file once in
 // each state; its next [Store.ScanAll] notes the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {

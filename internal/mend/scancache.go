@@ -52,9 +52,9 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) 
 	return &s, err
 }
 
-// Cached returns a copy of the client that is for scans alone: as long as the store has
+// Cached returns a copy of the store that is for scans alone: as long as the store has
 // not changed since an earlier scan, it lists sessions and orphans from the cache.
-// Sessions that are to be changed must be listed by the client itself. It lists orphans once.
+// Sessions that are to be changed must be listed by the store itself. It lists orphans once.
 func (c *Store) Cached() *Store {
 	copied := *c
 	copied.pass = c.newPass()
@@ -182,7 +182,7 @@ func (p *pass) knownDamage() string {
 	return ""
 }
 
-// start begins a scan of n sessions with the options of the client.
+// start begins a scan of n sessions with the options of the store.
 func (p *pass) start(n int) {
 	if p.kept == nil {
 		p.load()

@@ -182,7 +182,7 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 }
 
 // Keep moves a file to the kept files, under a name that begins with prefix and ends in suffix,
-// and returns its path there. It calls step first. [Area.Sync] of [Area.KeptDirs] makes it durable.
+// and returns its path there. It calls step first. [Area.Sync] of the folder of kept files makes it durable.
 func (a *Area) Keep(from *safedir.Dir, name, prefix, suffix string, step func() error) (string, error) {
 	kept, err := a.Make(Kept)
 	if err != nil {

@@ -108,14 +108,6 @@ func (t *Terminal) SayAt(column int, text string) {
 	t.Printf("%*s%s\n", column, "", text)
 }
 
-// PrintLabeled prints a text after a label of a number of columns, wrapped to the terminal.
-func (t *Terminal) PrintLabeled(label, text string, column int) {
-	if t.Width > 0 {
-		text = WrapAt(text, column, t.Width)
-	}
-	t.Printf("%s%s%s\n", label, strings.Repeat(" ", max(column-ansi.StringWidth(label), 0)), text)
-}
-
 // PrintRows prints rows with aligned columns, each behind the indent.
 func (t *Terminal) PrintRows(rows [][]string, indent string) {
 	width := t.Width
@@ -126,9 +118,6 @@ func (t *Terminal) PrintRows(rows [][]string, indent string) {
 		t.Printf("%s%s\n", indent, line)
 	}
 }
-
-// PrintLine prints a line, cut to the terminal.
-func (t *Terminal) PrintLine(line string) { t.Printf("%s\n", Cut(line, t.Width)) }
 
 // wide is the number of columns from which tables need not be short.
 const wide = 100

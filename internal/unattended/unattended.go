@@ -1,5 +1,5 @@
-// Package unattended repairs sessions while no user looks: for a running agent, or for a hook. It retries
-// where another program interferes.
+// Package unattended repairs sessions while no user looks: for a running agent, a hook or
+// "mend watch". It retries where another program interferes.
 package unattended
 
 import (

@@ -21,7 +21,7 @@ import (
 	"mend/change"
 )
 
-// A Store is a store of sessions; mend.Client implements it.
+// A Store is a store of sessions; mend.Store implements it.
 type Store interface {
 	// Sessions lists the sessions without their messages.
 	Sessions(ctx context.Context) ([]change.Head, error)

@@ -105,6 +105,13 @@ func (r *trace) handle(_ context.Context, head change.Head) bool {
 	return r.busy[head.ID]
 }
 
+// setBusy says whether a session is in use from now on.
+func (r *trace) setBusy(id string, busy bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy[id] = busy
+}
+
 func (r *trace) notice(n Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,15 +194,13 @@ func TestBusy(t *testing.T) {
 		s := &fakeStore{}
 		s.set("a", time.Now().UnixMilli(), 1)
 		r := start(t, s, time.Second, 5*time.Second)
-		r.busy["a"] = true
+		r.setBusy("a", true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if n := len(strings.Fields(r.done())); n < 7 || n > 10 {
 			t.Errorf("handled %d times in ten minutes", n)
 		}
-		r.mu.Lock()
-		r.busy["a"] = false
-		r.mu.Unlock()
+		r.setBusy("a", false)
 		time.Sleep(lastRetry + time.Second)
 		synctest.Wait()
 		before := r.done()

@@ -232,7 +232,7 @@ func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string,
 	return "", nil
 }
 
-// loadSession reads a session, and adds its rows to h in the order of [Conn.hashRows].
+// loadSession reads a session, and adds its rows to h in the order in which they are read.
 func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	s := &record.Session{Head: change.Head{ID: id}}
 	t := c.Table(change.KindSession)

@@ -7,7 +7,7 @@
 // By simulation: package render makes the requests that the agent will send, as
 // the version in use sends them, and where something is wrong as a fix must hold, and
 // tells which of the provider's rules they break and at which record. Few faults
-// are not seen that way and have a finder of their own ([Rules]).
+// are not seen that way and have a finder of their own ([rows]).
 //
 // How bad a fault is depends on who reads the store: [repair.Broken] is refused, or ends
 // the agent, in the setting in use (the agent's version, thinking or not);
@@ -31,6 +31,6 @@
 //
 // It writes no signature and no thinking. It does not touch the thinking of the
 // newest answer while its tool loop is open, nor the newest answer of a session
-// in which the agent is at work ([Busy]), nor any message of which something
+// in which the agent is at work ([WhyBusy]), nor any message of which something
 // cannot be read. What it injects is marked synthetic.
 package diagnose

@@ -14,5 +14,5 @@
 //
 // Ids are data: a name that is not a valid id never becomes part of a path, and no link
 // is followed below the root. What is in the place of a record and cannot be one is
-// reported as a [session.Stray], or as a record with the defect Unreadable.
+// reported as a [change.Stray], or as a record with the defect Unreadable.
 package tree

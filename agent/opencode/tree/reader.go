@@ -269,7 +269,7 @@ func (tr *treeReader) stat(d *safedir.Dir, name string) (safedir.Entry, error) {
 }
 
 // readWithinBudget reads an entry if the session still fits into memory. The error may be
-// a [*session.SizeError].
+// a [*change.SizeError].
 func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Entry, error) {
 	left := tr.opt.MaxSession
 	if tr.budget != nil {

@@ -56,7 +56,7 @@ func TestCrowd(t *testing.T) {
 				if i == 5 {
 					t.Fatal("and more")
 				}
-				t.Errorf("%s\nagain: go test ./internal/faulttest -run TestCrowd -crowd %v -seed %d", p, crowdTime(), seed())
+				t.Errorf("%s\nagain: go test ./internal/test/faulttest -run TestCrowd -crowd %v -seed %d", p, crowdTime(), seed())
 			}
 		})
 	}

@@ -7,8 +7,8 @@
 // server for many stores. Tests that run the program have the
 // build tag e2e:
 //
-//	go test -tags e2e ./internal/opencode         (each damage on one version)
-//	go test -tags e2e -short ./internal/opencode  (one damage in sixteen)
+//	go test -tags e2e ./internal/test/opencode         (each damage on one version)
+//	go test -tags e2e -short ./internal/test/opencode  (one damage in sixteen)
 //
 // The stores of testdata have ids of November 2026. The program works on them if the
 // clock is after that time and before the next wrap of the id clock, in October 2028;
