@@ -84,7 +84,7 @@ func runUndo(ctx context.Context, env *environment, ids []string, f writeFlags, 
 		return runChange(ctx, env, c, f, true, p, err, release)
 	}
 	v := reversal{
-		environment: env, ctx: ctx, flags: f, release: release, names: ids,
+		environment: env, ctx: ctx, flags: f, release: release, names: ids, one: r.Only != nil,
 		wanted: func(e change.Entry) bool { return e.UndoneBy == "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			r.IDs = idsOf(es)
@@ -99,16 +99,6 @@ func runUndo(ctx context.Context, env *environment, ids []string, f writeFlags, 
 		v.names, v.wanted = []string{mend.OperationOf(newest)}, inForce
 	}
 	v.named = len(ids) > 0
-	if r.Only == nil {
-		return v.run()
-	}
-	es, err := v.entries()
-	if err == nil && len(es) != 1 {
-		err = usagef("--only needs the id of one repair")
-	}
-	if err != nil {
-		return err
-	}
 	return v.run()
 }
 
@@ -184,6 +174,7 @@ type reversal struct {
 	release func()                  // of the journal, see [mend.Journal.Hold]
 	names   []string                // of repairs and operations
 	named   bool                    // the user named them
+	one     bool                    // only one repair can be meant: --only names its records
 	wanted  func(change.Entry) bool // of an operation, what is not reverted already
 	propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
 
@@ -261,6 +252,9 @@ func (v *reversal) plan(es []change.Entry) {
 
 func (v *reversal) run() error {
 	es, err := v.entries()
+	if err == nil && v.one && len(es) != 1 {
+		err = usagef("--only needs the id of one repair")
+	}
 	if err != nil {
 		return err
 	}
