@@ -113,7 +113,7 @@ func listLog(env *environment, q journal.Query, none string, verbose bool) error
 			return unrelated
 		}
 	}
-	release() // nobody waits for a reader of the log
+	release() // a person may read the log for a long time
 	return errors.Join(err, printLog(env, es, related, none, verbose))
 }
 

@@ -158,7 +158,7 @@ type hookReporter struct {
 func hooksDir(journal string) string { return filepath.Join(journal, "hooks") }
 
 // newHookReporter returns the reporter of this process, and adds up what processes that have ended
-// left. Errors are only logged: nobody waits for this.
+// left. Errors are only logged: live repair works without the state.
 func newHookReporter(journal string, s hookState, log *slog.Logger) *hookReporter {
 	s.Format, s.PID, s.Since, s.Counts = hookFormat, os.Getpid(), time.Now(), recoveryCounts{}
 	var err error

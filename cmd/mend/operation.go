@@ -124,7 +124,7 @@ func showOperation(env *environment, op operation, release func()) error {
 		env.setAnswer("repairs", list)
 		return nil
 	}
-	release() // nobody waits for a reader of the page
+	release() // a person may read the page for a long time
 	first, id := op[len(op)-1], mend.OperationOf(op[0])
 	env.Printf("%s %s  %s\n", term.Bold("operation"), term.Bold(id), op.state())
 	printEntryRow(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+term.Escape(first.Version))

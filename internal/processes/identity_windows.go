@@ -17,7 +17,7 @@ func (p Process) Identity() (string, error) {
 	if err := windows.GetProcessTimes(h, &started, &ended, &kernel, &user); err != nil {
 		return "", err
 	}
-	if ended != (windows.Filetime{}) { // somebody still holds a handle
+	if ended != (windows.Filetime{}) { // its id stays in use while another process has it open
 		return "", fmt.Errorf("process %d has ended", p)
 	}
 	return fmt.Sprint(started.Nanoseconds()), nil

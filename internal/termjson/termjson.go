@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -62,17 +61,4 @@ func appendRune(out []byte, r rune) []byte {
 		return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
 	}
 	return fmt.Appendf(out, `\u%04x`, r)
-}
-
-// NewWriter returns a writer that escapes JSON and writes it to w. Each call of Write must
-// have whole characters.
-func NewWriter(w io.Writer) io.Writer { return writer{w} }
-
-type writer struct{ to io.Writer }
-
-func (w writer) Write(text []byte) (int, error) {
-	if _, err := w.to.Write(Escape(text)); err != nil {
-		return 0, err
-	}
-	return len(text), nil
 }
