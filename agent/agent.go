@@ -82,6 +82,10 @@ type Store interface {
 	// journal with that id.
 	Writer(journal string) (txn.Store, error)
 
+	// Copy reads everything that makes a session of List whole, for a copy from which it can be restored
+	// after the agent has lost it. The error wraps [errors.ErrUnsupported] if the store has no such copies.
+	Copy(ctx context.Context, head change.Head) (Copy, error)
+
 	// SessionAt returns the session whose file is at path, without a list of all. The error wraps
 	// [ErrNoSession] if there is none in this store.
 	SessionAt(ctx context.Context, path string) (change.Head, error)
@@ -160,6 +164,16 @@ type Examination struct {
 	Stamp      change.Stamp // of the records; the zero stamp if what was found depends on more than that
 	Unfinished bool         // the agent is or was working in it; see [Store].Busy
 	Until      time.Time    // when the next prompt gets another position among the messages; the zero time for never
+}
+
+// A Copy is what makes a session whole: written to an empty store, these records are the session again.
+type Copy struct {
+	Records  []change.Record // in an order in which an append changes little before it
+	Messages int
+	First    string // the id of the first message, "" without one
+	Unread   string // what of the session could not be read, or does not count as a record; "" for nothing
+
+	Stamp change.Stamp // that the session had when it was read; the zero stamp if that is unknown
 }
 
 // A Failure is an error that the agent has stored as the end of a turn.

@@ -15,6 +15,11 @@ type Base struct{ base }
 
 type base struct{}
 
+// Copy implements [Store].
+func (base) Copy(context.Context, change.Head) (Copy, error) {
+	return Copy{}, errors.ErrUnsupported
+}
+
 // SessionAt returns [ErrNoSession].
 func (base) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, ErrNoSession

@@ -10,7 +10,7 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
-	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
+	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
 	"mend/agent":                            {"mend/change", "mend/internal/fail", "mend/internal/request", "mend/repair", "mend/txn"},
 	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/change", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
 	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"mend/internal/fail":                    {},
 	"mend/internal/jsonedit":                {},
 	"mend/internal/hooks":                   {"mend/change", "mend/internal/live"},
+	"mend/internal/keep":                    {"mend/change", "mend/internal/fail", "mend/internal/ownfile"},
 	"mend/internal/live":                    {"mend/change", "mend/internal/fail", "mend/internal/termjson", "mend/repair"},
 	"mend/internal/media":                   {},
 	"mend/internal/memory":                  {},

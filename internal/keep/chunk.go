@@ -1,0 +1,228 @@
+package keep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/crc32"
+	"io/fs"
+
+	"mend/change"
+)
+
+// A session is stored as one stream of its records, cut into chunks. Where a cut is depends on the bytes
+// before it alone, so what did not change becomes the same chunks again, wherever it is in the stream.
+// A chunk is a list of pieces, and the pieces of a record follow one another. Frozen.
+//
+//	piece:  byte     1 if it begins a record, then:
+//	                   byte kind, then project, session, message and part, each as uvarint length and bytes
+//	                   uvarint mode
+//	                   uvarint size of the record
+//	        uvarint  length
+//	        bytes
+const (
+	minChunk = 16 << 10  // no cut before
+	maxChunk = 256 << 10 // a cut at the latest
+	cutMask  = 7         // of a sum of the end of a line or a record: one of 8 is a cut
+	tail     = 1 << 10   // bytes before a cut that decide about it
+)
+
+// A hash is the SHA-256 of a blob.
+type hash [sha256.Size]byte
+
+// A cutter cuts a stream into chunks.
+type cutter struct {
+	chunk []byte
+	emit  func(chunk []byte) error // must not keep the chunk
+}
+
+// add adds a record to the stream. It reads of an image no more than it needs.
+func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
+	b := append(c.chunk, 1, byte(ref.Kind))
+	for _, s := range [...]string{ref.Project, ref.Session, ref.Message, ref.Part} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	b = binary.AppendUvarint(b, uint64(mode))
+	c.chunk = binary.AppendUvarint(b, uint64(len(data)))
+	for first := true; first || len(data) > 0; first = false {
+		if !first {
+			c.chunk = append(c.chunk, 0)
+		}
+		n, cut := c.cut(data)
+		c.chunk = append(binary.AppendUvarint(c.chunk, uint64(n)), data[:n]...)
+		data = data[n:]
+		if cut {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cut returns how much of the data goes to the chunk, and whether the chunk ends there.
+func (c *cutter) cut(data []byte) (n int, cut bool) {
+	most := maxChunk - len(c.chunk)
+	for at := max(0, minChunk-len(c.chunk)); at < min(len(data), most); {
+		i := bytes.IndexByte(data[at:min(len(data), most)], '\n')
+		if i < 0 {
+			break
+		}
+		if at += i + 1; cuts(data[:at]) {
+			return at, true
+		}
+	}
+	if len(data) >= most {
+		return max(most, 0), true
+	}
+	return len(data), len(c.chunk)+len(data) >= minChunk && cuts(data)
+}
+
+// cuts reports whether a chunk may end behind these bytes.
+func cuts(b []byte) bool {
+	return crc32.Checksum(b[max(0, len(b)-tail):], castagnoli)&cutMask == 0
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// flush ends the chunk, if there is something in it.
+func (c *cutter) flush() error {
+	if len(c.chunk) == 0 {
+		return nil
+	}
+	err := c.emit(c.chunk)
+	c.chunk = c.chunk[:0]
+	return err
+}
+
+// A joiner makes the records of a stream again.
+type joiner struct {
+	ops  []change.Op
+	left uint64 // of the last record
+}
+
+// add adds the next chunk. It trusts nothing in it.
+func (j *joiner) add(chunk []byte) error {
+	d := decoder{rest: chunk}
+	for len(d.rest) > 0 && !d.failed {
+		switch d.byte() {
+		case 1:
+			if j.left > 0 {
+				return damaged("a record is cut short")
+			}
+			o := change.Op{Ref: d.ref(), Post: &change.Image{Mode: fs.FileMode(d.uvarint())}}
+			j.left = d.uvarint()
+			if j.left > change.MaxText+maxChunk {
+				return damaged("a record has %d bytes", j.left)
+			}
+			j.ops = append(j.ops, o)
+		case 0:
+			if j.left == 0 || len(j.ops) == 0 {
+				return damaged("a record is too long")
+			}
+		default:
+			d.failed = true
+		}
+		piece := d.bytes(d.uvarint())
+		if d.failed || uint64(len(piece)) > j.left {
+			break
+		}
+		image := j.ops[len(j.ops)-1].Post
+		if image.Data == nil {
+			image.Data = make([]byte, 0, min(j.left, 64<<20))
+		}
+		image.Data = append(image.Data, piece...)
+		j.left -= uint64(len(piece))
+	}
+	if d.failed {
+		return damaged("a chunk is cut short or too long")
+	}
+	return nil
+}
+
+// end returns the records.
+func (j *joiner) end() ([]change.Op, error) {
+	if j.left > 0 {
+		return nil, damaged("the last record is cut short")
+	}
+	return j.ops, nil
+}
+
+// A decoder reads values from bytes. failed is set when there are too few or wrong bytes.
+type decoder struct {
+	rest   []byte
+	failed bool
+}
+
+func (d *decoder) bytes(n uint64) []byte {
+	if n > uint64(len(d.rest)) {
+		d.failed, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) byte() byte {
+	if b := d.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.failed, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) ref() change.Ref {
+	r := change.Ref{Kind: change.Kind(d.byte())}
+	for _, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
+		*s = string(d.bytes(d.uvarint()))
+	}
+	return r
+}
+
+// The hashes of the chunks of a session are themselves cut into nodes, and the hashes of the nodes into
+// nodes above them, until there is one: the root. So a state of a long session that differs little from
+// the one before has few nodes of its own. A node is a list of hashes. Frozen.
+const (
+	minNode = 32 // hashes, no cut before
+	maxNode = 1024
+	cutNode = 63 // of the first byte of a hash: one of 64 is a cut
+)
+
+// nodes cuts a list of hashes into nodes.
+func nodes(list []hash, emit func(node []byte) (hash, error)) (above []hash, err error) {
+	var node []byte
+	n := 0
+	for i, h := range list {
+		node = append(node, h[:]...)
+		if n++; i == len(list)-1 || n >= minNode && h[0]&cutNode == 0 || n >= maxNode {
+			up, err := emit(node)
+			if err != nil {
+				return nil, err
+			}
+			above, node, n = append(above, up), node[:0], 0
+		}
+	}
+	return above, nil
+}
+
+// splitNode returns the hashes of a node.
+func splitNode(node []byte) ([]hash, error) {
+	if len(node) == 0 || len(node)%len(hash{}) != 0 || len(node) > maxNode*len(hash{}) {
+		return nil, damaged("a node has %d bytes", len(node))
+	}
+	list := make([]hash, len(node)/len(hash{}))
+	for i := range list {
+		copy(list[i][:], node[i*len(hash{}):])
+	}
+	return list, nil
+}

@@ -1,0 +1,103 @@
+package keep
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"mend/change"
+)
+
+// A State is a session as it was when it was kept.
+type State struct {
+	ID      string // of the state; set by Save
+	Agent   string // the name of the agent
+	Store   change.StoreID
+	Session string
+	Ref     change.Ref // of the session's own record
+	Title   string
+	Folder  string // where the user worked
+	Time    time.Time
+	Why     string // what made the copy, such as "turn" or "keep"
+
+	Messages int
+	First    string   // the id of the first message
+	Lost     int      // messages of the state before it that it has no more; set by Save
+	Unread   string   // what of the session could not be read; "" for nothing
+	Stamp    [32]byte // which the session had then; the zero stamp if that is unknown
+	Updated  int64    // by the agent, in milliseconds since 1970
+
+	Records int   // set by Save
+	Size    int64 // of the records, in bytes; set by Save
+
+	seq   uint64
+	root  hash
+	depth int // of the tree of nodes; 0: the root is a chunk
+}
+
+// Complete reports whether the session can be restored from the state with all its messages: it had some,
+// and nothing of it could not be read.
+func (s *State) Complete() bool { return s.Messages > 0 && s.Unread == "" }
+
+// lost returns how many messages of the state before s are not in it, as far as their number and the first show.
+func (s *State) lost(before *State) int {
+	if before.First != s.First {
+		return before.Messages
+	}
+	return max(0, before.Messages-s.Messages)
+}
+
+// A stored is a state in the file. Strings are stored as bytes. Frozen; members are added to it.
+type stored struct {
+	Agent    []byte     `json:"agent"`
+	Kind     string     `json:"kind"`
+	Root     []byte     `json:"root"`
+	Dev      uint64     `json:"dev"`
+	Ino      uint64     `json:"ino"`
+	Session  []byte     `json:"session"`
+	Ref      change.Ref `json:"ref"`
+	Title    []byte     `json:"title,omitempty"`
+	Folder   []byte     `json:"folder,omitempty"`
+	Sec      int64      `json:"sec"`
+	Nsec     int64      `json:"nsec"`
+	Why      []byte     `json:"why,omitempty"`
+	Messages int        `json:"messages"`
+	First    []byte     `json:"first,omitempty"`
+	Lost     int        `json:"lost,omitempty"`
+	Unread   []byte     `json:"unread,omitempty"`
+	Stamp    []byte     `json:"stamp,omitempty"`
+	Updated  int64      `json:"updated,omitempty"`
+	Records  int        `json:"records"`
+	Size     int64      `json:"size"`
+	Tree     []byte     `json:"tree"` // the hash of its root
+	Depth    int        `json:"depth"`
+}
+
+func idOf(seq uint64) string { return fmt.Sprintf("k%d", seq) }
+
+func encodeState(s *State) []byte {
+	b, _ := json.Marshal(stored{ // bytes and numbers always marshal
+		Agent: []byte(s.Agent), Kind: s.Store.Kind, Root: []byte(s.Store.Root), Dev: s.Store.Dev, Ino: s.Store.Ino,
+		Session: []byte(s.Session), Ref: s.Ref, Title: []byte(s.Title), Folder: []byte(s.Folder), Sec: s.Time.Unix(), Nsec: int64(s.Time.Nanosecond()),
+		Why: []byte(s.Why), Messages: s.Messages, First: []byte(s.First), Lost: s.Lost, Unread: []byte(s.Unread), Stamp: s.Stamp[:], Updated: s.Updated,
+		Records: s.Records, Size: s.Size, Tree: s.root[:], Depth: s.depth,
+	})
+	return b
+}
+
+func decodeState(seq uint64, b []byte) (State, error) {
+	var t stored
+	if err := json.Unmarshal(b, &t); err != nil {
+		return State{}, damaged("state %d: %v", seq, err)
+	}
+	if len(t.Tree) != len(hash{}) || t.Depth < 0 || t.Depth > maxDepth || t.Messages < 0 || t.Records < 0 || t.Size < 0 {
+		return State{}, damaged("state %d is not one of mend's", seq)
+	}
+	s := State{
+		ID: idOf(seq), Agent: string(t.Agent), Store: change.StoreID{Agent: string(t.Agent), Kind: t.Kind, Root: string(t.Root), Dev: t.Dev, Ino: t.Ino},
+		Session: string(t.Session), Ref: t.Ref, Title: string(t.Title), Folder: string(t.Folder), Time: time.Unix(t.Sec, t.Nsec), Why: string(t.Why),
+		Messages: t.Messages, First: string(t.First), Lost: t.Lost, Unread: string(t.Unread), Updated: t.Updated, Records: t.Records, Size: t.Size, seq: seq, root: hash(t.Tree), depth: t.Depth,
+	}
+	copy(s.Stamp[:], t.Stamp)
+	return s, nil
+}
