@@ -9,6 +9,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/diagnose"
+	"mend/fsstore"
 	"mend/internal/memory"
 	"mend/internal/ownfile"
 	"mend/internal/request"
@@ -106,7 +107,8 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if s.lines, err = linestore.New(root, s.layout, linestore.Options{Note: warn}); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.files, err = fsstore.New(root, s.layout, fsstore.Options{Note: warn})
+	return s, err
 }
 
 // findRoot returns the folder at path or above it that has projects.

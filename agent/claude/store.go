@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/internal/safedir"
@@ -29,6 +31,7 @@ type store struct {
 	agent.Base
 
 	lines     *linestore.Store
+	files     *fsstore.Store
 	layout    *layout
 	warn      func(string)
 	except    []int // processes that do not count as using a session
@@ -46,17 +49,48 @@ func (s *store) ID() change.StoreID { return s.lines.ID() }
 
 // Read implements [agent.Store].
 func (s *store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
-	return s.lines.Read(ctx, refs)
+	if !slices.ContainsFunc(refs, isFile) {
+		return s.lines.Read(ctx, refs)
+	}
+	images := make([]*change.Image, len(refs))
+	for _, from := range [...]struct {
+		read func(context.Context, []change.Ref) ([]*change.Image, error)
+		file bool
+	}{{s.lines.Read, false}, {s.files.Read, true}} {
+		var some []change.Ref
+		var at []int
+		for i, ref := range refs {
+			if isFile(ref) == from.file {
+				some, at = append(some, ref), append(at, i)
+			}
+		}
+		got, err := from.read(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, image := range got {
+			images[at[i]] = image
+		}
+	}
+	return images, nil
 }
+
+// isFile reports whether a ref is not of a transcript or of a line.
+func isFile(ref change.Ref) bool { return ref.Kind == change.KindFile || ref.Kind == change.KindFolder }
 
 // CheckLinks implements [agent.Store].
 func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	return s.lines.CheckLinks(ctx, refs)
+	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), isFile))
 }
 
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
-	return linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse, Step: s.step})
+	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse, Step: s.step})
+	if err != nil {
+		return nil, err
+	}
+	files, err := fsstore.New(s.ID().Root, s.layout, fsstore.Options{Owner: journal, Note: s.warn, Step: s.step})
+	return writer{lines, files, s.layout, s.inUse}, err
 }
 
 // inUse returns why the transcript at a path must not be replaced now.
