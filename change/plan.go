@@ -80,6 +80,7 @@ const (
 	CauseOrphans   CauseKind = "orphans"   // removes records that belong to no session
 	CauseTrim      CauseKind = "trim"      // marks outputs of tools, so that the agent no longer sends them
 	CauseUncompact CauseKind = "uncompact" // removes a compaction
+	CauseRestore   CauseKind = "restore"   // brings a session back that the agent did not show, or had lost
 	CauseUndo      CauseKind = "undo"      // reverts Entries
 	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry

@@ -27,6 +27,7 @@ const (
 
 	IncompleteRecord       = request.IncompleteRecord
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
+	HiddenSession    Class = "hidden_session"    // the agent does not list it
 )
 
 // The classes that only an API error shows.

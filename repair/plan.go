@@ -21,6 +21,8 @@ type Request struct {
 	All     bool    // with Error: all of its kind, even if only the provider can know which record is at fault
 	Except  []Class // left alone, unless Error is about them
 	Force   bool    // even if the agent is working in the session
+	// Restore says that the agent shall list the session again: only then it is fixed that it does not.
+	Restore bool
 	// Unattended says that the user cannot be asked: what may be the user's own, such as
 	// a file beside the records, stays where it is.
 	Unattended bool
@@ -74,6 +76,9 @@ func Plan(id string, c Case, req Request) (Result, error) {
 
 func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	c := change.Cause{Kind: change.CauseScan}
+	if r.Restore {
+		c.Kind = change.CauseRestore
+	}
 	if r.Error != nil {
 		c.Kind, c.Text = change.CauseError, r.Error.Text
 		c.Error = &change.Failure{Status: r.Error.Status(), RequestID: r.Error.RequestID()}
@@ -150,6 +155,8 @@ func fixRequested(c Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
 		return fixError(c, o, *req.Error, req.All)
+	case req.Restore:
+		return newSearch(c, o, func(_ Case, f Finding) bool { return f.Class == HiddenSession })
 	case len(req.Classes) > 0:
 		return newSearch(c, o, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
 	}

@@ -23,6 +23,7 @@ type Rule struct {
 	Why     func(*Fault) string     // nil: the text of the finding
 	Fixes   func(*Fault) []Fix      // the one that loses least first; nil for none
 	NoFix   string                  // why there may be no fix, and what the user can do
+	Shown   Shown                   // how the agent shows the session because of it
 
 	// For [Rules.Explain]. Where Fix is empty that of the class is meant.
 	Meaning, Words, Example, Fix, Loses string
@@ -123,7 +124,7 @@ func (x *Fault) Fixes() []Fix {
 func (x *Fault) Describe() Diagnosis {
 	return Diagnosis{
 		Rule: x.Code, Class: x.Class, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
-		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix,
+		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix, Shown: x.Rule.Shown,
 	}
 }
 

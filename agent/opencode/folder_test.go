@@ -79,7 +79,7 @@ func TestProjectOf(t *testing.T) {
 		if c.worktree == "repo" || c.worktree == "new" {
 			want = repair.Latent
 		}
-		found := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == diagnose.HiddenSession && e.Diagnoses[0].Severity == want && (e.Diagnoses[0].Fix != "") == (want == repair.Broken)
+		found := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == repair.HiddenSession && e.Diagnoses[0].Severity == want && (e.Diagnoses[0].Fix != "") == (want == repair.Broken)
 		if err != nil || found != (c.want != "") {
 			t.Errorf("%+v: Examine = %+v, %v", c, e.Diagnoses, err)
 		}

@@ -47,6 +47,9 @@ func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 	if refusal := c.found[keyOf(f)].refusal; refusal != nil {
 		d.WhyNot = refusal.Why
 	}
+	if f.Code == ruleUnreadable && f.Severity == repair.Broken {
+		d.Shown = repair.NotLoaded
+	}
 	return d
 }
 

@@ -18,7 +18,7 @@ func (c *Case) findNothing() bool {
 	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.findings.All(), isBroken) {
 		return false
 	}
-	refusal := &repair.RefusalError{Helps: true, Final: true, Why: "What was said is not in the file. If there is a copy of it, in a backup or on another machine, put that in its place. If nothing was said in this session, delete the file."}
+	refusal := &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %s. Else put a copy in its place, from a backup or another machine; if nothing was said in this session, delete the file.", c.base.Ref.Session)}
 	if c.conv.Found() {
 		c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: c.base.Ref, Text: notFound}, found{
 			why:     "The transcript has no prompt and no answer that can be loaded, only notes and context. In the session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
@@ -11,6 +13,9 @@ func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 	d := rules().Fault(c, f).Describe()
 	if d.WhyNot == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
+	}
+	if (d.Shown == repair.Archived || d.Shown == repair.Hidden) && d.WhyNot == "" {
+		d.WhyNot = fmt.Sprintf("A repair leaves it so, because it may be intentional. To list it again: mend restore %s", c.s.ID)
 	}
 	if f.Code == "R3" && c.isSubtask(f.Ref) {
 		d.Why = notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."

@@ -56,27 +56,35 @@ func TestLinkedParts(t *testing.T) {
 	}
 }
 
-// A session that the agent does not list is reported and not changed.
+// A session that the agent does not list is reported, and listed again only if the user asks for that.
 func TestUnlisted(t *testing.T) {
 	hide := func(statement string) *record.Session {
 		return unpack(t, 2, func(s damage.Store) { s.(damage.Database).SQL(statement) }).load()
 	}
 	for _, c := range []struct {
 		statement string
-		want      int
+		want      repair.Severity // 0: it is listed
+		shown     repair.Shown
 	}{
-		{"update session set time_archived = 5", 1},
-		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project", 1},
-		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree || '/x', 1, time_updated + 1, '[]' from project", 0},
-		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated - 1, '[]' from project", 0},
+		{"update session set time_archived = 5", repair.Note, repair.Archived},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project", repair.Broken, repair.Hidden},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree || '/x', 1, time_updated + 1, '[]' from project", 0, repair.Listed},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated - 1, '[]' from project", 0, repair.Listed},
 	} {
 		s := hide(c.statement)
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: "1.18.33"})
-		if len(ds) != c.want || c.want == 1 && (ds[0].Class != HiddenSession || ds[0].Severity != repair.Note || ds[0].WhyNot == "") {
-			t.Errorf("%s: Diagnose = %s, want %d", c.statement, summary(ds), c.want)
+		if (len(ds) == 1) != (c.want > 0) || len(ds) == 1 && (ds[0].Class != repair.HiddenSession || ds[0].Severity != c.want || ds[0].Shown != c.shown || !strings.Contains(ds[0].WhyNot, "mend restore "+s.ID)) {
+			t.Errorf("%s: Diagnose = %s, want %s", c.statement, summary(ds), c.want)
 		}
 		if r, err := Plan(s, Request{Options: Options{Now: fixtureTime}, Latent: true}); err != nil || len(r.Plan.Ops) > 0 {
 			t.Errorf("%s: Plan has %d ops, %v", c.statement, len(r.Plan.Ops), err)
+		}
+		r, err := Plan(s, Request{Options: Options{Now: fixtureTime}, Restore: true})
+		if err != nil || (len(r.Plan.Ops) == 1) != (c.want > 0) || r.Plan.Cause.Kind != change.CauseRestore {
+			t.Errorf("%s: the restore has %d ops, %v", c.statement, len(r.Plan.Ops), err)
+		}
+		for _, d := range r.Remaining {
+			t.Errorf("%s: the restore leaves %+v", c.statement, d)
 		}
 	}
 }

@@ -160,23 +160,58 @@ func findIndexFault(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
 }
 
-// findUnlisted finds the reasons why the agent does not list a session
-// (docs/opencode.md F16).
-func findUnlisted(c *simulation) (fs []finding) {
-	if isArchived(c.s) {
-		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "archived", Text: "The session is archived, so OpenCode does not list it."})
+// findArchived finds a session that the user has archived (docs/opencode.md F16).
+func findArchived(c *simulation) []finding {
+	if !isArchived(c.s) {
+		return nil
 	}
-	if c.s.Newer != "" {
-		says := fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer)
-		f := finding{Ref: c.s.Info.Ref, Detail: "project", Text: says}
-		if !c.s.Info.IsRow() && c.settings[own].profile.Tree() {
-			f.Severity, f.Text = repair.Broken, says+" It answers no prompt in the session there, either."
-			if at := c.projectFolder(); at != "" {
-				f.Severity, f.Text = repair.Latent, f.Text+" In "+at+", which may still be a folder of the session's project, it does."
+	return []finding{{Ref: c.s.Info.Ref, Text: "The session is archived, so OpenCode does not list it."}}
+}
+
+// archivedFixes returns the fix by which the session is listed again, if the user asks for that.
+func archivedFixes(c *simulation, _ finding) []repair.Fix {
+	if !c.request.Restore {
+		return nil
+	}
+	return []repair.Fix{{
+		Text:  "The session is no longer archived.",
+		Loses: "The time at which it was archived.",
+		Whole: true,
+		Edit: draftEdit(func(d *draft) error {
+			if d.s.Info.IsRow() {
+				d.s.Info = d.s.Info.WithCol(change.Col{Name: "time_archived", Class: change.ClassNull})
+				return nil
 			}
-		}
-		fs = append(fs, f)
+			data, err := jsonedit.Remove(d.s.Info.Data, "time", "archived")
+			d.s.Info = with(d.s.Info, data)
+			return err
+		}),
+	}}
+}
+
+// findUnlisted finds a session that the agent does not list in its folder (docs/opencode.md F16).
+func findUnlisted(c *simulation) []finding {
+	if c.s.Newer == "" {
+		return nil
 	}
+	f := finding{
+		Ref: c.s.Info.Ref, Severity: repair.Broken,
+		Text: fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer),
+	}
+	if c.isUnanswered() {
+		f.Text += " It answers no prompt in the session there, either."
+		if at := c.projectFolder(); at != "" {
+			f.Severity, f.Text = repair.Latent, f.Text+" In "+at+", which may still be a folder of the session's project, it does."
+		}
+	}
+	return []finding{f}
+}
+
+// isUnanswered reports whether the agent answers no prompt in a session that it does not list.
+func (c *simulation) isUnanswered() bool { return !c.s.Info.IsRow() && c.settings[own].profile.Tree() }
+
+// findElsewhere finds other records of the session.
+func findElsewhere(c *simulation) (fs []finding) {
 	for _, o := range c.s.Others {
 		says := fmt.Sprintf("The session has another record, in the project %s. OpenCode reads that one in the folders of that project.", o.Project)
 		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})

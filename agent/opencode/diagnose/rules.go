@@ -14,7 +14,6 @@ type finding = repair.Finding
 // The classes of faults that only OpenCode's sessions can have.
 const (
 	IDsBeforeWrap repair.Class = "ids_before_clock_wrap" // ids that older versions take for newer than every new one
-	HiddenSession repair.Class = "hidden_session"        // the agent does not list it
 	MissingFolder repair.Class = "missing_folder"        // the session's folder does not exist
 )
 
@@ -27,9 +26,9 @@ var classes = map[repair.Class]repair.Explanation{
 		Fix:     "Messages and parts get new ids in chronological order, and all references are updated.",
 		Loses:   "The former ids.",
 	},
-	HiddenSession: {
+	repair.HiddenSession: {
 		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
-		Fix:     "Nothing is changed, because this may be intentional. With OpenCode 1.1 the session's record is moved to the project of its folder, without which no prompt is answered.",
+		Fix:     "A repair changes nothing, because this may be intentional; mend restore lists the session again. With OpenCode 1.1 the session's record is moved to the project of its folder, without which no prompt is answered.",
 	},
 	MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
@@ -166,17 +165,24 @@ var rows = []repair.Rule{
 		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
 	},
 	{
-		Code: folderRule, Class: MissingFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
+		Code: folderRule, Class: MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
 		Words:   "Unexpected server error. Check server logs for details.",
 		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
 	},
 	{
-		Code: "unlisted", Class: HiddenSession, Find: find(findUnlisted), Fixes: fixes(unlistedFixes), NoFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it.",
-		Meaning: "OpenCode does not list the session: it is archived, or its folder is of another project now. OpenCode 1.1 then answers no prompt in it either.",
-		Fix:     "OpenCode 1.1: the session's record is moved to the project of its folder. Else nothing is changed.",
+		Code: "unlisted", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findUnlisted), Fixes: fixes(unlistedFixes),
+		Meaning: "OpenCode does not list the session: its folder is of another project now. OpenCode 1.1 then answers no prompt in it either.",
+		Fix:     "The session's record is moved to the project of its folder: by mend restore, and for OpenCode 1.1 by a repair.",
 		Loses:   "The id of its former project.",
 	},
+	{
+		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived), Fixes: fixes(archivedFixes),
+		Meaning: "The session is archived, so OpenCode does not list it.",
+		Fix:     "mend restore: the time at which it was archived is removed.",
+		Loses:   "The time at which it was archived.",
+	},
+	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), NoFix: "Not changed: which of the records is meant is not known. The session itself is fine, and mend can still repair it."},
 	stray("OpenCode 1.1 reads each file in this folder as a record, and fails or reads one too many: %s.", repair.Rule{
 		Code:    "beside",
 		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",

@@ -226,10 +226,11 @@ func columnOf(name string, raw []byte, has bool) change.Col {
 	return change.RealCol(name, f)
 }
 
-// unlistedFixes returns the fix that moves the file of the session to the project of its folder.
+// unlistedFixes returns the fix that moves the record of the session to the project of its folder: if the
+// agent answers no prompt there, and else if the user asks for it.
 func unlistedFixes(c *simulation, f finding) []repair.Fix {
 	s := c.s
-	if f.Severity != repair.Broken {
+	if !c.request.Restore && (f.Severity != repair.Broken || !c.isUnanswered()) {
 		return nil
 	}
 	return []repair.Fix{{
@@ -240,8 +241,13 @@ func unlistedFixes(c *simulation, f finding) []repair.Fix {
 	}}
 }
 
-// moveSession moves the file of the session to another project.
+// moveSession moves the record of the session to another project.
 func (d *draft) moveSession(project string) error {
+	if d.s.Info.IsRow() {
+		d.s.Info = d.s.Info.WithCol(change.TextCol("project_id", project))
+		d.s.Project, d.s.Newer = project, ""
+		return nil
+	}
 	data, err := jsonedit.Set(d.s.Info.Data, jsonedit.Quote(project), "projectID")
 	if err != nil {
 		return err
