@@ -64,9 +64,17 @@ var (
 	ErrNoSession = errors.New("no session of this store")
 )
 
-// A Store is where an agent keeps its sessions. Its methods may be called concurrently. Those below
-// Writer are answered by [Base], too.
+// A Store is where an agent keeps its sessions. Its methods may be called concurrently. Those of Reader
+// below Read are answered by [Base], too.
 type Store interface {
+	Reader
+	// Writer returns the transactions of the store for changes that belong to the
+	// journal with that id.
+	Writer(journal string) (txn.Store, error)
+}
+
+// A Reader is what can be read of a Store.
+type Reader interface {
 	// ID returns the identity of the store.
 	ID() change.StoreID
 	// List returns the sessions without their messages.
@@ -78,9 +86,6 @@ type Store interface {
 	Case(ctx context.Context, head change.Head, r repair.Request) (repair.Case, error)
 	// Read returns what the records hold now, nil for one that does not exist.
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
-	// Writer returns the transactions of the store for changes that belong to the
-	// journal with that id.
-	Writer(journal string) (txn.Store, error)
 
 	// Copy reads everything that makes a session of List whole, for a copy from which it can be restored
 	// after the agent has lost it. The error wraps [errors.ErrUnsupported] if the store has no such copies.

@@ -97,7 +97,7 @@ func TestRepairAndUndo(t *testing.T) {
 				t.Errorf("Sessions = %+v, %v", heads, err)
 			}
 			for range 2 { // the second time from the cache
-				for f := range c.ScanAll(t.Context(), heads) {
+				for f := range c.Scan(t.Context(), heads) {
 					if f.Err != nil || len(f.Diagnoses) > 0 {
 						t.Errorf("a scan finds %v, %v", f.Diagnoses, f.Err)
 					}
@@ -112,7 +112,7 @@ func TestRepairAndUndo(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.want(fmt.Sprintf("undone %d times", i+1), s.data)
-				if p, err = c.ProposeRedo(t.Context(), []string{id}, false); err == nil {
+				if p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}, Redo: true}); err == nil {
 					_, err = c.Apply(t.Context(), p)
 				}
 				if err != nil {
@@ -178,7 +178,7 @@ func TestHardLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for f := range c.ScanAll(t.Context(), heads) {
+	for f := range c.Scan(t.Context(), heads) {
 		if f.Err != nil || len(f.Diagnoses) == 0 || f.Diagnoses[0].WhyNot != why {
 			t.Errorf("a scan finds %v, %v", f.Diagnoses, f.Err)
 		}
@@ -233,7 +233,7 @@ func TestOlderSubagent(t *testing.T) {
 	if err != nil || len(heads) != 2 || heads[1].ID != id || !strings.HasPrefix(heads[1].Title, "subagent: ") {
 		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
 	}
-	for f := range c.ScanAll(t.Context(), heads) {
+	for f := range c.Scan(t.Context(), heads) {
 		if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
 			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
 		}
@@ -256,7 +256,7 @@ func TestSubagent(t *testing.T) {
 	if err != nil || len(heads) != 2 || heads[0].ID != id && heads[1].ID != id {
 		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
 	}
-	for f := range c.ScanAll(t.Context(), heads) {
+	for f := range c.Scan(t.Context(), heads) {
 		if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
 			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
 		}
@@ -407,7 +407,7 @@ func TestFind(t *testing.T) {
 	if err != nil || len(heads) != 4 {
 		t.Fatalf("Sessions = %+v, %v, want four", heads, err)
 	}
-	for f := range s.client().ScanAll(t.Context(), heads) {
+	for f := range s.client().Scan(t.Context(), heads) {
 		latent := len(f.Diagnoses) == 1 && f.Diagnoses[0].Rule == "linked" && f.Severity() == repair.Latent
 		if (f.Err != nil) != (f.Session.ID == nowhere) || latent != (f.Session.ID == link) {
 			t.Errorf("%s: %v, %+v", f.Session.ID, f.Err, f.Diagnoses)

@@ -225,12 +225,12 @@ func openWith(ctx context.Context, env *environment, o mend.Options, write bool)
 	if v := env.opt.AgentVersion; v != "" && !semver.IsValid("v"+v) {
 		return nil, usagef("--agent-version %s: want a version such as 1.1.53", v)
 	}
-	warnAbandoned(env.Terminal, c)
+	warnAbandoned(env.Terminal, env.opt.Journal, c)
 	if !write {
 		warnPending(ctx, env, c)
 		return c, nil
 	}
-	done, err := c.Recover(ctx)
+	done, err := c.Recover(ctx, false)
 	for _, e := range done {
 		fmt.Fprintf(env.Err, "Recovered the pending repair %s: %s.\n", e.ID, e.State)
 		if e.State == change.Conflicted {
@@ -263,8 +263,11 @@ func printPending(env *environment, e change.Entry) {
 }
 
 // warnAbandoned reports staged changes that belong to no entry of this journal.
-func warnAbandoned(t *term.Terminal, c *mend.Store) {
-	found, _ := c.Abandoned() // a verb that needs the journal or the store reports the error
+func warnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
+	var found []string
+	if own, err := l.ID(); err == nil { // else a verb that needs the journal reports the error
+		found, _ = c.Reader().Abandoned(own)
+	}
 	for _, path := range found {
 		t.Message(term.Warn("mend:"), term.Escape(path)+" belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it")
 	}

@@ -83,8 +83,8 @@ func answerEvent(ctx context.Context, env *environment, in agent.Installer, repa
 	if err != nil {
 		return nil, err
 	}
-	head, err := client.SessionAt(ctx, e.Path)
-	if errors.Is(err, mend.ErrNoSession) {
+	head, err := client.Reader().SessionAt(ctx, e.Path)
+	if errors.Is(err, agent.ErrNoSession) {
 		return nil, nil // a new session has no file yet
 	}
 	if err != nil {
@@ -171,19 +171,19 @@ func repairForHook(ctx context.Context, env *environment, client *mend.Store, he
 // the session. A newer one than those that mend was verified with counts as the newest of them,
 // until a session that the hook repaired with it has the same fault again.
 func checkHookVersion(env *environment, client *mend.Store, head change.Head, found []repair.Diagnosis) error {
-	version, verified, newer := client.KnowsVersion(head.Version)
-	if verified || version == "" { // without a version in it, it is judged by its records alone
+	v := client.Version(head.Version)
+	if v.Verified || v.Name == "" { // without a version in it, it is judged by its records alone
 		return nil
 	}
-	if !newer {
-		return fmt.Errorf("%w: %q", live.ErrUnverified, version)
+	if !v.Newer {
+		return fmt.Errorf("%w: %q", live.ErrUnverified, v.Name)
 	}
 	journalDir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
 	known, store := versionLog{journalDir, client.ID().Agent}, client.ID()
-	why := known.Contradiction(version)
+	why := known.Contradiction(v.Name)
 	last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
 	if err != nil {
 		return err
@@ -195,11 +195,11 @@ func checkHookVersion(env *environment, client *mend.Store, head change.Head, fo
 			}
 		}
 	}
-	if err := known.Record(version, why); err != nil {
+	if err := known.Record(v.Name, why); err != nil {
 		return err
 	}
 	if why != "" {
-		return fmt.Errorf("%w: %q: %s", live.ErrUnverified, version, why)
+		return fmt.Errorf("%w: %q: %s", live.ErrUnverified, v.Name, why)
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func TestGiveUp(t *testing.T) {
 			e, err = o.Journal.Resolve(e, d, by.ID)
 		}
 		if err == nil {
-			err = c.CleanUp(t.Context())
+			_, err = c.Recover(t.Context(), true)
 		}
 		if err != nil || e.State != change.Resolved {
 			t.Errorf("resolving %s = %v, %v", d, e.State, err)

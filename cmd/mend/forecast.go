@@ -36,11 +36,12 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 		"request":  json.RawMessage(f.JSON), "violations": violationsJSON(f.Violations),
 	}
 	printHeader(env.Terminal, head)
-	version, note := cmp.Or(c.AgentVersion(), f.Version), ""
-	if c.VersionNote() != "" {
+	checked := c.Version("")
+	version, note := cmp.Or(checked.Name, f.Version), ""
+	if checked.Note() != "" {
 		version, note = f.Version, fmt.Sprintf("; %s was not verified", term.OneLine(version, 30))
 	}
-	env.answer["versionNote"] = c.VersionNote()
+	env.answer["versionNote"] = checked.Note()
 	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), term.OneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
 	for n, t := range f.Request.Turns {
 		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)

@@ -22,6 +22,7 @@ import (
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
+	"mend/internal/unattended"
 )
 
 func hookVerb(env *environment) *cobra.Command {
@@ -135,7 +136,7 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 	if err != nil {
 		return nil, err
 	}
-	if _, err := client.Recover(ctx); err != nil {
+	if _, err := client.Recover(ctx, false); err != nil {
 		log.Error("recovering interrupted repairs", "error", err)
 	}
 	logNotes(log, notes)
@@ -156,7 +157,7 @@ const maxCatchUp = time.Minute
 func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event) error {
 	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
-	others := hooks.New(w, pipe, h.client, otherHooks(h.config.Other, hello.Once))
+	others := hooks.New(w, pipe, unattended.New(h.client), otherHooks(h.config.Other, hello.Once))
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var work sync.WaitGroup

@@ -241,7 +241,9 @@ func (w *twice) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 	w.Helper()
 	id := w.entries()[0].ID
 	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{IDs: []string{id}}) }
-	redo := func() (change.Plan, error) { return c.ProposeRedo(w.Context(), []string{id}, false) }
+	redo := func() (change.Plan, error) {
+		return c.ProposeUndo(w.Context(), mend.UndoRequest{IDs: []string{id}, Redo: true})
+	}
 	for _, step := range []struct {
 		what    string
 		propose func() (change.Plan, error)
@@ -324,7 +326,7 @@ func (w *twice) interrupted(mended map[string]string) {
 			return
 		}
 		c := o.client()
-		if _, err := c.Recover(o.Context()); err != nil {
+		if _, err := c.Recover(o.Context(), false); err != nil {
 			w.Fatalf("call %d: recovering: %v", n, err)
 		}
 		if p := o.propose(c); len(p.Ops) > 0 {
@@ -332,7 +334,7 @@ func (w *twice) interrupted(mended map[string]string) {
 				w.Fatalf("call %d: repeating: %v", n, err)
 			}
 		}
-		if err := c.CleanUp(o.Context()); err != nil {
+		if _, err := c.Recover(o.Context(), true); err != nil {
 			w.Fatalf("call %d: cleaning up: %v", n, err)
 		}
 		if !maps.Equal(o.snapshot(), mended) {

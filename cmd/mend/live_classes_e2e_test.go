@@ -14,6 +14,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
+	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -92,7 +93,7 @@ func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *li
 // messages reads the messages of a session from the store.
 func (e *liveClient) messages(t *testing.T, id string) []record.Message {
 	t.Helper()
-	records, err := e.client.Records(t.Context(), id)
+	records, err := unattended.New(e.client).Records(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
+	"mend/internal/unattended"
 )
 
 // refusedFirst are the damages whose repair removes something that can be read: it waits for
@@ -217,7 +218,7 @@ func storedRecords(t *testing.T, h *opencode.Home, id string) map[string]string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := client.Records(t.Context(), id)
+	records, err := unattended.New(client).Records(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

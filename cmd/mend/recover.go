@@ -56,15 +56,11 @@ func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun 
 	if err != nil {
 		return nil, err
 	}
-	warnAbandoned(t, c)
+	warnAbandoned(t, o.Journal, c)
 	if dryRun {
 		return c.Log(ctx, journal.Query{State: change.Pending})
 	}
-	done, err := c.Recover(ctx)
-	if err == nil {
-		err = c.CleanUp(ctx)
-	}
-	return done, err
+	return c.Recover(ctx, true)
 }
 
 // printUnresolved prints the entries that are in conflict and returns an error for the last.

@@ -210,11 +210,12 @@ func storedText(ctx context.Context, c *mend.Store, e change.Entry) string {
 // checked if that is another one.
 func agentText(c *mend.Store) string {
 	text := agentOf(c.ID())
-	if v := c.AgentVersion(); v != "" {
-		text += " " + v
+	v := c.Version("")
+	if v.Name != "" {
+		text += " " + v.Name
 	}
-	if p := c.Profile(); p != "" && p != c.AgentVersion() {
-		text += ", checked as " + p + " builds requests"
+	if v.Profile != "" && v.Profile != v.Name {
+		text += ", checked as " + v.Profile + " builds requests"
 	}
 	return text
 }

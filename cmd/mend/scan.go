@@ -120,7 +120,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 		if err := c.CheckAccess(); err != nil {
 			left = env.skipStore(ctx, left, err)
 		}
-		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version, Profile: r.profile, VersionNote: r.note}
+		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version.Name, Profile: r.version.Profile, VersionNote: r.version.Note()}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
 			left = env.skipStore(ctx, left, r.damaged)
@@ -158,12 +158,8 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 	whole := len(names) == 0 && r.flags.sessionFilter.all()
 	printStore(r.environment, c)
 	progress := r.Progress(len(heads), "scanning")
-	scan := c.Scan
-	if whole {
-		scan = c.ScanAll
-	}
 	r.damaged = checkFile(ctx, r.Terminal, c, largestChecked)
-	for f := range scan(ctx, heads) {
+	for f := range c.Scan(ctx, heads) {
 		r.add(f)
 		progress.Step()
 	}
@@ -174,7 +170,7 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.version, r.profile, r.note = c.AgentVersion(), c.Profile(), c.VersionNote()
+	r.version = c.Version("")
 	if !r.JSON {
 		r.print(all)
 	}
@@ -213,7 +209,7 @@ type scanReport struct {
 	json    []sessionJSON
 	fixable int // sessions that are latent, and of which a fix is known
 
-	version, profile, note string // that were diagnosed for
+	version mend.Version // that was diagnosed for
 }
 
 // add adds what was found in a session.
@@ -332,16 +328,17 @@ func printStore(env *environment, c *mend.Store) {
 		return
 	}
 	line := term.Escape(term.ShortenHome(c.ID().Root))
-	if note := c.VersionNote(); note != "" {
+	v := c.Version("")
+	if note := v.Note(); note != "" {
 		line += ", requests of " + agentOf(c.ID()) + " " + term.Escape(note)
-	} else if v := c.AgentVersion(); v != "" {
-		line += ", checked as " + agentOf(c.ID()) + " " + term.OneLine(v, 30) + " builds requests"
+	} else if v.Name != "" {
+		line += ", checked as " + agentOf(c.ID()) + " " + term.OneLine(v.Name, 30) + " builds requests"
 	}
 	if t := thinkingText(env.opt.Thinking); t != "" {
 		line += ", with thinking " + t
 	}
 	env.Printf("%s\n", term.Faint(line))
-	if other := c.Former(); other != "" {
+	if other := c.Reader().Former(); other != "" {
 		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.Escape(term.ShortenHome(other))+")"))
 	}
 	env.Printf("\n")

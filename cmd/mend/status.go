@@ -147,8 +147,7 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		earlier := c.LastScan()
-		last, err := c.Look(ctx, lookTime)
+		last, earlier, err := c.Look(ctx, lookTime)
 		if ctx.Err() != nil {
 			return nil, nil, nil, ctx.Err()
 		}
@@ -160,7 +159,7 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 		}
 		scans = append(scans, last)
 		used := usedStore(&s.Stores, c.ID())
-		used.Version = c.VersionNote()
+		used.Version = c.Version("").Note()
 		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
 	}
 	s.LastScan = sumScans(scans)

@@ -87,7 +87,7 @@ func (b *uiBackend) open() error {
 			continue
 		}
 		root := c.ID().Root
-		if former, err := filepath.EvalSymlinks(c.Former()); err == nil && former == root && b.opt.Store == "" {
+		if former, err := filepath.EvalSymlinks(c.Reader().Former()); err == nil && former == root && b.opt.Store == "" {
 			b.addNote("the agent no longer reads " + term.ShortenHome(root))
 			continue
 		}
@@ -153,7 +153,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 		failed = errors.Join(failed, c.CheckFile(ctx, largestChecked))
 		p.Total += len(heads)
 		last := time.Now()
-		for f := range c.ScanAll(ctx, heads) {
+		for f := range c.Scan(ctx, heads) {
 			p.Done++
 			p.Found = append(p.Found, b.session(root, f))
 			if time.Since(last) >= scanStep {
@@ -381,7 +381,7 @@ func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
 // Redo implements [ui.Backend].
 func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
 	return b.revert(ctx, id, "Redo", "Applied again (%s).", "u undoes it.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
-		return c.ProposeRedo(ctx, []string{e.ID}, false)
+		return c.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}, Redo: true})
 	})
 }
 

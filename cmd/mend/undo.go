@@ -145,7 +145,7 @@ func runRedo(ctx context.Context, env *environment, ids []string, f writeFlags) 
 		environment: env, ctx: ctx, flags: f, release: release, names: ids, named: len(ids) > 0,
 		wanted: func(e change.Entry) bool { return e.UndoneBy != "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			return c.ProposeRedo(ctx, idsOf(es), f.force)
+			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: true, Force: f.force})
 		},
 	}
 	if len(ids) == 0 { // what the newest undo reverted is applied again

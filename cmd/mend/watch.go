@@ -205,7 +205,7 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 				continue
 			}
 			followed[o.Store] = true
-			group.Go(func() { watch.Run(ctx, client, w.options(client)) })
+			group.Go(func() { watch.Run(ctx, readStore{client, client.Reader()}, w.options(client)) })
 		}
 		if len(followed) == 0 && !w.JSON {
 			w.Note("no session store found; waiting for one")
@@ -243,6 +243,12 @@ type watchedStore struct {
 	hook   *live.Hook
 }
 
+// A readStore is a store as [watch] follows it.
+type readStore struct {
+	*mend.Store
+	agent.Reader
+}
+
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
 	s := &watchedStore{w, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
@@ -258,7 +264,7 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 	for _, o := range w.stores() {
 		client, err := openWith(ctx, w.environment, o, true)
 		if err == nil {
-			err = watch.Once(ctx, client, w.options(client))
+			err = watch.Once(ctx, readStore{client, client.Reader()}, w.options(client))
 		}
 		worse = fail.Worst(worse, err)
 	}

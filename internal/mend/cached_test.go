@@ -2,7 +2,6 @@ package mend
 
 import (
 	"context"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/change"
 	"mend/testdata"
 )
 
@@ -132,21 +130,20 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 	b.wantRescan("again", true, 1)
 }
 
-// ScanAll lists the orphans meanwhile. Scan does not, and a scan that is cut short keeps none. They
-// are listed once.
+// A scan of all sessions lists the orphans meanwhile, and one that is cut short keeps none. They are
+// listed once.
 func TestOrphansDuringScan(t *testing.T) {
-	type scan func(*Store, context.Context, []change.Head) iter.Seq[Finding]
 	ended, end := context.WithCancel(t.Context())
 	end()
 	rows := []struct {
 		name  string
 		ctx   context.Context
-		scan  scan
+		some  bool
 		looks []int // after the scan, after the orphans were asked for, and once more
 	}{
-		{"all sessions", t.Context(), (*Store).ScanAll, []int{1, 1, 1}},
-		{"some sessions", t.Context(), (*Store).Scan, []int{0, 1, 1}},
-		{"a scan that is cut short", ended, (*Store).ScanAll, []int{1, 2, 2}}, // the first look ends at once
+		{"all sessions", t.Context(), false, []int{1, 1, 1}},
+		{"some sessions", t.Context(), true, []int{0, 1, 1}},
+		{"a scan that is cut short", ended, false, []int{1, 2, 2}}, // the first look ends at once
 	}
 	for _, r := range rows {
 		b := newScanFixture(t, testdata.OpenCode1153)
@@ -157,7 +154,10 @@ func TestOrphansDuringScan(t *testing.T) {
 		c = c.Cached()
 		heads, err := c.Sessions(t.Context())
 		b.must(err)
-		for range r.scan(c, r.ctx, heads) {
+		if r.some {
+			heads = heads[1:]
+		}
+		for range c.Scan(r.ctx, heads) {
 			continue
 		}
 		got := []int{st.looks}
@@ -181,7 +181,7 @@ func TestScanOfChangingDatabase(t *testing.T) {
 	c = c.Cached()
 	heads, err := c.Sessions(t.Context())
 	b.must(err)
-	for range c.ScanAll(t.Context(), heads) {
+	for range c.Scan(t.Context(), heads) {
 		continue
 	}
 	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
@@ -198,7 +198,7 @@ func TestLook(t *testing.T) {
 	b.must(err)
 	want := func(when string, broken int) {
 		t.Helper()
-		switch s, err := c.Look(t.Context(), time.Minute); {
+		switch s, _, err := c.Look(t.Context(), time.Minute); {
 		case err != nil || s == nil:
 			t.Fatalf("%s: Look = %v, %v", when, s, err)
 		case s.Broken != broken || s.Time.IsZero():
@@ -208,10 +208,11 @@ func TestLook(t *testing.T) {
 	want("at first", 0)
 	b.alter(`UPDATE part SET data = 'x'`)
 	want("after a change from outside", 1)
-	if s, err := c.Look(t.Context(), 0); s != nil || err != nil {
+	s, last, err := c.Look(t.Context(), 0)
+	if s != nil || err != nil {
 		t.Errorf("without time: Look = %v, %v, want neither", s, err)
 	}
-	if last := c.LastScan(); last == nil || last.Broken != 1 {
+	if last == nil || last.Broken != 1 {
 		t.Errorf("the last scan: %+v, want that of the look", last)
 	}
 }

@@ -71,7 +71,7 @@ func TestDamagedPages(t *testing.T) {
 			heads, err := c.Sessions(t.Context())
 			damaged := c.CheckFile(t.Context(), 0)
 			found := map[string]Finding{}
-			for f := range c.ScanAll(t.Context(), heads) {
+			for f := range c.Scan(t.Context(), heads) {
 				found[f.Session.ID] = f
 			}
 			var d *change.DamagedError
@@ -267,7 +267,7 @@ func TestDamagedForPrompts(t *testing.T) {
 					t.Fatal(err)
 				}
 				damaged = c.CheckFile(t.Context(), 0)
-				return slices.Collect(c.ScanAll(t.Context(), all)), damaged
+				return slices.Collect(c.Scan(t.Context(), all)), damaged
 			}
 			write := func(data []byte) {
 				if err := os.WriteFile(path, data, 0o644); err != nil {

@@ -45,7 +45,7 @@ func TestProposeEdits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, err := client.Records(t.Context(), id)
+			before, err := unattended.New(client).Records(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestProposeEdits(t *testing.T) {
 					t.Errorf("%s: edit of %s %s: %s, %v", c.damage, e.Message, e.Part, e.Data, err)
 				}
 			}
-			after, err := client.Records(t.Context(), id)
+			after, err := unattended.New(client).Records(t.Context(), id)
 			if err != nil || len(after) != len(before) {
 				t.Fatal(err)
 			}

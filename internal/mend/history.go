@@ -92,11 +92,19 @@ func (c *Store) seen() *uint64 {
 }
 
 // Recover finishes what a crash left in this store, and returns the entries with their
-// new states. If there are none, which is usual, nothing is written. The error is a
+// new states. If there are none, which is usual, nothing is written; with sweep, it still
+// removes files beside the store and the journal that no entry needs. The error is a
 // [txn.UndecidedError] with the entries whose outcome could not be found out.
-func (c *Store) Recover(ctx context.Context) (done []change.Entry, err error) {
-	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
-	if err != nil || len(pending) == 0 {
+func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {
+	if sweep {
+		dir, err := c.journal.Folder()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // none is made for this
+			return nil, nil
+		}
+	} else if pending, err := c.Log(ctx, journal.Query{State: change.Pending}); err != nil || len(pending) == 0 {
 		return nil, err
 	}
 	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
@@ -118,34 +126,6 @@ func (c *Store) recover(ctx context.Context, j *journal.Journal, st txn.Store) (
 	return txn.Recover(ctx, j, st, c.store.ID(), pending)
 }
 
-// CleanUp removes files that a crash left beside the store and the journal and that no
-// entry needs. Without a journal it writes nothing. It finishes pending entries first,
-// with the errors of [Store.Recover].
-func (c *Store) CleanUp(ctx context.Context) error {
-	dir, err := c.journal.Folder()
-	if err != nil {
-		return err
-	}
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return c.writing("", func(j *journal.Journal, st txn.Store) error {
-		_, err := c.recover(ctx, j, st)
-		return err
-	})
-}
-
-// Abandoned lists the paths below the store that changes of another journal have staged:
-// a change in progress, or one that was interrupted and whose journal is lost. mend does
-// not touch them.
-func (c *Store) Abandoned() (found []string, err error) {
-	err = c.journal.read(func(j *journal.Journal) error {
-		found, err = c.store.Abandoned(j.ID())
-		return err
-	})
-	return found, err
-}
-
 // An UndoRequest says what to undo: the entries with the IDs, which are of one session, or all
 // repairs of Session that are not undone.
 type UndoRequest struct {
@@ -153,6 +133,7 @@ type UndoRequest struct {
 	Session string
 	Only    []string // of the records, those named; nil for all
 	Force   bool     // even if records no longer hold what the repair wrote
+	Redo    bool     // undo the newest undo of each entry instead
 }
 
 // Errors of undo, redo and resolve.
@@ -167,6 +148,10 @@ var (
 // wrote.
 func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
 	err = c.journal.read(func(j *journal.Journal) error {
+		if r.Redo {
+			p, err = c.redo(ctx, j, r)
+			return err
+		}
 		es, err := c.undoable(ctx, j, r)
 		if errors.Is(err, ErrUndone) {
 			return fmt.Errorf("%w; %s", err, c.secondUndo(ctx, j, r))
@@ -336,34 +321,29 @@ func addLater(j *journal.Journal, cs []change.Conflict, after change.Entry) erro
 	return nil
 }
 
-// ProposeRedo plans the undo of the newest undo of each entry; they are of one session. It reads only. Its
-// errors are those of [Store.ProposeUndo].
-func (c *Store) ProposeRedo(ctx context.Context, ids []string, force bool) (p change.Plan, err error) {
-	err = c.journal.read(func(j *journal.Journal) error {
-		es, err := entriesOf(j, ids)
-		if err != nil {
-			return err
+// redo plans the undo of the newest undo of each entry.
+func (c *Store) redo(ctx context.Context, j *journal.Journal, r UndoRequest) (change.Plan, error) {
+	es, err := entriesOf(j, r.IDs)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	var undos []string
+	for _, e := range es {
+		if e.UndoneBy == "" {
+			return change.Plan{}, fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
 		}
-		var undos []string
-		for _, e := range es {
-			if e.UndoneBy == "" {
-				return fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
-			}
-			undos = append(undos, e.UndoneBy)
+		undos = append(undos, e.UndoneBy)
+	}
+	if es, err = entriesOf(j, undos); err != nil {
+		return change.Plan{}, err
+	}
+	var redone []string // for the log, which names the repairs rather than the undo
+	for _, u := range es {
+		for _, seq := range u.Cause.Entries {
+			redone = append(redone, journal.IDOf(seq))
 		}
-		if es, err = entriesOf(j, undos); err != nil {
-			return err
-		}
-		var redone []string // for the log, which names the repairs rather than the undo
-		for _, u := range es {
-			for _, seq := range u.Cause.Entries {
-				redone = append(redone, journal.IDOf(seq))
-			}
-		}
-		p, err = c.revert(ctx, j, es, change.Cause{Kind: change.CauseRedo, Text: strings.Join(redone, ", ")}, UndoRequest{Force: force})
-		return err
-	})
-	return p, err
+	}
+	return c.revert(ctx, j, es, change.Cause{Kind: change.CauseRedo, Text: strings.Join(redone, ", ")}, UndoRequest{Force: r.Force})
 }
 
 // A Decision says how to resolve a conflict.

@@ -58,6 +58,15 @@ func (l *Journal) Folder() (string, error) {
 	return dir, nil
 }
 
+// ID returns the id of the journal, which staged changes carry; "" if there is none yet.
+func (l *Journal) ID() (id string, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		id = j.ID()
+		return nil
+	})
+	return id, err
+}
+
 // Join makes all changes that follow one operation, so that they are undone together.
 func (l *Journal) Join() { l.joins = true }
 

@@ -63,7 +63,7 @@ type Store struct {
 
 // listed is what the list of sessions shows about the store and the machine.
 type listed struct {
-	sessions   int
+	sessions   int    // -1 before the first list
 	newest     string // the newest version of the agent in any of them
 	wrongClock bool   // see [Store.Sessions]; once set it stays
 }
@@ -104,7 +104,7 @@ func Open(o Options) (*Store, error) {
 	if o.Journal == nil {
 		o.Journal = OpenJournal("")
 	}
-	return &Store{opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listed: &lastList{}}, nil
+	return &Store{opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listed: &lastList{listed: listed{sessions: -1}}}, nil
 }
 
 // Classes returns the classes of faults that a user can ask for by name, of all agents.
@@ -126,6 +126,9 @@ func (c *Store) ID() change.StoreID {
 	id.Agent = c.agent
 	return id
 }
+
+// Reader returns what the agent says of the store, without the options, the cache and the journal.
+func (c *Store) Reader() agent.Reader { return c.store }
 
 // Sessions lists the sessions of the store without their messages, newest first. If many
 // of them are dated in the future, the machine's clock is probably wrong: the store notes
@@ -173,14 +176,9 @@ func sessionsAhead(heads []change.Head, now time.Time) int {
 	return 0
 }
 
-// AgentVersion returns the version of the agent that diagnoses are made for: that of the
-// options, or else the newest of the sessions that [Store.Sessions] listed; "" if none
-// has a version.
-func (c *Store) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
-
 // repairOptions returns the options of a diagnosis.
 func (c *Store) repairOptions() repair.Options {
-	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
+	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
 }
 
 // withOptions returns the request with the options of the store, except that it keeps a
@@ -206,7 +204,7 @@ func newestVersion(heads []change.Head) string {
 // for changes of that journal. version is that of the agent, "" for the one that the store knows.
 func (c *Store) writing(version string, f func(*journal.Journal, txn.Store) error) error {
 	by := c.journal.Actor
-	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.AgentVersion())
+	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.agentVersion())
 	return c.journal.write(by, c.opt.Now, func(j *journal.Journal) error {
 		st, err := c.store.Writer(j.ID())
 		if err != nil {

@@ -121,7 +121,7 @@ func TestRepairUndoRedo(t *testing.T) {
 			t.Fatalf("a second repair: %d ops, %v, want none", len(again.Plan.Ops), err)
 		}
 		b.undo(t, mend.UndoRequest{IDs: []string{e.ID}}, damaged)
-		redo, err := b.client.ProposeRedo(ctx, []string{e.ID}, false)
+		redo, err := b.client.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}, Redo: true})
 		if err != nil {
 			t.Fatal(err)
 		}

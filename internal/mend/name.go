@@ -2,7 +2,6 @@ package mend
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -25,19 +24,10 @@ func (e *AmbiguousNameError) Error() string {
 // Unwrap returns [ErrNoSession].
 func (e *AmbiguousNameError) Unwrap() error { return ErrNoSession }
 
-// Find returns the session that a user names: by its id or the start of it, by its title or a
-// part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
+// Named returns the session that a user names, of heads, which are newest first: by its id or the start of it,
+// by its title or a part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
 // as "@" for the newest of all. The first of these that fits any session counts. The error
 // wraps [ErrNoSession] and is an [*AmbiguousNameError] if several sessions fit.
-func (c *Store) Find(ctx context.Context, name, dir string) (change.Head, error) {
-	heads, err := c.Sessions(ctx)
-	if err != nil {
-		return change.Head{}, err
-	}
-	return Named(heads, name, dir)
-}
-
-// Named is [Store.Find] among sessions, newest first.
 func Named(heads []change.Head, name, dir string) (change.Head, error) {
 	switch name {
 	case "":

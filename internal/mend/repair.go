@@ -9,16 +9,6 @@ import (
 	"mend/repair"
 )
 
-// Records reads the records of one session as they are stored: each message, followed by
-// its parts. The error wraps [ErrNoSession] if the store has none of that id.
-func (c *Store) Records(ctx context.Context, id string) ([]change.Record, error) {
-	head, err := c.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return c.store.Records(ctx, head)
-}
-
 // isRepeated reports whether an error of this class was repaired in the session before,
 // by a repair that is not undone. A provider names one place per error. If only the
 // provider can know the other places, the second error is a reason to repair all of the

@@ -19,26 +19,28 @@ func (c *Store) Forecast(ctx context.Context, head change.Head) (Forecast, error
 	return c.store.Forecast(ctx, head, c.repairOptions())
 }
 
-// Profile returns the known version of the agent whose requests are like those of the
-// version that diagnoses are made for.
-func (c *Store) Profile() string {
-	return c.store.Profile(c.AgentVersion())
+// agentVersion returns the version of the agent that diagnoses are made for: that of the options, or else
+// the newest of the sessions that [Store.Sessions] listed; "" if none has a version.
+func (c *Store) agentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
+
+// A Version is what mend knows of a version of the agent.
+type Version struct {
+	Name     string // such as 1.18.33; "" if it is not known
+	Profile  string // the known version whose requests are like those of this one
+	Verified bool   // mend was verified with it
+	Newer    bool   // it is newer than all of those
 }
 
-// KnowsVersion reports whether mend was verified with that version of the agent, and whether
-// it is newer than all of those; with "", with the version that diagnoses are made for, which
-// it returns.
-func (c *Store) KnowsVersion(version string) (resolved string, verified, newer bool) {
-	version = cmp.Or(version, c.AgentVersion())
-	return version, c.store.Verified(version), c.store.Newer(version)
+// Version returns what is known of a version of the agent; with "", of the one that diagnoses are made for.
+func (c *Store) Version(name string) Version {
+	name = cmp.Or(name, c.agentVersion())
+	return Version{name, c.store.Profile(name), c.store.Verified(name), c.store.Newer(name)}
 }
 
-// VersionNote says as which version the agent's requests are built, if mend was not verified
-// with the version that diagnoses are made for; else "".
-func (c *Store) VersionNote() string {
-	version, verified, _ := c.KnowsVersion("")
-	if version == "" || verified {
+// Note says as which version the agent's requests are built, if mend was not verified with this one; else "".
+func (v Version) Note() string {
+	if v.Name == "" || v.Verified {
 		return ""
 	}
-	return fmt.Sprintf("as %s builds them; %.30s was not verified", c.Profile(), version)
+	return fmt.Sprintf("as %s builds them; %.30s was not verified", v.Profile, v.Name)
 }

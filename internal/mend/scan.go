@@ -54,21 +54,13 @@ func (f *Finding) Fixable() bool {
 // Scan examines the sessions, several at a time, and yields a finding for each in the
 // order of heads. It reads only. Of a session that has not changed since an earlier
 // scan it reads only the stamp. If a session cannot be examined, its finding has an
-// Err; the sequence ends early only when ctx does.
+// Err; the sequence ends early only when ctx does. If heads are all sessions of the store, Scan keeps
+// the summary for [Store.Look], and a store made by [Store.Cached] lists the orphans
+// meanwhile for [Store.Orphans].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
-	return c.scan(ctx, heads, false)
-}
-
-// ScanAll is Scan for heads that are all sessions of the store. It also keeps the
-// summary for [Store.LastScan], and a store made by [Store.Cached] lists the
-// orphans meanwhile for [Store.Orphans].
-func (c *Store) ScanAll(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
-	return c.scan(ctx, heads, true)
-}
-
-func (c *Store) scan(ctx context.Context, heads []change.Head, whole bool) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, meanwhile := c.pass, func(context.Context) {}
+		whole := len(heads) == c.listed.get().sessions
 		switch {
 		case p == nil:
 			p = c.newPass()
@@ -90,7 +82,7 @@ func (c *Store) scan(ctx context.Context, heads []change.Head, whole bool) iter.
 			summary.Time, summary.Damage = c.opt.Now(), p.knownDamage()
 			p.save(ctx, true, &summary)
 		default:
-			p.save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
+			p.save(ctx, false, nil)
 		}
 	}
 }
@@ -98,7 +90,7 @@ func (c *Store) scan(ctx context.Context, heads []change.Head, whole bool) iter.
 // CheckFile checks the whole file of the store, if its sessions are together in one file of at most
 // most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
 // is right, and nothing is written to it. A store made by [Store.Cached] checks a file once in
-// each state; its next [Store.ScanAll] notes the damage.
+// each state; its next scan of all sessions notes the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {
 		return nil
@@ -141,28 +133,11 @@ func (c *Store) Broken(ctx context.Context, heads []change.Head) iter.Seq2[chang
 	}
 }
 
-// State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
-func (c *Store) State(ctx context.Context) (change.Stamp, error) {
-	return c.store.State(ctx)
-}
-
-// Stamp returns the stamp of a session, the zero stamp if it has none. It reads no record.
-func (c *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, error) {
-	return c.store.Stamp(ctx, head)
-}
-
-// Folders lists the folders in which files change when a session begins, or one of heads changes;
-// none if only a look at the store shows that.
-func (c *Store) Folders(heads []change.Head) []string { return c.store.Folders(heads) }
-
 // Examine examines one session of [Store.Sessions] for a request, which it reads. It asks no cache.
 func (c *Store) Examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
 	c.store.Refresh() // the settings may have changed
 	return c.diagnose(ctx, head, c.withOptions(r).Options)
 }
-
-// Edits returns what ops change as edits of the next request, see [agent.Store].
-func (c *Store) Edits(ops []change.Op) ([]repair.RequestEdit, error) { return c.store.Edits(ops) }
 
 // Case reads one session of [Store.Sessions] for the engine, also a busy one.
 func (c *Store) Case(ctx context.Context, head change.Head) (repair.Case, error) {
@@ -251,16 +226,6 @@ func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 		return change.Head{}, err
 	}
 	return heads[i], nil
-}
-
-// SessionAt returns the session whose file is at path, without a list of all sessions. The error
-// wraps [ErrNoSession] if the store has none there.
-func (c *Store) SessionAt(ctx context.Context, path string) (change.Head, error) {
-	head, err := c.store.SessionAt(ctx, path)
-	if errors.Is(err, agent.ErrNoSession) {
-		err = fmt.Errorf("%w: %w", ErrNoSession, err)
-	}
-	return head, err
 }
 
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and

@@ -19,17 +19,15 @@ import (
 // A Summary is what a scan of a whole store found.
 type Summary = scancache.Summary
 
-// LastScan returns the summary of the last [Store.ScanAll] of this store; nil if there is none,
-// or if mend has changed the store since.
-func (c *Store) LastScan() *Summary { return c.cache().Load(c.opt.Now()).Summary }
-
 // lookAt is the size in bytes of the largest file that [Store.Look] checks as a whole.
 const lookAt = 100 << 20
 
-// Look is [Store.ScanAll] with its summary alone, as far as it gets within a limited time, which
+// Look scans all sessions and returns the summary, as far as it gets within a limited time, which
 // is enough where little has changed since the last scan. The summary is nil if that was not
-// enough. The error is that of listing the sessions.
-func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) {
+// enough. earlier is that of the last scan of all; nil if there is none, or if mend has changed the store
+// since. The error is that of listing the sessions.
+func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
+	earlier = c.cache().Load(c.opt.Now()).Summary
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cached := c.Cached()
@@ -41,15 +39,15 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (*Summary, error) 
 			most = 0
 		}
 		_ = cached.CheckFile(limited, most) // the damage is noted
-		for f := range cached.ScanAll(limited, heads) {
+		for f := range cached.Scan(limited, heads) {
 			s.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
 		}
 	}
 	if limited.Err() != nil {
-		return nil, ctx.Err()
+		return nil, earlier, ctx.Err()
 	}
 	s.Time, s.Damage = c.opt.Now(), cached.pass.knownDamage()
-	return &s, err
+	return &s, earlier, err
 }
 
 // Cached returns a copy of the store that is for scans alone: as long as the store has

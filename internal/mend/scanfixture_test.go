@@ -116,7 +116,7 @@ func (b *scanFixture) pass(with func(*Store) *Store) (rules []string, st *counti
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for f := range c.ScanAll(b.t.Context(), heads) {
+	for f := range c.Scan(b.t.Context(), heads) {
 		if f.Err != nil {
 			b.t.Fatal(f.Err)
 		}

@@ -62,10 +62,3 @@ func (o Options) open() (st agent.Store, name string, err error) {
 	}
 	return nil, "", errs[0]
 }
-
-// Former returns the path of the store from which the agent made this one, "" if
-// there is none. It may still be on the disk, but the agent no longer reads it. If the
-// store is such a one, Former returns that.
-func (c *Store) Former() string {
-	return c.store.Former()
-}

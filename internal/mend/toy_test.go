@@ -79,7 +79,7 @@ func TestToyAgent(t *testing.T) {
 	}
 	scan := func(when string, want int) {
 		t.Helper()
-		for f := range c.ScanAll(t.Context(), heads) {
+		for f := range c.Scan(t.Context(), heads) {
 			if f.Err != nil || len(f.Diagnoses) != want {
 				t.Errorf("%s: Scan found %v, %v, want %d findings", when, f.Diagnoses, f.Err, want)
 			}
@@ -106,7 +106,7 @@ func TestToyAgent(t *testing.T) {
 	scan("repaired", 0)
 	apply(c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}}))
 	wantFile(t, "undone", file, toyConversation)
-	apply(c.ProposeRedo(t.Context(), []string{e.ID}, false))
+	apply(c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}, Redo: true}))
 	scan("redone", 0)
 	if es, err := o.Journal.Log(journal.Query{Session: "ses_1"}); err != nil || len(es) != 3 {
 		t.Errorf("Log = %v, %v, want three entries", es, err)
@@ -133,7 +133,7 @@ func TestToyAgentCrash(t *testing.T) {
 		left := map[bool]string{false: toyConversation, true: repaired}[after]
 		wantFile(t, "cut", file, left)
 		c, _ = toyClient(t, dir, nil)
-		done, err := c.Recover(t.Context())
+		done, err := c.Recover(t.Context(), false)
 		if err != nil || len(done) != 1 || done[0].State != change.Committed {
 			t.Errorf("Recover = %v, %v, want one entry that is committed", done, err)
 		}

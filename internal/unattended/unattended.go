@@ -34,6 +34,26 @@ func (c Repairer) LastChange(ctx context.Context, id string, since time.Time) (e
 	return "", err
 }
 
+// Records reads the records of one session as they are stored: each message, followed by its parts. The
+// error wraps [mend.ErrNoSession] if the store has none of that id.
+func (c Repairer) Records(ctx context.Context, id string) ([]change.Record, error) {
+	head, err := c.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.Reader().Records(ctx, head)
+}
+
+// State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
+func (c Repairer) State(ctx context.Context) (change.Stamp, error) { return c.Reader().State(ctx) }
+
+// KnowsVersion reports whether mend was verified with a version of the agent, and whether it is newer
+// than all of those; with "", with the version that diagnoses are made for, which it returns.
+func (c Repairer) KnowsVersion(name string) (resolved string, verified, newer bool) {
+	v := c.Version(name)
+	return v.Name, v.Verified, v.Newer
+}
+
 // Trim plans to make the next request of a session smaller, and applies the plan. It
 // returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
 // of [mend.Store.ProposeTrim] and [mend.Store.Apply].
@@ -154,7 +174,7 @@ func (c Repairer) ProposeEdits(ctx context.Context, id string, r repair.Request)
 	errPlanned := errors.New("planned")
 	_, result, err = c.RepairIf(ctx, change.Head{ID: id}, r, func(context.Context, repair.Result) error { return errPlanned })
 	if errors.Is(err, errPlanned) {
-		edits, err = c.Edits(result.Plan.Ops)
+		edits, err = c.Reader().Edits(result.Plan.Ops)
 	}
 	return result, edits, err
 }
