@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"slices"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // Begin writes a new, pending entry with everything that recovery and undo need: the
@@ -29,7 +29,7 @@ func (j *Journal) Begin(p change.Plan, s change.Staged) (change.Entry, error) {
 }
 
 func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
-	if err := j.checkWritable(); err != nil {
+	if err := j.file.CheckWritable(); err != nil {
 		return change.Entry{}, err
 	}
 	if err := change.Validate(s.Ops); err != nil {
@@ -176,7 +176,7 @@ func (j *Journal) resolve(e change.Entry, how, by string) (change.Entry, error) 
 // requireState reads the state of e from the journal. The error is a [*StateError] if
 // it is not the wanted one.
 func (j *Journal) requireState(e change.Entry, want change.State) (*entryState, error) {
-	if err := j.checkWritable(); err != nil {
+	if err := j.file.CheckWritable(); err != nil {
 		return nil, err
 	}
 	st, err := j.stateOf(e)
@@ -196,34 +196,24 @@ type batch struct {
 	j      *Journal
 	entry  uint64
 	limit  int // of size
-	values []keyValue
+	values []boltfile.Value
 	size   int  // about how many bytes values takes in the file
 	staged bool // markStaging was written
-}
-
-// A keyValue is a value to be written, with its checksum.
-type keyValue struct {
-	bucket      string
-	key, sealed []byte
 }
 
 func (j *Journal) newBatch(entry uint64, limit int) *batch {
 	return &batch{j: j, entry: entry, limit: limit}
 }
 
-// putCost is about what a key costs in addition to its bytes. It also bounds the number
-// of keys in a transaction, which should stay below 100,000 for bbolt.
-const putCost = 200
-
 // put adds a value. It first writes the batch if the value would make it too large.
 func (b *batch) put(bucket string, key, val []byte) error {
-	size := len(key) + len(val) + putCost
+	size := len(key) + len(val) + boltfile.PutCost
 	if b.size > 0 && b.size+size > b.limit {
 		if err := b.flush(); err != nil {
 			return err
 		}
 	}
-	b.values = append(b.values, keyValue{bucket: bucket, key: key, sealed: seal(bucket, key, val)})
+	b.values = append(b.values, boltfile.NewValue(bucket, key, val))
 	b.size += size
 	return nil
 }
@@ -232,7 +222,7 @@ func (b *batch) put(bucket string, key, val []byte) error {
 // read and verified: soon it may be the only copy of the record. An entry adds a blob once.
 func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 	id := blobID{kind: kind, hash: h}
-	_, stored, err := b.j.snap.get(kind.bucket(), h[:])
+	_, stored, err := b.j.snap().Get(kind.bucket(), h[:])
 	if err != nil {
 		return err
 	}
@@ -240,10 +230,10 @@ func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 		return err
 	}
 	if stored {
-		_, err = b.j.codec.copyBlob(io.Discard, b.j.snap, id)
+		_, err = b.j.file.Codec.Copy(io.Discard, b.j.snap().Snapshot, id.kind.bucket(), id.hash)
 		return err
 	}
-	return b.j.codec.writeBlob(h, data, func(key, val []byte) error {
+	return b.j.file.Codec.Write(h, data, func(key, val []byte) error {
 		return b.put(kind.bucket(), key, val)
 	})
 }
@@ -251,38 +241,25 @@ func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 // flush writes what was collected, with markStaging.
 func (b *batch) flush() error {
 	err := b.j.update("blobs", func(w *writer) error {
-		if err := w.put(bucketMeta, []byte(markStaging), u64(b.entry)); err != nil {
+		if err := w.Put(bucketMeta, []byte(markStaging), boltfile.U64(b.entry)); err != nil {
 			return err
 		}
-		return b.writeTo(w)
+		return w.PutAll(b.values)
 	})
 	b.staged = b.staged || err == nil
 	b.values, b.size = nil, 0
 	return err
 }
 
-// writeTo writes what was collected in the order of the keys, which is fastest in bbolt.
-func (b *batch) writeTo(w *writer) error {
-	slices.SortFunc(b.values, func(x, y keyValue) int {
-		return cmp.Or(cmp.Compare(x.bucket, y.bucket), bytes.Compare(x.key, y.key))
-	})
-	for _, p := range b.values {
-		if err := w.putSealed(p.bucket, p.key, p.sealed); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // commit writes the rest of the batch and the event in one transaction. The event is
 // listed under the given entries.
 func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 	return b.j.update(what, func(w *writer) error {
-		if err := b.writeTo(w); err != nil {
+		if err := w.PutAll(b.values); err != nil {
 			return err
 		}
 		if b.staged {
-			if err := w.del(bucketMeta, []byte(markStaging)); err != nil {
+			if err := w.Del(bucketMeta, []byte(markStaging)); err != nil {
 				return err
 			}
 		}
@@ -292,10 +269,10 @@ func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 
 // drop removes what was written of an entry whose begin event was not.
 func (b *batch) drop() error {
-	if !b.staged || b.j.fatal != nil {
+	if !b.staged || b.j.file.Fatal != nil {
 		return nil
 	}
-	return b.j.cleanUpAfterError(b.j.cleanUpStaging)
+	return b.j.file.CleanUp(b.j.cleanUpStaging)
 }
 
 // ops adds the images and the lists of ops, and returns the ops without images and the hashes of

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/test/storetest"
 )
 
@@ -45,15 +47,23 @@ func newFixture(t *testing.T) *fixture {
 	return v
 }
 
+// What these tests know of bbolt's file format.
+const (
+	pageHeaderSize, elemSize           = 16, 16
+	flagBranch, flagLeaf, flagFreelist = 0x01, 0x02, 0x10
+)
+
+var order = binary.NativeEndian
+
 func (f *fixture) pageSize() int { return int(order.Uint32(f.file[pageHeaderSize+8:])) }
 
 // used returns the size of the pages that are or were used.
 func (f *fixture) used() int {
-	s, err := newSnapshot(bytes.NewReader(f.file), int64(len(f.file)))
+	s, err := boltfile.NewSnapshot(bytes.NewReader(f.file), int64(len(f.file)), ErrDamaged)
 	if err != nil {
 		return 0
 	}
-	return int(s.size())
+	return int(s.Size())
 }
 
 // with returns a copy of the file with bytes changed.

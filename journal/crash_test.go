@@ -102,7 +102,7 @@ func TestCommitErrors(t *testing.T) {
 			return errFault
 		case fail == "early" && what == "commit begin":
 			fail = ""
-			return j.boltFile.Close() // every write of the transaction fails
+			return j.file.BoltFile().Close() // every write of the transaction fails
 		case fail == "unknown" && (what == "committed begin" || what == "confirm"):
 			return errFault
 		}
@@ -129,7 +129,7 @@ func TestCommitErrors(t *testing.T) {
 	if _, err := j.Begin(newPlan(scanCause(), op)); !errors.Is(err, errFault) {
 		t.Errorf("after unknown: %v, want the same error until it is opened again", err)
 	}
-	dir := j.dir
+	dir := filepath.Dir(j.file.Path())
 	mustClose(t, j)
 	if all, err := mustOpen(t, dir, Options{}).List(Query{}); err != nil || len(all) != 3 {
 		t.Errorf("List = %d, %v", len(all), err)
@@ -187,7 +187,7 @@ func (w *workload) run() error {
 	} {
 		err := step()
 		if err != nil && w.retry {
-			if w.j == nil || w.j.fatal != nil {
+			if w.j == nil || w.j.file.Fatal != nil {
 				_ = w.close()
 				if err := w.open(); err != nil {
 					return fmt.Errorf("opening again: %w", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // An entryState is the state of an entry, as its events say.
@@ -38,15 +39,15 @@ func (st *entryState) isDecided() bool {
 
 // entryState reads the events of an entry. With an error that wraps ErrDamaged it also returns what
 // it could read, nil for nothing.
-func (s *snapshot) entryState(seq uint64) (*entryState, error) {
+func (s snapshot) entryState(seq uint64) (*entryState, error) {
 	st := &entryState{seq: seq}
 	var damage error
-	err := s.scan(bucketEntries, u64(seq), nil, func(it item) error {
-		n, ok := splitU64(it.key, 2)
+	err := s.Scan(bucketEntries, boltfile.U64(seq), nil, func(it boltfile.Item) error {
+		n, ok := boltfile.SplitU64(it.Key, 2)
 		if !ok {
-			return damaged("entries has a key %x", it.key)
+			return damaged("entries has a key %x", it.Key)
 		}
-		_, err := it.open(bucketEntries)
+		_, err := it.Open(bucketEntries)
 		var ev *event
 		if err == nil {
 			ev, err = s.event(n[1])
@@ -69,7 +70,7 @@ func (s *snapshot) entryState(seq uint64) (*entryState, error) {
 		return st, err
 	}
 	if st.finish == nil {
-		if _, ok, err := s.get(bucketPending, u64(seq)); err != nil {
+		if _, ok, err := s.Get(bucketPending, boltfile.U64(seq)); err != nil {
 			return st, err
 		} else if !ok {
 			return st, damaged("entry %d is pending, but not listed so", seq)
@@ -107,11 +108,11 @@ func (st *entryState) add(ev *event) error {
 
 // An undoResolver finds out which entries are undone. It reads each entry at most once.
 type undoResolver struct {
-	s     *snapshot
+	s     snapshot
 	cache map[uint64]uint64 // by entry: the entry that undid it, or 0
 }
 
-func newUndoResolver(s *snapshot) *undoResolver {
+func newUndoResolver(s snapshot) *undoResolver {
 	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }
 
@@ -175,11 +176,11 @@ func (j *Journal) neededBlobs(st *entryState, images, texts bool) (map[blobID]bo
 
 // readEntry reads an entry.
 func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
-	st, err := j.snap.entryState(seq)
+	st, err := j.snap().entryState(seq)
 	if err != nil {
 		return change.Entry{}, err
 	}
-	return j.buildEntry(st, newUndoResolver(j.snap))
+	return j.buildEntry(st, newUndoResolver(j.snap()))
 }
 
 // newEntry returns the entry with that state, without what its events refer to.
@@ -245,7 +246,7 @@ func (e *event) cause() change.Cause {
 func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
 	var all []change.OpInfo
 	for _, h := range b.Ops {
-		list, err := j.codec.readBlob(j.snap, blobID{blobOps, h})
+		list, err := j.file.Codec.Read(j.snap().Snapshot, blobOps.bucket(), h)
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +289,7 @@ func (j *Journal) readText(h *hash, into any) error {
 	if h == nil {
 		return nil
 	}
-	b, err := j.codec.readBlob(j.snap, blobID{blobText, *h})
+	b, err := j.file.Codec.Read(j.snap().Snapshot, blobText.bucket(), *h)
 	if err != nil {
 		return err
 	}

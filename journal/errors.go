@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/fail"
 )
 
@@ -24,30 +25,16 @@ var (
 	// removed from its end, or the chain was rebuilt.
 	ErrHead = errors.New("that head is not in this journal: it may have been truncated or rebuilt")
 	// ErrReadOnly says that the journal was opened for reading.
-	ErrReadOnly = errors.New("journal is open for reading only")
+	ErrReadOnly = boltfile.ErrReadOnly
 	// ErrUnsure says that the last step may have been written or not. The next Open
 	// shows which.
-	ErrUnsure = errors.New("it is unknown whether this was written")
+	ErrUnsure = boltfile.ErrUnsure
 	// ErrClosed says that the journal was closed.
-	ErrClosed = errors.New("journal is closed")
+	ErrClosed = boltfile.ErrClosed
 )
 
 // A LockedError says that another process has locked the journal.
-type LockedError struct {
-	PID int // of that process; 0 if it is not known, as for readers
-}
-
-func (e *LockedError) Error() string {
-	if e.PID == 0 {
-		return "locked by another process"
-	}
-	return fmt.Sprintf("locked by process %d", e.PID)
-}
-
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *LockedError) Failure() (fail.Code, string) {
-	return fail.Refused, "another mend is running; try again when it is done"
-}
+type LockedError = boltfile.LockedError
 
 // An AmbiguousError says that several ids have the prefix.
 type AmbiguousError struct {

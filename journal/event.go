@@ -4,33 +4,17 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // A hash is a SHA-256, in JSON in hexadecimal.
-type hash [sha256.Size]byte
-
-func (h hash) String() string { return hex.EncodeToString(h[:]) }
-
-// MarshalText returns the hash in hexadecimal.
-func (h hash) MarshalText() ([]byte, error) {
-	return hex.AppendEncode(nil, h[:]), nil
-}
-
-// UnmarshalText reads what MarshalText returns.
-func (h *hash) UnmarshalText(text []byte) error {
-	if hex.DecodedLen(len(text)) != len(h) {
-		return fmt.Errorf("a hash of %d letters", len(text))
-	}
-	_, err := hex.Decode(h[:], text)
-	return err
-}
+type hash = boltfile.Hash
 
 // eventVersion is the first byte of every event. Frozen.
 const eventVersion = 1

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // An export is JSON Lines: one "journal"; the events in their order, each "event" that begins an
@@ -103,10 +104,10 @@ type exportedEnd struct {
 func (j *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	x := exporter{j: j, ctx: ctx, out: json.NewEncoder(w), undos: newUndoResolver(j.snap)}
+	x := exporter{j: j, ctx: ctx, out: json.NewEncoder(w), undos: newUndoResolver(j.snap())}
 	x.out.SetEscapeHTML(false)
-	err := errors.Join(j.checkReadable(), j.damage)
-	if err == nil && j.snap == nil {
+	err := errors.Join(j.file.CheckReadable(), j.damage)
+	if err == nil && j.file.Snap == nil {
 		err = errors.New("there is no journal yet")
 	}
 	if err == nil {
@@ -128,11 +129,11 @@ func (x *exporter) run(withBytes bool) error {
 		return err
 	}
 	x.report.Head = genesis(x.j.id).String()
-	if err := x.j.snap.scan(bucketEvents, nil, nil, x.event); err != nil {
+	if err := x.j.snap().Scan(bucketEvents, nil, nil, x.event); err != nil {
 		return err
 	}
 	if withBytes {
-		if err := x.j.snap.scan(bucketImages, nil, nil, x.image); err != nil {
+		if err := x.j.snap().Scan(bucketImages, nil, nil, x.image); err != nil {
 			return err
 		}
 	}
@@ -140,12 +141,12 @@ func (x *exporter) run(withBytes bool) error {
 	return x.out.Encode(exportedEnd{"end", r.Events, r.Entries, r.Images, r.Head})
 }
 
-func (x *exporter) event(it item) error {
+func (x *exporter) event(it boltfile.Item) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
 	seq := uint64(x.report.Events) + 1
-	b, err := it.open(bucketEvents)
+	b, err := it.Open(bucketEvents)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (x *exporter) event(it item) error {
 }
 
 func (x *exporter) entry(begin *event) error {
-	st, err := x.j.snap.entryState(begin.Entry)
+	st, err := x.j.snap().entryState(begin.Entry)
 	if err != nil {
 		return err
 	}
@@ -192,25 +193,25 @@ func (x *exporter) text(h *hash) (*string, error) {
 	if h == nil {
 		return nil, nil
 	}
-	b, err := x.j.codec.readBlob(x.j.snap, blobID{blobText, *h})
+	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, blobText.bucket(), *h)
 	return new(string(b)), err
 }
 
 // image writes an image. it is the key that makes it complete, or a piece of it.
-func (x *exporter) image(it item) error {
-	if err := x.ctx.Err(); err != nil || len(it.key) != len(hash{}) {
+func (x *exporter) image(it boltfile.Item) error {
+	if err := x.ctx.Err(); err != nil || len(it.Key) != len(hash{}) {
 		return err
 	}
-	id := blobID{blobImage, hash(it.key)}
+	id := blobID{blobImage, hash(it.Key)}
 	needed, err := x.isNeeded(id)
 	if err != nil || !needed {
 		return err
 	}
-	head, err := it.open(bucketImages)
+	head, err := it.Open(bucketImages)
 	if err != nil {
 		return err
 	}
-	size, err := x.j.codec.copyBlob(&pieceWriter{x.out, exportedPiece{Type: "image", SHA256: id.hash, Size: blobSize(head)}}, x.j.snap, id)
+	size, err := x.j.file.Codec.Copy(&pieceWriter{x.out, exportedPiece{Type: "image", SHA256: id.hash, Size: boltfile.BlobSize(head)}}, x.j.snap().Snapshot, id.kind.bucket(), id.hash)
 	x.report.Images, x.report.Bytes = x.report.Images+1, x.report.Bytes+int64(size)
 	return err
 }
@@ -218,14 +219,14 @@ func (x *exporter) image(it item) error {
 // isNeeded reports whether an entry has the image whose images were not removed: a crash may have
 // left it.
 func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
-	err = x.j.snap.scan(bucketRefs, id.key(), nil, func(it item) error {
-		_, entry, err := splitRef(it.key)
+	err = x.j.snap().Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
+		_, entry, err := splitRef(it.Key)
 		if err != nil || entry > x.j.head.begun {
 			return err
 		}
-		st, err := x.j.snap.entryState(entry)
+		st, err := x.j.snap().entryState(entry)
 		if err == nil && !st.imagesErased {
-			needed, err = true, errStop
+			needed, err = true, boltfile.ErrStop
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // exportJournal returns a journal with entries in every state, and an image of that size.
@@ -48,7 +49,7 @@ func export(t *testing.T, j *Journal, withBytes bool) []byte {
 }
 
 func TestExport(t *testing.T) {
-	j := exportJournal(t, 2*chunkSize+1)
+	j := exportJournal(t, 2*boltfile.ChunkSize+1)
 	whole, err := j.Verify()
 	if err != nil {
 		t.Fatal(err)
@@ -123,10 +124,10 @@ func wantRefused(t *testing.T, what string, lines [][]byte) {
 
 // The pieces of an image are complete and in order.
 func TestExportPieces(t *testing.T) {
-	lines := bytes.SplitAfter(export(t, exportJournal(t, 2*chunkSize+1), true), []byte("\n"))
+	lines := bytes.SplitAfter(export(t, exportJournal(t, 2*boltfile.ChunkSize+1), true), []byte("\n"))
 	var pieces []int
 	for i, line := range lines {
-		if len(line) > chunkSize || len(pieces) == 2 && i == pieces[1]+1 {
+		if len(line) > boltfile.ChunkSize || len(pieces) == 2 && i == pieces[1]+1 {
 			pieces = append(pieces, i)
 		}
 	}
@@ -207,7 +208,7 @@ func TestExportMemory(t *testing.T) {
 	if _, err := VerifyExport(t.Context(), io.TeeReader(r, longest), ""); err != nil {
 		t.Fatal(err)
 	}
-	if longest.total < size || longest.line > 3*chunkSize {
+	if longest.total < size || longest.line > 3*boltfile.ChunkSize {
 		t.Errorf("%d bytes, the longest line has %d", longest.total, longest.line)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // TestFrozenFormat pins encodings that are in journals on disks. If it fails, do not change
@@ -43,10 +44,10 @@ func TestFrozenFormat(t *testing.T) {
 		"cause":      {string(cause), `{"text":"/w==","diagnoses":["ZA=="]}`},
 		"end":        {string(end), `{"conflicts":[{"ref":"AwAFc2VzXzEFbXNnXzEKcHJ0XzAwMDAwMQ==","why":"dw=="}],"kept":["aw=="]}`},
 		"ref":        {hex.EncodeToString(ref.key(5)), "69" + hexed + "0000000000000005"},
-		"chunk":      {hex.EncodeToString(chunkKey(h, 1)), hexed + "00000001"},
+		"chunk":      {hex.EncodeToString(boltfile.ChunkKey(h, 1)), hexed + "00000001"},
 		"session":    {hex.EncodeToString(sessionKey([]byte("ses_1"), 1)), "46bf2fa87b4820eabd28fa94f4fa05e6fffffffffffffffe"},
-		"seal":       {hex.EncodeToString(seal("events", u64(1), []byte("v"))), "76408eef9d"},
-		"raw chunk":  {hex.EncodeToString(newCodec().compress(nil, []byte("x"))), "0078"},
+		"seal":       {hex.EncodeToString(boltfile.Seal("events", boltfile.U64(1), []byte("v"))), "76408eef9d"},
+		"raw chunk":  {hex.EncodeToString(boltfile.NewCodec(ErrDamaged).Compress(nil, []byte("x"))), "0078"},
 		"names":      {strings.Join(buckets, " "), "meta events images ops texts refs entries bysession pending"},
 	} {
 		if c.got != c.want {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 func FuzzEvent(f *testing.F) {
@@ -74,15 +75,15 @@ func FuzzOps(f *testing.F) {
 }
 
 func FuzzChunk(f *testing.F) {
-	c := newCodec()
+	c := boltfile.NewCodec(ErrDamaged)
 	f.Add([]byte(nil))
 	f.Add([]byte("text text text text text text text text"))
-	f.Add(c.compress(nil, make([]byte, chunkSize)))
+	f.Add(c.Compress(nil, make([]byte, boltfile.ChunkSize)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if raw, err := c.decompress(b); err == nil && len(raw) > chunkSize || err != nil && !errors.Is(err, ErrDamaged) {
+		if raw, err := c.Decompress(b); err == nil && len(raw) > boltfile.ChunkSize || err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("unpack: %d bytes, %v", len(raw), err)
 		}
-		if got, err := c.decompress(c.compress(nil, b)); err != nil || !bytes.Equal(got, b) {
+		if got, err := c.Decompress(c.Compress(nil, b)); err != nil || !bytes.Equal(got, b) {
 			t.Errorf("decompress(compress(%d bytes)) = %d bytes, %v", len(b), len(got), err)
 		}
 	})
@@ -100,16 +101,16 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Add(0, []byte{})
 	f.Add(4096*3+20, []byte{0xff, 0xff})
-	c := newCodec()
+	c := boltfile.NewCodec(ErrDamaged)
 	f.Fuzz(func(t *testing.T, at int, patch []byte) {
 		b := bytes.Clone(whole)
 		if at < 0 || at > len(b) {
 			return
 		}
 		copy(b[at:], patch)
-		s, err := newSnapshot(bytes.NewReader(b), int64(len(b)))
+		s, err := boltfile.NewSnapshot(bytes.NewReader(b), int64(len(b)), ErrDamaged)
 		if err == nil {
-			err = s.checkStructure(buckets)
+			err = s.CheckStructure(buckets)
 		}
 		if err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("checkStructure: %v", err)
@@ -118,10 +119,10 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		for _, name := range buckets {
-			err := s.scan(name, nil, nil, func(it item) error {
-				_, err := it.open(name)
-				if err == nil && name == bucketImages && len(it.key) == len(hash{}) {
-					_, err = c.readBlob(s, blobID{blobImage, hash(it.key)})
+			err := s.Scan(name, nil, nil, func(it boltfile.Item) error {
+				_, err := it.Open(name)
+				if err == nil && name == bucketImages && len(it.Key) == len(hash{}) {
+					_, err = c.Read(s, bucketImages, hash(it.Key))
 				}
 				return err
 			})
@@ -130,7 +131,7 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 		for seq := range uint64(12) {
-			if _, err := s.entryState(seq); err != nil && !errors.Is(err, ErrDamaged) {
+			if _, err := (snapshot{s}).entryState(seq); err != nil && !errors.Is(err, ErrDamaged) {
 				t.Errorf("history: %v", err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // Freed says what GC or Forget removed.
@@ -56,12 +57,11 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 			return freed, err
 		}
 	}
-	pages, _, err := j.snap.freePages()
-	free := int64(len(pages)) * j.snap.pageSize
-	if err != nil || free <= j.opts.compactAbove || free <= j.snap.size()/2 {
+	free, err := j.snap().Free()
+	if err != nil || free <= j.opts.compactAbove || free <= j.snap().Size()/2 {
 		return freed, err
 	}
-	return freed, j.compact(ctx)
+	return freed, j.file.Compact(ctx, markCompact)
 }
 
 // entriesOlderThan returns the entries that were begun before limit, as GC counts.
@@ -70,7 +70,7 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	var begun time.Time
 	now := j.opts.Now()
 	for seq := uint64(1); seq <= j.head.begun; seq++ {
-		st, err := j.snap.entryState(seq)
+		st, err := j.snap().entryState(seq)
 		if err != nil {
 			return nil, err
 		}
@@ -149,19 +149,19 @@ func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, er
 			return freed, err
 		}
 	}
-	return freed, j.compact(ctx)
+	return freed, j.file.Compact(ctx, markCompact)
 }
 
 // prepareErasing finishes earlier work and checks every page: removing keys moves pages
 // that bbolt does not check.
 func (j *Journal) prepareErasing() error {
-	if err := j.checkWritable(); err != nil {
+	if err := j.file.CheckWritable(); err != nil {
 		return err
 	}
 	if err := j.cleanUp(); err != nil {
 		return err
 	}
-	return j.snap.checkStructure(buckets)
+	return j.snap().CheckStructure(buckets)
 }
 
 // erase writes the gc or forget event. From then on the images count as erased, also after
@@ -177,9 +177,9 @@ func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, 
 	err := j.update(string(kind), func(w *writer) error {
 		err := errors.Join(
 			w.event(j, ev, entries...),
-			w.put(bucketMeta, []byte(markErasing), u64(w.head.seq)))
+			w.Put(bucketMeta, []byte(markErasing), boltfile.U64(w.head.seq)))
 		if kind == kindForget {
-			err = errors.Join(err, w.put(bucketMeta, []byte(markCompact), []byte{1}))
+			err = errors.Join(err, w.Put(bucketMeta, []byte(markCompact), []byte{1}))
 		}
 		return err
 	})
@@ -197,7 +197,7 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	if err != nil || !ok {
 		return err
 	}
-	ev, err := j.snap.event(seq)
+	ev, err := j.snap().event(seq)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 // erasedRefs returns the references that an entry loses by an event of that kind. Lists of
 // ops stay.
 func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
-	st, err := j.snap.entryState(entry)
+	st, err := j.snap().entryState(entry)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (r *releaser) release(refs []blobRef) error {
 		}
 		now, left := Freed{}, refs
 		err := r.j.update("release", func(w *writer) error {
-			for n := 0; len(left) > 0 && n < maxReleases && w.written < r.j.opts.batchSize; n++ {
+			for n := 0; len(left) > 0 && n < maxReleases && w.Written < r.j.opts.batchSize; n++ {
 				if err := r.releaseRef(w, left[0], &now); err != nil {
 					return err
 				}
@@ -291,10 +291,10 @@ const maxReleases = 10_000
 
 // releaseRef removes one reference, and its blob if that was the last one.
 func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
-	if err := w.del(bucketRefs, ref.key(ref.entry)); err != nil {
+	if err := w.Del(bucketRefs, ref.key(ref.entry)); err != nil {
 		return err
 	}
-	others, err := w.keys(bucketRefs, ref.key(), 10)
+	others, err := w.Keys(bucketRefs, ref.key(), 10)
 	if err != nil {
 		return err
 	}
@@ -310,19 +310,19 @@ func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
 	if len(others) > 0 {
 		return nil
 	}
-	before := w.written
-	keys, err := w.keys(ref.kind.bucket(), ref.hash[:], maxReleases)
+	before := w.Written
+	keys, err := w.Keys(ref.kind.bucket(), ref.hash[:], maxReleases)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if err := w.del(ref.kind.bucket(), key); err != nil {
+		if err := w.Del(ref.kind.bucket(), key); err != nil {
 			return err
 		}
 	}
 	if len(keys) > 0 {
 		freed.Images++
-		freed.Bytes += int64(w.written - before)
+		freed.Bytes += int64(w.Written - before)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/test/storetest"
 )
 
@@ -119,8 +120,8 @@ func TestLaterFormat(t *testing.T) {
 	mustCommit(t, j, scanCause(), sampleOps()...)
 	err := j.update("later", func(w *writer) error {
 		return errors.Join(
-			w.put(bucketMeta, []byte(keyFormat), []byte{0, 0, 0, 7}),
-			w.put(bucketEvents, u64(3), []byte("of another kind")))
+			w.Put(bucketMeta, []byte(keyFormat), []byte{0, 0, 0, 7}),
+			w.Put(bucketEvents, boltfile.U64(3), []byte("of another kind")))
 	})
 	if err == nil {
 		t.Error("the journal took up an event of another kind")
@@ -162,8 +163,8 @@ func TestChangedWhileOpen(t *testing.T) {
 			if _, err := j.Begin(newPlan(scanCause(), sampleOps()...)); !errors.Is(err, ErrDamaged) {
 				t.Errorf("Begin: %v", err)
 			}
-			err = j.guard(func() error { // what bbolt would do by itself
-				return j.db.Update(func(tx *bolt.Tx) error {
+			err = j.file.Raw(func(db *bolt.DB) error { // what bbolt would do by itself
+				return db.Update(func(tx *bolt.Tx) error {
 					return tx.Bucket([]byte(bucketImages)).Put(make([]byte, 32), make([]byte, 100_000))
 				})
 			})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/test/storetest"
 )
 
@@ -100,15 +101,15 @@ func TestHolderDied(t *testing.T) {
 	dir := storetest.FastDir(t)
 	pid, release := holdLock(t, dir, "MEND_TEST_DIE=1")
 	release()
-	if got := lockHolder(filepath.Join(dir, lockName)); got != pid {
+	if got := boltfile.LockHolder(filepath.Join(dir, lockName)); got != pid {
 		t.Errorf("the lock file names %d, want %d", got, pid)
 	}
 	j := mustOpen(t, dir, Options{})
-	if got := lockHolder(filepath.Join(dir, lockName)); got != os.Getpid() {
+	if got := boltfile.LockHolder(filepath.Join(dir, lockName)); got != os.Getpid() {
 		t.Errorf("the lock file names %d, want %d", got, os.Getpid())
 	}
 	mustClose(t, j)
-	if got := lockHolder(filepath.Join(dir, lockName)); got != 0 {
+	if got := boltfile.LockHolder(filepath.Join(dir, lockName)); got != 0 {
 		t.Errorf("the lock file names %d, want none", got)
 	}
 }

@@ -2,20 +2,17 @@ package journal
 
 import (
 	"context"
-)
 
-// mark returns the value of a mark, and whether it is set.
-func (j *Journal) mark(name string) ([]byte, bool, error) {
-	return j.snap.get(bucketMeta, []byte(name))
-}
+	"mend/internal/boltfile"
+)
 
 // markNumber returns the number in a mark, and whether the mark is set.
 func (j *Journal) markNumber(name string) (uint64, bool, error) {
-	v, ok, err := j.mark(name)
+	v, ok, err := j.file.Mark(name)
 	if err != nil || !ok {
 		return 0, false, err
 	}
-	n, ok := splitU64(v, 1)
+	n, ok := boltfile.SplitU64(v, 1)
 	if !ok {
 		return 0, false, damaged("mark %s is %x", name, v)
 	}
@@ -23,7 +20,7 @@ func (j *Journal) markNumber(name string) (uint64, bool, error) {
 }
 
 func (j *Journal) unmark(name string) error {
-	return j.update("unmark "+name, func(w *writer) error { return w.del(bucketMeta, []byte(name)) })
+	return j.update("unmark "+name, func(w *writer) error { return w.Del(bucketMeta, []byte(name)) })
 }
 
 // cleanUp finishes what was interrupted: it removes the blobs of an entry that has no begin
@@ -33,20 +30,20 @@ func (j *Journal) cleanUp() error {
 	if err := j.cleanUpStaging(); err != nil {
 		return err
 	}
-	if _, ok, err := j.mark(markErasing); err != nil {
+	if _, ok, err := j.file.Mark(markErasing); err != nil {
 		return err
 	} else if ok {
-		if err := j.snap.checkStructure(buckets); err != nil {
+		if err := j.snap().CheckStructure(buckets); err != nil {
 			return err
 		}
 		if err := j.finishErasing(ctx, new(Freed)); err != nil {
 			return err
 		}
 	}
-	if _, ok, err := j.mark(markCompact); err != nil || !ok {
+	if _, ok, err := j.file.Mark(markCompact); err != nil || !ok {
 		return err
 	}
-	return j.compact(ctx)
+	return j.file.Compact(ctx, markCompact)
 }
 
 // cleanUpStaging removes the blobs of an entry that has no begin event.
@@ -55,13 +52,13 @@ func (j *Journal) cleanUpStaging() error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := j.snap.checkStructure(buckets); err != nil {
+	if err := j.snap().CheckStructure(buckets); err != nil {
 		return err
 	}
 	rel := releaser{ctx: context.Background(), j: j, freed: new(Freed)}
 	var refs []blobRef
-	err = j.snap.scan(bucketRefs, nil, nil, func(it item) error {
-		r, e, err := splitRef(it.key)
+	err = j.snap().Scan(bucketRefs, nil, nil, func(it boltfile.Item) error {
+		r, e, err := splitRef(it.Key)
 		if err == nil && e == entry {
 			refs = append(refs, blobRef{r, e})
 		}
@@ -74,12 +71,4 @@ func (j *Journal) cleanUpStaging() error {
 		return err
 	}
 	return j.unmark(markStaging)
-}
-
-// cleanUpAfterError calls f, which removes something after an error.
-func (j *Journal) cleanUpAfterError(f func() error) error {
-	if err := j.step("clean up"); err != nil {
-		return err
-	}
-	return f()
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // A Query selects entries. The zero Query selects all. What an entry does not say, as those of
@@ -50,7 +51,7 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 	defer j.mu.Unlock()
 	var all []change.Entry
 	damage := j.damage
-	undos := newUndoResolver(j.snap)
+	undos := newUndoResolver(j.snap())
 	err := j.eachCandidate(q, func(seq uint64) error {
 		e, ok, err := j.listed(q, seq, undos)
 		if errors.Is(err, ErrDamaged) {
@@ -60,7 +61,7 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 			return err
 		}
 		if all = append(all, e); len(all) == q.Limit {
-			return errStop
+			return boltfile.ErrStop
 		}
 		return nil
 	})
@@ -73,7 +74,7 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 // listed returns an entry, and whether q selects it. With an error that wraps ErrDamaged it
 // returns what can be read of it.
 func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Entry, ok bool, err error) {
-	st, err := j.snap.entryState(seq)
+	st, err := j.snap().entryState(seq)
 	if err != nil {
 		return j.damagedEntry(seq, st, err), false, err
 	}
@@ -138,7 +139,7 @@ func (q Query) matchesTexts(e *change.Entry) bool {
 
 // eachCandidate calls fn for the entries that q may select, newest first.
 func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
-	if err := j.checkReadable(); err != nil || j.snap == nil {
+	if err := j.file.CheckReadable(); err != nil || j.file.Snap == nil {
 		return err
 	}
 	top := j.head.begun
@@ -152,10 +153,10 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 		return j.eachPending(top, fn)
 	case q.Session != "":
 		prefix := sessionPrefix([]byte(q.Session))
-		return j.snap.scan(bucketBySession, prefix, sessionKey([]byte(q.Session), top), func(it item) error {
-			seq, err := entryOfSessionKey(it.key)
+		return j.snap().Scan(bucketBySession, prefix, sessionKey([]byte(q.Session), top), func(it boltfile.Item) error {
+			seq, err := entryOfSessionKey(it.Key)
 			if err == nil {
-				_, err = it.open(bucketBySession)
+				_, err = it.Open(bucketBySession)
 			}
 			if err != nil {
 				return err
@@ -165,7 +166,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	}
 	for seq := top; seq > 0 && seq >= q.Operation; seq-- { // an operation has no earlier entry
 		if err := fn(seq); err != nil {
-			return ignoreStop(err)
+			return boltfile.IgnoreStop(err)
 		}
 	}
 	return nil
@@ -174,16 +175,16 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 // eachPending calls fn for the pending entries up to number top, newest first.
 func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	var pending []uint64
-	err := j.snap.scan(bucketPending, nil, nil, func(it item) error {
-		n, ok := splitU64(it.key, 1)
+	err := j.snap().Scan(bucketPending, nil, nil, func(it boltfile.Item) error {
+		n, ok := boltfile.SplitU64(it.Key, 1)
 		if !ok {
-			return damaged("pending has a key %x", it.key)
+			return damaged("pending has a key %x", it.Key)
 		}
 		if n[0] > top {
-			return errStop
+			return boltfile.ErrStop
 		}
 		pending = append(pending, n[0])
-		_, err := it.open(bucketPending)
+		_, err := it.Open(bucketPending)
 		return err
 	})
 	if err != nil {
@@ -191,7 +192,7 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	}
 	for _, seq := range slices.Backward(pending) {
 		if err := fn(seq); err != nil {
-			return ignoreStop(err)
+			return boltfile.IgnoreStop(err)
 		}
 	}
 	return nil
@@ -202,7 +203,7 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 func (j *Journal) Get(prefix string) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.checkReadable(); err != nil {
+	if err := j.file.CheckReadable(); err != nil {
 		return change.Entry{}, err
 	}
 	seq, err := j.resolveID(prefix)
@@ -253,13 +254,13 @@ func (j *Journal) resolveID(prefix string) (uint64, error) {
 
 // stateOf reads the state of an entry that a caller has.
 func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
-	if err := j.checkReadable(); err != nil {
+	if err := j.file.CheckReadable(); err != nil {
 		return nil, err
 	}
 	if e.Seq == 0 || e.Seq > j.head.begun || e.ID != IDOf(e.Seq) {
 		return nil, fmt.Errorf("%q: %w", e.ID, ErrNotFound)
 	}
-	return j.snap.entryState(e.Seq)
+	return j.snap().entryState(e.Seq)
 }
 
 // Ops returns the ops of an entry with their images. The error wraps [ErrForgotten] if the
@@ -313,7 +314,7 @@ func (r imageReader) image(d *change.Digest) (*change.Image, error) {
 	data, ok := r.have[d.SHA256]
 	if !ok {
 		var err error
-		if data, err = r.j.codec.readBlob(r.j.snap, blobID{blobImage, d.SHA256}); err != nil {
+		if data, err = r.j.file.Codec.Read(r.j.snap().Snapshot, blobImage.bucket(), d.SHA256); err != nil {
 			return nil, err
 		}
 		r.have[d.SHA256] = data
@@ -337,12 +338,12 @@ func (j *Journal) Seen() uint64 {
 func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string) (e change.Entry, found bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.checkReadable(); err != nil {
+	if err := j.file.CheckReadable(); err != nil {
 		return e, false, err
 	}
 	q := Query{Store: &store, Session: session}
 	for seq := j.head.seq; seq > seen; seq-- {
-		ev, err := j.snap.event(seq)
+		ev, err := j.snap().event(seq)
 		if err == nil && ev.Entry != 0 {
 			e, found, err = j.changedEntry(ev.Entry, q)
 		}
@@ -358,7 +359,7 @@ func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string
 
 // changedEntry returns the entry, and whether q selects it and it is not aborted.
 func (j *Journal) changedEntry(seq uint64, q Query) (change.Entry, bool, error) {
-	st, err := j.snap.entryState(seq)
+	st, err := j.snap().entryState(seq)
 	if err != nil || !q.matches(st) || st.state() == change.Aborted {
 		return change.Entry{}, false, err
 	}

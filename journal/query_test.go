@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 func ids(es []change.Entry) (all []string) {
@@ -32,7 +33,7 @@ func TestListDamaged(t *testing.T) {
 	about := [][]string{1: {a.ID}, 2: {a.ID}, 3: {a.ID, undo.ID}, 4: {a.ID, undo.ID}, 5: {c.ID}, 6: {c.ID}, 7: {c.ID}}
 	values := make([][]byte, len(about))
 	for seq := 1; seq < len(about); seq++ {
-		v, ok, err := j.snap.get(bucketEvents, u64(uint64(seq)))
+		v, ok, err := j.snap().Get(bucketEvents, boltfile.U64(uint64(seq)))
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}

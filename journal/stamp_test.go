@@ -7,9 +7,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/test/storetest"
 )
 
@@ -41,16 +43,18 @@ func TestStamp(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			stamp, err := stampOf(f)
+			stamp, err := boltfile.StampOf(f)
 			if err != nil || stamp == "" {
-				t.Fatalf("stampOf = %q, %v", stamp, err)
+				t.Fatalf("StampOf = %q, %v", stamp, err)
 			}
 			l, err := os.OpenFile(filepath.Join(filepath.Dir(path), lockName), os.O_RDWR, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			writeLockFile(l, 0, stamp)
+			if err := os.WriteFile(l.Name(), []byte("\x00\n"+stamp+"\n"), 0); err != nil {
+				t.Fatal(err)
+			}
 		}, nil},
 		"a copy with damage": {func(t *testing.T, path string, b []byte, at int) {
 			if err := os.Rename(path, path+".old"); err != nil {
@@ -85,6 +89,16 @@ func TestStamp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readStamp returns the stamp in the lock file, "" if there is none.
+func readStamp(l *os.File) string {
+	b, err := os.ReadFile(l.Name())
+	if err != nil {
+		return err.Error()
+	}
+	_, stamp, _ := strings.Cut(string(b), "\n")
+	return stamp
 }
 
 // TestStampOfACrash: a writer that does not close the journal leaves no stamp.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // A Report says what Verify has checked.
@@ -37,16 +38,16 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
-	err := j.checkReadable()
-	if err == nil && j.snap != nil {
-		j.snap.dropCache()
+	err := j.file.CheckReadable()
+	if err == nil && j.file.Snap != nil {
+		j.snap().DropCache()
 		err = cmp.Or(v.run(), j.damage)
 	}
 	if err == nil && v.wantHead != "" && !v.headFound {
 		err = fmt.Errorf("%w: %s", ErrHead, v.wantHead)
 	}
 	if err != nil {
-		return v.report, fmt.Errorf("verifying journal %s: %w", j.path(fileName), err)
+		return v.report, fmt.Errorf("verifying journal %s: %w", j.file.Path(), err)
 	}
 	return v.report, nil
 }
@@ -54,7 +55,7 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 // A verifier is a verification in progress.
 type verifier struct {
 	j         *Journal
-	s         *snapshot
+	s         snapshot
 	wantHead  string
 	headFound bool
 	report    Report
@@ -75,7 +76,7 @@ type chainState struct {
 }
 
 func newVerifier(j *Journal, head string) *verifier {
-	return &verifier{j: j, s: j.snap, wantHead: head, wantKeys: map[string]int{}}
+	return &verifier{j: j, s: j.snap(), wantHead: head, wantKeys: map[string]int{}}
 }
 
 func (v *verifier) run() error {
@@ -90,7 +91,7 @@ func (v *verifier) run() error {
 	return nil
 }
 
-func (v *verifier) checkStructure() error { return v.s.checkStructure(buckets) }
+func (v *verifier) checkStructure() error { return v.s.CheckStructure(buckets) }
 
 // checkMeta checks the keys of the meta bucket and reads the marks.
 func (v *verifier) checkMeta() error {
@@ -98,13 +99,13 @@ func (v *verifier) checkMeta() error {
 		keyFormat: true, keyID: true, keyCreated: true,
 		markNew: true, markStaging: true, markErasing: true, markCompact: true,
 	}
-	err := v.s.scan(bucketMeta, nil, nil, func(it item) error {
-		name := string(it.key)
+	err := v.s.Scan(bucketMeta, nil, nil, func(it boltfile.Item) error {
+		name := string(it.Key)
 		if !known[name] {
-			return damaged("meta has a key %q", it.key)
+			return damaged("meta has a key %q", it.Key)
 		}
 		v.report.Unfinished = v.report.Unfinished || name == markStaging || name == markErasing || name == markCompact
-		_, err := it.open(bucketMeta)
+		_, err := it.Open(bucketMeta)
 		return err
 	})
 	if err != nil {
@@ -129,13 +130,13 @@ func (v *verifier) checkChain() error {
 	v.pending = map[uint64]*event{}
 	v.headFound = v.wantHead == before.String()
 	v.report.Head = before.String()
-	return v.s.scan(bucketEvents, nil, nil, func(it item) error {
+	return v.s.Scan(bucketEvents, nil, nil, func(it boltfile.Item) error {
 		v.report.Events++
 		seq := uint64(v.report.Events)
-		if n, ok := splitU64(it.key, 1); !ok || n[0] != seq {
-			return damaged("events has key %x, want event %d", it.key, seq)
+		if n, ok := boltfile.SplitU64(it.Key, 1); !ok || n[0] != seq {
+			return damaged("events has key %x, want event %d", it.Key, seq)
 		}
-		b, err := it.open(bucketEvents)
+		b, err := it.Open(bucketEvents)
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func (v *verifier) checkIndexed(seq uint64, ev *event) error {
 	}
 	for _, entry := range list {
 		v.wantKeys[bucketEntries]++
-		if err := v.requireKey(bucketEntries, u64(entry, seq)); err != nil {
+		if err := v.requireKey(bucketEntries, boltfile.U64(entry, seq)); err != nil {
 			return err
 		}
 	}
@@ -246,7 +247,7 @@ func (v *verifier) checkIndexed(seq uint64, ev *event) error {
 
 // requireKey checks that the bucket has the key, with an empty value.
 func (v *verifier) requireKey(bucket string, key []byte) error {
-	val, ok, err := v.s.get(bucket, key)
+	val, ok, err := v.s.Get(bucket, key)
 	if err == nil && (!ok || len(val) > 0) {
 		err = damaged("%s lacks the key %x", bucket, key)
 	}
@@ -257,12 +258,12 @@ func (v *verifier) requireKey(bucket string, key []byte) error {
 func (v *verifier) checkIndexCounts() error {
 	v.wantKeys[bucketPending] = len(v.pending)
 	for entry := range v.pending {
-		if err := v.requireKey(bucketPending, u64(entry)); err != nil {
+		if err := v.requireKey(bucketPending, boltfile.U64(entry)); err != nil {
 			return err
 		}
 	}
 	for _, name := range []string{bucketPending, bucketEntries, bucketBySession} {
-		n, err := v.s.count(name)
+		n, err := v.s.Count(name)
 		if err != nil {
 			return err
 		}
@@ -311,12 +312,12 @@ func (v *verifier) checkRefs() error {
 		return damaged("entry %d is being staged, want %d", v.staging, n)
 	}
 	var last blobID
-	err := v.s.scan(bucketRefs, nil, nil, func(it item) error {
-		r, entry, err := splitRef(it.key)
+	err := v.s.Scan(bucketRefs, nil, nil, func(it boltfile.Item) error {
+		r, entry, err := splitRef(it.Key)
 		if err != nil {
 			return err
 		}
-		if _, err := it.open(bucketRefs); err != nil {
+		if _, err := it.Open(bucketRefs); err != nil {
 			return err
 		}
 		if v.isUnfinished(r, entry) {
@@ -327,7 +328,7 @@ func (v *verifier) checkRefs() error {
 			return nil
 		}
 		last = r
-		size, err := v.j.codec.copyBlob(io.Discard, v.s, r)
+		size, err := v.j.file.Codec.Copy(io.Discard, v.s.Snapshot, r.kind.bucket(), r.hash)
 		if err == nil && r.kind == blobImage {
 			v.report.Images++
 			v.report.Bytes += int64(size)
@@ -356,11 +357,11 @@ func (v *verifier) checkBlobs() error {
 	for _, kind := range []blobKind{blobImage, blobOps, blobText} {
 		var last []byte
 		var left uint64
-		err := v.s.scan(kind.bucket(), nil, nil, func(it item) error {
-			if len(it.key) != len(hash{}) && len(it.key) != len(hash{})+4 {
-				return damaged("%s has a key %x", kind.bucket(), it.key)
+		err := v.s.Scan(kind.bucket(), nil, nil, func(it boltfile.Item) error {
+			if len(it.Key) != len(hash{}) && len(it.Key) != len(hash{})+4 {
+				return damaged("%s has a key %x", kind.bucket(), it.Key)
 			}
-			id := blobID{kind: kind, hash: hash(it.key)}
+			id := blobID{kind: kind, hash: hash(it.Key)}
 			claims, staged, err := v.countRefs(id)
 			switch {
 			case err != nil:
@@ -370,13 +371,13 @@ func (v *verifier) checkBlobs() error {
 			case staged:
 				return nil
 			}
-			if len(it.key) == len(hash{}) { // the key that makes it complete: checkRefs has read its chunks
-				head, err := it.open(kind.bucket())
-				last, left = it.key, chunkCount(blobSize(head))-1
+			if len(it.Key) == len(hash{}) { // the key that makes it complete: checkRefs has read its chunks
+				head, err := it.Open(kind.bucket())
+				last, left = it.Key, boltfile.ChunkCount(boltfile.BlobSize(head))-1
 				return err
 			}
 			if !bytes.Equal(last, id.hash[:]) || left == 0 {
-				return damaged("%s has a chunk %x too many", kind.bucket(), it.key)
+				return damaged("%s has a chunk %x too many", kind.bucket(), it.Key)
 			}
 			left--
 			return nil
@@ -392,11 +393,11 @@ func (v *verifier) checkBlobs() error {
 // being staged.
 func (v *verifier) countRefs(id blobID) (n int, staged bool, err error) {
 	staged = true
-	err = v.s.scan(bucketRefs, id.key(), nil, func(it item) error {
-		_, entry, err := splitRef(it.key)
+	err = v.s.Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
+		_, entry, err := splitRef(it.Key)
 		n++
 		if staged = staged && entry == v.staging && entry != 0; !staged {
-			return errStop
+			return boltfile.ErrStop
 		}
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/test/storetest"
 )
 
@@ -71,23 +72,23 @@ func TestHeads(t *testing.T) {
 // that.
 func TestForgedKeys(t *testing.T) {
 	for name, forge := range map[string]func(j *Journal, w *writer) error{
-		"pending added":     func(_ *Journal, w *writer) error { return w.put(bucketPending, u64(1), nil) },
-		"pending removed":   func(_ *Journal, w *writer) error { return w.del(bucketPending, u64(9)) },
-		"entries added":     func(_ *Journal, w *writer) error { return w.put(bucketEntries, u64(1, 7), nil) },
-		"entries removed":   func(_ *Journal, w *writer) error { return w.del(bucketEntries, u64(3, 6)) },
-		"bysession added":   func(_ *Journal, w *writer) error { return w.put(bucketBySession, sessionKey([]byte("x"), 1), nil) },
-		"bysession removed": func(_ *Journal, w *writer) error { return w.del(bucketBySession, sessionKey([]byte("ses_1"), 1)) },
-		"event removed":     func(_ *Journal, w *writer) error { return w.del(bucketEvents, u64(4)) },
-		"event repeated":    func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, u64(4), u64(5)) },
-		"meta added":        func(_ *Journal, w *writer) error { return w.put(bucketMeta, []byte("x"), nil) },
-		"ref added":         func(_ *Journal, w *writer) error { return w.put(bucketRefs, blobID{kind: blobImage}.key(1), nil) },
+		"pending added":     func(_ *Journal, w *writer) error { return w.Put(bucketPending, boltfile.U64(1), nil) },
+		"pending removed":   func(_ *Journal, w *writer) error { return w.Del(bucketPending, boltfile.U64(9)) },
+		"entries added":     func(_ *Journal, w *writer) error { return w.Put(bucketEntries, boltfile.U64(1, 7), nil) },
+		"entries removed":   func(_ *Journal, w *writer) error { return w.Del(bucketEntries, boltfile.U64(3, 6)) },
+		"bysession added":   func(_ *Journal, w *writer) error { return w.Put(bucketBySession, sessionKey([]byte("x"), 1), nil) },
+		"bysession removed": func(_ *Journal, w *writer) error { return w.Del(bucketBySession, sessionKey([]byte("ses_1"), 1)) },
+		"event removed":     func(_ *Journal, w *writer) error { return w.Del(bucketEvents, boltfile.U64(4)) },
+		"event repeated":    func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, boltfile.U64(4), boltfile.U64(5)) },
+		"meta added":        func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte("x"), nil) },
+		"ref added":         func(_ *Journal, w *writer) error { return w.Put(bucketRefs, blobID{kind: blobImage}.key(1), nil) },
 		"ref removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketRefs) },
 		"image removed":     func(_ *Journal, w *writer) error { return delFirst(w, bucketImages) },
 		"ops removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketOps) },
 		"text removed":      func(_ *Journal, w *writer) error { return delFirst(w, bucketTexts) },
-		"image added":       func(_ *Journal, w *writer) error { return w.put(bucketImages, make([]byte, 32), make([]byte, 12)) },
+		"image added":       func(_ *Journal, w *writer) error { return w.Put(bucketImages, make([]byte, 32), make([]byte, 12)) },
 		"chunk added":       func(j *Journal, w *writer) error { return addChunk(j, w) },
-		"staging marked":    func(_ *Journal, w *writer) error { return w.put(bucketMeta, []byte(markStaging), u64(3)) },
+		"staging marked":    func(_ *Journal, w *writer) error { return w.Put(bucketMeta, []byte(markStaging), boltfile.U64(3)) },
 		"second finish": func(j *Journal, w *writer) error {
 			return w.event(j, &event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}, 1)
 		},
@@ -116,27 +117,27 @@ func TestForgedKeys(t *testing.T) {
 }
 
 func delFirst(w *writer, bucket string) error {
-	keys, err := w.keys(bucket, nil, 1)
+	keys, err := w.Keys(bucket, nil, 1)
 	if err != nil {
 		return err
 	}
-	return w.del(bucket, keys[0])
+	return w.Del(bucket, keys[0])
 }
 
 func copyKey(w *writer, bucket string, from, to []byte) error {
-	v, _, err := w.snap.get(bucket, from)
+	v, _, err := w.Get(bucket, from)
 	if err != nil {
 		return err
 	}
-	return w.put(bucket, to, v)
+	return w.Put(bucket, to, v)
 }
 
 func addChunk(j *Journal, w *writer) error {
-	keys, err := w.keys(bucketImages, nil, 1)
+	keys, err := w.Keys(bucketImages, nil, 1)
 	if err != nil {
 		return err
 	}
-	return w.put(bucketImages, chunkKey(hash(keys[0]), 0), j.codec.compress(nil, []byte("x")))
+	return w.Put(bucketImages, boltfile.ChunkKey(hash(keys[0]), 0), j.file.Codec.Compress(nil, []byte("x")))
 }
 
 func TestDamageIsExplained(t *testing.T) {
@@ -147,7 +148,7 @@ func TestDamageIsExplained(t *testing.T) {
 		want string
 	}{
 		"empty":   {nil, "is empty"},
-		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "is not one of a journal"},
+		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "is not one that mend wrote"},
 		"short":   {[]byte("x"), "ends before"},
 	} {
 		if err := os.WriteFile(path, c.file, 0o600); err != nil {

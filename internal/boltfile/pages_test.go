@@ -1,4 +1,4 @@
-package journal
+package boltfile
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 
 	"mend/internal/test/storetest"
 )
+
+var errDamaged = errors.New("test file is damaged")
 
 const boltKeys = 3000 // enough for branch pages
 
@@ -47,8 +49,8 @@ func boltFile(t *testing.T) []byte {
 	return b
 }
 
-func openPages(file []byte) (*snapshot, error) {
-	return newSnapshot(bytes.NewReader(file), int64(len(file)))
+func openPages(file []byte) (*Snapshot, error) {
+	return NewSnapshot(bytes.NewReader(file), int64(len(file)), errDamaged)
 }
 
 var boltBuckets = []string{"small", "empty", "large"}
@@ -59,18 +61,18 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.checkStructure(boltBuckets); err != nil {
-		t.Errorf("checkStructure: %v", err)
+	if err := s.CheckStructure(boltBuckets); err != nil {
+		t.Errorf("CheckStructure: %v", err)
 	}
 	if free, _, err := s.freePages(); err != nil || len(free) == 0 || uint64(len(free)) >= s.high {
 		t.Errorf("freePages = %d of %d, %v", len(free), s.high, err)
 	}
 	for name, n := range map[string]int{"large": boltKeys, "small": 3, "empty": 0} {
 		i := 0
-		err = s.scan(name, nil, nil, func(it item) error {
-			v, err := it.value()
-			if err != nil || !bytes.Equal(it.key, boltKey(i)) || !bytes.Equal(v, boltValue(i)) {
-				t.Fatalf("%s: item %d is %q with %d bytes, %v", name, i, it.key, len(v), err)
+		err = s.Scan(name, nil, nil, func(it Item) error {
+			v, err := it.Value()
+			if err != nil || !bytes.Equal(it.Key, boltKey(i)) || !bytes.Equal(v, boltValue(i)) {
+				t.Fatalf("%s: item %d is %q with %d bytes, %v", name, i, it.Key, len(v), err)
 			}
 			i++
 			return nil
@@ -78,27 +80,27 @@ func TestPages(t *testing.T) {
 		if err != nil || i != n {
 			t.Errorf("%s: scan calls fn %d times, %v, want %d", name, i, err, n)
 		}
-		last, ok, err := s.last(name)
-		if err != nil || ok != (n > 0) || ok && !bytes.Equal(last.key, boltKey(n-1)) {
-			t.Errorf("%s: last = %q, %t, %v", name, last.key, ok, err)
+		last, ok, err := s.Last(name)
+		if err != nil || ok != (n > 0) || ok && !bytes.Equal(last.Key, boltKey(n-1)) {
+			t.Errorf("%s: last = %q, %t, %v", name, last.Key, ok, err)
 		}
 		for _, i := range []int{0, 1, 2, n / 2, n - 1, n} {
 			if i < 0 {
 				continue
 			}
 			it, found, err := s.find(name, boltKey(i))
-			if err != nil || found != (i < n) || found && !bytes.Equal(it.key, boltKey(i)) {
-				t.Errorf("%s: find(%d) = %q, %t, %v", name, i, it.key, found, err)
+			if err != nil || found != (i < n) || found && !bytes.Equal(it.Key, boltKey(i)) {
+				t.Errorf("%s: find(%d) = %q, %t, %v", name, i, it.Key, found, err)
 			}
 		}
 	}
 	for _, wrong := range [][]string{{"large", "small"}, {"empty", "large", "other", "small"}} {
-		if err := s.checkStructure(wrong); !errors.Is(err, ErrDamaged) {
-			t.Errorf("checkStructure(%q) = %v, want ErrDamaged", wrong, err)
+		if err := s.CheckStructure(wrong); !errors.Is(err, errDamaged) {
+			t.Errorf("CheckStructure(%q) = %v, want errDamaged", wrong, err)
 		}
 	}
-	if _, err := s.bucket("other"); !errors.Is(err, ErrDamaged) {
-		t.Errorf("Bucket of a name that there is not = %v, want ErrDamaged", err)
+	if _, err := s.bucket("other"); !errors.Is(err, errDamaged) {
+		t.Errorf("Bucket of a name that there is not = %v, want errDamaged", err)
 	}
 }
 
@@ -108,10 +110,10 @@ func TestScan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end, want := range map[error]error{errStop: nil, os.ErrClosed: os.ErrClosed} {
+	for end, want := range map[error]error{ErrStop: nil, os.ErrClosed: os.ErrClosed} {
 		var got []string
-		err := s.scan("large", nil, boltKey(1234), func(it item) error {
-			if got = append(got, string(it.key)); len(got) == 2 {
+		err := s.Scan("large", nil, boltKey(1234), func(it Item) error {
+			if got = append(got, string(it.Key)); len(got) == 2 {
 				return end
 			}
 			return nil
@@ -137,12 +139,12 @@ func TestElementsOverlap(t *testing.T) {
 		order.PutUint32(first[12:], uint32(rest)) // the first value is all that follows
 		break
 	}
-	if err := readAll(file); !errors.Is(err, ErrDamaged) {
+	if err := readAll(file); !errors.Is(err, errDamaged) {
 		t.Errorf("a page whose elements overlap is read: %v", err)
 	}
 }
 
-// TestDamagedPages changes bytes of the file: every call returns, with ErrDamaged if with any
+// TestDamagedPages changes bytes of the file: every call returns, with errDamaged if with any
 // error.
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
@@ -157,7 +159,7 @@ func TestDamagedPages(t *testing.T) {
 		}
 		if err := readAll(b[:len(b)-rng.IntN(2)*rng.IntN(len(b))]); err != nil {
 			found++
-			if !errors.Is(err, ErrDamaged) {
+			if !errors.Is(err, errDamaged) {
 				t.Errorf("a damaged file gives %v", err)
 			}
 		}
@@ -173,17 +175,17 @@ func readAll(file []byte) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{s.checkStructure(boltBuckets)}
+	errs := []error{s.CheckStructure(boltBuckets)}
 	for _, name := range boltBuckets {
-		_, _, lastErr := s.last(name)
+		_, _, lastErr := s.Last(name)
 		_, _, findErr := s.find(name, boltKey(7))
-		errs = append(errs, lastErr, findErr, s.scan(name, nil, nil, func(it item) error {
-			_, err := it.value()
+		errs = append(errs, lastErr, findErr, s.Scan(name, nil, nil, func(it Item) error {
+			_, err := it.Value()
 			return err
 		}))
 	}
 	for _, err := range errs {
-		if err != nil && !errors.Is(err, ErrDamaged) {
+		if err != nil && !errors.Is(err, errDamaged) {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package journal
+package boltfile
 
 import (
 	"bytes"
@@ -10,6 +10,16 @@ import (
 	"io"
 	"slices"
 )
+
+// A source is the bytes of a file that is not trusted.
+type source struct {
+	io.ReaderAt
+	damage error // that of [Spec]
+}
+
+func (r *source) damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", r.damage, fmt.Sprintf(format, args...))
+}
 
 // The file is read without bbolt, with plain reads and with every bound checked. bbolt
 // trusts its file: a branch page that leads back to itself ends the process with a stack
@@ -42,6 +52,7 @@ var order = binary.NativeEndian
 
 // A meta holds the fields of a meta page.
 type meta struct {
+	*source
 	pageSize             int64
 	root, freelist, high uint64 // high: one more than the number of the last page
 	txid                 uint64
@@ -50,9 +61,9 @@ type meta struct {
 // readMeta reads both meta pages and returns the newer one. A meta page that is not valid is
 // damage, although bbolt would continue with the other one: a meta page is in one sector, so
 // no power cut leaves half of it, and the other page is one transaction behind.
-func readMeta(r io.ReaderAt, size int64) (meta, error) {
+func readMeta(r *source, size int64) (meta, error) {
 	if size == 0 {
-		return meta{}, damaged("the file is empty")
+		return meta{}, r.damaged("the file is empty")
 	}
 	a, err := metaAt(r, 0, 0)
 	if err != nil {
@@ -68,17 +79,17 @@ func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	high := uint64(size / a.pageSize)
 	switch {
 	case a.pageSize != b.pageSize || a.txid != b.txid+1:
-		return meta{}, damaged("the two meta pages do not fit each other")
+		return meta{}, r.damaged("the two meta pages do not fit each other")
 	case a.high > high || a.high < 4:
-		return meta{}, damaged("the file has %d pages, want %d: it was cut short", high, a.high)
+		return meta{}, r.damaged("the file has %d pages, want %d: it was cut short", high, a.high)
 	case a.root < 2 || a.root >= a.high || a.freelist < 2 || a.freelist >= a.high:
-		return meta{}, damaged("root page %d, free list page %d of %d pages", a.root, a.freelist, a.high)
+		return meta{}, r.damaged("root page %d, free list page %d of %d pages", a.root, a.freelist, a.high)
 	}
 	return a, nil
 }
 
 // metaAt reads meta page n, which starts at off.
-func metaAt(r io.ReaderAt, off int64, n uint64) (meta, error) {
+func metaAt(r *source, off int64, n uint64) (meta, error) {
 	b, err := readBytes(r, off, pageHeaderSize+metaSize)
 	if err != nil {
 		return meta{}, err
@@ -87,6 +98,7 @@ func metaAt(r io.ReaderAt, off int64, n uint64) (meta, error) {
 	sum := fnv.New64a()
 	sum.Write(body[:metaSize-8])
 	m := meta{
+		source:   r,
 		pageSize: int64(order.Uint32(body[8:])),
 		root:     order.Uint64(body[16:]), // then the root bucket's sequence, unused
 		freelist: order.Uint64(body[32:]),
@@ -95,27 +107,27 @@ func metaAt(r io.ReaderAt, off int64, n uint64) (meta, error) {
 	}
 	switch {
 	case order.Uint32(body) != boltMagic || order.Uint32(body[4:]) != boltVersion:
-		return meta{}, damaged("meta page %d is not one of a journal", n)
+		return meta{}, r.damaged("meta page %d is not one that mend wrote", n)
 	case order.Uint64(body[56:]) != sum.Sum64():
-		return meta{}, damaged("meta page %d has a wrong checksum", n)
+		return meta{}, r.damaged("meta page %d has a wrong checksum", n)
 	case order.Uint64(b) != n || order.Uint16(b[8:]) != flagMeta || m.txid%2 != n:
-		return meta{}, damaged("meta page %d calls itself something else", n)
+		return meta{}, r.damaged("meta page %d calls itself something else", n)
 	case m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0:
-		return meta{}, damaged("page size %d", m.pageSize)
+		return meta{}, r.damaged("page size %d", m.pageSize)
 	}
 	return m, nil
 }
 
 // readBytes reads n bytes at off. The error wraps ErrDamaged if the file ends before, and
 // is the disk's own if reading fails.
-func readBytes(r io.ReaderAt, off, n int64) ([]byte, error) {
+func readBytes(r *source, off, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	got, err := r.ReadAt(b, off)
 	switch {
 	case got == len(b):
 		return b, nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, damaged("the file ends before byte %d", off+n)
+		return nil, r.damaged("the file ends before byte %d", off+n)
 	}
 	return nil, fmt.Errorf("reading at byte %d: %w", off, err)
 }
@@ -125,28 +137,29 @@ type page struct {
 	id    uint64 // 0: it is in the value of a small bucket
 	more  uint64 // how many pages of the file follow that belong to it
 	leaf  bool
-	items []item
+	items []Item
 }
 
-// An item is an element of a page: a key, with its value in a leaf page, and with the page
+// An Item is an element of a page: a key, with its value in a leaf page, and with the page
 // that it leads to in a branch page.
-type item struct {
-	key       []byte // do not change it
+type Item struct {
+	Key       []byte // do not change it
 	child     uint64
 	isBucket  bool // the value is a bucket
 	src       *pageBytes
 	off, size int64 // of the value in src
 }
 
-// value reads the value. Do not change the slice.
-func (it item) value() ([]byte, error) { return it.src.bytes(it.off, it.size) }
+// Value reads the value. Do not change the slice.
+func (it Item) Value() ([]byte, error) { return it.src.bytes(it.off, it.size) }
 
 // pageBytes are the bytes of a page: its start, and where the rest is.
 type pageBytes struct {
 	start []byte
-	size  int64       // of all
-	r     io.ReaderAt // nil: start is all
-	off   int64       // of the page in r
+	size  int64 // of all
+	r     *source
+	off   int64 // of the page in r
+	whole bool  // start is all: the page is in the value of a small bucket
 }
 
 // bytes returns n bytes at off, which lie in the page.
@@ -164,24 +177,24 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	p := &page{id: order.Uint64(b.start), more: uint64(order.Uint32(b.start[12:])), leaf: flags == flagLeaf}
 	switch {
 	case p.id != id:
-		return nil, damaged("page %d calls itself %d", id, p.id)
+		return nil, m.damaged("page %d calls itself %d", id, p.id)
 	case flags != flagLeaf && flags != flagBranch:
-		return nil, damaged("page %d has flags %#x", id, flags)
-	case p.more >= m.high-id || b.r == nil && p.more > 0:
-		return nil, damaged("page %d with %d more ends behind page %d", id, p.more, m.high)
+		return nil, m.damaged("page %d has flags %#x", id, flags)
+	case p.more >= m.high-id || b.whole && p.more > 0:
+		return nil, m.damaged("page %d with %d more ends behind page %d", id, p.more, m.high)
 	case !p.leaf && count == 0:
-		return nil, damaged("branch page %d is empty", id)
+		return nil, m.damaged("branch page %d is empty", id)
 	}
 	b.size = int64(len(b.start)) + int64(p.more)*m.pageSize
 	used := pageHeaderSize + elemSize*count
 	if used > b.size {
-		return nil, damaged("page %d has %d elements, more than fit", id, count)
+		return nil, m.damaged("page %d has %d elements, more than fit", id, count)
 	}
 	table, err := b.bytes(0, used)
 	if err != nil {
 		return nil, err
 	}
-	p.items = make([]item, count)
+	p.items = make([]Item, count)
 	var last []byte
 	for i := range p.items {
 		at := int64(pageHeaderSize + elemSize*i)
@@ -189,23 +202,23 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 		it.src, it.off = b, it.off+at
 		used += keySize + it.size
 		if !ok || it.off < int64(len(table)) || keySize == 0 || used > b.size || it.off+keySize+it.size > b.size {
-			return nil, damaged("element %d of page %d is wrong or lies outside of it", i, id)
+			return nil, m.damaged("element %d of page %d is wrong or lies outside of it", i, id)
 		}
-		if it.key, err = b.bytes(it.off, keySize); err != nil {
+		if it.Key, err = b.bytes(it.off, keySize); err != nil {
 			return nil, err
 		}
-		if bytes.Compare(it.key, last) <= 0 { // no key is empty
-			return nil, damaged("the keys of page %d are out of order", id)
+		if bytes.Compare(it.Key, last) <= 0 { // no key is empty
+			return nil, m.damaged("the keys of page %d are out of order", id)
 		}
 		it.off += keySize
-		last, p.items[i] = it.key, it
+		last, p.items[i] = it.Key, it
 	}
 	return p, nil
 }
 
 // parseElem reads an element of a page's table. The item's off is that of the key, from the
 // element.
-func (m meta) parseElem(e []byte, leaf bool) (it item, keySize int64, ok bool) {
+func (m meta) parseElem(e []byte, leaf bool) (it Item, keySize int64, ok bool) {
 	if !leaf {
 		it.off, it.child = int64(order.Uint32(e)), order.Uint64(e[8:])
 		return it, int64(order.Uint32(e[4:])), it.child >= 2 && it.child < m.high
@@ -218,7 +231,7 @@ func (m meta) parseElem(e []byte, leaf bool) (it item, keySize int64, ok bool) {
 // search returns the index of the first item whose key is not less than key, and whether it
 // has that key.
 func (p *page) search(key []byte) (index int, found bool) {
-	return slices.BinarySearchFunc(p.items, key, func(it item, key []byte) int { return bytes.Compare(it.key, key) })
+	return slices.BinarySearchFunc(p.items, key, func(it Item, key []byte) int { return bytes.Compare(it.Key, key) })
 }
 
 // lead returns the index of the item of a branch page that leads to key.
@@ -230,44 +243,53 @@ func (p *page) lead(key []byte) int {
 	return i
 }
 
-// A snapshot is the state of the journal after one transaction. It is of no use after the
+// A Snapshot is the state of the file after one transaction. It is of no use after the
 // next one. It checks the checksum of each value it reads.
-type snapshot struct {
+type Snapshot struct {
 	meta
-	r       io.ReaderAt
 	pages   map[uint64]*page // cache
 	buckets map[string]*page // cache: the page that the bucket's tree starts from
 }
 
-// newSnapshot reads the state after the newest transaction of a file of that size.
-func newSnapshot(r io.ReaderAt, size int64) (*snapshot, error) {
-	m, err := readMeta(r, size)
+// NewSnapshot reads the state after the newest transaction of a file of that size. What is damaged in it
+// gives an error that wraps damage.
+func NewSnapshot(r io.ReaderAt, size int64, damage error) (*Snapshot, error) {
+	m, err := readMeta(&source{r, damage}, size)
 	if err != nil {
 		return nil, err
 	}
-	return &snapshot{meta: m, r: r, pages: map[uint64]*page{}, buckets: map[string]*page{}}, nil
+	return &Snapshot{meta: m, pages: map[uint64]*page{}, buckets: map[string]*page{}}, nil
 }
 
-// size returns how many bytes of the file the snapshot covers, free pages included.
-func (s *snapshot) size() int64 { return int64(s.high) * s.pageSize }
+// Size returns how many bytes of the file the snapshot covers, free pages included.
+func (s *Snapshot) Size() int64 { return int64(s.high) * s.pageSize }
 
-// dropCache makes the snapshot read its pages from the file again.
-func (s *snapshot) dropCache() {
+// Free returns how many bytes of these are in free pages.
+func (s *Snapshot) Free() (int64, error) {
+	pages, _, err := s.freePages()
+	return int64(len(pages)) * s.pageSize, err
+}
+
+// Damaged returns an error about damage that was found in the snapshot.
+func (s *Snapshot) Damaged(format string, args ...any) error { return s.damaged(format, args...) }
+
+// DropCache makes the Snapshot read its pages from the file again.
+func (s *Snapshot) DropCache() {
 	clear(s.pages)
 	clear(s.buckets)
 }
 
 // page reads a page, or returns it from the cache.
-func (s *snapshot) page(id uint64) (*page, error) {
+func (s *Snapshot) page(id uint64) (*page, error) {
 	if p, ok := s.pages[id]; ok {
 		return p, nil
 	}
 	off := int64(id) * s.pageSize
-	start, err := readBytes(s.r, off, s.pageSize)
+	start, err := readBytes(s.source, off, s.pageSize)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.parsePage(id, &pageBytes{start: start, r: s.r, off: off})
+	p, err := s.parsePage(id, &pageBytes{start: start, r: s.source, off: off})
 	if err != nil {
 		return nil, err
 	}
@@ -282,9 +304,9 @@ func (s *snapshot) page(id uint64) (*page, error) {
 // key and end before the next item's, or before high if there is none; a nil high is no
 // bound. So no reader goes in a circle, and bbolt's next write goes to the page that was
 // checked.
-func (s *snapshot) child(p *page, i int, high []byte) (child *page, end []byte, err error) {
+func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, err error) {
 	if end = high; i+1 < len(p.items) {
-		end = p.items[i+1].key
+		end = p.items[i+1].Key
 	}
 	if child, err = s.page(p.items[i].child); err != nil {
 		return nil, nil, err
@@ -292,18 +314,18 @@ func (s *snapshot) child(p *page, i int, high []byte) (child *page, end []byte, 
 	n := len(child.items)
 	switch {
 	case n == 0:
-		err = damaged("page %d is empty", child.id)
-	case !bytes.Equal(child.items[0].key, p.items[i].key):
-		err = damaged("page %d does not start with the key that page %d has for it", child.id, p.id)
-	case end != nil && bytes.Compare(child.items[n-1].key, end) >= 0:
-		err = damaged("page %d has keys beyond those that page %d has for it", child.id, p.id)
+		err = s.damaged("page %d is empty", child.id)
+	case !bytes.Equal(child.items[0].Key, p.items[i].Key):
+		err = s.damaged("page %d does not start with the key that page %d has for it", child.id, p.id)
+	case end != nil && bytes.Compare(child.items[n-1].Key, end) >= 0:
+		err = s.damaged("page %d has keys beyond those that page %d has for it", child.id, p.id)
 	}
 	return child, end, err
 }
 
 // bucket returns the page that the tree of a bucket starts from. It is an error if there is
 // no such bucket.
-func (s *snapshot) bucket(name string) (*page, error) {
+func (s *Snapshot) bucket(name string) (*page, error) {
 	if p, ok := s.buckets[name]; ok {
 		return p, nil
 	}
@@ -316,9 +338,9 @@ func (s *snapshot) bucket(name string) (*page, error) {
 		return nil, err
 	}
 	if !found || !p.items[i].isBucket {
-		return nil, damaged("it has no bucket %s", name)
+		return nil, s.damaged("it has no bucket %s", name)
 	}
-	v, err := p.items[i].value()
+	v, err := p.items[i].Value()
 	if err != nil {
 		return nil, err
 	}
@@ -329,27 +351,27 @@ func (s *snapshot) bucket(name string) (*page, error) {
 }
 
 // parseBucket parses a bucket's value: its header, and if the root is 0 the only page.
-func (s *snapshot) parseBucket(name string, v []byte) (*page, error) {
+func (s *Snapshot) parseBucket(name string, v []byte) (*page, error) {
 	if len(v) < bucketHeaderSize {
-		return nil, damaged("bucket %s is cut short", name)
+		return nil, s.damaged("bucket %s is cut short", name)
 	}
 	root, sequence, rest := order.Uint64(v), order.Uint64(v[8:]), v[bucketHeaderSize:]
 	switch {
 	case sequence != 0 || root == 1 || root >= s.high || root == 0 && len(rest) < pageHeaderSize:
-		return nil, damaged("bucket %s has root page %d, sequence %d", name, root, sequence)
+		return nil, s.damaged("bucket %s has root page %d, sequence %d", name, root, sequence)
 	case root != 0:
 		return s.page(root)
 	}
-	p, err := s.parsePage(0, &pageBytes{start: rest})
+	p, err := s.parsePage(0, &pageBytes{start: rest, r: s.source, whole: true})
 	if err == nil && !p.leaf {
-		err = damaged("bucket %s has no leaf page in it", name)
+		err = s.damaged("bucket %s has no leaf page in it", name)
 	}
 	return p, err
 }
 
 // leaf returns the leaf page below p that has key, or would have it, and the index of the
 // first item that is not less. It goes through the same pages as bbolt.
-func (s *snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err error) {
+func (s *Snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err error) {
 	for range maxDepth {
 		if p.leaf {
 			i, found = p.search(key)
@@ -359,29 +381,29 @@ func (s *snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err
 			return nil, 0, false, err
 		}
 	}
-	return nil, 0, false, damaged("page %d lies too deep", p.id)
+	return nil, 0, false, s.damaged("page %d lies too deep", p.id)
 }
 
 // find returns the item of a bucket that has the key, and whether there is one. It checks all
 // pages that bbolt goes through to change the key.
-func (s *snapshot) find(bucket string, key []byte) (item, bool, error) {
+func (s *Snapshot) find(bucket string, key []byte) (Item, bool, error) {
 	p, err := s.bucket(bucket)
 	if err != nil {
-		return item{}, false, err
+		return Item{}, false, err
 	}
 	p, i, found, err := s.leaf(p, key)
 	if err != nil || !found {
-		return item{}, false, err
+		return Item{}, false, err
 	}
 	return p.items[i], true, nil
 }
 
-// last returns the last item of a bucket, and whether there is one.
-func (s *snapshot) last(bucket string) (item, bool, error) {
+// Last returns the last item of a bucket, and whether there is one.
+func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 	p, err := s.bucket(bucket)
 	for range maxDepth {
 		if err != nil || len(p.items) == 0 {
-			return item{}, false, err
+			return Item{}, false, err
 		}
 		end := len(p.items) - 1
 		if p.leaf {
@@ -389,22 +411,22 @@ func (s *snapshot) last(bucket string) (item, bool, error) {
 		}
 		p, _, err = s.child(p, end, nil)
 	}
-	return item{}, false, cmp.Or(err, damaged("bucket %s lies too deep", bucket))
+	return Item{}, false, cmp.Or(err, s.damaged("bucket %s lies too deep", bucket))
 }
 
 // A walker goes through a tree: it calls page for each page, if that is not nil, and item for
 // the items of the leaves from the key from on, in order.
 type walker struct {
-	s    *snapshot
+	s    *Snapshot
 	from []byte
 	page func(*page) error
-	item func(item) error
+	item func(Item) error
 }
 
 // walk goes through the pages from p on. All keys are less than high; nil is no bound.
 func (w walker) walk(p *page, high []byte, depth int) error {
 	if depth > maxDepth {
-		return damaged("page %d lies too deep", p.id)
+		return w.s.damaged("page %d lies too deep", p.id)
 	}
 	if w.page != nil {
 		if err := w.page(p); err != nil {
@@ -432,16 +454,16 @@ func (w walker) walk(p *page, high []byte, depth int) error {
 	return nil
 }
 
-// checkStructure follows every pointer of the file once: each page is used by one tree or is
+// CheckStructure follows every pointer of the file once: each page is used by one tree or is
 // free, not both and not neither, the keys are in order, and the file has exactly these
 // buckets.
-func (s *snapshot) checkStructure(names []string) error {
+func (s *Snapshot) CheckStructure(names []string) error {
 	used := make([]bool, s.high)
 	mark := func(first, more uint64) error {
 		for id := range more + 1 {
 			id += first
 			if used[id] {
-				return damaged("page %d is used twice, or free and used", id)
+				return s.damaged("page %d is used twice, or free and used", id)
 			}
 			used[id] = true
 		}
@@ -468,48 +490,48 @@ func (s *snapshot) checkStructure(names []string) error {
 		return err
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return damaged("page %d is neither used nor free", i)
+		return s.damaged("page %d is neither used nor free", i)
 	}
 	return nil
 }
 
 // checkBuckets checks the tree of buckets and the tree of each bucket. It calls fn for each page.
-func (s *snapshot) checkBuckets(names []string, fn func(*page) error) error {
+func (s *Snapshot) checkBuckets(names []string, fn func(*page) error) error {
 	root, err := s.page(s.root)
 	if err != nil {
 		return err
 	}
 	var found []string
-	err = walker{s: s, page: fn, item: func(it item) error {
-		found = append(found, string(it.key))
-		p, err := s.bucket(string(it.key))
+	err = walker{s: s, page: fn, item: func(it Item) error {
+		found = append(found, string(it.Key))
+		p, err := s.bucket(string(it.Key))
 		if err == nil {
-			err = walker{s: s, page: fn, item: item.checkNoBucket}.walk(p, nil, 0)
+			err = walker{s: s, page: fn, item: Item.checkNoBucket}.walk(p, nil, 0)
 		}
 		if err != nil {
-			return fmt.Errorf("bucket %s: %w", it.key, err)
+			return fmt.Errorf("bucket %s: %w", it.Key, err)
 		}
 		return nil
 	}}.walk(root, nil, 0)
 	if err == nil && !slices.Equal(found, slices.Sorted(slices.Values(names))) {
-		err = damaged("it has the buckets %q, want %q", found, names)
+		err = s.damaged("it has the buckets %q, want %q", found, names)
 	}
 	return err
 }
 
 // checkNoBucket checks that the item's value is not a bucket.
-func (it item) checkNoBucket() error {
+func (it Item) checkNoBucket() error {
 	if it.isBucket {
-		return damaged("it holds a bucket %q", it.key)
+		return it.src.r.damaged("it holds a bucket %q", it.Key)
 	}
 	return nil
 }
 
 // freePages reads the free list: the free pages, and how many pages of the file follow the
 // list's first.
-func (s *snapshot) freePages() (free []uint64, more uint64, err error) {
+func (s *Snapshot) freePages() (free []uint64, more uint64, err error) {
 	off := int64(s.freelist) * s.pageSize
-	head, err := readBytes(s.r, off, pageHeaderSize+8)
+	head, err := readBytes(s.source, off, pageHeaderSize+8)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -519,9 +541,9 @@ func (s *snapshot) freePages() (free []uint64, more uint64, err error) {
 		count, at = order.Uint64(head[pageHeaderSize:]), at+8
 	}
 	if id != s.freelist || order.Uint16(head[8:]) != flagFreelist || more >= s.high-id || count > s.high || at+8*count > (more+1)*uint64(s.pageSize) {
-		return nil, 0, damaged("the free list in page %d is none", s.freelist)
+		return nil, 0, s.damaged("the free list in page %d is none", s.freelist)
 	}
-	list, err := readBytes(s.r, off+int64(at), int64(8*count))
+	list, err := readBytes(s.source, off+int64(at), int64(8*count))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -529,7 +551,7 @@ func (s *snapshot) freePages() (free []uint64, more uint64, err error) {
 	for i := range free {
 		free[i] = order.Uint64(list[8*i:])
 		if free[i] < 2 || free[i] >= s.high || i > 0 && free[i] <= free[i-1] {
-			return nil, 0, damaged("the free list has page %d of %d", free[i], s.high)
+			return nil, 0, s.damaged("the free list has page %d of %d", free[i], s.high)
 		}
 	}
 	return free, more, nil

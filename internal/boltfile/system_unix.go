@@ -1,6 +1,6 @@
 //go:build unix
 
-package journal
+package boltfile
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampOf returns the stamp of a file: what changes with each write to it, and not
+// StampOf returns the stamp of a file: what changes with each write to it, and not
 // with a mount or a read.
-func stampOf(f *os.File) (string, error) {
+func StampOf(f *os.File) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return "", fmt.Errorf("looking at it: %w", err)

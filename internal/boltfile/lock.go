@@ -1,4 +1,4 @@
-package journal
+package boltfile
 
 import (
 	"bytes"
@@ -15,7 +15,8 @@ import (
 
 // acquireLock locks the lock file: exclusively for a writer, shared for a reader. The error
 // is a [*LockedError] after the timeout.
-func acquireLock(path string, o Options) (*ownfile.Lock, error) {
+func (f *File) acquireLock() (*ownfile.Lock, error) {
+	o, path := f.opts, f.path(f.spec.Lock)
 	flags := os.O_RDWR | os.O_CREATE
 	if o.ReadOnly {
 		flags = os.O_RDONLY
@@ -26,7 +27,7 @@ func acquireLock(path string, o Options) (*ownfile.Lock, error) {
 	l, err := ownfile.Acquire(path, flags, o.ReadOnly, o.Timeout)
 	switch {
 	case errors.Is(err, ownfile.ErrLocked):
-		return nil, &LockedError{PID: lockHolder(path)}
+		return nil, &LockedError{PID: LockHolder(path)}
 	case err != nil:
 		return nil, fmt.Errorf("locking it: %w", err)
 	}
@@ -35,7 +36,8 @@ func acquireLock(path string, o Options) (*ownfile.Lock, error) {
 
 // releaseLock replaces the pid in the lock file by the stamp and releases the lock. Without
 // the pid a later reader is not mistaken for this process.
-func releaseLock(l *ownfile.Lock, stamp string) error {
+func (f *File) releaseLock(stamp string) error {
+	l := f.lock
 	if l == nil {
 		return nil
 	}
@@ -51,7 +53,7 @@ const pidOffset = 1
 
 // writeLockFile writes the pid, or an empty line for 0, and then the stamp. Errors, such as
 // a full disk, are ignored: the pid is only a help for a person, and without a stamp the
-// journal is verified.
+// file is verified.
 func writeLockFile(f *os.File, pid int, stamp string) {
 	text := "\n"
 	if pid != 0 {
@@ -64,8 +66,8 @@ func writeLockFile(f *os.File, pid int, stamp string) {
 	_ = f.Truncate(int64(pidOffset + len(text)))
 }
 
-// lockHolder returns the pid in the lock file, or 0 if there is none.
-func lockHolder(path string) int {
+// LockHolder returns the pid in the lock file, or 0 if there is none.
+func LockHolder(path string) int {
 	f, err := ownfile.Open(path, os.O_RDONLY)
 	if err != nil {
 		return 0
@@ -80,41 +82,41 @@ func lockHolder(path string) int {
 	return max(pid, 0)
 }
 
-// A journal that is not as mend left it is verified before mend writes to it, so that
+// A file that is not as mend left it is verified before mend writes to it, so that
 // nothing is appended to a damaged file. The stamp in the lock file shows that it is as
-// mend left it: what the system reported of journal.db when the last writer closed it. The
-// stamp is removed while a writer has the journal open. So a journal is verified after a
+// mend left it: what the system reported of it when the last writer closed it. The
+// stamp is removed while a writer has it open. So it is verified after a
 // crash, and after it was copied or restored.
 //
 // A stamp only shows that no program has written to the file. Bytes that a disk changes by
 // itself are found when they are read, and by Verify.
 
-// verifyChanged verifies the journal, unless the stamp is the file's.
-func (j *Journal) verifyChanged(stamp string) error {
-	now, err := stampOf(j.file)
+// verifyChanged verifies the file, unless the stamp is the file's.
+func (f *File) verifyChanged(stamp string) error {
+	now, err := StampOf(f.file)
 	if err != nil {
 		return err
 	}
 	if now != "" && now == stamp {
-		j.stamp, j.stampTxID = stamp, j.snap.txid
+		f.stamp, f.stampTxID = stamp, f.Snap.txid
 		return nil
 	}
-	return newVerifier(j, "").run()
+	return f.spec.Verify()
 }
 
-// closingStamp returns the stamp for a journal that is being closed, or "" if the next
+// closingStamp returns the stamp for a file that is being closed, or "" if the next
 // writer has to verify it.
-func (j *Journal) closingStamp() string {
-	if j.db == nil || j.fatal != nil {
+func (f *File) closingStamp() string {
+	if f.db == nil || f.Fatal != nil {
 		return ""
 	}
-	if j.stamp != "" && j.stampTxID == j.snap.txid {
-		return j.stamp
+	if f.stamp != "" && f.stampTxID == f.Snap.txid {
+		return f.stamp
 	}
-	if err := setTime(j.file, time.Now()); err != nil {
+	if err := setTime(f.file, time.Now()); err != nil {
 		return ""
 	}
-	stamp, err := stampOf(j.file)
+	stamp, err := StampOf(f.file)
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,203 @@
+package boltfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A Hash is a SHA-256, in JSON in hexadecimal.
+type Hash [sha256.Size]byte
+
+// String returns the hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText returns the hash in hexadecimal.
+func (h Hash) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText reads what MarshalText returns.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(h) {
+		return fmt.Errorf("a hash of %d letters", len(text))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
+// The encoding of a blob. Frozen. A blob is cut into chunks of ChunkSize bytes. The key
+// of all chunks but the last is hash | number u32, the value codec byte | bytes. The key
+// of the last chunk is the hash alone, and version | size u64 precede its value. It is
+// written last and makes the blob complete.
+const (
+	blobVersion    = 1
+	blobHeaderSize = 1 + 8
+	ChunkSize      = 4 << 20
+
+	codecRaw  = 0
+	codecZstd = 1
+)
+
+// BlobSize returns the size in the head of a blob that copyBlob has read without an error.
+func BlobSize(head []byte) uint64 {
+	if len(head) < blobHeaderSize {
+		return 0
+	}
+	return binary.BigEndian.Uint64(head[1:])
+}
+
+// ChunkCount returns how many chunks a blob of that size has.
+func ChunkCount(size uint64) uint64 {
+	return max(1, (size+ChunkSize-1)/ChunkSize)
+}
+
+func ChunkKey(h Hash, n uint64) []byte {
+	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
+}
+
+// A Codec compresses and decompresses chunks. Encoder and decoder are created when they
+// are first needed, since creating one takes longer than listing the entries.
+type Codec struct {
+	source
+
+	enc func() (*zstd.Encoder, error)
+	dec func() (*zstd.Decoder, error)
+}
+
+func NewCodec(damage error) *Codec {
+	return &Codec{
+		source: source{damage: damage},
+
+		enc: sync.OnceValues(func() (*zstd.Encoder, error) {
+			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(ChunkSize), zstd.WithLowerEncoderMem(true))
+		}),
+		dec: sync.OnceValues(func() (*zstd.Decoder, error) {
+			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(ChunkSize), zstd.WithDecoderMaxWindow(ChunkSize))
+		}),
+	}
+}
+
+// Compress appends the codec byte and the bytes to b, compressed if that is shorter.
+func (c *Codec) Compress(b, raw []byte) []byte {
+	at := len(b)
+	if enc, err := c.enc(); err == nil {
+		b = enc.EncodeAll(raw, append(b, codecZstd))
+	}
+	if len(b) == at || len(b)-at > len(raw) {
+		b = append(append(b[:at], codecRaw), raw...)
+	}
+	return b
+}
+
+// Decompress reverses compress. More than ChunkSize bytes is an error.
+func (c *Codec) Decompress(packed []byte) ([]byte, error) {
+	if len(packed) == 0 {
+		return nil, c.damaged("a chunk is empty")
+	}
+	raw := packed[1:]
+	switch packed[0] {
+	case codecRaw:
+	case codecZstd:
+		dec, err := c.dec()
+		if err != nil {
+			return nil, fmt.Errorf("starting to unpack: %w", err)
+		}
+		if raw, err = dec.DecodeAll(raw, nil); err != nil {
+			return nil, c.damaged("a chunk cannot be unpacked: %v", err)
+		}
+	default:
+		return nil, c.damaged("a chunk has codec %d", packed[0])
+	}
+	if len(raw) > ChunkSize {
+		return nil, c.damaged("a chunk has %d bytes", len(raw))
+	}
+	return raw, nil
+}
+
+// Write calls put for each key of the blob, in the order in which they must become
+// durable.
+func (c *Codec) Write(h Hash, data []byte, put func(key, val []byte) error) error {
+	size, rest := uint64(len(data)), data
+	for n := range ChunkCount(size) - 1 {
+		if err := put(ChunkKey(h, n), c.Compress(nil, rest[:ChunkSize])); err != nil {
+			return err
+		}
+		rest = rest[ChunkSize:]
+	}
+	head := binary.BigEndian.AppendUint64([]byte{blobVersion}, size)
+	return put(h[:], c.Compress(head, rest))
+}
+
+// Copy writes the blob's bytes to w, checks them against its hash, and returns their
+// number. It holds one chunk in memory at a time.
+func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint64, err error) {
+	head, ok, err := s.Get(bucket, h[:])
+	if err != nil {
+		return 0, err
+	}
+	if !ok || len(head) < blobHeaderSize || head[0] != blobVersion {
+		return 0, s.damaged("%s %v is missing", bucket, h)
+	}
+	size = BlobSize(head)
+	sum := sha256.New()
+	last := ChunkCount(size) - 1
+	for n := range last {
+		if err := c.copyChunk(io.MultiWriter(sum, w), s, bucket, h, n); err != nil {
+			return 0, err
+		}
+	}
+	raw, err := c.Decompress(head[blobHeaderSize:])
+	if err != nil {
+		return 0, fmt.Errorf("%s %v: %w", bucket, h, err)
+	}
+	sum.Write(raw)
+	if last*ChunkSize+uint64(len(raw)) != size || !bytes.Equal(sum.Sum(nil), h[:]) {
+		return 0, s.damaged("%s %v holds other bytes", bucket, h)
+	}
+	_, err = w.Write(raw)
+	return size, err
+}
+
+// copyChunk writes chunk n, which is not the last one, to w.
+func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uint64) error {
+	packed, ok, err := s.Get(bucket, ChunkKey(h, n))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return s.damaged("%s %v lacks chunk %d", bucket, h, n)
+	}
+	raw, err := c.Decompress(packed)
+	if err != nil {
+		return fmt.Errorf("%s %v: %w", bucket, h, err)
+	}
+	if len(raw) != ChunkSize {
+		return s.damaged("%s %v: chunk %d has %d bytes", bucket, h, n, len(raw))
+	}
+	_, err = w.Write(raw)
+	return err
+}
+
+// maxRoom is how much room is made for a blob at once, whatever size its head has: no
+// record is larger.
+const maxRoom = math.MaxInt32
+
+// Read returns the blob's bytes, never nil without an error.
+func (c *Codec) Read(s *Snapshot, bucket string, h Hash) ([]byte, error) {
+	b := bytes.NewBuffer([]byte{})
+	if head, _, _ := s.Get(bucket, h[:]); head != nil { // Copy reports what is wrong with it
+		b.Grow(int(min(BlobSize(head), maxRoom)))
+	}
+	if _, err := c.Copy(b, s, bucket, h); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

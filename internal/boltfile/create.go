@@ -1,0 +1,234 @@
+package boltfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"mend/internal/ownfile"
+)
+
+// create creates an empty file. bbolt's own creation is not safe: a file that was cut
+// while it was created never opens again. So the file is created under another name,
+// and renamed when it is complete and durable.
+func (f *File) create() error {
+	err := f.makeTemp(func(db *bolt.DB) error {
+		return db.Update(func(tx *bolt.Tx) error {
+			for _, name := range f.spec.Buckets {
+				if _, err := tx.CreateBucket([]byte(name)); err != nil {
+					return err
+				}
+			}
+			w := &Tx{tx: tx, f: f}
+			return errors.Join(f.spec.Fill(w), w.Put(Meta, []byte(MarkNew), []byte{1}))
+		})
+	})
+	if err == nil {
+		err = f.installTemp()
+	}
+	if err != nil {
+		return fmt.Errorf("creating it: %w", err)
+	}
+	return nil
+}
+
+// makeTemp creates the temporary file, has fill write to it, and closes it when
+// everything is durable. On an error the file is removed.
+func (f *File) makeTemp(fill func(*bolt.DB) error) error {
+	if err := f.step("make " + f.temp()); err != nil {
+		return err
+	}
+	if err := f.dropTemp(); err != nil {
+		return err
+	}
+	err := recoverPanics(f.spec.Damaged, func() error {
+		db, err := bolt.Open(f.path(f.temp()), 0o600, f.boltOptions(func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			file, err := os.OpenFile(name, flag|os.O_EXCL, mode)
+			if err != nil {
+				return nil, err
+			}
+			if err := errors.Join(file.Chmod(mode), f.step("fill "+f.temp())); err != nil {
+				return nil, errors.Join(err, file.Close())
+			}
+			return file, nil
+		}))
+		if err != nil {
+			return err
+		}
+		return errors.Join(fill(db), db.Sync(), db.Close())
+	})
+	if err == nil {
+		err = f.step("made " + f.temp())
+	}
+	if err != nil {
+		return errors.Join(err, f.CleanUp(f.dropTemp))
+	}
+	return nil
+}
+
+// installTemp durably renames the temporary file to its own name. Nothing may be
+// written to it before the folder is synced: a power cut could bring the old file back.
+func (f *File) installTemp() error {
+	err := f.step("rename " + f.temp())
+	if err == nil {
+		err = os.Rename(f.path(f.temp()), f.Path())
+	}
+	if err != nil {
+		return errors.Join(err, f.CleanUp(f.dropTemp))
+	}
+	if err := f.step("sync folder"); err != nil {
+		return err
+	}
+	return ownfile.SyncDir(f.dir)
+}
+
+// dropTemp removes what an interrupted creation or compaction left. It may hold text that
+// was to be forgotten.
+func (f *File) dropTemp() error {
+	if err := os.Remove(f.path(f.temp())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Compact writes a new file without what was removed. A crash leaves the old file or the
+// new one, either of them complete.
+//
+// It does not use bolt.Compact, which checks no checksum, knows no context, and does not
+// return the error of a full disk.
+func (f *File) Compact(ctx context.Context, without ...string) error {
+	if err := f.Snap.CheckStructure(f.spec.Buckets); err != nil {
+		return err
+	}
+	err := f.makeTemp(func(db *bolt.DB) error { return f.copyTo(ctx, db, without) })
+	if err == nil {
+		err = f.compareTemp()
+	}
+	if err != nil {
+		return fmt.Errorf("rewriting it: %w", errors.Join(err, f.CleanUp(f.dropTemp)))
+	}
+	// Windows does not rename over an open file.
+	if err := f.step("close " + f.spec.Name); err != nil {
+		return err
+	}
+	closeErr := f.detach()
+	err = f.installTemp()
+	if openErr := f.attach(); openErr != nil {
+		f.Fatal = openErr
+		return errors.Join(err, openErr)
+	}
+	if err != nil {
+		// The rename may not be durable: nothing may be written after it.
+		if _, renamed, _ := f.Mark(MarkNew); renamed {
+			f.Fatal = err
+		}
+		return fmt.Errorf("putting the new file in place: %w", errors.Join(err, closeErr))
+	}
+	return nil
+}
+
+// copyTo copies every key except those of meta in without, and sets MarkNew.
+func (f *File) copyTo(ctx context.Context, db *bolt.DB, without []string) error {
+	for _, name := range f.spec.Buckets {
+		c := copier{f: f, ctx: ctx, db: db, bucket: name, without: append(without, MarkNew)}
+		if err := f.Snap.Scan(name, nil, nil, c.add); err != nil {
+			return err
+		}
+		if name == Meta {
+			c.values = append(c.values, Value{name, []byte(MarkNew), Seal(name, []byte(MarkNew), []byte{1})})
+		}
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A copier copies one bucket to the new file.
+type copier struct {
+	f       *File
+	ctx     context.Context
+	db      *bolt.DB
+	bucket  string
+	without []string // keys of meta
+	values  []Value
+	size    int
+}
+
+func (c *copier) add(it Item) error {
+	if c.bucket == Meta && (slices.Contains(c.without, string(it.Key))) {
+		return nil
+	}
+	sealed, err := it.Value()
+	if err == nil {
+		_, err = c.f.Snap.unseal(c.bucket, it.Key, sealed)
+	}
+	if err != nil {
+		return err
+	}
+	c.values = append(c.values, Value{c.bucket, it.Key, sealed})
+	if c.size += len(it.Key) + len(sealed) + PutCost; c.size < c.f.opts.BatchSize {
+		return nil
+	}
+	return c.flush()
+}
+
+func (c *copier) flush() error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.f.step("copy " + c.bucket); err != nil {
+		return err
+	}
+	err := c.db.Update(func(tx *bolt.Tx) error {
+		if _, err := tx.CreateBucketIfNotExists([]byte(c.bucket)); err != nil {
+			return err
+		}
+		w := &Tx{tx: tx, f: c.f}
+		for _, p := range c.values {
+			if err := w.PutSealed(p.Bucket, p.Key, p.Sealed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.values, c.size = nil, 0
+	return err
+}
+
+// compareTemp checks the structure and the number of keys of the new file before it
+// replaces the old one.
+func (f *File) compareTemp() error {
+	file, err := ownfile.Open(f.path(f.temp()), os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	s, err := NewSnapshot(file, info.Size(), f.spec.Damaged)
+	if err == nil {
+		err = s.CheckStructure(f.spec.Buckets)
+	}
+	for _, name := range f.spec.Buckets {
+		if err != nil {
+			return err
+		}
+		var was, is int
+		was, err = f.Snap.Count(name)
+		if err == nil {
+			is, err = s.Count(name)
+		}
+		if err == nil && name != Meta && was != is {
+			err = fmt.Errorf("the copy of bucket %s has %d keys, want %d", name, is, was)
+		}
+	}
+	return err
+}

@@ -1,0 +1,303 @@
+package boltfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"mend/internal/ownfile"
+)
+
+// A Spec says which file it is, and what its owner does with it.
+type Spec struct {
+	Name    string   // of the file in its folder
+	Lock    string   // of the file whose lock keeps writers apart from everybody
+	Buckets []string // exactly those of the file, Meta among them
+	Growing []string // of these: keys are added at the end only
+	Damaged error    // what an error about damage wraps
+
+	Fill      func(*Tx) error // writes the first values of a new file
+	Attached  func() error    // reads the state after the file was opened; an error closes it
+	Committed func() error    // reads the state after a transaction
+	Verify    func() error    // checks the whole file before it is opened for writing; nil: nothing
+}
+
+// Meta is the bucket that every file has. In it are the owner's marks and MarkNew: the file's name may not
+// be durable yet. Frozen.
+const (
+	Meta    = "meta"
+	MarkNew = "new"
+)
+
+// TempSuffix ends the name of a file that is being made.
+const TempSuffix = ".new"
+
+// Options say how to open a file. The zero Options open it for writing.
+type Options struct {
+	ReadOnly bool
+	Timeout  time.Duration   // how long to wait for another process
+	Context  context.Context // ends what only reads; nil: never
+
+	// Unlocked reads beside a writer instead of waiting for it. What was read is one state if [File.Moved]
+	// reports false afterwards. It needs ReadOnly.
+	Unlocked bool
+
+	// Step is called before each change of a file, with a name for it. If it returns an error, the change is
+	// not made. For tests; nil: nothing is called.
+	Step func(what string) error
+	// BatchSize is how large the copy of a file makes its transactions.
+	BatchSize int
+}
+
+// Errors that any method may wrap.
+var (
+	// ErrReadOnly says that the file was opened for reading.
+	ErrReadOnly = errors.New("it is open for reading only")
+	// ErrUnsure says that the last step may have been written or not. The next open shows which.
+	ErrUnsure = errors.New("it is unknown whether this was written")
+	// ErrClosed says that the file was closed.
+	ErrClosed = errors.New("it is closed")
+)
+
+// A File is an open file. Its methods are for one goroutine at a time.
+type File struct {
+	Snap  *Snapshot // after the newest transaction; nil if there is no file
+	Codec *Codec
+	Fatal error // why the file cannot be used any more
+
+	dir  string
+	spec Spec
+	opts Options
+	lock *ownfile.Lock
+
+	db       *bolt.DB // for writing; nil if read only
+	boltFile *os.File // what db has open
+	file     *os.File // for reading; nil if there is no file
+
+	stamp     string // of the file when it was opened; "" if it was verified then
+	stampTxID uint64 // the newest transaction at that time
+}
+
+// New returns a file in a folder, which is not open yet.
+func New(dir string, spec Spec, o Options) *File {
+	if o.Step == nil {
+		o.Step = func(string) error { return nil }
+	}
+	return &File{Codec: NewCodec(spec.Damaged), dir: dir, spec: spec, opts: o}
+}
+
+// Path returns the path of the file.
+func (f *File) Path() string { return f.path(f.spec.Name) }
+
+func (f *File) path(name string) string { return filepath.Join(f.dir, name) }
+
+func (f *File) temp() string { return f.spec.Name + TempSuffix }
+
+func (f *File) step(what string) error { return f.opts.Step(what) }
+
+// Open opens the file. For writing it creates folder and file if they do not exist, for this user alone, and
+// locks out all other processes until Close; a file that is not as mend left it is verified. For reading it
+// changes nothing and shares the file with other readers; a file that does not exist is empty.
+//
+// The error is a [*LockedError] if another process held the file for the whole timeout, and an
+// [*ownfile.UnsafeError] if the folder or a file is not as mend creates it. After an error it must be closed.
+func (f *File) Open() error {
+	if f.opts.ReadOnly {
+		return f.openReader()
+	}
+	return f.openWriter()
+}
+
+// openReader locks and reads the file. A file without a lock file, such as a copy, is read without a lock,
+// since a reader creates nothing.
+func (f *File) openReader() error {
+	err := ownfile.CheckDir(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for range 2 { // a lock file may appear just before the file does
+		if f.lock, err = f.acquireLock(); err == nil {
+			break
+		}
+		if f.opts.Unlocked && errors.As(err, new(*LockedError)) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if found, err := f.exists(); err != nil || !found {
+			return err
+		}
+	}
+	if found, err := f.exists(); err != nil || !found {
+		return err
+	}
+	return f.attach()
+}
+
+// Moved reports whether a writer has committed since the file was opened. Only a reader without
+// a lock sees that. Until then no page of its state is overwritten: bbolt frees the pages that a
+// transaction replaces when the next one begins.
+func (f *File) Moved() bool {
+	if f.lock != nil || f.file == nil {
+		return false
+	}
+	before := f.Snap.txid
+	return f.load() != nil || f.Snap.txid != before
+}
+
+// openWriter locks the file, creates it if it does not exist, and makes it ready for writing.
+func (f *File) openWriter() error {
+	if err := ownfile.MakeDir(f.dir); err != nil {
+		return err
+	}
+	var err error
+	if f.lock, err = f.acquireLock(); err != nil {
+		return err
+	}
+	stamp := readStamp(f.lock.File())
+	writeLockFile(f.lock.File(), os.Getpid(), "")
+	found, err := f.exists()
+	if err == nil && !found {
+		err = f.create()
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.attach(); err != nil {
+		return err
+	}
+	if err := f.verifyChanged(stamp); err != nil {
+		return err
+	}
+	if err := f.step("drop " + f.temp()); err != nil {
+		return err
+	}
+	if err := f.dropTemp(); err != nil { // not earlier: it may be the only undamaged copy
+		return err
+	}
+	if _, isNew, err := f.Mark(MarkNew); err != nil || !isNew {
+		return err
+	}
+	return ownfile.SyncDir(f.dir)
+}
+
+// exists reports whether something has the file's name.
+func (f *File) exists() (bool, error) {
+	_, err := os.Lstat(f.Path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// attach opens the file and reads the newest state. For writing it also opens the file with bbolt.
+func (f *File) attach() error {
+	file, err := ownfile.Open(f.Path(), os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	f.file = file
+	if err := f.load(); err != nil {
+		return err
+	}
+	if err := f.spec.Attached(); err != nil || f.opts.ReadOnly {
+		return err
+	}
+	if _, _, err := f.Snap.freePages(); err != nil { // before bbolt trusts it
+		return err
+	}
+	return f.openBolt()
+}
+
+// detach closes the files. The lock stays.
+func (f *File) detach() error {
+	var errs []error
+	if f.db != nil {
+		errs = append(errs, recoverPanics(f.spec.Damaged, f.db.Close))
+	}
+	if f.file != nil {
+		errs = append(errs, f.file.Close())
+	}
+	f.db, f.boltFile, f.file, f.Snap = nil, nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// load reads the state after the newest transaction.
+func (f *File) load() error {
+	info, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	var r io.ReaderAt = f.file
+	if f.opts.Context != nil {
+		r = contextReader{f.opts.Context, r}
+	}
+	f.Snap, err = NewSnapshot(r, info.Size(), f.spec.Damaged)
+	return err
+}
+
+// Close closes the file and releases its lock.
+func (f *File) Close() error {
+	stamp := f.closingStamp()
+	err := f.detach()
+	f.Fatal = ErrClosed
+	err = errors.Join(err, f.releaseLock(stamp))
+	f.lock = nil
+	return err
+}
+
+// CheckWritable returns the reason if the file cannot be written.
+func (f *File) CheckWritable() error {
+	switch {
+	case f.Fatal != nil:
+		return f.Fatal
+	case f.opts.ReadOnly:
+		return ErrReadOnly
+	}
+	return nil
+}
+
+// CheckReadable returns the reason if the file cannot be read.
+func (f *File) CheckReadable() error {
+	if f.file == nil && f.Fatal != nil {
+		return f.Fatal
+	}
+	return nil
+}
+
+// Mark returns the value of a mark, and whether it is set.
+func (f *File) Mark(name string) ([]byte, bool, error) { return f.Snap.Get(Meta, []byte(name)) }
+
+// CleanUp calls what removes something after an error.
+func (f *File) CleanUp(remove func() error) error {
+	if err := f.step("clean up"); err != nil {
+		return err
+	}
+	return remove()
+}
+
+// Sync makes durable what a process that was killed may have left in memory.
+func (f *File) Sync() error { return f.guard(f.db.Sync) }
+
+// BoltFile returns what bbolt has open, for tests of its failures.
+func (f *File) BoltFile() *os.File { return f.boltFile }
+
+// Raw calls bbolt, which checks nothing, behind the guard of Update. For tests.
+func (f *File) Raw(call func(*bolt.DB) error) error {
+	return f.guard(func() error { return call(f.db) })
+}
+
+func (f *File) damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", f.spec.Damaged, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,38 @@
+package boltfile
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// A Value is a value to be written, with its checksum.
+type Value struct {
+	Bucket      string
+	Key, Sealed []byte
+}
+
+// NewValue returns a value to be written.
+func NewValue(bucket string, key, val []byte) Value {
+	return Value{bucket, key, Seal(bucket, key, val)}
+}
+
+// PutCost is about what a key costs in addition to its bytes. It also bounds the number
+// of keys in a transaction, which should stay below 100,000 for bbolt.
+const PutCost = 200
+
+// Cost returns about how many bytes the value takes in the file.
+func (v *Value) Cost() int { return len(v.Key) + len(v.Sealed) + PutCost }
+
+// PutAll writes values in the order of their keys, which is fastest in bbolt.
+func (w *Tx) PutAll(values []Value) error {
+	slices.SortFunc(values, func(x, y Value) int {
+		return cmp.Or(cmp.Compare(x.Bucket, y.Bucket), bytes.Compare(x.Key, y.Key))
+	})
+	for _, v := range values {
+		if err := w.PutSealed(v.Bucket, v.Key, v.Sealed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
