@@ -74,7 +74,7 @@
 // # Damage
 //
 // The file is not trusted. All reading is done without bbolt, with every bound
-// checked (pages.go says why); bbolt writes, behind a recover that also catches
+// checked (package boltfile says why); bbolt writes, behind a recover that also catches
 // faults of mapped memory, and only on paths of pages that were checked before.
 // A damaged journal gives [ErrDamaged] and is never written to, replaced or
 // removed: an open for writing verifies the whole file, unless the system reports

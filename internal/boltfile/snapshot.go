@@ -76,3 +76,12 @@ func (it Item) Open(bucket string) ([]byte, error) {
 	}
 	return it.src.r.unseal(bucket, it.Key, sealed)
 }
+
+// Has reports whether the bucket has the key, without reading its value.
+func (s *Snapshot) Has(bucket string, key []byte) (bool, error) {
+	_, found, err := s.find(bucket, key)
+	return found, err
+}
+
+// Size returns the size of the item's value in the file.
+func (it Item) Size() int64 { return it.size }

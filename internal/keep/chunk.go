@@ -2,12 +2,12 @@ package keep
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 	"io/fs"
 
 	"mend/change"
+	"mend/internal/boltfile"
 )
 
 // A session is stored as one stream of its records, cut into chunks. Where a cut is depends on the bytes
@@ -27,8 +27,7 @@ const (
 	tail     = 1 << 10   // bytes before a cut that decide about it
 )
 
-// A hash is the SHA-256 of a blob.
-type hash [sha256.Size]byte
+type hash = boltfile.Hash
 
 // A cutter cuts a stream into chunks.
 type cutter struct {
@@ -99,10 +98,14 @@ func (c *cutter) flush() error {
 type joiner struct {
 	ops  []change.Op
 	left uint64 // of the last record
+	room int64  // for chunks: a small file can name one a million times
 }
 
 // add adds the next chunk. It trusts nothing in it.
 func (j *joiner) add(chunk []byte) error {
+	if j.room -= int64(len(chunk)); j.room < 0 || len(chunk) == 0 {
+		return damaged("it is too large, or a chunk is empty")
+	}
 	d := decoder{rest: chunk}
 	for len(d.rest) > 0 && !d.failed {
 		switch d.byte() {

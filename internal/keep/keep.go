@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,31 +13,50 @@ import (
 	"slices"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-	bolt "go.etcd.io/bbolt"
-
 	"mend/change"
+	"mend/internal/boltfile"
 	"mend/internal/fail"
+	"mend/internal/memory"
 	"mend/internal/ownfile"
 )
 
 const (
 	fileName = "keep.db"
 	lockName = "keep.lock"
+
+	format = 1
+
+	keyFormat = "format"
+	keyNext   = "next"
+
+	bucketBlobs    = "blobs"
+	bucketStates   = "states"
+	bucketSessions = "sessions"
+	bucketStores   = "stores"
 )
+
+var buckets = []string{boltfile.Meta, bucketBlobs, bucketStates, bucketSessions, bucketStores}
 
 // Options say how to open the copies. The zero Options open them for writing.
 type Options struct {
 	ReadOnly bool
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
+	Context  context.Context  // ends what only reads; nil: never
+
+	// Notice, if not nil, is called with a sentence for the user when a damaged file was set aside.
+	Notice func(string)
+	// Step is that of [boltfile.Options], for tests.
+	Step func(what string) error
+	// batchSize bounds what is collected until it is written; 0: 8 MiB.
+	batchSize int
 }
 
 var (
 	// ErrDamaged says that the file is not what mend wrote.
-	ErrDamaged error = fail.New(fail.Unusable, "", "the kept copies are damaged")
-	// ErrLocked says that another process held the file for the whole timeout.
-	ErrLocked error = fail.New(fail.Refused, "another mend is running; try again when it is done", "the kept copies are locked by another process")
+	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside and begins a new one`, "the kept copies are damaged")
+	// ErrFormat says that a later mend wrote the file.
+	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote them, or a later one", "the kept copies have another format")
 )
 
 func damaged(format string, args ...any) error {
@@ -48,20 +66,21 @@ func damaged(format string, args ...any) error {
 // A Keep is the open file with the copies. Its methods are for one goroutine.
 type Keep struct {
 	opts Options
-	lock *ownfile.Lock
-	db   *bolt.DB // nil: there are no copies
-	enc  *zstd.Encoder
-	dec  *zstd.Decoder
+	file *boltfile.File
+	info os.FileInfo // of the file when it was opened
+
+	next    uint64 // the number of the next state
+	values  []boltfile.Value
+	size    int             // about how many bytes values take in the file
+	pending map[string]bool // keys of blobs in values, and sessions that have a state there
 }
 
-var (
-	bucketBlobs    = []byte("blobs")
-	bucketStates   = []byte("states")
-	bucketSessions = []byte("sessions")
-)
+// Path returns the path of the file in a folder.
+func Path(dir string) string { return filepath.Join(dir, fileName) }
 
 // Open opens the copies in the folder of the journal. For writing it creates the file if there is none, for
-// this user alone. For reading it creates nothing; without a file there are no copies.
+// this user alone, and sets a damaged one aside. For reading it changes nothing; without a file there are no
+// copies. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
 func Open(dir string, o Options) (*Keep, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 2 * time.Second
@@ -69,189 +88,331 @@ func Open(dir string, o Options) (*Keep, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	k := &Keep{opts: o}
-	if err := k.open(dir); err != nil {
-		_ = k.Close()
-		return nil, fmt.Errorf("opening %s: %w", filepath.Join(dir, fileName), err)
+	if o.batchSize <= 0 {
+		o.batchSize = 8 << 20
+	}
+	k, err := open(dir, o)
+	if errors.Is(err, ErrDamaged) && !o.ReadOnly {
+		if err = SetAside(dir, o, err); err == nil {
+			k, err = open(dir, o)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", Path(dir), err)
 	}
 	return k, nil
 }
 
-func (k *Keep) open(dir string) (err error) {
-	k.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+func open(dir string, o Options) (*Keep, error) {
+	k := &Keep{opts: o, pending: map[string]bool{}}
+	k.file = boltfile.New(dir, boltfile.Spec{
+		Name: fileName, Lock: lockName, Buckets: buckets, Growing: []string{bucketStates}, Damaged: ErrDamaged,
+		Fill: k.fill, Attached: k.attached, Committed: func() error { return nil }, Verify: k.verifyStates,
+	}, boltfile.Options{ReadOnly: o.ReadOnly, Timeout: o.Timeout, Context: o.Context, Step: o.Step, BatchSize: o.batchSize})
+	k.info, _ = os.Lstat(Path(dir))
+	if err := k.file.Open(); err != nil {
+		return nil, errors.Join(k.found(err), k.file.Close())
+	}
+	k.info, _ = os.Lstat(Path(dir))
+	return k, nil
+}
+
+// A damagedError is a damage of the file that was found.
+type damagedError struct {
+	error
+	file os.FileInfo
+}
+
+func (e damagedError) Unwrap() error { return e.error }
+
+// SetAside renames a file in which a writer has found the damage, and says so. The file is neither written nor
+// removed. If another process was faster, it does nothing.
+func SetAside(dir string, o Options, damage error) error {
+	var found damagedError
+	if !errors.As(damage, &found) {
+		return damage
+	}
+	lock, err := ownfile.Acquire(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, false, max(o.Timeout, time.Second))
 	if err != nil {
-		return err
+		return errors.Join(damage, err)
 	}
-	if k.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(4<<20)); err != nil {
-		return err
-	}
-	path, flags := filepath.Join(dir, fileName), os.O_RDWR|os.O_CREATE
-	if k.opts.ReadOnly {
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		err, flags = ownfile.CheckDir(dir), os.O_RDONLY
-	} else {
-		err = ownfile.MakeDir(dir)
-	}
-	if err != nil {
-		return err
-	}
-	k.lock, err = ownfile.Acquire(filepath.Join(dir, lockName), flags, k.opts.ReadOnly, k.opts.Timeout)
-	if errors.Is(err, ownfile.ErrLocked) {
-		return ErrLocked
-	}
-	if err != nil {
-		return err
-	}
-	k.db, err = bolt.Open(path, 0o600, &bolt.Options{
-		ReadOnly: k.opts.ReadOnly, Timeout: k.opts.Timeout, FreelistType: bolt.FreelistMapType,
-		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return ownfile.Open(name, flag) },
-	})
-	if err != nil || k.opts.ReadOnly {
-		return err
-	}
-	return k.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketBlobs, bucketStates, bucketSessions} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
+	defer lock.Close()
+	now, err := os.Lstat(Path(dir))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, found.file) {
 		return nil
-	})
+	}
+	base := Path(dir) + ".damaged-" + time.Now().UTC().Format("20060102T150405")
+	name := base
+	for n := 2; err == nil; n++ {
+		if _, err = os.Lstat(name); err == nil {
+			name = fmt.Sprintf("%s.%d", base, n)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil && o.Step != nil {
+		err = o.Step("set aside " + fileName)
+	}
+	if err == nil {
+		err = os.Rename(Path(dir), name)
+	}
+	if err == nil {
+		err = ownfile.SyncDir(dir)
+	}
+	if err != nil {
+		return errors.Join(damage, err)
+	}
+	if o.Notice != nil {
+		o.Notice(fmt.Sprintf("%v. The file is now %s, and a new one begins. Your sessions are not touched", damage, name))
+	}
+	return nil
 }
 
-// Close closes the file and releases its lock.
+func (k *Keep) fill(w *boltfile.Tx) error {
+	return errors.Join(
+		w.Put(boltfile.Meta, []byte(keyFormat), binary.BigEndian.AppendUint32(nil, format)),
+		w.Put(boltfile.Meta, []byte(keyNext), boltfile.U64(1)))
+}
+
+// attached reads what the file says of itself.
+func (k *Keep) attached() error {
+	v, ok, err := k.file.Snap.Get(boltfile.Meta, []byte(keyFormat))
+	switch {
+	case err != nil:
+		return err
+	case !ok || len(v) != 4:
+		return damaged("it has no format number")
+	case binary.BigEndian.Uint32(v) != format:
+		return fmt.Errorf("%w: written by a later mend (format %d), this one knows %d", ErrFormat, binary.BigEndian.Uint32(v), format)
+	}
+	v, _, err = k.file.Snap.Get(boltfile.Meta, []byte(keyNext))
+	n, ok := boltfile.SplitU64(v, 1)
+	if err == nil && (!ok || n[0] == 0) {
+		err = damaged("it has no number for the next state")
+	}
+	if err == nil {
+		k.next = n[0]
+	}
+	return err
+}
+
+// Close closes the file and releases its lock. What [Keep.Add] has collected and [Keep.Flush] has not written is
+// dropped.
 func (k *Keep) Close() error {
-	var errs []error
-	if k.db != nil {
-		errs = append(errs, k.db.Close())
+	if err := k.file.Close(); err != nil {
+		return fmt.Errorf("closing the kept copies: %w", err)
 	}
-	if k.lock != nil {
-		errs = append(errs, k.lock.Close())
-	}
-	k.db, k.lock = nil, nil
-	return errors.Join(errs...)
+	return nil
 }
 
-// Saved is what became of a Save.
+// found adds to an error about damage which file it is in, so that [SetAside] renames no other one.
+func (k *Keep) found(err error) error {
+	if errors.Is(err, ErrDamaged) && k.info != nil && !errors.As(err, new(damagedError)) {
+		return damagedError{err, k.info}
+	}
+	return err
+}
+
+// Saved is what became of a copy.
 type Saved struct {
-	State State // with its ID: the new one, or the latest one if nothing has changed since
+	State State // with its ID: the new one, or the latest one if it has the same records
 	New   bool  // the state is a new one
-	Bytes int64 // about how much larger the file became
+	Bytes int64 // about how much larger the file becomes
 }
 
 // maxDepth is more levels than the tree of any session has.
 const maxDepth = 8
 
-// Save stores a state of a session, of which the caller sets what Save does not, with these records. If
+// Save stores a state of a session durably, of which the caller sets what Save does not, with these records. If
 // the latest state of the session has the same records, that one stays the latest, with the stamp of s.
 func (k *Keep) Save(ctx context.Context, s State, records iter.Seq[*change.Record]) (Saved, error) {
-	saved, err := k.save(ctx, s, records)
+	saved, err := k.Add(ctx, s, records)
+	if err == nil {
+		err = k.Flush()
+	}
 	if err != nil {
-		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, err)
+		return Saved{}, err
 	}
 	return saved, nil
 }
 
-func (k *Keep) save(ctx context.Context, s State, records iter.Seq[*change.Record]) (saved Saved, err error) {
+// Add is Save, but what it stores is durable only after the next Flush that returns no error.
+func (k *Keep) Add(ctx context.Context, s State, records iter.Seq[*change.Record]) (Saved, error) {
+	saved, err := k.add(ctx, s, records)
+	if err != nil {
+		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, k.found(err))
+	}
+	return saved, nil
+}
+
+func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record]) (saved Saved, err error) {
+	if err := k.file.CheckWritable(); err != nil {
+		return saved, err
+	}
+	session := string(sessionKey(s.Session))
+	if k.pending[session] {
+		if err := k.Flush(); err != nil {
+			return saved, err
+		}
+	}
 	if s.Time.IsZero() {
 		s.Time = k.opts.Now()
 	}
-	s.Records, s.Size = 0, 0
-	err = k.db.Update(func(tx *bolt.Tx) error {
-		blobs := tx.Bucket(bucketBlobs)
-		put := func(data []byte) (hash, error) {
-			h := hash(sha256.Sum256(data))
-			if blobs.Get(h[:]) != nil {
-				return h, nil
-			}
-			packed := k.enc.EncodeAll(data, nil)
-			saved.Bytes += int64(len(packed))
-			return h, blobs.Put(h[:], packed)
+	s.Records, s.Size, s.Lost = 0, 0, 0
+	var list []hash
+	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
+	c := cutter{emit: func(chunk []byte) error {
+		h, err := put(chunk)
+		list = append(list, h)
+		return errors.Join(err, ctx.Err())
+	}}
+	for r := range records {
+		image := change.ImageOf(r)
+		s.Records, s.Size = s.Records+1, s.Size+int64(len(image.Data))
+		if err := c.add(r.Ref, image.Mode, image.Data); err != nil {
+			return saved, err
 		}
-		var list []hash
-		c := cutter{emit: func(chunk []byte) error {
-			h, err := put(chunk)
-			list = append(list, h)
-			return errors.Join(err, ctx.Err())
-		}}
-		for r := range records {
-			image := change.ImageOf(r)
-			s.Records, s.Size = s.Records+1, s.Size+int64(len(image.Data))
-			if err := c.add(r.Ref, image.Mode, image.Data); err != nil {
-				return err
-			}
+	}
+	if err := c.flush(); err != nil {
+		return saved, err
+	}
+	for s.depth = 0; len(list) > 1; s.depth++ {
+		if list, err = nodes(list, put); err != nil {
+			return saved, err
 		}
-		if err := c.flush(); err != nil {
-			return err
+	}
+	if len(list) == 0 {
+		return saved, errors.New("it has no records")
+	}
+	s.root = list[0]
+	last, found, err := k.Latest(s.Store, s.Session, s.Ref)
+	if err != nil {
+		return saved, err
+	}
+	if found && last.root == s.root && last.depth == s.depth {
+		saved = Saved{State: last}
+		if last.Stamp == s.Stamp {
+			return saved, nil
 		}
-		for s.depth = 0; len(list) > 1; s.depth++ {
-			if list, err = nodes(list, put); err != nil {
-				return err
-			}
-		}
-		if len(list) == 0 {
-			return errors.New("it has no records")
-		}
-		s.root = list[0]
-		states := tx.Bucket(bucketStates)
-		last, found, err := latest(tx, &s)
-		if err != nil {
-			return err
-		}
-		if found && last.root == s.root && last.depth == s.depth {
-			saved.State = last
-			if last.Stamp == s.Stamp {
-				return nil
-			}
-			saved.State.Stamp = s.Stamp
-			return states.Put(u64(last.seq), encodeState(&saved.State))
-		}
-		if found {
-			s.Lost = s.lost(&last)
-		}
-		key, _ := states.Cursor().Last()
-		s.seq = 1
-		if len(key) == 8 {
-			s.seq = binary.BigEndian.Uint64(key) + 1
-		}
-		s.ID = idOf(s.seq)
-		saved.State, saved.New = s, true
-		return errors.Join(states.Put(u64(s.seq), encodeState(&s)), tx.Bucket(bucketSessions).Put(append(sessionKey(s.Session), u64(^s.seq)...), []byte{1}))
-	})
-	return saved, err
+		saved.State.Stamp = s.Stamp
+		return saved, k.put(bucketStates, boltfile.U64(last.seq), encodeState(&saved.State))
+	}
+	if found {
+		s.Lost = s.lost(&last)
+	}
+	s.seq = k.next
+	s.ID = idOf(s.seq)
+	k.pending[session] = true
+	k.next++
+	saved.State, saved.New = s, true
+	return saved, errors.Join(
+		k.put(bucketSessions, append([]byte(session), boltfile.U64(^s.seq)...), nil),
+		k.put(bucketStates, boltfile.U64(s.seq), encodeState(&s)))
 }
 
-func u64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+// blob collects a blob, unless the file has it.
+func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
+	h := hash(sha256.Sum256(data))
+	if k.pending[string(h[:])] {
+		return h, nil
+	}
+	if has, err := k.file.Snap.Has(bucketBlobs, h[:]); has || err != nil {
+		return h, err
+	}
+	k.pending[string(h[:])] = true
+	return h, k.file.Codec.Write(h, data, func(key, val []byte) error {
+		*bytes += int64(len(val))
+		return k.put(bucketBlobs, key, val)
+	})
+}
+
+// put collects a value. It first writes what was collected if that becomes too large.
+func (k *Keep) put(bucket string, key, val []byte) error {
+	v := boltfile.NewValue(bucket, key, val)
+	// A state and its key must be in one transaction: it is the last one of a session.
+	if k.size += v.Cost(); k.size > k.opts.batchSize && bucket == bucketBlobs {
+		if err := k.write(); err != nil {
+			return err
+		}
+		k.size = v.Cost()
+	}
+	k.values = append(k.values, v)
+	return nil
+}
+
+// Flush makes durable what was added. After an error none of the states since the last Flush may be there.
+func (k *Keep) Flush() error {
+	if len(k.values) == 0 {
+		return nil
+	}
+	if err := k.write(); err != nil {
+		return fmt.Errorf("writing %s: %w", k.file.Path(), k.found(err))
+	}
+	return nil
+}
+
+func (k *Keep) write() error {
+	values := k.values
+	k.values, k.size = nil, 0
+	clear(k.pending)
+	return k.file.Update("keep", func(w *boltfile.Tx) error {
+		if err := w.PutAll(values); err != nil {
+			return err
+		}
+		return w.Put(boltfile.Meta, []byte(keyNext), boltfile.U64(k.next))
+	})
+}
 
 func sessionKey(id string) []byte {
 	sum := sha256.Sum256([]byte(id))
 	return sum[:16:16]
 }
 
+// state reads a state.
+func (k *Keep) state(seq uint64) (State, error) {
+	v, ok, err := k.file.Snap.Get(bucketStates, boltfile.U64(seq))
+	if err == nil && !ok {
+		err = damaged("state %d is missing", seq)
+	}
+	if err != nil {
+		return State{}, err
+	}
+	return decodeState(seq, v)
+}
+
 // eachOf calls yield for the states of sessions with that id, newest first, until it returns false.
-func eachOf(tx *bolt.Tx, session string, yield func(State) bool) error {
+func (k *Keep) eachOf(session string, yield func(State) bool) error {
 	prefix := sessionKey(session)
-	c := tx.Bucket(bucketSessions).Cursor()
-	for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix) && len(key) == len(prefix)+8; key, _ = c.Next() {
-		seq := ^binary.BigEndian.Uint64(key[len(prefix):])
-		s, err := decodeState(seq, tx.Bucket(bucketStates).Get(u64(seq)))
+	return k.file.Snap.Scan(bucketSessions, prefix, nil, func(it boltfile.Item) error {
+		seq, err := seqOf(it.Key)
 		if err != nil {
 			return err
 		}
-		if s.Session == session && !yield(s) {
-			return nil
+		s, err := k.state(seq)
+		if err == nil && s.Session == session && !yield(s) {
+			err = boltfile.ErrStop
 		}
-	}
-	return nil
+		return err
+	})
 }
 
-// latest returns the latest state of the session of s.
-func latest(tx *bolt.Tx, s *State) (last State, found bool, err error) {
-	err = eachOf(tx, s.Session, func(t State) bool {
-		if found = t.Store.Same(s.Store) && t.Ref == s.Ref; found {
-			last = t
+// seqOf returns the number of the state in a key of sessions.
+func seqOf(key []byte) (uint64, error) {
+	if len(key) != 16+8 {
+		return 0, damaged("sessions has a key %x", key)
+	}
+	return ^binary.BigEndian.Uint64(key[16:]), nil
+}
+
+// Latest returns the latest state of a session, and whether there is one.
+func (k *Keep) Latest(store change.StoreID, session string, ref change.Ref) (last State, found bool, err error) {
+	if k.file.Snap == nil {
+		return last, false, nil
+	}
+	err = k.eachOf(session, func(s State) bool {
+		if found = s.Store.Same(store) && s.Ref == ref; found {
+			last = s
 		}
 		return !found
 	})
@@ -271,70 +432,87 @@ func (q *Query) selects(s *State) bool {
 
 // States lists states, newest first.
 func (k *Keep) States(q Query) (all []State, err error) {
-	if k.db == nil {
+	if k.file.Snap == nil {
 		return nil, nil
 	}
-	err = k.db.View(func(tx *bolt.Tx) error {
-		add := func(s State) bool {
-			if q.selects(&s) {
-				all = append(all, s)
-			}
-			return true
+	add := func(s State) bool {
+		if q.selects(&s) {
+			all = append(all, s)
 		}
-		if q.Session != "" {
-			return eachOf(tx, q.Session, add)
-		}
-		err := tx.Bucket(bucketStates).ForEach(func(key, v []byte) error {
-			if len(key) != 8 {
-				return damaged("states has a key %x", key)
-			}
-			s, err := decodeState(binary.BigEndian.Uint64(key), v)
+		return true
+	}
+	if q.Session != "" {
+		err = k.eachOf(q.Session, add)
+	} else {
+		err = k.file.Snap.Scan(bucketStates, nil, nil, func(it boltfile.Item) error {
+			s, err := decodeItem(it)
 			if err == nil {
 				add(s)
 			}
 			return err
 		})
 		slices.Reverse(all)
-		return err
-	})
+	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the kept states: %w", err)
+		return nil, fmt.Errorf("listing the kept states: %w", k.found(err))
 	}
 	return all, nil
 }
 
+func decodeItem(it boltfile.Item) (State, error) {
+	n, ok := boltfile.SplitU64(it.Key, 1)
+	if !ok {
+		return State{}, damaged("states has a key %x", it.Key)
+	}
+	v, err := it.Open(bucketStates)
+	if err != nil {
+		return State{}, err
+	}
+	return decodeState(n[0], v)
+}
+
 // Load returns the records of a state, each as the op that would create it, in the order in which they were
-// saved.
+// saved. Every byte has been checked against the hash that it was stored under.
 func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
-	var j joiner
-	err = k.db.View(func(tx *bolt.Tx) error {
-		return k.walk(ctx, tx.Bucket(bucketBlobs), s.root, s.depth, j.add)
-	})
-	if err == nil {
+	most := 2 * memory.LargestSession()
+	if s.Size > most {
+		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, &change.SizeError{Most: most})
+	}
+	j := joiner{room: most + maxChunk}
+	if err = k.walk(s.root, s.depth, func(h hash, blob []byte, leaf bool) error {
+		if leaf {
+			err = j.add(blob)
+		}
+		return errors.Join(err, ctx.Err())
+	}); err == nil {
 		ops, err = j.end()
 	}
+	if err == nil && len(ops) != s.Records {
+		err = damaged("it has %d records, want %d", len(ops), s.Records)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, err)
+		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, k.found(err))
 	}
 	return ops, nil
 }
 
-func (k *Keep) walk(ctx context.Context, blobs *bolt.Bucket, h hash, depth int, chunk func([]byte) error) error {
-	data, err := k.dec.DecodeAll(blobs.Get(h[:]), nil)
-	if err != nil || sha256.Sum256(data) != h {
-		return errors.Join(damaged("blob %x: %v", h, err), ctx.Err())
+// walk calls visit for the blobs of a tree: first a node, then those below it, in order.
+func (k *Keep) walk(h hash, depth int, visit func(h hash, blob []byte, leaf bool) error) error {
+	if k.file.Snap == nil {
+		return boltfile.ErrClosed
 	}
-	if depth == 0 {
-		return errors.Join(chunk(data), ctx.Err())
+	blob, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+	if err == nil {
+		err = visit(h, blob, depth == 0)
 	}
-	list, err := splitNode(data)
-	if err != nil {
+	if err != nil || depth == 0 {
 		return err
 	}
+	list, err := splitNode(blob)
 	for _, h := range list {
-		if err := k.walk(ctx, blobs, h, depth-1, chunk); err != nil {
-			return err
+		if err == nil {
+			err = k.walk(h, depth-1, visit)
 		}
 	}
-	return nil
+	return err
 }

@@ -57,7 +57,7 @@ func (s *session) images() (ops []change.Op) {
 	return ops
 }
 
-func open(t *testing.T, dir string, o Options) *Keep {
+func mustOpen(t *testing.T, dir string, o Options) *Keep {
 	t.Helper()
 	k, err := Open(dir, o)
 	if err != nil {
@@ -72,7 +72,7 @@ func same(a, b change.Op) bool { return a.Ref == b.Ref && a.Post.Equal(b.Post) }
 // TestTurns keeps 100 turns and reads each of them again.
 func TestTurns(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(1, 2))}
-	k := open(t, t.TempDir(), Options{})
+	k := mustOpen(t, t.TempDir(), Options{})
 	var want [][]change.Op
 	for range 100 {
 		s.turn()
@@ -104,7 +104,7 @@ func TestTurns(t *testing.T) {
 // TestLost: a session that has fewer messages than before has lost some, one with another beginning all.
 func TestLost(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(3, 4))}
-	k := open(t, t.TempDir(), Options{})
+	k := mustOpen(t, t.TempDir(), Options{})
 	for range 3 {
 		s.turn()
 	}

@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"mend/internal/fail":                    {},
 	"mend/internal/jsonedit":                {},
 	"mend/internal/hooks":                   {"mend/change", "mend/internal/live"},
-	"mend/internal/keep":                    {"mend/change", "mend/internal/fail", "mend/internal/ownfile"},
+	"mend/internal/keep":                    {"mend/change", "mend/internal/boltfile", "mend/internal/fail", "mend/internal/memory", "mend/internal/ownfile"},
 	"mend/internal/live":                    {"mend/change", "mend/internal/fail", "mend/internal/termjson", "mend/repair"},
 	"mend/internal/media":                   {},
 	"mend/internal/memory":                  {},

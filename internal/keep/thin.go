@@ -1,0 +1,337 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mend/change"
+	"mend/internal/boltfile"
+)
+
+// A Policy says which states stay. The zero Policy keeps the newest ones alone.
+type Policy struct {
+	Hourly, Daily, Weekly int   // how many hours, days and weeks with a state have one
+	MaxBytes              int64 // how large the file may be; 0: any size
+}
+
+// Freed says what was removed.
+type Freed struct {
+	States int
+	Blobs  int
+	Bytes  int64 // of the blobs, compressed
+	Left   int64 // the size of what is still kept
+}
+
+// Thin removes the states of sessions that a policy does not name, as backups are thinned: of each session, the
+// newest state of each of the last hours, days and weeks that have one stays. What always stays are the newest
+// state, the newest complete one, the complete one with the most messages, and each state after which a session
+// had lost messages. If the rest is larger than MaxBytes, the oldest states go next, but of each session the newest, the newest complete one
+// and the one with the most messages stay.
+//
+// It also removes what a crash left, and compacts a file of which more than half is free.
+func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
+	states, err := k.States(Query{})
+	if err != nil {
+		return Freed{}, err
+	}
+	var stay, gone []State
+	for _, of := range bySession(states) {
+		kept := p.thin(of)
+		for i, s := range of {
+			if kept[i] {
+				stay = append(stay, s)
+			} else {
+				gone = append(gone, s)
+			}
+		}
+	}
+	freed, err := k.remove(ctx, gone, stay, p.MaxBytes)
+	if err != nil {
+		return freed, fmt.Errorf("thinning the kept copies: %w", k.found(err))
+	}
+	return freed, nil
+}
+
+// Forget removes states, and rewrites the file so that it no longer has their bytes.
+func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
+	all, err := k.States(Query{})
+	if err != nil {
+		return Freed{}, err
+	}
+	gone := map[uint64]bool{}
+	for _, s := range states {
+		gone[s.seq] = true
+	}
+	stay := slices.DeleteFunc(slices.Clone(all), func(s State) bool { return gone[s.seq] })
+	freed, err := k.remove(ctx, states, stay, 0)
+	if err == nil && len(states) > 0 {
+		err = k.file.Compact(ctx)
+	}
+	if err != nil {
+		return freed, fmt.Errorf("forgetting kept copies: %w", k.found(err))
+	}
+	return freed, nil
+}
+
+// bySession groups states, which are newest first, by their session.
+func bySession(states []State) (groups [][]State) {
+	type key struct {
+		kind, root string
+		session    string
+		ref        change.Ref
+	}
+	at := map[key]int{}
+	for _, s := range states {
+		id := key{s.Store.Kind, s.Store.Root, s.Session, s.Ref}
+		i, ok := at[id]
+		if !ok {
+			i, at[id] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], s)
+	}
+	return groups
+}
+
+// fixed reports which states of a session always stay.
+func fixed(of []State) []bool {
+	stay := make([]bool, len(of))
+	stay[0] = true
+	newest, most := -1, -1
+	for i := range of {
+		if !of[i].Complete() {
+			continue
+		}
+		if newest < 0 {
+			newest = i
+		}
+		if most < 0 || of[i].Messages > of[most].Messages {
+			most = i
+		}
+	}
+	if newest >= 0 {
+		stay[newest], stay[most] = true, true
+	}
+	return stay
+}
+
+// thin reports which states of a session stay. The states are newest first.
+func (p Policy) thin(of []State) []bool {
+	stay := fixed(of)
+	for i := 1; i < len(of); i++ {
+		if of[i-1].Lost > 0 {
+			stay[i] = true
+		}
+	}
+	for _, rule := range []struct {
+		n    int
+		slot func(time.Time) string
+	}{
+		{p.Hourly, func(t time.Time) string { return t.UTC().Format("2006-01-02 15") }},
+		{p.Daily, func(t time.Time) string { return t.Format("2006-01-02") }},
+		{p.Weekly, func(t time.Time) string { year, week := t.ISOWeek(); return fmt.Sprint(year, " ", week) }},
+	} {
+		last, n := "", 0
+		for i := range of {
+			if slot := rule.slot(of[i].Time); slot != last {
+				if n++; n > rule.n {
+					break
+				}
+				last, stay[i] = slot, true
+			}
+		}
+	}
+	return stay
+}
+
+// remove removes states, then the oldest of those that may go until the rest is not larger than most bytes, and
+// then all blobs that no state needs.
+func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (freed Freed, err error) {
+	if err := errors.Join(k.Flush(), k.file.CheckWritable()); err != nil {
+		return freed, err
+	}
+	if err := k.file.Snap.CheckStructure(buckets); err != nil { // removing keys moves pages that bbolt does not check
+		return freed, err
+	}
+	l := ledger{k: k, uses: map[hash]int{}, size: map[hash]int64{}}
+	for i := range stay {
+		if err := errors.Join(l.add(&stay[i]), ctx.Err()); err != nil {
+			return freed, err
+		}
+	}
+	if err := l.measure(); err != nil {
+		return freed, err
+	}
+	if most > 0 && l.total > most {
+		for _, s := range slices.Backward(removable(stay)) { // the oldest first
+			if l.total <= most {
+				break
+			}
+			if err := l.drop(&s); err != nil {
+				return freed, err
+			}
+			gone = append(gone, s)
+		}
+	}
+	for len(gone) > 0 {
+		n := min(len(gone), maxRemoved)
+		err := k.file.Update("forget", func(w *boltfile.Tx) error {
+			for _, s := range gone[:n] {
+				err := errors.Join(w.Del(bucketStates, boltfile.U64(s.seq)), w.Del(bucketSessions, append(sessionKey(s.Session), boltfile.U64(^s.seq)...)))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return freed, err
+		}
+		freed.States += n
+		gone = gone[n:]
+	}
+	freed.Left = l.total
+	if err := k.sweep(ctx, l.uses, &freed); err != nil {
+		return freed, err
+	}
+	free, err := k.file.Snap.Free()
+	if err != nil || free <= compactAbove || free <= k.file.Snap.Size()/2 {
+		return freed, err
+	}
+	return freed, k.file.Compact(ctx)
+}
+
+const (
+	maxRemoved   = 10_000   // keys that one transaction removes
+	compactAbove = 64 << 20 // how many free bytes stay in the file
+)
+
+// removable returns the states that need not stay, newest first.
+func removable(states []State) (all []State) {
+	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
+	for _, of := range bySession(states) {
+		stay := fixed(of)
+		for i, s := range of {
+			if !stay[i] {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b State) int { return int(b.seq) - int(a.seq) })
+	return all
+}
+
+// A ledger counts how many states and nodes need a blob.
+type ledger struct {
+	k     *Keep
+	uses  map[hash]int
+	size  map[hash]int64 // of all blobs of the file
+	total int64          // of those that are needed
+}
+
+// add counts the blobs of a state. Those below a node count once for it.
+func (l *ledger) add(s *State) error { return l.need(s.root, s.depth) }
+
+func (l *ledger) need(h hash, depth int) error {
+	if l.uses[h]++; l.uses[h] > 1 || depth == 0 {
+		return nil
+	}
+	list, err := l.node(h)
+	for _, h := range list {
+		if err == nil {
+			err = l.need(h, depth-1)
+		}
+	}
+	return err
+}
+
+// drop is the inverse of add.
+func (l *ledger) drop(s *State) error { return l.release(s.root, s.depth) }
+
+func (l *ledger) release(h hash, depth int) error {
+	if l.uses[h]--; l.uses[h] > 0 {
+		return nil
+	}
+	delete(l.uses, h)
+	l.total -= l.size[h]
+	if depth == 0 {
+		return nil
+	}
+	list, err := l.node(h)
+	for _, h := range list {
+		if err == nil {
+			err = l.release(h, depth-1)
+		}
+	}
+	return err
+}
+
+func (l *ledger) node(h hash) ([]hash, error) {
+	blob, err := l.k.file.Codec.Read(l.k.file.Snap, bucketBlobs, h)
+	if err != nil {
+		return nil, err
+	}
+	return splitNode(blob)
+}
+
+// measure adds up the sizes of the blobs that are needed.
+func (l *ledger) measure() error {
+	return l.k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
+		h, err := hashOf(it.Key)
+		l.size[h] += it.Size() + boltfile.PutCost
+		if l.uses[h] > 0 {
+			l.total += it.Size() + boltfile.PutCost
+		}
+		return err
+	})
+}
+
+// hashOf returns the hash of the blob that a key of blobs belongs to.
+func hashOf(key []byte) (h hash, err error) {
+	if len(key) != len(h) && len(key) != len(h)+4 {
+		return h, damaged("blobs has a key %x", key)
+	}
+	copy(h[:], key)
+	return h, nil
+}
+
+// sweep removes the blobs that are not needed.
+func (k *Keep) sweep(ctx context.Context, needed map[hash]int, freed *Freed) error {
+	var from []byte
+	for {
+		var keys [][]byte
+		var size int64
+		err := k.file.Snap.Scan(bucketBlobs, nil, from, func(it boltfile.Item) error {
+			h, err := hashOf(it.Key)
+			if err != nil {
+				return err
+			}
+			if from = append(it.Key[:len(it.Key):len(it.Key)], 0); needed[h] == 0 {
+				keys, size = append(keys, bytes.Clone(it.Key)), size+it.Size()
+			}
+			if len(keys) >= maxRemoved {
+				return boltfile.ErrStop
+			}
+			return ctx.Err()
+		})
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		err = k.file.Update("sweep", func(w *boltfile.Tx) error {
+			for _, key := range keys {
+				if err := w.Del(bucketBlobs, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		freed.Blobs, freed.Bytes = freed.Blobs+len(keys), freed.Bytes+size
+	}
+}

@@ -1,0 +1,114 @@
+package keep
+
+import (
+	"fmt"
+
+	"mend/internal/boltfile"
+)
+
+// A Report says what Verify has checked.
+type Report struct {
+	Sessions int
+	States   int
+	Blobs    int
+	Bytes    int64 // of the blobs in the file
+}
+
+// Verify checks the whole file: every page, every checksum, and the hash of every blob. The error wraps
+// [ErrDamaged] and names what was found first.
+func (k *Keep) Verify() (r Report, err error) {
+	if k.file.Snap == nil {
+		return r, nil
+	}
+	k.file.Snap.DropCache()
+	if err = k.verifyStates(); err == nil {
+		err = k.verifyBlobs(&r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("verifying %s: %w", k.file.Path(), k.found(err))
+	}
+	return r, nil
+}
+
+// verifyStates checks everything but the blobs.
+func (k *Keep) verifyStates() error {
+	if err := k.file.Snap.CheckStructure(buckets); err != nil {
+		return err
+	}
+	for _, bucket := range []string{boltfile.Meta, bucketStores} {
+		err := k.file.Snap.Scan(bucket, nil, nil, func(it boltfile.Item) error {
+			_, err := it.Open(bucket)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	sessions := map[uint64]string{}
+	err := k.file.Snap.Scan(bucketStates, nil, nil, func(it boltfile.Item) error {
+		s, err := decodeItem(it)
+		if err == nil && s.seq >= k.next {
+			err = damaged("state %d is behind the last one", s.seq)
+		}
+		sessions[s.seq] = string(sessionKey(s.Session))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = k.file.Snap.Scan(bucketSessions, nil, nil, func(it boltfile.Item) error {
+		seq, err := seqOf(it.Key)
+		if err != nil {
+			return err
+		}
+		if prefix, ok := sessions[seq]; !ok || prefix != string(it.Key[:16]) {
+			return damaged("sessions names state %d, which is not there", seq)
+		}
+		delete(sessions, seq)
+		_, err = it.Open(bucketSessions)
+		return err
+	})
+	if err == nil && len(sessions) > 0 {
+		err = damaged("%d states are of no session", len(sessions))
+	}
+	return err
+}
+
+// verifyBlobs reads each blob that a state needs once.
+func (k *Keep) verifyBlobs(r *Report) error {
+	states, err := k.States(Query{})
+	if err != nil {
+		return err
+	}
+	r.States, r.Sessions = len(states), len(bySession(states))
+	seen := map[hash]bool{}
+	for _, s := range states {
+		if err := k.verifyTree(s.root, s.depth, seen); err != nil {
+			return fmt.Errorf("state %s: %w", s.ID, err)
+		}
+	}
+	r.Blobs = len(seen)
+	return k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
+		r.Bytes += it.Size()
+		_, err := it.Open(bucketBlobs)
+		return err
+	})
+}
+
+func (k *Keep) verifyTree(h hash, depth int, seen map[hash]bool) error {
+	if seen[h] {
+		return nil
+	}
+	seen[h] = true
+	blob, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+	if err != nil || depth == 0 {
+		return err
+	}
+	list, err := splitNode(blob)
+	for _, h := range list {
+		if err == nil {
+			err = k.verifyTree(h, depth-1, seen)
+		}
+	}
+	return err
+}
