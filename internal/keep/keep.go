@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,6 +56,8 @@ type Options struct {
 var (
 	// ErrDamaged says that the file is not what mend wrote.
 	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside and begins a new one`, "the kept copies are damaged")
+	// ErrNothing says that a session that was never kept has no message to keep.
+	ErrNothing = errors.New("it has no message")
 	// ErrFormat says that a later mend wrote the file.
 	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote them, or a later one", "the kept copies have another format")
 )
@@ -259,6 +262,13 @@ func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record
 	if s.Time.IsZero() {
 		s.Time = k.opts.Now()
 	}
+	last, found, err := k.Latest(s.Store, s.Session, s.Ref)
+	if err != nil {
+		return saved, err
+	}
+	if !found && s.Messages == 0 {
+		return saved, ErrNothing
+	}
 	s.Records, s.Size, s.Lost = 0, 0, 0
 	var list []hash
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
@@ -286,10 +296,6 @@ func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record
 		return saved, errors.New("it has no records")
 	}
 	s.root = list[0]
-	last, found, err := k.Latest(s.Store, s.Session, s.Ref)
-	if err != nil {
-		return saved, err
-	}
 	if found && last.root == s.root && last.depth == s.depth {
 		saved = Saved{State: last}
 		if last.Stamp == s.Stamp {
@@ -362,6 +368,39 @@ func (k *Keep) write() error {
 		}
 		return w.Put(boltfile.Meta, []byte(keyNext), boltfile.U64(k.next))
 	})
+}
+
+// A look is what is known of a whole store. Frozen; members are added to it.
+type look struct {
+	Stamp    []byte `json:"stamp"`
+	Sessions int    `json:"sessions"`
+}
+
+func storeKey(id change.StoreID) []byte {
+	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
+	return sum[:16:16]
+}
+
+// Looked returns how many sessions a store had when all of them were kept, and whether it had that stamp then.
+func (k *Keep) Looked(id change.StoreID, stamp [32]byte) (sessions int, ok bool, err error) {
+	if k.file.Snap == nil || stamp == [32]byte{} {
+		return 0, false, nil
+	}
+	v, ok, err := k.file.Snap.Get(bucketStores, storeKey(id))
+	if err != nil || !ok {
+		return 0, false, k.found(err)
+	}
+	var l look
+	if err := json.Unmarshal(v, &l); err != nil || l.Sessions < 0 {
+		return 0, false, k.found(damaged("store %s: %v", id.Root, err))
+	}
+	return l.Sessions, string(l.Stamp) == string(stamp[:]), nil
+}
+
+// Look notes that all sessions of a store are kept, as they are while it has that stamp.
+func (k *Keep) Look(id change.StoreID, stamp [32]byte, sessions int) error {
+	v, _ := json.Marshal(look{stamp[:], sessions}) // bytes and numbers always marshal
+	return k.put(bucketStores, storeKey(id), v)
 }
 
 func sessionKey(id string) []byte {

@@ -3,41 +3,192 @@ package mend
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
+	"sync"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/keep"
 )
 
-// Kept runs f with the copies of sessions open, which are in the folder of the journal.
+// Kept runs f with the copies of sessions open, which are in the folder of the journal. If f meets damage in a
+// file that is open for writing, the file is set aside, and f runs once more with a new one.
 func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 	dir, err := l.Folder()
 	if err != nil {
 		return err
 	}
-	k, err := keep.Open(dir, o)
-	if err != nil {
-		return err
+	run := func() error {
+		if !o.ReadOnly && l.Writing != nil {
+			defer l.Writing()()
+		}
+		k, err := keep.Open(dir, o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(k), k.Close())
 	}
-	return errors.Join(f(k), k.Close())
+	if err = run(); errors.Is(err, keep.ErrDamaged) && !o.ReadOnly {
+		if err = keep.SetAside(dir, o, err); err == nil {
+			err = run()
+		}
+	}
+	return err
 }
 
-// Keep stores a copy of a session of [Store.Sessions] in k, unless the latest one has all that it has now.
-// why says what the copy is made for. The error wraps [errors.ErrUnsupported] if such a session has no copy of
-// its own, as a subagent's that is in the copy of its owner.
+// Keep stores a copy of a session of [Store.Sessions] in k durably, unless the latest one has all that it has
+// now. why says what the copy is made for. The error wraps [errors.ErrUnsupported] if such a session has no
+// copy of its own, as a subagent's that is in the copy of its owner, and [keep.ErrNothing] if it has no message.
 func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
+	r := c.readCopy(ctx, head)
+	if r.err != nil {
+		return keep.Saved{}, r.err
+	}
+	saved, err := c.add(ctx, k, r, why)
+	if err == nil {
+		err = k.Flush()
+	}
+	return saved, err
+}
+
+// A readCopy is a session that was read for a copy.
+type readCopy struct {
+	head   change.Head
+	copied agent.Copy
+	err    error
+}
+
+func (c *Store) readCopy(ctx context.Context, head change.Head) readCopy {
+	began := c.clock()
 	copied, err := c.store.Copy(ctx, head)
-	if err != nil {
-		return keep.Saved{}, err
+	if !copied.Stamp.Distinct(began) {
+		copied.Stamp = change.Stamp{} // a change that follows may leave the same one
 	}
-	s := keep.State{
-		Agent: c.agent, Store: c.ID(), Session: head.ID, Ref: head.Ref, Title: head.Title, Folder: head.Directory, Updated: head.Updated,
-		Why: why, Messages: copied.Messages, First: copied.First, Unread: copied.Unread, Stamp: copied.Stamp.Sum,
-	}
-	return k.Save(ctx, s, func(yield func(*change.Record) bool) {
-		for i := range copied.Records {
-			if !yield(&copied.Records[i]) {
+	return readCopy{head, copied, err}
+}
+
+// add adds a session that was read.
+func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (keep.Saved, error) {
+	return k.Add(ctx, keep.State{
+		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Updated: r.head.Updated,
+		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.Unread, Stamp: r.copied.Stamp.Sum,
+	}, func(yield func(*change.Record) bool) {
+		for i := range r.copied.Records {
+			if !yield(&r.copied.Records[i]) {
 				return
 			}
 		}
 	})
+}
+
+// A Kept is what became of the copy of one session.
+type Kept struct {
+	Session change.Head
+	Saved   keep.Saved
+	Same    bool // it has not changed since it was kept
+	Err     error
+}
+
+// KeepAll yields what becomes of the copies of sessions, all of the store if heads is nil. A session that has not
+// changed since it was kept is not read, and neither is a store of which the same is known. With dry, nothing
+// is written, and a session that would be read is yielded as it is. The error is that of the list, or of the
+// copies: then those since some session before are not there.
+func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept)) error {
+	state, whole := change.Stamp{}, heads == nil
+	began := c.clock()
+	if whole {
+		state, _ = c.store.State(ctx)
+		if n, ok, err := k.Looked(c.ID(), state.Sum); ok || err != nil {
+			for range n {
+				yield(n, Kept{Same: true})
+			}
+			return err
+		}
+		var err error
+		if heads, err = c.Sessions(ctx); err != nil {
+			return err
+		}
+	}
+	id := c.ID()
+	states, err := k.States(keep.Query{Store: &id})
+	if err != nil {
+		return err
+	}
+	latest := make(map[sessionKey][32]byte, len(heads))
+	for _, s := range slices.Backward(states) {
+		latest[sessionKey{s.Session, s.Ref}] = s.Stamp
+	}
+	heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
+	failed := false
+	for r := range c.readCopies(ctx, heads, latest, dry) {
+		s := Kept{Session: r.head, Err: r.err}
+		switch {
+		case errors.Is(r.err, errSame):
+			s.Same, s.Err = true, nil
+		case r.err == nil && !dry:
+			if s.Saved, s.Err = c.add(ctx, k, r, why); s.Err != nil && !errors.Is(s.Err, keep.ErrNothing) {
+				return s.Err
+			}
+			s.Same = s.Err == nil && !s.Saved.New
+		}
+		if errors.Is(s.Err, keep.ErrNothing) || errors.Is(s.Err, errors.ErrUnsupported) {
+			s.Err, s.Same = nil, true
+		}
+		failed = failed || s.Err != nil
+		yield(len(heads), s)
+	}
+	if ctx.Err() != nil || dry {
+		return ctx.Err()
+	}
+	if now, err := c.store.State(ctx); err == nil && whole && !failed && now == state && state.Distinct(began) {
+		if err := k.Look(id, state.Sum, len(heads)); err != nil {
+			return err
+		}
+	}
+	return k.Flush()
+}
+
+type sessionKey struct {
+	id  string
+	ref change.Ref
+}
+
+// errSame says that a session has the stamp with which it was kept.
+var errSame = errors.New("it has not changed")
+
+// readCopies reads the sessions whose stamp is not that of their latest copy. While one is used, the next is
+// read.
+func (c *Store) readCopies(ctx context.Context, heads []change.Head, latest map[sessionKey][32]byte, dry bool) iter.Seq[readCopy] {
+	return func(yield func(readCopy) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer stop()
+		read := make(chan readCopy)
+		wg.Go(func() {
+			defer close(read)
+			for _, head := range heads {
+				r := readCopy{head: head}
+				if was := latest[sessionKey{head.ID, head.Ref}]; was != [32]byte{} {
+					if now, err := c.store.Stamp(ctx, head); err == nil && now.Sum == was {
+						r.err = errSame
+					}
+				}
+				if r.err == nil && !dry {
+					r = c.readCopy(ctx, head)
+				}
+				select {
+				case read <- r:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+		for r := range read {
+			if ctx.Err() != nil || !yield(r) {
+				return
+			}
+		}
+	}
 }
