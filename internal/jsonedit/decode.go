@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -96,97 +93,3 @@ func parseError(d *jsontext.Decoder, err error) error {
 	}
 	return fmt.Errorf("not JSON at byte %d", d.InputOffset())
 }
-
-// A reader makes the nodes of a text.
-type reader struct {
-	dec   jsontext.Decoder
-	src   bytes.Buffer
-	start int // where in the text src begins
-	nodes []node
-	names [][]byte
-}
-
-var readers = sync.Pool{New: func() any { return new(reader) }}
-
-// readIndex returns nil if text is not one JSON value from the byte at start on.
-func readIndex(text []byte, start int) *index {
-	r := readers.Get().(*reader)
-	r.src, r.start = *bytes.NewBuffer(text[start:]), start
-	r.dec.Reset(&r.src, readOptions)
-	var x *index
-	if r.value(node{}, 0) == nil {
-		if _, err := r.dec.ReadToken(); errors.Is(err, io.EOF) {
-			x = &index{text: text, nodes: slices.Clone(r.nodes), names: r.names}
-		}
-	}
-	r.src = bytes.Buffer{}
-	r.dec.Reset(&r.src)
-	r.nodes, r.names = r.nodes[:0], nil
-	if cap(r.nodes) <= maxNodes {
-		readers.Put(r)
-	}
-	return x
-}
-
-// value reads a value into n, adds that to the nodes, and what is inside it. It is in depth objects
-// and lists.
-func (r *reader) value(n node, depth int) error {
-	at := len(r.nodes)
-	r.nodes = append(r.nodes, n)
-	kind := r.dec.PeekKind()
-	var err error
-	if depth < indexDepth && (kind == '{' || kind == '[') {
-		if _, err = r.dec.ReadToken(); err == nil {
-			r.nodes[at].start = r.offset() - 1
-			err = r.inside(kind, at, depth+1)
-		}
-	} else {
-		var raw jsontext.Value
-		raw, err = r.dec.ReadValue()
-		r.nodes[at].start = r.offset() - int32(len(raw))
-	}
-	r.nodes[at].end, r.nodes[at].next = r.offset(), int32(len(r.nodes))
-	return err
-}
-
-// inside reads what is inside the object or the list that is node at, and the bracket that closes it.
-func (r *reader) inside(kind jsontext.Kind, at, depth int) error {
-	for r.dec.PeekKind() != kind+2 {
-		if depth > 1 && len(r.nodes)-at > maxNodes {
-			r.nodes = r.nodes[:at+1]
-			return r.skip(kind)
-		}
-		var n node
-		if kind == '{' {
-			name, err := r.dec.ReadValue()
-			if err != nil {
-				return err
-			}
-			n.nameEnd = r.offset() - 1
-			n.name = n.nameEnd - int32(len(name)) + 2
-			if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
-				n.nameEnd = ^int32(len(r.names))
-				r.names = append(r.names, unquote(name))
-			}
-		}
-		if err := r.value(n, depth); err != nil {
-			return err
-		}
-	}
-	_, err := r.dec.ReadToken()
-	return err
-}
-
-// skip reads the rest of an object or a list.
-func (r *reader) skip(kind jsontext.Kind) error {
-	for r.dec.PeekKind() != kind+2 {
-		if err := r.dec.SkipValue(); err != nil {
-			return err
-		}
-	}
-	_, err := r.dec.ReadToken()
-	return err
-}
-
-// offset returns how far the text is read.
-func (r *reader) offset() int32 { return int32(r.start) + int32(r.dec.InputOffset()) }

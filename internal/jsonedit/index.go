@@ -114,10 +114,11 @@ func (v Value) Get(name string) (member Value) {
 	}
 	x, i, end := v.children()
 	for i < end {
-		if string(x.name(i)) == name {
+		n := &x.nodes[i]
+		if (int(n.nameEnd-n.name) == len(name) || n.nameEnd < 0) && string(x.name(i)) == name {
 			member = Value{x, i}
 		}
-		i = x.nodes[i].next
+		i = n.next
 	}
 	return member
 }
