@@ -84,13 +84,13 @@ func (d *Dir) child(name string) (*Dir, error) {
 // Read returns the entry with its content if it is a regular file of at most max
 // bytes. It blocks neither on a pipe nor on a device. b may be nil.
 func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
-	f, e, err := d.Open(name)
+	f, e, err := d.open(name)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return Entry{}, nil
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EOPNOTSUPP):
 		return d.Stat(name) // a link or a socket
-	case err != nil || f == nil:
+	case err != nil || !e.IsFile():
 		return e, err
 	}
 	defer f.Close()
@@ -104,26 +104,75 @@ func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
 // Open opens a regular file to be read piece by piece. The file is nil if the entry is another
 // one, or none.
 func (d *Dir) Open(name string) (*os.File, Entry, error) {
+	f, e, err := d.open(name)
+	if err != nil || !e.IsFile() {
+		return nil, e, err
+	}
+	return os.NewFile(uintptr(f.fd), path.Join(d.Path, name)), e, nil
+}
+
+// open is Open of a file that nobody else gets: an [os.File] takes two more calls of the system.
+func (d *Dir) open(name string) (descriptor, Entry, error) {
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	f := descriptor{fd, d, name}
 	if err != nil {
-		return nil, Entry{}, d.wrap("open", name, err)
+		return f, Entry{}, d.wrap("open", name, err)
 	}
-	f := os.NewFile(uintptr(fd), path.Join(d.Path, name))
-	e, err := StatFile(f)
-	if err != nil || !e.IsFile() {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
 		f.Close()
-		return nil, e, err
+		return f, Entry{}, d.wrap("stat", name, err)
+	}
+	e := newEntry(&st)
+	if !e.IsFile() {
+		f.Close()
 	}
 	return f, e, nil
 }
 
-// Names returns the names in the folder in any order. Not safe for concurrent use.
-func (d *Dir) Names() ([]string, error) {
-	if _, err := d.File().Seek(0, io.SeekStart); err != nil {
-		return nil, err
+// A descriptor is an open file in a folder.
+type descriptor struct {
+	fd   int
+	in   *Dir
+	name string
+}
+
+func (f descriptor) Close() { _ = unix.Close(f.fd) }
+
+// Read implements [io.Reader].
+func (f descriptor) Read(b []byte) (int, error) {
+	return f.result(retry(func() (int, error) { return unix.Read(f.fd, b) }))
+}
+
+// ReadAt implements [io.ReaderAt].
+func (f descriptor) ReadAt(b []byte, at int64) (n int, err error) {
+	for more := 0; n < len(b) && err == nil; n += more {
+		more, err = f.result(retry(func() (int, error) { return unix.Pread(f.fd, b[n:], at+int64(n)) }))
 	}
-	return d.File().Readdirnames(-1)
+	return n, err
+}
+
+func (f descriptor) result(n int, err error) (int, error) {
+	if n == 0 && err == nil {
+		return 0, io.EOF
+	}
+	return max(n, 0), f.in.wrap("read", f.name, err)
+}
+
+// Names returns the names in the folder in any order. Not safe for concurrent use.
+func (d *Dir) Names() (names []string, err error) {
+	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
+		return nil, d.wrap("list", ".", err)
+	}
+	var buf [8 << 10]byte
+	for {
+		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd, buf[:]) })
+		if err != nil || n <= 0 {
+			return names, d.wrap("list", ".", err)
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
 }
 
 // Stat returns the entry without its content.

@@ -118,8 +118,8 @@ func (b *Buffer) alloc(n int64) []byte {
 // which may be cut, is left out. They are valid until the next Read or ReadEnds with the same
 // buffer.
 func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
-	f, e, err := d.Open(name)
-	if err != nil || f == nil {
+	f, e, err := d.open(name)
+	if err != nil || !e.IsFile() {
 		return nil, nil, err
 	}
 	defer f.Close()
