@@ -155,6 +155,20 @@ type Reader interface {
 	// nothing is given. A column that must be given has the class 0. For a store without rows
 	// the record has no columns.
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
+
+	// Move plans that sessions of List belong to other folders: one plan for each that changes, after
+	// those of what the agent needs besides. It reads only. The error wraps [errors.ErrUnsupported] if
+	// the store has no such thing.
+	Move(ctx context.Context, all []Relocation) ([]change.Plan, error)
+	// SameRepository reports whether a folder is in the repository that a session of List was in, whose
+	// own folder need not exist.
+	SameRepository(ctx context.Context, head change.Head, folder string) bool
+}
+
+// A Relocation is a session, and the folder, which exists, to which it is to belong.
+type Relocation struct {
+	Head change.Head
+	To   string
 }
 
 // An Examination is what was found in a session. It is valid until the session has another stamp,

@@ -93,6 +93,14 @@ func (base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
 	return change.Record{}, nil
 }
 
+// Move implements [Store].
+func (base) Move(context.Context, []Relocation) ([]change.Plan, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// SameRepository implements [Store].
+func (base) SameRepository(context.Context, change.Head, string) bool { return false }
+
 // A BaseAgent is embedded in an [Agent]. It answers for what the agent does not have: that there is
 // none.
 type BaseAgent struct{}

@@ -38,7 +38,7 @@ type Plan struct {
 // A Cause says why a plan was made.
 type Cause struct {
 	Kind      CauseKind `json:"kind"`
-	Text      string    `json:"text,omitempty"`      // the API error
+	Text      string    `json:"text,omitempty"`      // the API error, or the new folder
 	Entries   []uint64  `json:"of,omitempty"`        // numbers of the entries that an undo, redo or decision is about
 	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: Entries do not count as undone
 	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words, each once
@@ -81,6 +81,7 @@ const (
 	CauseTrim      CauseKind = "trim"      // marks outputs of tools, so that the agent no longer sends them
 	CauseUncompact CauseKind = "uncompact" // removes a compaction
 	CauseRestore   CauseKind = "restore"   // brings a session back that the agent did not show, or had lost
+	CauseMove      CauseKind = "move"      // gives the session another folder, Text
 	CauseUndo      CauseKind = "undo"      // reverts Entries
 	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/ownfile"
+	"mend/internal/place"
 	"mend/internal/userdir"
 )
 
@@ -87,7 +87,7 @@ func folderFault(path string) string {
 	path = filepath.Clean(path) // as the agent does before it looks
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && info.IsDir(), err != nil && !isNoFolder(err):
+	case err == nil && info.IsDir(), err != nil && !place.NoFolder(err):
 		return ""
 	case err == nil:
 		return diagnose.FolderIsFile
@@ -96,11 +96,6 @@ func folderFault(path string) string {
 		return diagnose.FolderIsLink
 	}
 	return diagnose.FolderMissing
-}
-
-// isNoFolder reports whether the error says that no folder can be at a path.
-func isNoFolder(err error) bool {
-	return slices.ContainsFunc([]error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // isWindows reports whether the path is absolute on Windows alone.

@@ -310,6 +310,8 @@ func causeText(e change.Entry) string {
 		return "trim"
 	case change.CauseUncompact:
 		return "uncompact"
+	case change.CauseMove:
+		return "moved to " + term.OneLine(e.Cause.Text, 80)
 	case change.CauseOrphans:
 		return "orphans moved to the journal"
 	case change.CauseError:

@@ -227,8 +227,8 @@ func digestJSON(d *change.Digest) *imageJSON {
 }
 
 // planJSON converts a plan that is not applied.
-func planJSON(p change.Plan, state string) repairJSON {
-	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}}
+func planJSON(p change.Plan) repairJSON {
+	r := repairJSON{Session: p.Session, State: "planned", Ops: []opJSON{}}
 	r.setCause(p.Cause)
 	infos := change.InfosOf(p.Ops)
 	if len(infos) > 0 {
@@ -253,7 +253,7 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 		entries[e.Session] = append(entries[e.Session], e)
 	}
 	for _, p := range ps {
-		r := planJSON(p.result.Plan, "planned")
+		r := planJSON(p.result.Plan)
 		if len(p.result.Plan.Ops) == 0 {
 			r.State = "nothing to do"
 			if p.last != nil {

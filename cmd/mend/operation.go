@@ -58,6 +58,8 @@ func (op operation) what() string {
 		text = fmt.Sprintf("%s of %s", op[0].Cause.Kind, text)
 	case change.CauseOrphans:
 		text = "orphans moved to the journal"
+	case change.CauseMove:
+		text = "moved to " + term.OneLine(op[0].Cause.Text, 80)
 	default:
 	}
 	return text + ", " + term.Count(records, "record")

@@ -381,7 +381,7 @@ func (v *reversal) setReversed(done []change.Entry) {
 		case i >= 0:
 			repairs = append(repairs, entryJSON(done[i], s.plan.Ops))
 		default:
-			repairs = append(repairs, planJSON(s.plan, "planned"))
+			repairs = append(repairs, planJSON(s.plan))
 		}
 	}
 	v.setAnswer("repairs", repairs)
@@ -525,7 +525,7 @@ func recordCounts(p change.Plan) string {
 
 func finishDryRun(env *environment, p change.Plan) error {
 	if env.JSON {
-		env.setAnswer("repairs", []repairJSON{planJSON(p, "planned")})
+		env.setAnswer("repairs", []repairJSON{planJSON(p)})
 		return nil
 	}
 	env.Printf("Dry run: nothing was written.\n")

@@ -28,6 +28,7 @@ func verbGroups() []verbGroup {
 			repairVerb,
 			trimVerb,
 			uncompactVerb,
+			moveVerb,
 			undoVerb,
 			redoVerb,
 		}},

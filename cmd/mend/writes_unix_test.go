@@ -49,6 +49,7 @@ var writeCases = []writeCase{
 			sb.Fatal(err)
 		}
 	}},
+	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
 	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},

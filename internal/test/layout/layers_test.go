@@ -10,12 +10,12 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
-	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
+	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/place", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
 	"mend/agent":                            {"mend/change", "mend/internal/fail", "mend/internal/request", "mend/repair", "mend/txn"},
 	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/change", "mend/fsstore", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
 	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
 	"mend/agent/claude/transcript":          {"mend/change", "mend/internal/jsonedit", "mend/internal/request"},
-	"mend/agent/opencode":                   {"mend/agent", "mend/agent/opencode/database", "mend/agent/opencode/diagnose", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/tree", "mend/change", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/provider/chat", "mend/internal/request", "mend/internal/userdir", "mend/repair", "mend/txn"},
+	"mend/agent/opencode":                   {"mend/agent", "mend/agent/opencode/database", "mend/agent/opencode/diagnose", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/tree", "mend/change", "mend/internal/fail", "mend/internal/git", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/place", "mend/internal/provider/chat", "mend/internal/request", "mend/internal/userdir", "mend/repair", "mend/txn"},
 	"mend/agent/opencode/database":          {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/memory", "mend/sqlstore"},
 	"mend/agent/opencode/diagnose":          {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair"},
 	"mend/agent/opencode/js":                {"mend/change", "mend/internal/jsonedit"},
@@ -31,6 +31,7 @@ var layers = map[string][]string{
 	"mend/internal/config":                  {"mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/internal/culprit":                 {"mend/change", "mend/internal/mend", "mend/internal/provider", "mend/repair"},
 	"mend/internal/fail":                    {},
+	"mend/internal/git":                     {"mend/internal/ownfile"},
 	"mend/internal/jsonedit":                {},
 	"mend/internal/hooks":                   {"mend/change", "mend/internal/live"},
 	"mend/internal/keep":                    {"mend/change", "mend/internal/boltfile", "mend/internal/fail", "mend/internal/memory", "mend/internal/ownfile"},
@@ -38,6 +39,7 @@ var layers = map[string][]string{
 	"mend/internal/media":                   {},
 	"mend/internal/memory":                  {},
 	"mend/internal/ownfile":                 {},
+	"mend/internal/place":                   {"mend/internal/git"},
 	"mend/internal/processes":               {},
 	"mend/internal/provider":                {"mend/change", "mend/internal/request"},
 	"mend/internal/provider/anthropic":      {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},

@@ -1,0 +1,241 @@
+package opencode
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the agent's own way to an id
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"mend/agent"
+	"mend/agent/opencode/database"
+	"mend/agent/opencode/record"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/git"
+	"mend/internal/jsonedit"
+)
+
+// A project is what the agent makes of a folder that it is started in.
+type project struct {
+	id       string
+	worktree string // its top folder; "/" outside of a repository
+	inGit    bool
+}
+
+// remoteVersion is the last version that was seen to know a repository by its root commit alone. 1.15.13
+// takes the address of its origin before that.
+const remoteVersion = "v1.15.4"
+
+// projectAt returns the project as which the agent uses a folder. As the agent does, it prefers the id
+// that is stored in the repository; a newer version carries the sessions over from there.
+func projectAt(ctx context.Context, folder, version string) (project, error) {
+	repo, found, err := git.Find(folder)
+	if err != nil || !found {
+		return project{id: record.GlobalProject, worktree: filepath.VolumeName(folder) + string(filepath.Separator)}, err
+	}
+	p := project{worktree: repo.Worktree, inGit: true}
+	if p.id = idIn(filepath.Join(repo.Common, "opencode")); p.id != "" {
+		return p, nil
+	}
+	if semver.Compare("v"+version, remoteVersion) > 0 {
+		origin, err := repo.Origin(ctx)
+		if p.id = remoteID(origin); err != nil || p.id != "" {
+			return p, err
+		}
+	}
+	roots, err := repo.Roots(ctx)
+	if p.id = record.GlobalProject; len(roots) > 0 {
+		p.id = roots[0]
+	}
+	return p, err
+}
+
+var scpForm = regexp.MustCompile(`^(?:[^@/:]+@)?([^/:]+):(.+)$`)
+
+// remoteID returns the id that the agent makes of a remote's address, "" if it makes none of it.
+func remoteID(address string) string {
+	host, path := "", ""
+	if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
+		return ""
+	} else if err == nil && u.Scheme != "" {
+		host, path = u.Hostname(), u.EscapedPath()
+	} else if m := scpForm.FindStringSubmatch(address); m != nil {
+		host, path = m[1], m[2]
+	}
+	path = strings.TrimLeft(path, "/")
+	path = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(path, "/"), ".git"), "/")
+	if host == "" || path == "" {
+		return ""
+	}
+	sum := sha1.Sum([]byte("git-remote:" + strings.ToLower(host) + "/" + path)) //nolint:gosec // see above
+	return hex.EncodeToString(sum[:])
+}
+
+// SameRepository implements [agent.Store]: the id of a project is that of a commit or of a remote.
+func (s *store) SameRepository(ctx context.Context, head change.Head, folder string) bool {
+	repo, found, err := git.Find(folder)
+	if err != nil || !found || head.Project == "" || head.Project == record.GlobalProject {
+		return false
+	}
+	if idIn(filepath.Join(repo.Common, "opencode")) == head.Project {
+		return true
+	}
+	if origin, err := repo.Origin(ctx); err == nil && remoteID(origin) == head.Project {
+		return true
+	}
+	roots, err := repo.Roots(ctx)
+	return err == nil && slices.Contains(roots, head.Project)
+}
+
+// errForeign says why the sessions of other programs are not moved.
+var errForeign error = fail.New(fail.Refused, "", "moving sessions: mend does not know what this program keeps with a folder")
+
+// Move implements [agent.Store].
+func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan, error) {
+	db, isDatabase := s.records.(*database.Store)
+	if !isDatabase && s.tree.Layout() != "opencode" {
+		return nil, errForeign
+	}
+	heads, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	version := newestOf(heads)
+	refs := make([]change.Ref, len(all))
+	for i, r := range all {
+		refs[i] = r.Head.Ref
+	}
+	images, err := s.Read(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var plans []change.Plan
+	projects, known := map[string]project{}, map[string]bool{}
+	for i, r := range all {
+		p, ok := projects[r.To]
+		if !ok {
+			if p, err = projectAt(ctx, r.To, version); err != nil {
+				return nil, fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err), "start OpenCode once in that folder, then try again")
+			}
+			projects[r.To] = p
+		}
+		ops, err := movedRecord(refs[i], images[i], r.To, p, isDatabase)
+		if err != nil {
+			return nil, fmt.Errorf("moving session %s: %w", r.Head.ID, err)
+		}
+		if len(ops) == 0 {
+			continue
+		}
+		if isDatabase && !known[p.id] {
+			known[p.id] = true
+			row, err := newProject(ctx, db, p, r.Head)
+			if err != nil {
+				return nil, err
+			}
+			if row.Post != nil {
+				plans = append(plans, change.Plan{Session: change.NoSession, Ops: []change.Op{row}})
+			}
+		}
+		plans = append(plans, change.Plan{Session: r.Head.ID, Ops: ops})
+	}
+	return plans, nil
+}
+
+// newestOf returns the newest version of the agent in the sessions.
+func newestOf(heads []change.Head) string {
+	newest := ""
+	for _, h := range heads {
+		if semver.Compare("v"+h.Version, "v"+newest) > 0 {
+			newest = h.Version
+		}
+	}
+	return newest
+}
+
+// movedRecord returns the ops that give a session's own record another folder; none if it has that.
+func movedRecord(ref change.Ref, now *change.Image, folder string, p project, isRow bool) ([]change.Op, error) {
+	if now == nil {
+		return nil, errors.New("it has no record of its own")
+	}
+	to, post, err := ref, now, error(nil)
+	if isRow {
+		post, err = movedRow(ref, now, folder, p)
+	} else {
+		to, post, err = movedFile(ref, now, folder, p)
+	}
+	switch {
+	case err != nil || to == ref && now.Equal(post):
+		return nil, err
+	case to == ref:
+		return []change.Op{{Ref: ref, Pre: now, Post: post}}, nil
+	}
+	return []change.Op{{Ref: to, Post: post}, {Ref: ref, Pre: now}}, nil
+}
+
+func movedRow(ref change.Ref, now *change.Image, folder string, p project) (*change.Image, error) {
+	row, err := change.RowOf(ref, now)
+	if err != nil {
+		return nil, err
+	}
+	row = row.WithCol(change.TextCol("directory", folder)).WithCol(change.TextCol("project_id", p.id))
+	if c, has := row.Col("path"); has && c.Class != change.ClassNull {
+		below, err := filepath.Rel(p.worktree, folder)
+		if err != nil {
+			return nil, err
+		}
+		if below == "." {
+			below = ""
+		}
+		row = row.WithCol(change.TextCol("path", filepath.ToSlash(below)))
+	}
+	return change.ImageOf(&row), nil
+}
+
+// movedFile is movedRow for a file, which is in the folder of its project.
+func movedFile(ref change.Ref, now *change.Image, folder string, p project) (change.Ref, *change.Image, error) {
+	data, err := jsonedit.Set(now.Data, jsonedit.Quote(folder), "directory")
+	if err == nil && ref.Project != p.id {
+		data, err = jsonedit.Set(data, jsonedit.Quote(p.id), "projectID")
+	}
+	ref.Project = p.id
+	return ref, &change.Image{Data: data, Mode: now.Mode}, err
+}
+
+// newProject returns the op that makes the row of a project as the agent would, an op without a Post if
+// there is one. Its times are those of the session.
+func newProject(ctx context.Context, db *database.Store, p project, head change.Head) (change.Op, error) {
+	ref := change.Ref{Kind: change.KindProject, Project: p.id}
+	now, err := db.Read(ctx, []change.Ref{ref})
+	if err != nil || now[0] != nil {
+		return change.Op{Ref: ref}, err
+	}
+	row, err := db.DefaultRow(ctx, change.KindProject)
+	if err != nil {
+		return change.Op{}, err
+	}
+	row.Ref = ref
+	values := []change.Col{
+		change.TextCol("id", p.id), change.TextCol("worktree", p.worktree), change.TextCol("sandboxes", "[]"),
+		change.IntCol("time_created", head.Created), change.IntCol("time_updated", head.Updated),
+	}
+	if p.inGit {
+		values = append(values, change.TextCol("vcs", "git"))
+	}
+	for _, c := range values {
+		row = row.WithCol(c)
+	}
+	for c := range row.Cols.All {
+		if c.Class == 0 {
+			return change.Op{}, fmt.Errorf("making the row of project %s: mend does not know its column %s", p.id, c.Name)
+		}
+	}
+	return change.Op{Ref: ref, Post: change.ImageOf(&row)}, nil
+}

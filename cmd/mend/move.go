@@ -1,0 +1,340 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/ownfile"
+	"mend/internal/term"
+)
+
+func moveVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "move [OLD NEW]",
+		Short: "Move the sessions of a folder that was renamed",
+		Long: `Agents keep with each session the folder that it was begun in. When you rename or move
+that folder, or remove a worktree, its sessions are no longer listed, or answer no
+prompt. Move gives them to the new folder: they are listed there, and continue there.
+
+It is about the sessions of OLD and of all folders below it, of every agent. NEW must
+exist; sessions that it has already stay as they are. If OLD was made again since and
+has sessions of its own, those stay there. One undo brings all of it back.
+
+Without names it lists the folders that are gone, with where each may be now: first
+folders of the same repository, then those of the same name. It asks for each.`,
+		Example: `  mend move                          list what is gone, and ask
+  mend move ~/src/app ~/src/shop     the sessions of app belong to shop
+  mend move ../app . --dry-run       show what would move`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if len(names) == 2 {
+				return runMove(cmd.Context(), env, names[0], names[1], f)
+			}
+			if f.yes || f.dryRun || len(names) == 1 {
+				return usagef("move needs two names with --yes, with --dry-run and with one name: the old folder and the new one")
+			}
+			return runMoveGone(cmd.Context(), env, f)
+		},
+	}
+	f.add(cmd, "move sessions even if an agent is using one of them")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, names []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(names) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return candidates(cmd, env, completeGone, names, start, "")
+	}
+	return cmd
+}
+
+// completeGone returns the folders of sessions that are gone.
+func completeGone(ctx context.Context, env *environment, _ []string) (all []cobra.Completion) {
+	var stores []*mend.Store
+	for _, o := range agentOptions(env) {
+		o.Note = nil
+		if c, err := mend.Open(o); err == nil {
+			stores = append(stores, c)
+		}
+	}
+	gone, _ := mend.GoneFolders(ctx, stores)
+	for _, g := range gone {
+		all = append(all, cobra.CompletionWithDesc(g.Folder, term.Count(g.Sessions, "session")))
+	}
+	return all
+}
+
+// folders returns the two folders that the user names, absolute; the new one exists, and is without links.
+func folders(old, name string) (from, to string, err error) {
+	for _, n := range []string{old, name} {
+		if n == "" {
+			return "", "", usagef("the name of a folder is empty")
+		}
+	}
+	if from, err = filepath.Abs(old); err != nil {
+		return "", "", err
+	}
+	if to, err = filepath.Abs(name); err != nil {
+		return "", "", err
+	}
+	if info, err := os.Stat(to); err != nil || !info.IsDir() {
+		return "", "", usagef("%s is no folder; name the place where the sessions belong now", name)
+	}
+	if to, err = filepath.EvalSymlinks(to); err == nil && to == from {
+		err = usagef("both names are the same folder: %s", to)
+	}
+	return from, to, err
+}
+
+// A storeMove is what is planned in one store.
+type storeMove struct {
+	mend.Move
+	store *mend.Store
+}
+
+func runMove(ctx context.Context, env *environment, old, name string, f writeFlags) error {
+	from, to, err := folders(old, name)
+	if err != nil {
+		return err
+	}
+	clients, left := openAll(ctx, env, !f.dryRun)
+	return errors.Join(left, moveFolder(ctx, env, clients, from, to, f))
+}
+
+// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it.
+func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, from, to string, f writeFlags) error {
+	moves, err := proposeMoves(ctx, env, clients, from, to, f.force)
+	if err != nil {
+		return err
+	}
+	sessions, going, plans := []movedJSON{}, 0, 0
+	var ops []change.Op
+	for _, m := range moves {
+		sessions, going, plans = append(sessions, movedSessions(m)...), going+len(m.Sessions), plans+len(m.Plans)
+		for _, p := range m.Plans {
+			ops = append(ops, p.Ops...)
+		}
+	}
+	env.setAnswer("folder", from)
+	env.setAnswer("to", to)
+	env.setAnswer("sessions", sessions)
+	if len(sessions) == 0 {
+		return fail.New(fail.Usage, "\"mend move\" lists the folders of sessions that are gone", "no session belongs to %s, or to a folder below it", from)
+	}
+	printMoves(env, moves, to)
+	if plans == 0 {
+		env.setAnswer("repairs", []repairJSON{})
+		env.Say("Nothing to do: they belong there already.")
+		return nil
+	}
+	if f.dryRun {
+		return finishMoves(env, moves, nil)
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), ops); err != nil {
+		return err
+	}
+	return applyMoves(ctx, env, moves, to)
+}
+
+// proposeMoves plans in each store. A store that knows no move is left out if there are others.
+func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, from, to string, force bool) (moves []storeMove, err error) {
+	for _, c := range clients {
+		m, err := c.ProposeMove(ctx, from, to, force)
+		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
+			env.noteSkipped(err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		moves = append(moves, storeMove{m, c})
+	}
+	return moves, nil
+}
+
+// printMoves lists the sessions that go, and those that stay.
+func printMoves(env *environment, moves []storeMove, to string) {
+	for _, m := range moves {
+		for _, r := range m.Sessions {
+			line := sessionLine(r.Head)
+			if r.To != to {
+				line += "  to " + term.OneLine(r.To, 80)
+			}
+			env.Printf("  %s\n", line)
+		}
+		if n := len(m.Stay); n > 0 {
+			env.Say("%s there: the folder was made again before.", term.CountWords(n, "later session stays", "later sessions stay"))
+		}
+	}
+}
+
+// applyMoves makes the moves as one operation. The first error ends it; what was moved stays.
+func applyMoves(ctx context.Context, env *environment, moves []storeMove, to string) error {
+	env.opt.Journal.Join()
+	var done []change.Entry
+	moved := 0
+	for _, m := range moves {
+		for _, p := range m.Plans {
+			e, err := applyPlan(ctx, env, m.store, p)
+			if err != nil {
+				if len(done) > 0 {
+					err = fail.WithHint(err, fmt.Sprintf("%s moved before that; undo: mend undo %s", term.CountWords(moved, "session was", "sessions were"), mend.OperationOf(done[0])))
+				}
+				return errors.Join(printConflicts(env.Terminal, err), finishMoves(env, moves, done))
+			}
+			if done = append(done, e); p.Session != change.NoSession {
+				moved++
+			}
+			printKept(env.Terminal, e)
+		}
+	}
+	undo := "mend undo " + mend.OperationOf(done[0])
+	if len(done) == 1 {
+		undo = "mend undo " + done[0].ID
+	}
+	env.Say("%s %s to %s. Undo: %s", term.Good("Moved"), term.Count(moved, "session"), term.Escape(to), term.Command(undo))
+	return finishMoves(env, moves, done)
+}
+
+// finishMoves sets the entries of the answer: those that were made, or of a dry run the plans.
+func finishMoves(env *environment, moves []storeMove, done []change.Entry) error {
+	repairs := []repairJSON{}
+	for _, m := range moves {
+		for _, p := range m.Plans {
+			switch {
+			case done == nil:
+				repairs = append(repairs, planJSON(p))
+			case len(repairs) < len(done):
+				repairs = append(repairs, entryJSON(done[len(repairs)], p.Ops))
+			}
+		}
+	}
+	env.setAnswer("repairs", repairs)
+	if done == nil {
+		env.Printf("Dry run: nothing was written.\n")
+	}
+	return nil
+}
+
+// runMoveGone lists the folders that are gone, and asks for each.
+func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
+	clients, left := openAll(ctx, env, env.CanAsk && !env.JSON)
+	stop := env.Busy("looking for folders ...")
+	gone, err := mend.GoneFolders(ctx, clients)
+	stop()
+	if err != nil {
+		return errors.Join(left, err)
+	}
+	list := []goneJSON{}
+	for _, g := range gone {
+		list = append(list, goneJSONOf(g))
+	}
+	env.setAnswer("folders", list)
+	if len(gone) == 0 {
+		env.Say("Every session has its folder.")
+		return left
+	}
+	for i, g := range gone {
+		printGone(env, g)
+		if env.JSON || !env.CanAsk || len(g.Proposals) == 0 {
+			continue
+		}
+		to, err := pickPlace(ctx, env, list[i])
+		switch {
+		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
+			continue
+		case err != nil:
+			return errors.Join(left, err)
+		}
+		f.yes = true // the place was picked
+		left = fail.Worst(left, moveFolder(ctx, env, clients, g.Folder, to, f))
+		f.yes = false
+	}
+	if !env.JSON && !env.CanAsk {
+		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
+	}
+	return left
+}
+
+// printGone prints a folder that is gone, and where it may be now.
+func printGone(env *environment, g mend.GoneFolder) {
+	env.Printf("%s  %s  %s\n", term.Bold(term.Escape(g.Folder)), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
+	for _, p := range g.Proposals {
+		why := "the same name"
+		switch {
+		case p.Same:
+			why = "the same repository"
+		case filepath.Base(p.Path) != filepath.Base(g.Folder):
+			why = "a similar name"
+		}
+		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
+	}
+	if len(g.Proposals) == 0 {
+		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+ownfile.Quote(g.Folder)+" NEW"))
+	}
+}
+
+// pickPlace asks where the sessions of a folder belong now. The error is [term.ErrDeclined] if they stay.
+func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error) {
+	if len(g.Proposals) == 1 {
+		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and go on"}})
+		if err == nil && key != "y" {
+			err = term.ErrDeclined
+		}
+		return g.Proposals[0], err
+	}
+	rows := [][]string{}
+	for _, p := range g.Proposals {
+		rows = append(rows, []string{term.Escape(p)})
+	}
+	i, err := env.Pick(ctx, "Where does "+term.Escape(g.Folder)+" belong now? (Esc: nowhere)", rows)
+	if err != nil {
+		return "", err
+	}
+	return g.Proposals[i], nil
+}
+
+// A goneJSON is a folder of sessions that is gone.
+type goneJSON struct {
+	Folder    string   `json:"folder"`
+	Sessions  int      `json:"sessions"`
+	Proposals []string `json:"proposals"` // best first
+	Certain   bool     `json:"certain"`   // the first alone is of the same repository
+}
+
+func goneJSONOf(g mend.GoneFolder) goneJSON {
+	j := goneJSON{Folder: g.Folder, Sessions: g.Sessions, Proposals: []string{}, Certain: g.Certain()}
+	for _, p := range g.Proposals {
+		j.Proposals = append(j.Proposals, p.Path)
+	}
+	return j
+}
+
+// A movedJSON is a session that moves.
+type movedJSON struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Stays   bool   `json:"stays"` // it is of the folder that was made again
+}
+
+func movedSessions(m storeMove) (all []movedJSON) {
+	name := m.store.ID().Agent
+	for _, r := range m.Sessions {
+		all = append(all, movedJSON{name, r.Head.ID, r.Head.Title, r.Head.Directory, r.To, false})
+	}
+	for _, h := range m.Stay {
+		all = append(all, movedJSON{name, h.ID, h.Title, h.Directory, h.Directory, true})
+	}
+	return all
+}

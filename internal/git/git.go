@@ -1,0 +1,140 @@
+// Package git says to which repository a folder belongs. It reads the files of the repository; only for
+// what they do not say by themselves it runs git, and then nothing that the repository's settings name.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mend/internal/ownfile"
+)
+
+// A Repository is one work tree of a repository.
+type Repository struct {
+	Worktree string // its top folder
+	Common   string // the folder of what all its work trees share, as .git of the main one
+}
+
+// Find returns the repository that a folder is in: the innermost above it. found is false if it is in none.
+// The error says why that is not known.
+func Find(folder string) (r Repository, found bool, err error) {
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		dir, err := gitDir(filepath.Join(at, ".git"))
+		if err != nil {
+			return r, false, err
+		}
+		if dir != "" {
+			return Repository{at, common(dir)}, true, nil
+		}
+		if at == filepath.Dir(at) {
+			return r, false, nil
+		}
+	}
+}
+
+// gitDir returns the folder of git that .git is, or that it names; "" if there is none. As for git, a
+// folder is one only if it has a HEAD.
+func gitDir(dotGit string) (string, error) {
+	info, err := os.Stat(dotGit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		if _, err := os.Lstat(filepath.Join(dotGit, "HEAD")); err != nil {
+			return "", nil
+		}
+		return dotGit, nil
+	}
+	line, err := firstLine(dotGit)
+	if err != nil {
+		return "", err
+	}
+	dir, ok := strings.CutPrefix(line, "gitdir: ")
+	if !ok {
+		return "", fmt.Errorf("%s does not say which repository it belongs to", dotGit)
+	}
+	dir = below(filepath.Dir(dotGit), dir)
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return "", fmt.Errorf("%s names a repository that is not there: %w", dotGit, err)
+	}
+	return dir, nil
+}
+
+// common returns the folder that all work trees share with the one of a folder of git.
+func common(dir string) string {
+	if line, err := firstLine(filepath.Join(dir, "commondir")); err == nil && line != "" {
+		return below(dir, line)
+	}
+	return dir
+}
+
+func below(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// longestLine is the length in bytes of the longest line that is read of a small file.
+const longestLine = 8 << 10
+
+func firstLine(path string) (string, error) {
+	f, err := ownfile.OpenPlain(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := ownfile.ReadAtMost(f, longestLine)
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimRight(line, "\r"), err
+}
+
+// Origin returns the URL of the remote with the name origin, "" if there is none.
+func (r Repository) Origin(ctx context.Context) (string, error) {
+	out, err := r.run(ctx, "remote", "get-url", "origin")
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() > 0 {
+		return "", nil
+	}
+	return strings.TrimSpace(out), err
+}
+
+// Roots returns the hashes of the commits without a parent of the current branch, sorted; none if it
+// has no commit.
+func (r Repository) Roots(ctx context.Context) ([]string, error) {
+	out, err := r.run(ctx, "rev-list", "--max-parents=0", "HEAD")
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() > 0 {
+		return nil, nil
+	}
+	roots := strings.Fields(out)
+	slices.Sort(roots)
+	return roots, err
+}
+
+// deadline is how long git may take for one question.
+const deadline = 20 * time.Second
+
+// quiet are the settings that name programs to run, or hosts to ask. They win over those of the
+// repository. What git itself refuses of another user's repository stays refused.
+var quiet = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never", "-c", "core.pager=cat", "--no-pager"}
+
+// run runs git in the work tree and returns what it writes.
+func (r Repository) run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(quiet, []string{"-C", r.Worktree}, args)...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	return string(out), err
+}

@@ -1,0 +1,207 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/place"
+	"mend/repair"
+)
+
+// A Move is planned for the sessions of a folder in one store.
+type Move struct {
+	Sessions []agent.Relocation // that go, each with its new folder
+	Stay     []change.Head      // of the folder that was made at the old place since
+	Plans    []change.Plan      // none if all belong to their new folder already
+}
+
+// ProposeMove plans that the sessions of a folder, and of those below it, belong to another one. It reads
+// only: [Store.Apply] carries the plans out, after [Journal.Join]. What is below the old folder goes to the
+// same place below the new one, or to the nearest folder above that exists. If the old folder was made again
+// after some of the sessions were begun, the later ones stay. The error wraps [repair.ErrBusy] if an agent
+// uses one of them and force is not set.
+func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m Move, err error) {
+	to = filepath.Clean(to)
+	seen := c.seen()
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return m, err
+	}
+	for _, h := range heads {
+		for _, old := range aliases(from) {
+			if rest, in := within(old, h.Directory); in && !isBelow(old, to, h.Directory) {
+				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest)})
+				break
+			}
+		}
+	}
+	m.leave(place.Born(from))
+	if len(m.Sessions) == 0 {
+		return m, nil
+	}
+	for _, r := range m.Sessions {
+		if why := c.whyBusy(ctx, r.Head); why != "" && !force {
+			return m, fmt.Errorf("moving session %s: %w: %s", r.Head.ID, repair.ErrBusy, why)
+		}
+	}
+	m.Plans, err = c.store.Move(ctx, m.Sessions)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = fail.New(fail.Refused, "", "moving sessions of %s: %w", c.agent, err)
+	}
+	if err != nil {
+		return m, err
+	}
+	for i := range m.Plans {
+		p := &m.Plans[i]
+		p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: "the project of " + to}
+		p.Seen, p.Force = seen, force
+		if k := slices.IndexFunc(m.Sessions, func(r agent.Relocation) bool { return r.Head.ID == p.Session }); k >= 0 {
+			p.Cause.Title, p.Cause.Folder, p.Cause.Text = m.Sessions[k].Head.Title, m.Sessions[k].Head.Directory, m.Sessions[k].To
+		}
+		if err := c.checkLinks(ctx, *p); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// whyBusy returns which process uses a session, "" for none. A session that cannot be read is not in use.
+func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
+	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions()})
+	if err != nil {
+		return ""
+	}
+	return s.Busy()
+}
+
+// leave takes out the sessions that were begun after the old folder was made, if others were begun before.
+func (m *Move) leave(born time.Time) {
+	later := func(r agent.Relocation) bool {
+		return !born.IsZero() && time.UnixMilli(r.Head.Created).After(born)
+	}
+	if !slices.ContainsFunc(m.Sessions, func(r agent.Relocation) bool { return !later(r) }) {
+		return
+	}
+	m.Sessions = slices.DeleteFunc(m.Sessions, func(r agent.Relocation) bool {
+		if later(r) {
+			m.Stay = append(m.Stay, r.Head)
+		}
+		return later(r)
+	})
+}
+
+// within returns where a path is below a folder, and whether it is the folder or below it.
+func within(folder, path string) (rest string, in bool) {
+	if path == "" || !filepath.IsAbs(path) {
+		return "", false
+	}
+	rest, err := filepath.Rel(folder, filepath.Clean(path))
+	return rest, err == nil && filepath.IsLocal(rest)
+}
+
+// isBelow reports whether a path is in the new folder, which is below the old one: it is there already.
+func isBelow(from, to, path string) bool {
+	_, nested := within(from, to)
+	_, in := within(to, path)
+	return nested && in
+}
+
+// nearest returns the folder at rest below to, or the nearest one above that exists.
+func nearest(to, rest string) string {
+	for at := filepath.Join(to, rest); ; at = filepath.Dir(at) {
+		if at == to || !place.Gone(at) {
+			return at
+		}
+	}
+}
+
+// A GoneFolder is a folder in which sessions were begun and that does not exist any more.
+type GoneFolder struct {
+	Folder    string
+	Sessions  int // of it and of those below
+	Newest    int64
+	Proposals []place.Candidate // where it may be now, best first
+}
+
+// Certain reports whether the first proposal alone is of the same repository.
+func (g GoneFolder) Certain() bool {
+	return len(g.Proposals) > 0 && g.Proposals[0].Same && (len(g.Proposals) == 1 || !g.Proposals[1].Same)
+}
+
+// aliases returns the ways in which agents may have stored the path of a folder: as it is, and with the
+// links above it followed.
+func aliases(folder string) []string {
+	folder = filepath.Clean(folder)
+	for above := filepath.Dir(folder); ; above = filepath.Dir(above) {
+		real, err := filepath.EvalSymlinks(above)
+		switch {
+		case err == nil && real != above:
+			return []string{folder, filepath.Join(real, strings.TrimPrefix(folder, above))}
+		case err == nil || above == filepath.Dir(above):
+			return []string{folder}
+		}
+	}
+}
+
+// searchTime is how long a search for one folder asks for repositories.
+const searchTime = 10 * time.Second
+
+// GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
+// is below another is part of that.
+func GoneFolders(ctx context.Context, stores []*Store) ([]GoneFolder, error) {
+	type owned struct {
+		*Store
+		change.Head
+	}
+	var gone []owned
+	var known []string
+	for _, c := range stores {
+		heads, err := c.Sessions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			switch {
+			case h.Directory == "" || !filepath.IsAbs(h.Directory):
+			case place.Gone(h.Directory):
+				gone = append(gone, owned{c, h})
+			default:
+				known = append(known, h.Directory)
+			}
+		}
+	}
+	slices.SortStableFunc(gone, func(a, b owned) int { return strings.Compare(folderOf(a.Head), folderOf(b.Head)) })
+	var all []GoneFolder
+	for len(gone) > 0 {
+		f := GoneFolder{Folder: folderOf(gone[0].Head)}
+		var projects []owned // a session of each
+		gone = slices.DeleteFunc(gone, func(o owned) bool {
+			_, in := within(f.Folder, o.Directory)
+			if !in {
+				return false
+			}
+			f.Sessions++
+			f.Newest = max(f.Newest, o.Updated, o.Created)
+			if !slices.ContainsFunc(projects, func(p owned) bool { return p.Store == o.Store && p.Project == o.Project }) {
+				projects = append(projects, o)
+			}
+			return true
+		})
+		ctx, cancel := context.WithTimeout(ctx, searchTime)
+		f.Proposals = place.Find(f.Folder, place.Search{Known: known, Same: func(folder string) bool {
+			return slices.ContainsFunc(projects, func(o owned) bool { return o.store.SameRepository(ctx, o.Head, folder) })
+		}})
+		cancel()
+		all = append(all, f)
+	}
+	slices.SortStableFunc(all, func(a, b GoneFolder) int { return int(b.Newest - a.Newest) })
+	return all, ctx.Err()
+}
