@@ -58,8 +58,6 @@ var (
 	ErrLayout error = fail.New(fail.Usage, "", "no such layout")
 	// ErrLink says that a folder of the agent is a symbolic link, which mend does not follow.
 	ErrLink = errors.New("it is a symbolic link")
-	// ErrNoEdits says that a plan cannot be carried out in a request alone.
-	ErrNoEdits = errors.New("the repair cannot be made in the request alone")
 	// ErrNoSession says that no session is at a path.
 	ErrNoSession = errors.New("no session of this store")
 )
@@ -137,7 +135,7 @@ type Reader interface {
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt. The error wraps [errors.ErrUnsupported] if that is not known.
 	Forecast(ctx context.Context, head change.Head, o repair.Options) (Forecast, error)
-	// Edits returns what ops change as edits of the next request. The error wraps [ErrNoEdits] if a
+	// Edits returns what ops change as edits of the next request. It is an error if a
 	// request has nothing like it.
 	Edits(ops []change.Op) ([]repair.RequestEdit, error)
 	// CheckFile checks the whole file of a store whose sessions are together in one, which takes

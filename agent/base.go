@@ -73,8 +73,8 @@ func (base) Forecast(context.Context, change.Head, repair.Options) (Forecast, er
 	return Forecast{}, errors.ErrUnsupported
 }
 
-// Edits returns [ErrNoEdits].
-func (base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, ErrNoEdits }
+// Edits returns [errors.ErrUnsupported].
+func (base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, errors.ErrUnsupported }
 
 // CheckFile implements [Store].
 func (base) CheckFile(context.Context) error { return nil }

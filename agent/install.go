@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/fail"
 )
 
 // An Installer knows how an agent starts mend by itself: a file of the agent, such as a plugin or its
@@ -20,7 +19,7 @@ type Installer interface {
 	// Accepts returns an error if the agent has no such option.
 	Accepts(s Setup) error
 	// Install returns a text with mend in it, once. What an earlier installation was given and s leaves
-	// out stays. The error wraps [ErrForeign] if mend did not write what is there.
+	// out stays. It is an error if mend did not write what is there.
 	Install(text []byte, s Setup) ([]byte, error)
 	// Uninstall returns a text without mend. Its error is as that of Install.
 	Uninstall(text []byte) ([]byte, error)
@@ -80,9 +79,6 @@ const (
 	Absent     State = "absent"
 	Unreadable State = "unreadable"
 )
-
-// ErrForeign says that a file that mend would write is not its own.
-var ErrForeign error = fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 
 // An Event is what an agent reports of one session.
 type Event struct {

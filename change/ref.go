@@ -102,7 +102,7 @@ func (r Ref) Compare(o Ref) int {
 }
 
 // Validate reports the first id of the ref that is missing or is not an id, as
-// an error that wraps [ErrBadID].
+// an error that wraps errBadID.
 func (r Ref) Validate() error {
 	need := []string{r.Session}
 	switch r.Kind {
@@ -118,7 +118,7 @@ func (r Ref) Validate() error {
 			need = append(need, r.Message)
 		}
 	default:
-		return fmt.Errorf("%w: %v", ErrBadID, r.Kind)
+		return fmt.Errorf("%w: %v", errBadID, r.Kind)
 	}
 	if r.Project != "" {
 		need = append(need, r.Project)
@@ -129,7 +129,7 @@ func (r Ref) Validate() error {
 		}
 	}
 	if r.Kind == KindFile && r.Part != "" && !isName(r.Part) {
-		return fmt.Errorf("file %s: %w: it leads out of its folder, or to a hidden file", r, ErrBadID)
+		return fmt.Errorf("file %s: %w: it leads out of its folder, or to a hidden file", r, errBadID)
 	}
 	return nil
 }
@@ -145,27 +145,27 @@ func isName(name string) bool {
 	return true
 }
 
-// ErrBadID says that a string is not a valid id. Paths and keys are made of valid ids only.
-var ErrBadID = errors.New("not a valid id")
+// errBadID says that a string is not a valid id. Paths and keys are made of valid ids only.
+var errBadID = errors.New("not a valid id")
 
 // MaxID is the length of the longest id, in bytes.
 const MaxID = 200
 
 // ValidateID reports whether id is an id: 1 to [MaxID] ASCII letters, digits,
 // `_`, `-` and `.`, not starting with a dot. So an id from a stored file can never be a
-// path. The error wraps [ErrBadID].
+// path. The error wraps errBadID.
 func ValidateID(id string) error {
 	switch {
 	case id == "":
-		return fmt.Errorf("%w: empty", ErrBadID)
+		return fmt.Errorf("%w: empty", errBadID)
 	case len(id) > MaxID:
-		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrBadID, len(id), MaxID)
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", errBadID, len(id), MaxID)
 	case id[0] == '.':
-		return fmt.Errorf("%w: %q starts with a dot", ErrBadID, id)
+		return fmt.Errorf("%w: %q starts with a dot", errBadID, id)
 	}
 	for i := range len(id) {
 		if !idByte(id[i]) {
-			return fmt.Errorf("%w: %q holds %q", ErrBadID, id, id[i])
+			return fmt.Errorf("%w: %q holds %q", errBadID, id, id[i])
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func ValidateID(id string) error {
 // does not start with a dash either, as a flag does.
 func ValidateSessionID(id string) error {
 	if strings.HasPrefix(id, "-") {
-		return fmt.Errorf("%w: %q starts with a dash", ErrBadID, id)
+		return fmt.Errorf("%w: %q starts with a dash", errBadID, id)
 	}
 	return ValidateID(id)
 }

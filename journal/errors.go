@@ -15,22 +15,18 @@ var (
 	// mend does not change it: a person has to look at it.
 	ErrDamaged error = fail.New(fail.Unusable, `nothing was written to it. "mend verify" shows the damage; "mend log" and "mend show" read what is intact`,
 		"journal is damaged")
-	// ErrFormat says that a later mend wrote the journal.
-	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote it, or a later one", "journal has another format")
+	// errFormat says that a later mend wrote the journal.
+	errFormat error = fail.New(fail.Unusable, "use the version of mend that wrote it, or a later one", "journal has another format")
 	// ErrNotFound says that no repair has the id.
 	ErrNotFound error = fail.New(fail.Usage, `"mend log" lists the repairs`, "no such repair")
 	// ErrForgotten says that gc or forget removed the images of a repair.
 	ErrForgotten error = fail.New(fail.Refused, "its undo data was deleted by gc or forget; only the log entry is left", "its undo data was deleted")
-	// ErrHead says that a head is not the hash of an event in the chain: entries were
+	// errHead says that a head is not the hash of an event in the chain: entries were
 	// removed from its end, or the chain was rebuilt.
-	ErrHead = errors.New("that head is not in this journal: it may have been truncated or rebuilt")
-	// ErrReadOnly says that the journal was opened for reading.
-	ErrReadOnly = boltfile.ErrReadOnly
+	errHead = errors.New("that head is not in this journal: it may have been truncated or rebuilt")
 	// ErrUnsure says that the last step may have been written or not. The next Open
 	// shows which.
 	ErrUnsure = boltfile.ErrUnsure
-	// ErrClosed says that the journal was closed.
-	ErrClosed = boltfile.ErrClosed
 )
 
 // A LockedError says that another process has locked the journal.

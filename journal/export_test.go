@@ -70,7 +70,7 @@ func TestExport(t *testing.T) {
 		if r != want {
 			t.Errorf("VerifyExport returns %+v, want %+v", r, want)
 		}
-		if _, err := VerifyExport(t.Context(), bytes.NewReader(out), strings.Repeat("0", 64)); !errors.Is(err, ErrHead) {
+		if _, err := VerifyExport(t.Context(), bytes.NewReader(out), strings.Repeat("0", 64)); !errors.Is(err, errHead) {
 			t.Errorf("a head that is not in the chain: %v", err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestExportTampered(t *testing.T) {
 
 func wantRefused(t *testing.T, what string, lines [][]byte) {
 	t.Helper()
-	if _, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), ""); !errors.Is(err, ErrExport) {
+	if _, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), ""); !errors.Is(err, errExport) {
 		t.Errorf("%s: %v", what, err)
 	}
 }
@@ -189,7 +189,7 @@ func TestExportRebuilt(t *testing.T) {
 	if _, err := VerifyExport(t.Context(), bytes.NewReader(out), ""); err != nil {
 		t.Error(err)
 	}
-	if _, err := VerifyExport(t.Context(), bytes.NewReader(out), kept.Head); !errors.Is(err, ErrHead) {
+	if _, err := VerifyExport(t.Context(), bytes.NewReader(out), kept.Head); !errors.Is(err, errHead) {
 		t.Errorf("VerifyExport with the old head returns %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (j *Journal) Verify() (Report, error) {
 }
 
 // VerifyHead does what Verify does, and also checks that head, the Head of an earlier
-// Report, is in the chain. If not, the error wraps [ErrHead]: entries were removed from the
+// Report, is in the chain. If not, the error wraps errHead: entries were removed from the
 // end of the chain, or it was rebuilt. An empty head is not checked.
 func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
@@ -44,7 +44,7 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 		err = cmp.Or(v.run(), j.damage)
 	}
 	if err == nil && v.wantHead != "" && !v.headFound {
-		err = fmt.Errorf("%w: %s", ErrHead, v.wantHead)
+		err = fmt.Errorf("%w: %s", errHead, v.wantHead)
 	}
 	if err != nil {
 		return v.report, fmt.Errorf("verifying journal %s: %w", j.file.Path(), err)

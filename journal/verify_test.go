@@ -29,8 +29,8 @@ func TestHeads(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"x", strings.Repeat("0", 64), heads[2][:60]} {
-		if _, err := j.VerifyHead(bad); !errors.Is(err, ErrHead) {
-			t.Errorf("head %q: %v, want ErrHead", bad, err)
+		if _, err := j.VerifyHead(bad); !errors.Is(err, errHead) {
+			t.Errorf("head %q: %v, want errHead", bad, err)
 		}
 	}
 	mustClose(t, j)
@@ -48,13 +48,13 @@ func TestHeads(t *testing.T) {
 	}
 	j = mustOpen(t, dir, Options{})
 	mustVerify(t, j)
-	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
+	if _, err := j.VerifyHead(head); !errors.Is(err, errHead) {
 		t.Errorf("removed tail: %v", err)
 	}
 	if again := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(9), Post: image("y")}); again.ID != e.ID {
 		t.Errorf("the next id is %s, want %s", again.ID, e.ID)
 	}
-	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
+	if _, err := j.VerifyHead(head); !errors.Is(err, errHead) {
 		t.Errorf("rebuilt tail: %v", err)
 	}
 	mustClose(t, j)
@@ -63,7 +63,7 @@ func TestHeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = mustOpen(t, dir, Options{ReadOnly: true})
-	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
+	if _, err := j.VerifyHead(head); !errors.Is(err, errHead) {
 		t.Errorf("no journal: %v", err)
 	}
 }

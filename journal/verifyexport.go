@@ -18,15 +18,15 @@ import (
 	"mend/internal/fail"
 )
 
-// ErrExport says that an export is not what [Journal.Export] wrote.
-var ErrExport error = fail.New(fail.Unusable, "it was cut, changed, or made by a later mend. Export it again", "it is not as mend exported it")
+// errExport says that an export is not what [Journal.Export] wrote.
+var errExport error = fail.New(fail.Unusable, "it was cut, changed, or made by a later mend. Export it again", "it is not as mend exported it")
 
 // VerifyExport checks an export, which needs no journal and no store: that the events are a chain from
 // the beginning, that every entry follows from its events, texts and ops, that these have the hashes in the
 // events, and that the digests of plans and the images are right. A head, unless it is "", must be in
 // the chain. It reads one line at a time, and keeps a few bytes for each entry and each image.
 //
-// The error wraps [ErrExport] and names the first line that is wrong, or [ErrHead].
+// The error wraps errExport and names the first line that is wrong, or errHead.
 func VerifyExport(ctx context.Context, r io.Reader, head string) (Report, error) {
 	x := exportVerifier{want: strings.ToLower(strings.TrimSpace(head)), images: map[hash]bool{}}
 	x.chain.pending = map[uint64]*event{}
@@ -46,14 +46,14 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (Report, error)
 			return x.report, err
 		}
 		if err != nil {
-			return x.report, fmt.Errorf("line %d: %w: %s", line, ErrExport, strings.TrimPrefix(err.Error(), ErrDamaged.Error()+": "))
+			return x.report, fmt.Errorf("line %d: %w: %s", line, errExport, strings.TrimPrefix(err.Error(), ErrDamaged.Error()+": "))
 		}
 	}
 	if _, err := in.Token(); err != io.EOF {
-		return x.report, fmt.Errorf("%w: something follows the end", ErrExport)
+		return x.report, fmt.Errorf("%w: something follows the end", errExport)
 	}
 	if x.want != "" && !x.found {
-		return x.report, fmt.Errorf("%w: %s", ErrHead, x.want)
+		return x.report, fmt.Errorf("%w: %s", errHead, x.want)
 	}
 	return x.report, nil
 }

@@ -133,8 +133,8 @@ func TestInUse(t *testing.T) {
 	st := storetest.Apply(t, s, ops)
 	after := content(t, root)
 	p := change.Plan{Ops: change.Inverse(st.Ops)}
-	if _, err := s.Prepare(t.Context(), p); !errors.Is(err, linestore.ErrInUse) {
-		t.Errorf("Prepare = %v, want %v", err, linestore.ErrInUse)
+	if _, err := s.Prepare(t.Context(), p); !errors.Is(err, change.ErrInUse) {
+		t.Errorf("Prepare = %v, want %v", err, change.ErrInUse)
 	}
 	p.Force = true
 	staged, err := s.Prepare(t.Context(), p)

@@ -21,7 +21,7 @@ import (
 // which the next Prepare of the same owner removes.
 //
 // The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place;
-// [ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError]
+// [change.ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError]
 // if the transcript cannot be changed, or the change not be undone;
 // [errors.ErrUnsupported] if the system cannot do this.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
@@ -79,7 +79,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	st := change.Staged{Store: s.id, Dir: tx.own.OwnerDir() + "/" + appendName(e.Size, e.Mtime)}
 	if plan.replaces() {
 		if use != "" && !p.Force {
-			return change.Staged{}, fmt.Errorf("%w: %s", ErrInUse, use)
+			return change.Staged{}, fmt.Errorf("%w: %s", change.ErrInUse, use)
 		}
 		if st.Dir, err = tx.stage(t.data, plan.apply(t.data, true), e); err != nil {
 			return change.Staged{}, err

@@ -44,9 +44,6 @@ type Options struct {
 	Step func(call string) error
 }
 
-// ErrInUse says that a transcript must not be replaced while a process uses it.
-var ErrInUse = change.ErrInUse
-
 // Mode is the mode of the image of a line, whatever the mode of its file: a change of lines
 // keeps that.
 const Mode = 0o600

@@ -12,7 +12,7 @@ import (
 )
 
 // Commit writes the Posts in one transaction, durably. Any failure before its COMMIT ends
-// as Aborted, with the conflicts or the cause; the cause wraps [ErrBusy], [ErrUnusable],
+// as Aborted, with the conflicts or the cause; the cause wraps [change.ErrLocked], [ErrUnusable],
 // the context's error or the system's. A crash before the COMMIT leaves nothing, one after
 // it the whole change.
 //

@@ -193,12 +193,12 @@ func explain(ctx context.Context, err error) error {
 
 func classify(ctx context.Context, err error) error {
 	switch {
-	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, ErrBusy):
+	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, change.ErrLocked):
 		return err
 	case ctx.Err() != nil && isAny(err, sqlite3.INTERRUPT, sqlite3.BUSY, sqlite3.LOCKED): // ctx ends a wait for a lock, too
 		return ctx.Err()
 	case isAny(err, sqlite3.BUSY, sqlite3.LOCKED):
-		return fmt.Errorf("%w (%w)", ErrBusy, err)
+		return fmt.Errorf("%w (%w)", change.ErrLocked, err)
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.IOERR_SHORT_READ):
 		return Unusable("%w (%w)", change.ErrMalformed, err)
 	case errors.Is(err, sqlite3.NOTADB):

@@ -14,7 +14,7 @@ import (
 // DefaultRow returns what a row of the table of that kind holds in the columns, without the
 // data, for which an INSERT gives nothing. A column that must be given has the class 0: it may
 // not be NULL and has no default, or its default is not the same for each row. The error wraps
-// [ErrUnusable] or [ErrBusy], or is the system's.
+// [ErrUnusable] or [change.ErrLocked], or is the system's.
 func (s *Store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
 	var cols []change.Col
 	err := s.View(ctx, func(c *Conn) error {

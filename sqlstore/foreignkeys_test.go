@@ -177,7 +177,7 @@ func TestReadAgain(t *testing.T) {
 		})
 		now := load(t, s, id).Title
 		if times == readTries {
-			if !errors.Is(err, sqlstore.ErrBusy) {
+			if !errors.Is(err, change.ErrLocked) {
 				t.Errorf("changing %d times: %v, want busy", times, err)
 			}
 			continue

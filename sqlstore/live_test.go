@@ -150,10 +150,10 @@ func TestBusy(t *testing.T) {
 	path := s.ID().Root
 	was := dbtest.Dump(t, path)
 	out, err := s.Commit(t.Context(), st)
-	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, sqlstore.ErrBusy) {
+	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, change.ErrLocked) {
 		t.Errorf("Commit = %+v, %v; want aborted, busy", out, err)
 	}
-	if _, err := s.Settle(t.Context(), st); !errors.Is(err, sqlstore.ErrBusy) {
+	if _, err := s.Settle(t.Context(), st); !errors.Is(err, change.ErrLocked) {
 		t.Errorf("Settle: %v, want busy", err)
 	}
 	dbtest.Exec(t, c, "ROLLBACK")
@@ -174,10 +174,10 @@ func TestCancelledWhileBusy(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	out, err := s.Commit(ctx, st)
-	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, context.Canceled) || errors.Is(out.Cause, sqlstore.ErrBusy) {
+	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, context.Canceled) || errors.Is(out.Cause, change.ErrLocked) {
 		t.Errorf("Commit = %+v, %v; want aborted, cancelled", out, err)
 	}
-	if _, err := s.Settle(ctx, st); !errors.Is(err, context.Canceled) || errors.Is(err, sqlstore.ErrBusy) {
+	if _, err := s.Settle(ctx, st); !errors.Is(err, context.Canceled) || errors.Is(err, change.ErrLocked) {
 		t.Errorf("Settle: %v, want cancelled", err)
 	}
 	dbtest.Exec(t, c, "ROLLBACK")
@@ -247,7 +247,7 @@ func TestRollbackJournal(t *testing.T) {
 	if err := c.Exec("BEGIN; SELECT count(*) FROM part"); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Aborted || !errors.Is(out.Cause, sqlstore.ErrBusy) {
+	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Aborted || !errors.Is(out.Cause, change.ErrLocked) {
 		t.Errorf("Commit beside a reader = %+v, %v; want aborted, busy", out, err)
 	}
 	if dbtest.Dump(t, path) != was {
@@ -279,7 +279,7 @@ func TestBesideShortAgents(t *testing.T) {
 		done <- err
 	}()
 	for n := range 200 {
-		if _, err := read(t.Context(), open(t, path, sqlstore.Options{}), id); err != nil && !errors.Is(err, sqlstore.ErrBusy) {
+		if _, err := read(t.Context(), open(t, path, sqlstore.Options{}), id); err != nil && !errors.Is(err, change.ErrLocked) {
 			t.Errorf("read %d: %v", n, err)
 		}
 	}

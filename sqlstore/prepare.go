@@ -14,7 +14,7 @@ import (
 // and may be written. It changes nothing, and stages nothing: the Staged contains the ops.
 //
 // The error is a [*change.ConflictError] if a row holds something else, wraps
-// [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or [ErrBusy], or is
+// [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or [change.ErrLocked], or is
 // the system's.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st := change.Staged{Store: s.id, Ops: p.Ops, AllowMissingParent: p.AllowMissingParent}

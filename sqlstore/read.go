@@ -55,7 +55,7 @@ func (s *Store) view(ctx context.Context, rebuild bool, f func(*Conn) error) err
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it kept changing while it was read", ErrBusy)
+	return fmt.Errorf("%w: it kept changing while it was read", change.ErrLocked)
 }
 
 // needsLocks reports whether SQLite's locks are needed: another program has the database
@@ -124,7 +124,7 @@ func (s *Store) reader(ctx context.Context, files fileState, live bool) (*Conn, 
 // Read returns what the rows hold, in the order of refs, nil for one that does not exist.
 // A row is found by its id alone: one that was moved to another message is returned. The
 // error wraps [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or
-// [ErrBusy], or is the system's.
+// [change.ErrLocked], or is the system's.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	var images []*change.Image
 	err := s.View(ctx, func(c *Conn) error {

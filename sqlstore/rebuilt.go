@@ -10,6 +10,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"mend/change"
 )
 
 // The agent may read on beside an index that is damaged, since it does not use that one. mend reads
@@ -113,7 +115,7 @@ func (s *Store) TryWrites(ctx context.Context, f func(*Conn) error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it kept changing while it was read", ErrBusy)
+	return fmt.Errorf("%w: it kept changing while it was read", change.ErrLocked)
 }
 
 func (s *Store) tryWrites(ctx context.Context, f func(*Conn) error) (err error) {

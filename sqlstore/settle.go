@@ -19,7 +19,7 @@ import (
 // wrote them.
 //
 // Settle waits for a transaction of another process. It may be called any number of
-// times. The error wraps [ErrBusy], [ErrUnusable] or [change.ErrInvalid], or is the
+// times. The error wraps [change.ErrLocked], [ErrUnusable] or [change.ErrInvalid], or is the
 // context's or the system's; then nothing is decided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	var out change.Outcome

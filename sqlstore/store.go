@@ -9,14 +9,9 @@ import (
 	"mend/change"
 )
 
-var (
-	// ErrBusy means that another program held a lock for longer than the timeout. Nothing
-	// was changed; the caller may try again.
-	ErrBusy = change.ErrLocked
-	// ErrUnusable means that the file is no database, is damaged, or has an unknown
-	// schema. Such a file is never written.
-	ErrUnusable = errors.New("the database cannot be used")
-)
+// ErrUnusable means that the file is no database, is damaged, or has an unknown
+// schema. Such a file is never written.
+var ErrUnusable = errors.New("the database cannot be used")
 
 // Options configure a [Store]. The zero value is right for a user.
 type Options struct {

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"maps"
 
-	"mend/agent"
 	"mend/change"
 	"mend/repair"
 )
+
+var errNoEdits = errors.New("the repair cannot be made in the request alone")
 
 // Edits implements [agent.Store].
 func (*store) Edits(ops []change.Op) (edits []repair.RequestEdit, err error) {
@@ -20,11 +21,11 @@ func (*store) Edits(ops []change.Op) (edits []repair.RequestEdit, err error) {
 		case change.KindMessage, change.KindPart:
 			e := repair.RequestEdit{Message: op.Ref.Message, Part: op.Ref.Part, New: op.Pre == nil}
 			if e.Data, err = editedJSON(op); err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", agent.ErrNoEdits, op.Ref, err)
+				return nil, fmt.Errorf("%w: %s: %w", errNoEdits, op.Ref, err)
 			}
 			edits = append(edits, e)
 		case change.KindSession, change.KindFile, change.KindProject, change.KindEvents:
-			return nil, fmt.Errorf("%w: %s", agent.ErrNoEdits, op.Ref)
+			return nil, fmt.Errorf("%w: %s", errNoEdits, op.Ref)
 		}
 	}
 	return edits, nil

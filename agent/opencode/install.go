@@ -144,7 +144,7 @@ func readPlugin(text []byte, s agent.Setup) (is agent.Status, err error) {
 	}
 	header := pluginHeader().FindSubmatch(text)
 	if header == nil {
-		return agent.Status{State: agent.Foreign}, agent.ErrForeign
+		return agent.Status{State: agent.Foreign}, fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 	}
 	is = agent.Status{State: agent.Other, Version: string(header[2])}
 	var args []string

@@ -321,14 +321,12 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 		r.setRepairs()
 	}
 	switch {
-	case asks && r.JSON:
-		return term.ErrNoQuestion
-	case asks && r.named:
-		return term.ErrNoTerminal
+	case asks && (r.JSON || r.named):
+		return r.MayAsk()
 	case asks && needsAgent(r.environment, r.client):
-		return fail.WithHint(term.ErrNoTerminal, "pass --yes with --agent "+r.client.ID().Agent+", or with a session to repair only that one")
+		return fail.WithHint(r.MayAsk(), "pass --yes with --agent "+r.client.ID().Agent+", or with a session to repair only that one")
 	case asks:
-		return fail.WithHint(term.ErrNoTerminal, "pass --yes; name a session to repair only that one")
+		return fail.WithHint(r.MayAsk(), "pass --yes; name a session to repair only that one")
 	case r.flags.dryRun || len(todo) == 0:
 		return r.end(left)
 	}

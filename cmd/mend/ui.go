@@ -393,10 +393,7 @@ func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, pro
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.IndexFunc(b.stores, func(root string) bool { return b.clients[root].Owns(ctx, e) })
-	if i < 0 {
-		return ui.Change{}, fmt.Errorf("repair %s: %w: %s", e.ID, mend.ErrOtherStore, e.Store.Root)
-	}
+	i := max(0, slices.IndexFunc(b.stores, func(root string) bool { return b.clients[root].Owns(ctx, e) })) // else propose returns an error
 	p, err := propose(b.clients[b.stores[i]], e)
 	if err != nil {
 		return ui.Change{}, err

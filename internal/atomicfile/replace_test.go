@@ -34,7 +34,7 @@ func TestReplace(t *testing.T) {
 			before = nil
 		}
 		err := Replace(s.path, before, []byte(s.after), 0o640)
-		if (err != nil) != s.fails || s.fails && s.path == path && !errors.Is(err, ErrChanged) {
+		if (err != nil) != s.fails || s.fails && s.path == path && !errors.Is(err, errChanged) {
 			t.Errorf("step %d: %v, want an error: %t", i, err, s.fails)
 		}
 	}

@@ -22,24 +22,24 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, false)
 }
 
-// ErrChanged says that another program has changed a file meanwhile.
-var ErrChanged = errors.New("another program has changed it meanwhile")
+// errChanged says that another program has changed a file meanwhile.
+var errChanged = errors.New("another program has changed it meanwhile")
 
 // Replace replaces the content before of a file that the user and other programs edit, durably;
-// nil is a file that does not exist. The error wraps [ErrChanged] if the file has another
+// nil is a file that does not exist. The error wraps errChanged if the file has another
 // content. What another program writes in the last instant is lost.
 func Replace(path string, before, after []byte, mode fs.FileMode) error {
 	f, err := ownfile.OpenPlain(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && before == nil:
 	case errors.Is(err, fs.ErrNotExist):
-		return ErrChanged
+		return errChanged
 	case err != nil:
 		return err
 	default:
 		now, err := ownfile.ReadAtMost(f, len(before))
 		if errors.Join(err, f.Close()) != nil || before == nil || !bytes.Equal(now, before) {
-			return ErrChanged
+			return errChanged
 		}
 	}
 	if err := write(path, after, mode, true); err != nil {

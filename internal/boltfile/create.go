@@ -161,7 +161,7 @@ type copier struct {
 }
 
 func (c *copier) add(it Item) error {
-	if c.bucket == Meta && (slices.Contains(c.without, string(it.Key))) {
+	if c.bucket == Meta && slices.Contains(c.without, string(it.Key)) {
 		return nil
 	}
 	sealed, err := it.Value()

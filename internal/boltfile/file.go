@@ -58,8 +58,8 @@ type Options struct {
 
 // Errors that any method may wrap.
 var (
-	// ErrReadOnly says that the file was opened for reading.
-	ErrReadOnly = errors.New("it is open for reading only")
+	// errReadOnly says that the file was opened for reading.
+	errReadOnly = errors.New("it is open for reading only")
 	// ErrUnsure says that the last step may have been written or not. The next open shows which.
 	ErrUnsure = errors.New("it is unknown whether this was written")
 	// ErrClosed says that the file was closed.
@@ -263,7 +263,7 @@ func (f *File) CheckWritable() error {
 	case f.Fatal != nil:
 		return f.Fatal
 	case f.opts.ReadOnly:
-		return ErrReadOnly
+		return errReadOnly
 	}
 	return nil
 }

@@ -236,7 +236,7 @@ func TestAgentEndsMidway(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
 	h.SetOnAbort(func(string) {
-		f.errors = map[string]error{"abort": ErrAgentEnded, "messages": ErrAgentEnded, "toast": ErrAgentEnded, "prompt": ErrAgentEnded}
+		f.errors = map[string]error{"abort": errAgentEnded, "messages": errAgentEnded, "toast": errAgentEnded, "prompt": errAgentEnded}
 	})
 	if !h.HandleSessionRecovery(t.Context(), info) {
 		t.Errorf("not recovered; did %v", f.recorded())
@@ -259,7 +259,7 @@ func TestAgentEndsAfterError(t *testing.T) {
 	} {
 		f, info := failedSession(emptyText)
 		info.ID, f.stored[1] = "", c.last
-		f.errors = map[string]error{"messages": ErrAgentEnded, "toast": ErrAgentEnded, "abort": ErrAgentEnded}
+		f.errors = map[string]error{"messages": errAgentEnded, "toast": errAgentEnded, "abort": errAgentEnded}
 		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.repaired {
 			t.Errorf("%s: recovered = %t, want %t", name, got, c.repaired)
 		}

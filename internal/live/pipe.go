@@ -24,8 +24,8 @@ const oldestProtocol = 1
 
 // Errors of a [Pipe].
 var (
-	ErrProtocol   = errors.New("the plugin speaks another protocol")
-	ErrAgentEnded = errors.New("the agent has ended")
+	errProtocol   = errors.New("the plugin speaks another protocol")
+	errAgentEnded = errors.New("the agent has ended")
 )
 
 // A Pipe is an agent that is reached through its plugin. Both sides write one JSON
@@ -91,21 +91,21 @@ type Hello struct {
 // Handshake reads the plugin's hello and answers with mend's version. If the hello has
 // no Since, it is set to the current time. A plugin that has already closed its side is
 // not an error, because its lines can still be read. If the plugin uses another
-// protocol, Handshake sends bye, and the error wraps [ErrProtocol].
+// protocol, Handshake sends bye, and the error wraps errProtocol.
 func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (Hello, error) {
 	l, err := in.next()
 	if err != nil {
 		return Hello{}, err
 	}
 	if l.Type != lineHello || l.Protocol < oldestProtocol || l.Protocol > Protocol {
-		err = fmt.Errorf("%w: %.40s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, oldestProtocol)
+		err = fmt.Errorf("%w: %.40s %d, want %s %d", errProtocol, l.Type, l.Protocol, lineHello, oldestProtocol)
 		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
 	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Protocol: min(max(l.Protocol, l.Max), Protocol), Since: time.Now(), Once: l.Once}
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
-	if err := p.sendAndWait(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version}); !errors.Is(err, ErrAgentEnded) {
+	if err := p.sendAndWait(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version}); !errors.Is(err, errAgentEnded) {
 		return h, err
 	}
 	return h, nil
@@ -127,7 +127,7 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 	case <-done:
 		return nil
 	case <-p.ended:
-		return ErrAgentEnded
+		return errAgentEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -234,7 +234,7 @@ func (p *Pipe) send(ctx context.Context, l line, done chan struct{}) error {
 	case p.out <- outgoing{append(b, '\n'), done}:
 		return nil
 	case <-p.ended:
-		return ErrAgentEnded
+		return errAgentEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -262,7 +262,7 @@ func (p *Pipe) call(ctx context.Context, l line, result any) error {
 	case l := <-to:
 		return decodeAnswer(l, result)
 	case <-p.ended:
-		return fmt.Errorf("calling %s: %w", l.Method, ErrAgentEnded)
+		return fmt.Errorf("calling %s: %w", l.Method, errAgentEnded)
 	case <-ctx.Done():
 		return fmt.Errorf("calling %s: %w", l.Method, ctx.Err())
 	}

@@ -129,11 +129,11 @@ func TestPipe(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve = %v at the end of the input", err)
 	}
-	if err := <-waiting; !errors.Is(err, ErrAgentEnded) {
-		t.Errorf("a call at the end = %v, want %v", err, ErrAgentEnded)
+	if err := <-waiting; !errors.Is(err, errAgentEnded) {
+		t.Errorf("a call at the end = %v, want %v", err, errAgentEnded)
 	}
-	if err := p.Abort(t.Context(), ref); !errors.Is(err, ErrAgentEnded) {
-		t.Errorf("a call after the end = %v, want %v", err, ErrAgentEnded)
+	if err := p.Abort(t.Context(), ref); !errors.Is(err, errAgentEnded) {
+		t.Errorf("a call after the end = %v, want %v", err, errAgentEnded)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestOtherProtocol(t *testing.T) {
 		if err := json.Unmarshal([]byte(other.receive()), &bye); err != nil || bye.Type != lineBye || bye.Reason == "" {
 			t.Errorf("%.60s: mend sent %+v, %v", first, bye, err)
 		}
-		if err := <-failed; !errors.Is(err, ErrProtocol) || len(err.Error()) > 300 {
-			t.Errorf("%.60s: Handshake = %.300v, want %v", first, err, ErrProtocol)
+		if err := <-failed; !errors.Is(err, errProtocol) || len(err.Error()) > 300 {
+			t.Errorf("%.60s: Handshake = %.300v, want %v", first, err, errProtocol)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestBrokenPipe(t *testing.T) {
 	from, out := io.Pipe()
 	p := NewPipe(out)
 	_ = from.Close()
-	if err := p.Abort(t.Context(), SessionRef{}); !errors.Is(err, ErrAgentEnded) {
-		t.Errorf("Abort = %v, want %v", err, ErrAgentEnded)
+	if err := p.Abort(t.Context(), SessionRef{}); !errors.Is(err, errAgentEnded) {
+		t.Errorf("Abort = %v, want %v", err, errAgentEnded)
 	}
 }

@@ -87,7 +87,7 @@ type Reply struct {
 // request, the session is recovered then.
 var (
 	ErrUnverified = errors.New("mend was not verified with this version of the agent")
-	ErrTooLate    = errors.New("the agent no longer waits")
+	errTooLate    = errors.New("the agent no longer waits")
 	errLossy      = errors.New("the repair would remove content that can be read")
 	errStill      = errors.New("the session would be broken all the same")
 	errUndone     = errors.New("the last repair of this session was undone")
@@ -128,7 +128,7 @@ func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question)
 		a := h.newAttempt(beforeRequest, SessionRef{head.ID, q.Session.Directory})
 		a.head, a.question, a.late = head, q, true
 		a.question.Deadline = time.Until(end)
-		if _, err := a.preflight(ctx); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
+		if _, err := a.preflight(ctx); errors.Is(err, errTooLate) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.log = a.log.With("preflight", true)
-	a.timer = time.AfterFunc(a.question.Deadline, func() { cancel(ErrTooLate) })
+	a.timer = time.AfterFunc(a.question.Deadline, func() { cancel(errTooLate) })
 	defer a.timer.Stop()
 	entry, err = a.run(ctx)
 	if entry != "" && newer != "" {
@@ -181,11 +181,11 @@ func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	}
 	if a.question.Begin != nil {
 		if waits, err := a.question.Begin(ctx); !waits || err != nil {
-			return errors.Join(err, ErrTooLate)
+			return errors.Join(err, errTooLate)
 		}
 	}
 	if !a.begun && !a.timer.Stop() {
-		return ErrTooLate
+		return errTooLate
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 	if _, err := h.checkVersion(q.Version); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, q.Deadline, ErrTooLate)
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Deadline, errTooLate)
 	defer cancel()
 	release, err := h.Acquire(ctx)
 	if err != nil {

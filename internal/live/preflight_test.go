@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,14 +42,14 @@ func TestPreflight(t *testing.T) {
 		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
 		{"undone", func(f *fakeAgent, _ *Question) { f.undone = true }, false, errUndone},
 		{"the journal cannot be read", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"lastUndone": errTest} }, false, errTest},
-		{"too late", func(_ *fakeAgent, q *Question) { q.Begin = func(context.Context) (bool, error) { return false, nil } }, false, ErrTooLate},
+		{"too late", func(_ *fakeAgent, q *Question) { q.Begin = func(context.Context) (bool, error) { return false, nil } }, false, errTooLate},
 		{"the agent has ended", func(_ *fakeAgent, q *Question) {
-			q.Begin = func(context.Context) (bool, error) { return true, ErrAgentEnded }
-		}, false, ErrAgentEnded},
+			q.Begin = func(context.Context) (bool, error) { return true, errAgentEnded }
+		}, false, errAgentEnded},
 		{"after the deadline", func(f *fakeAgent, q *Question) {
 			q.Deadline = time.Nanosecond
 			f.onRepair = func() { time.Sleep(time.Millisecond) }
-		}, false, ErrTooLate},
+		}, false, errTooLate},
 		{"what is lost can be read", func(f *fakeAgent, _ *Question) {
 			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.ThinkingBlockOrder, "What the model thought."))
 		}, false, errLossy},
@@ -199,7 +200,7 @@ func TestRepairRequest(t *testing.T) {
 		{"something stays broken", func(f *fakeAgent, _ *Question) { f.result.Remaining = broken }, 0, errStill},
 		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
 		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, ErrUnverified},
-		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, change.ErrBadID},
+		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, errors.New("not a valid id")},
 		{"too long", func(f *fakeAgent, _ *Question) { f.edits[0].Data = make([]byte, maxEdits) }, 0, errTooLong},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -209,7 +210,7 @@ func TestRepairRequest(t *testing.T) {
 			h := f.hook(Options{Log: logTo(t)})
 			for range 2 {
 				got, err := h.RepairRequest(t.Context(), q)
-				if len(got) != c.edits || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+				if len(got) != c.edits || (err == nil) != (c.err == nil) || err != nil && !strings.Contains(err.Error(), c.err.Error()) {
 					t.Errorf("RepairRequest = %v, %v, want %d edits, %v", got, err, c.edits, c.err)
 				}
 			}

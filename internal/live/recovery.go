@@ -33,7 +33,7 @@ func findFailure(ctx context.Context, a *attempt) bool {
 		return true
 	}
 	last, err := a.findFailed(ctx)
-	if errors.Is(err, ErrAgentEnded) {
+	if errors.Is(err, errAgentEnded) {
 		last, err = a.findFailedInStore(ctx)
 	}
 	switch {

@@ -2,9 +2,9 @@ package mend_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/agent"
@@ -53,7 +53,7 @@ func TestProposeEdits(t *testing.T) {
 			if !c.want && err == nil && len(edits) == 0 { // this version does not mind
 				continue
 			}
-			if c.want && err != nil || !c.want && !errors.Is(err, agent.ErrNoEdits) || (len(edits) > 0) != (c.want && c.damage != "") {
+			if c.want && err != nil || !c.want && (err == nil || !strings.Contains(err.Error(), "in the request alone")) || (len(edits) > 0) != (c.want && c.damage != "") {
 				t.Errorf("%s of a %s: %d edits, %v", c.damage, client.ID().Kind, len(edits), err)
 			}
 			for _, e := range edits {

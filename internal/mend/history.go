@@ -140,7 +140,7 @@ type UndoRequest struct {
 var (
 	ErrUndone      error = fail.New(fail.Refused, `"mend redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
-	ErrOtherStore  error = fail.New(fail.Refused, "leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
+	errOtherStore  error = fail.New(fail.Refused, "leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
 
 // ProposeUndo plans the undo of entries. It reads only: [Store.Apply] carries the plan
@@ -230,7 +230,7 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 	lists, reverts, version := make([][]change.Op, len(es)), []string{}, ""
 	for i, e := range es {
 		if !c.Owns(ctx, e) {
-			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
+			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}
 		ops, err := j.Ops(e)
 		if err != nil {
@@ -366,7 +366,7 @@ func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e ch
 			return err
 		}
 		if !c.Owns(ctx, e) {
-			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
+			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}
 		seen := j.Seen()
 		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title, Folder: e.Cause.Folder}, Seen: &seen}

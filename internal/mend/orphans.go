@@ -10,9 +10,6 @@ import (
 	"mend/journal"
 )
 
-// ErrHidden says that it is not known which records are orphans.
-var ErrHidden = change.ErrHidden
-
 // An Orphaned lists the orphans that name one session: messages whose session does not
 // exist, and parts whose message does not exist. The agent never reads them.
 type Orphaned struct {
@@ -25,7 +22,7 @@ func (o *Orphaned) Records() []change.Ref {
 	return slices.DeleteFunc(slices.Clone(o.Refs), func(r change.Ref) bool { return r.Kind == change.KindFolder })
 }
 
-// Orphans lists the orphans by session. It reads only. The error wraps [ErrHidden] if
+// Orphans lists the orphans by session. It reads only. The error wraps [change.ErrHidden] if
 // something that they may belong to cannot be read.
 func (c *Store) Orphans(ctx context.Context) ([]Orphaned, error) {
 	list := c.store.Orphans

@@ -185,7 +185,7 @@ func TestOrphansHidden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := benchOf(t, testdata.OpenCode1153, apply)
-			if found, err := b.client.Orphans(t.Context()); !errors.Is(err, mend.ErrHidden) {
+			if found, err := b.client.Orphans(t.Context()); !errors.Is(err, change.ErrHidden) {
 				t.Errorf("Orphans = %s, %v, want ErrHidden", summary(found), err)
 			}
 		})

@@ -13,12 +13,19 @@ import (
 	"mend/internal/fail"
 )
 
-// Errors of questions.
-var (
-	ErrNoTerminal error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: no terminal")
-	ErrNoQuestion error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: --json asks no questions")
-	ErrDeclined   error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
-)
+// ErrDeclined says that the user answered no.
+var ErrDeclined error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
+
+// MayAsk returns an error if no question can be asked: without a terminal, and in JSON mode.
+func (t *Terminal) MayAsk() error {
+	switch {
+	case t.JSON:
+		return fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: --json asks no questions")
+	case !t.CanAsk:
+		return fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: no terminal")
+	}
+	return nil
+}
 
 // An Answer is a word that a question accepts, and what it means. Its key is the first letter.
 type Answer [2]string
@@ -42,14 +49,11 @@ func (t *Terminal) DiscardTyped() {
 }
 
 // Ask asks until the user gives one of the answers, and returns its key. "?" and anything else
-// shows what the answers mean. It returns [ErrNoTerminal] without a terminal, [ErrNoQuestion] in JSON
-// mode, [ErrDeclined] at the end of the input, and the context's error if that ends first.
+// shows what the answers mean. It returns the error of [Terminal.MayAsk],
+// [ErrDeclined] at the end of the input, and the context's error if that ends first.
 func (t *Terminal) Ask(ctx context.Context, question string, answers []Answer) (string, error) {
-	switch {
-	case t.JSON:
-		return "", ErrNoQuestion
-	case !t.CanAsk:
-		return "", ErrNoTerminal
+	if err := t.MayAsk(); err != nil {
+		return "", err
 	}
 	var keys []string
 	for _, w := range answers {

@@ -38,10 +38,10 @@ func newPicker(title string, rows [][]string) *picker {
 }
 
 // Pick shows the rows and returns the index of the one that the user picks. The error is
-// [ErrNoTerminal] without a terminal, and wraps [ErrDeclined] if the user picks none.
+// that of [Terminal.MayAsk], and wraps [ErrDeclined] if the user picks none.
 func (t *Terminal) Pick(ctx context.Context, title string, rows [][]string) (int, error) {
-	if !t.CanAsk {
-		return 0, ErrNoTerminal
+	if err := t.MayAsk(); err != nil {
+		return 0, err
 	}
 	p := newPicker(title, rows)
 	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(t.Err), tea.WithoutSignalHandler()).Run()

@@ -168,7 +168,7 @@ func isInterference(err error) bool {
 }
 
 // ProposeEdits plans the repair of what is broken in a session, as [Repairer.RepairIf] does, and
-// returns it as edits of the next request. It writes nothing. The error wraps [agent.ErrNoEdits] if
+// returns it as edits of the next request. It writes nothing. It is an error if
 // the repair cannot be made in a request.
 func (c Repairer) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
 	errPlanned := errors.New("planned")

@@ -18,6 +18,7 @@ var (
 	_ repair.Session = (*Case)(nil)
 
 	errNoBlock = errors.New("no such block")
+	errNoEdit  = errors.New("the store cannot hold that")
 )
 
 // Texts implements [repair.Session].
@@ -81,7 +82,7 @@ func (c *Case) answer(r *transcript.Record) []*transcript.Record {
 func (d *draft) Remove(b *request.Block) error {
 	uuid := b.Ref().Message
 	if !d.c.canEdit(uuid) {
-		return repair.ErrNoEdit
+		return errNoEdit
 	}
 	if n, _ := jsonedit.Elements(d.raw(uuid), "message", "content"); len(n) <= 1 {
 		return d.retire(uuid)
@@ -143,7 +144,7 @@ func (d *draft) MoveFirst(b *request.Block) error {
 	}
 	rs := d.c.answer(r)
 	if slices.ContainsFunc(rs, func(x *transcript.Record) bool { return len(x.Blocks()) != 1 || !d.c.canEdit(x.UUID) }) {
-		return repair.ErrNoEdit
+		return errNoEdit
 	}
 	return d.thinkFirst(rs)
 }
@@ -242,7 +243,7 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 func (d *draft) SetResult(b *request.Block, text string) error {
 	r := d.c.linked.Record(b.Ref().Message)
 	if r == nil || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != request.ToolResult { // Claude Code adds some itself
-		return repair.ErrNoEdit
+		return errNoEdit
 	}
 	return d.setInBlock(b, "content", jsonedit.Quote(text))
 }
@@ -267,7 +268,7 @@ func textBlock(text string) []byte {
 // editContent edits one block of a record, or its content if that is a string.
 func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error)) error {
 	if !d.c.canEdit(uuid) {
-		return repair.ErrNoEdit
+		return errNoEdit
 	}
 	content, ok := jsonedit.Get(d.raw(uuid), "message", "content")
 	if !ok {

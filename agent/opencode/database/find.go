@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mend/change"
 	"mend/sqlstore"
 )
 
@@ -133,7 +134,7 @@ func hasTables(name string) bool {
 	if err == nil {
 		err = s.View(context.Background(), func(*sqlstore.Conn) error { return nil })
 	}
-	return err == nil || errors.Is(err, ErrNewer) || errors.Is(err, sqlstore.ErrBusy)
+	return err == nil || errors.Is(err, errNewer) || errors.Is(err, change.ErrLocked)
 }
 
 func isRegular(info fs.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }

@@ -12,12 +12,12 @@ import (
 	"mend/sqlstore"
 )
 
-// ErrNewer means that a newer generation of OpenCode has taken over the database: it keeps its
+// errNewer means that a newer generation of OpenCode has taken over the database: it keeps its
 // sessions in tables of its own, and the rows that mend knows are no longer in use. Such a
 // database is neither judged nor changed.
-var ErrNewer = errors.New("a newer generation of OpenCode has taken it over")
+var errNewer = errors.New("a newer generation of OpenCode has taken it over")
 
-// checkGeneration returns an error that wraps [ErrNewer] if the database has a table of sessions,
+// checkGeneration returns an error that wraps errNewer if the database has a table of sessions,
 // messages or parts of a later generation, such as session_v2 of OpenCode 2, or if its table kv
 // says that the migration to one is complete. The tables session_message and session_input alone
 // say nothing: OpenCode 1.18 has them.
@@ -54,7 +54,7 @@ func checkGeneration(c *sqlstore.Conn) error {
 }
 
 func newerError(kind, name string) error {
-	return fmt.Errorf("%w: %w (%s %.60s), which mend does not know: nothing in it is judged or changed", sqlstore.ErrUnusable, ErrNewer, kind, name)
+	return fmt.Errorf("%w: %w (%s %.60s), which mend does not know: nothing in it is judged or changed", sqlstore.ErrUnusable, errNewer, kind, name)
 }
 
 // unfinished are the words for a migration that is not complete.

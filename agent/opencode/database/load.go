@@ -19,7 +19,7 @@ import (
 // List returns the sessions without their messages, by id, including those that have
 // messages and no row of their own. Rows whose id names no session are in the Stray of one
 // more Session, the last one, whose ID is empty. The error wraps
-// [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the context's or the system's.
+// [sqlstore.ErrUnusable] or [change.ErrLocked], or is the context's or the system's.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	var heads []change.Head
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -75,11 +75,11 @@ func (c *conn) list() ([]change.Head, error) {
 }
 
 // SessionByID returns the session of List with exactly that id. The error wraps
-// [ErrNoSession] if no row has it.
+// errNoSession if no row has it.
 func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error) {
 	head, err := change.Head{}, change.ValidateID(id)
 	if err != nil {
-		return head, fmt.Errorf("%w: %w", ErrNoSession, err)
+		return head, fmt.Errorf("%w: %w", errNoSession, err)
 	}
 	err = s.read(ctx, func(c *conn) error {
 		t := c.Table(change.KindSession)
@@ -89,7 +89,7 @@ func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error)
 		})
 	})
 	if err == nil && head.ID != id {
-		err = ErrNoSession
+		err = errNoSession
 	}
 	if err != nil {
 		return change.Head{}, fmt.Errorf("finding session %s: %w", id, err)
@@ -131,10 +131,10 @@ func newSession(r change.Record) record.Session {
 
 // Load returns the session with its messages and parts, and the stamp that its rows had when
 // they were read. A row with a problem has a Defect; a row whose id cannot be used is in Stray.
-// The error wraps [ErrNoSession], [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the system's.
+// The error wraps errNoSession, [sqlstore.ErrUnusable] or [change.ErrLocked], or is the system's.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	if err := change.ValidateID(head.ID); err != nil {
-		return nil, change.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
+		return nil, change.Stamp{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
 	var loaded *record.Session
 	var stamp change.Stamp
@@ -248,7 +248,7 @@ func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	}
 	s.InfoMissing = s.Info.Ref.Kind == 0
 	if s.InfoMissing && len(s.Messages)+len(s.Stray) == 0 {
-		return nil, ErrNoSession
+		return nil, errNoSession
 	}
 	own, err := c.loadParts(s, h)
 	if err != nil {

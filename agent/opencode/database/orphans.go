@@ -17,7 +17,7 @@ import (
 // else [change.NoSession].
 //
 // The error wraps [change.ErrHidden] if no session has a row at all, [sqlstore.ErrUnusable] or
-// [sqlstore.ErrBusy], or is the context's or the system's.
+// [change.ErrLocked], or is the context's or the system's.
 func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
 	var refs []change.Ref
 	err := s.read(ctx, func(c *conn) (err error) {

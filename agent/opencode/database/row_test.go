@@ -80,7 +80,7 @@ func TestOddRows(t *testing.T) {
 		t.Errorf("SessionByID = %+v, %v, want %+v", head, err, heads[0])
 	}
 	for _, id := range []string{"ses_lost", "ses_none", "ses odd", ""} { // a list finds the first
-		if _, err := s.SessionByID(t.Context(), id); !errors.Is(err, ErrNoSession) {
+		if _, err := s.SessionByID(t.Context(), id); !errors.Is(err, errNoSession) {
 			t.Errorf("SessionByID(%q): %v", id, err)
 		}
 	}
@@ -99,10 +99,10 @@ func TestOddRows(t *testing.T) {
 		t.Errorf("session without a row: %+v", lost)
 	}
 	dbtest.DeleteAndRestore(t, s, path, got.Message(m).Parts)
-	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
+	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses_none"}); !errors.Is(err, errNoSession) {
 		t.Errorf("Load of none: %v", err)
 	}
-	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
+	if _, _, err := s.Load(t.Context(), change.Head{ID: "ses odd"}); !errors.Is(err, errNoSession) {
 		t.Errorf("Load of no id: %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"mend/sqlstore"
 )
 
-// ErrNoSession means that the database has no such session.
-var ErrNoSession = errors.New("no such session")
+// errNoSession means that the database has no such session.
+var errNoSession = errors.New("no such session")
 
 // Options configure a [Store]. The zero value is right for a user.
 type Options struct {
@@ -46,7 +46,7 @@ func (s *Store) CheckFile(ctx context.Context) error {
 
 // Open opens the database at path, or the one in the folder at path. It reads its header
 // and checks its side files; the schema is checked by the first read. It writes nothing.
-// The error wraps [sqlstore.ErrUnusable], and [ErrNewer] as well if a newer generation of
+// The error wraps [sqlstore.ErrUnusable], and errNewer as well if a newer generation of
 // OpenCode uses it, or is the system's.
 func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
@@ -63,7 +63,7 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	// Any other error is that of the first read.
-	if err := db.View(context.Background(), func(*sqlstore.Conn) error { return nil }); errors.Is(err, ErrNewer) {
+	if err := db.View(context.Background(), func(*sqlstore.Conn) error { return nil }); errors.Is(err, errNewer) {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	return &Store{Store: db, opt: o}, nil

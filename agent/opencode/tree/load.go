@@ -20,7 +20,7 @@ import (
 // and the project if several sessions have that ID. Records that it cannot decode have a
 // Defect; files that are not records are in Stray.
 //
-// The error wraps [ErrNoSession], or says that the tree as a whole cannot be read, or that
+// The error wraps errNoSession, or says that the tree as a whole cannot be read, or that
 // ctx ended.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	tr, err := s.newReader(ctx)
@@ -70,7 +70,7 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 // of [Store.Load].
 func (tr *treeReader) readSession(head change.Head, messages func(*record.Session, *openFolder)) (record.Session, error) {
 	if err := change.ValidateID(head.ID); err != nil {
-		return record.Session{}, fmt.Errorf("%w: %w", ErrNoSession, err)
+		return record.Session{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
 	bare, ok := tr.readInfo(head)
 	folder := tr.messageFolder(&bare, head)
@@ -85,7 +85,7 @@ func (tr *treeReader) readSession(head change.Head, messages func(*record.Sessio
 		return record.Session{}, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
 	}
 	if !ok && folder == nil && !tr.foundNonRecords() {
-		return record.Session{}, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+		return record.Session{}, fmt.Errorf("%w: %s", errNoSession, head.ID)
 	}
 	return bare, nil
 }

@@ -59,8 +59,8 @@ func TestFixture(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), "", Options{})
 	for _, id := range []string{"", "ses_2", "../ses_1", "ses_1/", "a\x00b", strings.Repeat("x", 300)} {
-		if _, _, err := s.Load(t.Context(), change.Head{ID: id}); !errors.Is(err, ErrNoSession) {
-			t.Errorf("Load(%q) = %v, want %v", id, err, ErrNoSession)
+		if _, _, err := s.Load(t.Context(), change.Head{ID: id}); !errors.Is(err, errNoSession) {
+			t.Errorf("Load(%q) = %v, want %v", id, err, errNoSession)
 		}
 	}
 }

@@ -47,8 +47,8 @@ var (
 	ErrNoStore = errors.New("no session store here")
 	// ErrLayout means that no layout has that name.
 	ErrLayout = errors.New("no such layout")
-	// ErrNoSession means that the store has no such session.
-	ErrNoSession = errors.New("no such session")
+	// errNoSession means that the store has no such session.
+	errNoSession = errors.New("no such session")
 )
 
 // Open opens the tree at path: its root, a folder above it that the layout knows, such
