@@ -102,7 +102,6 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 	defer func() { handled(err == nil || errors.Is(err, errLimit)) }()
 	if a.err.Class == repair.ThinkingBlockModified { // nothing is changed, and the turn is not ended
 		a.refuse(ctx)
-		a.notify(&a.onComplete, a.ref.ID)
 		return "", nil
 	}
 	defer func() { a.end() }()
@@ -148,7 +147,10 @@ func (a *attempt) start(ctx context.Context) error {
 	if a.limited && !a.late && !a.dedupe.attempt(a.ref.ID) {
 		return errLimit
 	}
-	a.begun, a.end = true, a.begin(ctx, a.ref, !a.late)
+	a.begun = true
+	if !a.late {
+		a.end = a.Begin(ctx, a.ref)
+	}
 	if !a.since.IsZero() {
 		if entry, err := a.store.LastChange(ctx, a.ref.ID, a.since); entry != "" || err != nil {
 			return cmp.Or(err, error(changedError{entry}))

@@ -20,6 +20,7 @@ import (
 
 // A fakeAgent is an agent and a store with one session. It records its calls in order.
 type fakeAgent struct {
+	began      func() // called when a recovery begins; nil for nothing
 	mu         sync.Mutex
 	calls      []string
 	messages   []Message // that the agent reports
@@ -105,7 +106,15 @@ func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
 	return f.record("prompt")
 }
 
-func (f *fakeAgent) Publish(context.Context, string, string) error { return nil }
+// Publish records "started ID" or "finished ID".
+func (f *fakeAgent) Publish(_ context.Context, _, event string) error {
+	what := strings.TrimPrefix(event, "mend.recovery.")
+	err := f.record("%s", what)
+	if f.began != nil && strings.HasPrefix(what, "started") {
+		f.began()
+	}
+	return err
+}
 
 func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
 	return append([]change.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
@@ -213,12 +222,10 @@ func (f *fakeAgent) CompareRequest(context.Context, string, []repair.SentMessage
 	return f.difference, f.record("compare")
 }
 
-// hook returns a Hook of the fakeAgent, which also records its callbacks. It never waits.
+// hook returns a Hook of the fakeAgent. It never waits.
 func (f *fakeAgent) hook(o Options) *Hook {
 	h := New(f, f, o)
 	h.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	h.SetOnAbort(func(id string) { _ = f.record("onAbort %s", id) })
-	h.SetOnRecoveryComplete(func(id string) { _ = f.record("onComplete %s", id) })
 	return h
 }
 

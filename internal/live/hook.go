@@ -82,11 +82,9 @@ type Hook struct {
 	amended Recent[struct{}] // sessions whose requests are repaired; guarded by sem
 	wait    func(context.Context, time.Duration) error
 
-	mu         sync.Mutex
-	onAbort    func(sessionID string)
-	onComplete func(sessionID string)
-	trials     Recent[string]   // versions, by the sessions that were repaired before a request of them
-	said       Recent[struct{}] // see [Hook.sayVersion]
+	mu     sync.Mutex
+	trials Recent[string]   // versions, by the sessions that were repaired before a request of them
+	said   Recent[struct{}] // see [Hook.sayVersion]
 }
 
 // New returns a Hook for the sessions of a, nil if there is only a store. r must repair the store that
@@ -113,52 +111,16 @@ func (h *Hook) Agent() Agent { return h.agent }
 // Log returns the log.
 func (h *Hook) Log() *slog.Logger { return h.opt.Log }
 
-// SetOnAbort sets the function that is called before each recovery: before a session is
-// aborted or its store is changed. It replaces the one set before.
-func (h *Hook) SetOnAbort(f func(sessionID string)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.onAbort = f
-}
-
-// SetOnRecoveryComplete sets the function that is called when a recovery has ended,
-// with or without success. It replaces the one set before.
-func (h *Hook) SetOnRecoveryComplete(f func(sessionID string)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.onComplete = f
-}
-
-func (h *Hook) notify(callback *func(string), sessionID string) {
-	h.mu.Lock()
-	f := *callback
-	h.mu.Unlock()
-	if f != nil {
-		f(sessionID)
-	}
-}
-
-// Begin reports to the callbacks, and to the other plugins of the agent, that what is done to a
-// session begins. The function that it returns reports that it has ended.
-func (h *Hook) Begin(ctx context.Context, s SessionRef) (end func()) { return h.begin(ctx, s, true) }
-
-// begin reports to the callback that a recovery begins, and to the other plugins of the agent
-// if public is set. The function that it returns reports that the recovery has ended.
-func (h *Hook) begin(ctx context.Context, s SessionRef, public bool) (end func()) {
+// Begin tells the other plugins of the agent that what is done to a session begins. The function that
+// it returns tells them that it has ended.
+func (h *Hook) Begin(ctx context.Context, s SessionRef) (end func()) {
 	publish := func(event string) {
-		if !public {
-			return
-		}
 		if err := h.agent.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
 			h.opt.Log.Debug("publishing a recovery", "error", err)
 		}
 	}
-	h.notify(&h.onAbort, s.ID)
 	publish(recoveryStarted)
-	return func() {
-		publish(recoveryFinished)
-		h.notify(&h.onComplete, s.ID)
-	}
+	return func() { publish(recoveryFinished) }
 }
 
 // IsRecoverableError reports whether the Hook recovers or explains errors of this

@@ -18,8 +18,8 @@ import (
 // TestRecoverySteps checks the calls of agent and store for each class, with and without
 // the id of the message.
 func TestRecoverySteps(t *testing.T) {
-	steps := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
-	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "onAbort ses_1", "toast", "onComplete ses_1"}
+	steps := []string{"started ses_1", "abort", "messages", "toast", "repair", "toast", "finished ses_1"}
+	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "started ses_1", "toast", "finished ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool
@@ -40,19 +40,19 @@ func TestRecoverySteps(t *testing.T) {
 		{name: "without an id (#2046, #2895)", text: emptyText, noID: true, repaired: true, want: append([]string{"messages"}, steps...)},
 		{
 			name: "resumed, by one prompt (#390)", text: orderText, opt: Options{AutoResume: true}, repaired: true,
-			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "onComplete ses_1"},
+			want: []string{"messages", "started ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "finished ses_1"},
 		},
 		{name: "resumed only after thinking", text: resultText, opt: Options{AutoResume: true}, repaired: true, want: append([]string{"messages"}, steps...)},
 		{
 			name: "an answer at the end that can be repaired (#3756, #3917)", text: prefillText, repaired: true,
-			want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "toast", "onComplete ses_1"},
+			want: []string{"messages", "started ses_1", "abort", "messages", "repair", "toast", "finished ses_1"},
 		},
-		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
+		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "started ses_1", "abort", "messages", "repair", "finished ses_1"}},
 		{name: "another error", text: otherText, want: nil},
 		{name: "a disabled class", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
 		{
 			name: "nothing wrong in the store", text: emptyText, prep: func(f *fakeAgent) { f.entry = "" },
-			want:    []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"},
+			want:    []string{"messages", "started ses_1", "abort", "messages", "toast", "repair", "toast", "finished ses_1"},
 			counted: map[string]int{"detected empty_content_message": 1, "refused empty_content_message": 1},
 		},
 		{
@@ -68,7 +68,7 @@ func TestRecoverySteps(t *testing.T) {
 		{
 			name: "the agent sends no parts (#483)", text: emptyText, repaired: true,
 			prep: func(f *fakeAgent) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
-			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "repair", "toast", "onComplete ses_1"},
+			want: []string{"messages", "started ses_1", "abort", "messages", "read", "toast", "repair", "toast", "finished ses_1"},
 		},
 		{
 			name: "a newer prompt", text: emptyText,
@@ -212,19 +212,16 @@ func TestConcurrentReports(t *testing.T) {
 	}
 }
 
-// TestCallbacks checks that both callbacks are called, whatever fails between them: a program that
-// sends prompts by itself holds still between them (#29).
-func TestCallbacks(t *testing.T) {
+// TestStartAndEnd checks that the begin and the end are published, whatever fails between them: a program
+// that sends prompts by itself holds still between them (#29).
+func TestStartAndEnd(t *testing.T) {
 	for _, verb := range []string{"abort", "messages", "toast", "repair", "read", "none"} {
 		f, info := failedSession(emptyText)
 		h := f.hook(Options{})
-		h.SetOnAbort(func(id string) {
-			_ = f.record("onAbort %s", id)
-			f.errors = map[string]error{verb: errTest, "read": errTest} // from here on
-		})
+		f.began = func() { f.errors = map[string]error{verb: errTest, "read": errTest} } // from here on
 		h.HandleSessionRecovery(t.Context(), info)
 		did := f.recorded()
-		if did[1] != "onAbort ses_1" || did[len(did)-1] != "onComplete ses_1" || f.count("onComplete") != 1 {
+		if did[1] != "started ses_1" || did[len(did)-1] != "finished ses_1" || f.count("finished") != 1 {
 			t.Errorf("%s fails: did %v", verb, did)
 		}
 	}
@@ -235,9 +232,9 @@ func TestCallbacks(t *testing.T) {
 func TestAgentEndsMidway(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
-	h.SetOnAbort(func(string) {
+	f.began = func() {
 		f.errors = map[string]error{"abort": errAgentEnded, "messages": errAgentEnded, "toast": errAgentEnded, "prompt": errAgentEnded}
-	})
+	}
 	if !h.HandleSessionRecovery(t.Context(), info) {
 		t.Errorf("not recovered; did %v", f.recorded())
 	}
@@ -351,8 +348,8 @@ func TestRecoverMissed(t *testing.T) {
 		prep func(*fakeAgent)
 		want string
 	}{
-		{"repaired", func(*fakeAgent) {}, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
-		{"nothing wrong", func(f *fakeAgent) { f.entry = "" }, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
+		{"repaired", func(*fakeAgent) {}, "sessions, read, lastChange, read, repair"},
+		{"nothing wrong", func(f *fakeAgent) { f.entry = "" }, "sessions, read, lastChange, read, repair"},
 		{"changed since", func(f *fakeAgent) { f.lastChange = "quail" }, "sessions, read, lastChange"},
 		{"last change unknown", func(f *fakeAgent) { f.errors = map[string]error{"lastChange": errTest} }, "sessions, read, lastChange"},
 		{"too old", func(f *fakeAgent) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},

@@ -18,7 +18,7 @@ func interruptedSession() *fakeAgent {
 }
 
 func TestIdle(t *testing.T) {
-	const steps = "messages, busy, onAbort ses_1, repair, toast, onComplete ses_1"
+	const steps = "messages, busy, started ses_1, repair, toast, finished ses_1"
 	for _, c := range []struct {
 		name     string
 		prep     func(*fakeAgent)
@@ -30,7 +30,7 @@ func TestIdle(t *testing.T) {
 		{"unfinished without a reason", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, steps, true},
 		{"no parts sent", func(f *fakeAgent) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
-		}, Options{}, "messages, read, busy, onAbort ses_1, repair, toast, onComplete ses_1", true},
+		}, Options{}, "messages, read, busy, started ses_1, repair, toast, finished ses_1", true},
 		{"no parts anywhere", func(f *fakeAgent) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
 			f.stored = nil
@@ -51,8 +51,8 @@ func TestIdle(t *testing.T) {
 		{"a call that still runs, as in a subagent (#3996, #4032, #4542)", func(f *fakeAgent) { f.busy = true }, Options{}, "messages, busy", false},
 		{"busy unknown", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, Options{}, "messages, busy", false},
 		{"no messages", func(f *fakeAgent) { f.errors = map[string]error{"messages": errTest} }, Options{}, "messages", false},
-		{"nothing to repair", func(f *fakeAgent) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
-		{"a repair that fails", func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
+		{"nothing to repair", func(f *fakeAgent) { f.entry = "" }, Options{}, "messages, busy, started ses_1, repair, finished ses_1", false},
+		{"a repair that fails", func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} }, Options{}, "messages, busy, started ses_1, repair, finished ses_1", false},
 	} {
 		f := interruptedSession()
 		c.prep(f)

@@ -104,8 +104,8 @@ func TestHandleLoop(t *testing.T) {
 		want  []string
 	}{
 		{"no fault", &fakeAgent{}, []string{"repair"}},
-		{"a fault", &fakeAgent{entry: "quail"}, []string{"repair", "onAbort ses_1", "abort", "busy", "toast", "onComplete ses_1"}},
-		{"the agent goes on", &fakeAgent{entry: "quail", busy: true}, []string{"repair", "onAbort ses_1", "abort", "busy", "busy", "busy", "busy", "onComplete ses_1"}},
+		{"a fault", &fakeAgent{entry: "quail"}, []string{"repair", "started ses_1", "abort", "busy", "toast", "finished ses_1"}},
+		{"the agent goes on", &fakeAgent{entry: "quail", busy: true}, []string{"repair", "started ses_1", "abort", "busy", "busy", "busy", "busy", "finished ses_1"}},
 		{"the repair fails", &fakeAgent{entry: "quail", errors: map[string]error{"repair": errTest}}, []string{"repair"}},
 	} {
 		f := c.agent

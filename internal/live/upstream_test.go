@@ -51,7 +51,7 @@ func TestUpstream(t *testing.T) {
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("recovered")
 			}
-			wantTimes(t, f, map[string]int{"toast": 1, "onAbort": 0, "abort": 0, "messages": 0, "prompt": 0, "repair": 0, "onComplete": 1})
+			wantTimes(t, f, map[string]int{"toast": 1, "started": 0, "abort": 0, "messages": 0, "prompt": 0, "repair": 0, "finished": 0})
 		},
 		"HND-08 TRM-05 idle with interrupted tools, twice (#6605, #6607)": func(t *testing.T) {
 			f := interruptedSession()

@@ -182,7 +182,7 @@ func TestRunEnds(t *testing.T) {
 	w.Accept(errorEvent(emptyText))
 	w.Accept(event(EventIdle, object{"sessionID": "ses_2"}))
 	w.Run(ctx)
-	if did := strings.Join(f.recorded(), ", "); !strings.HasSuffix(did, "onComplete ses_1") {
+	if did := strings.Join(f.recorded(), ", "); !strings.HasSuffix(did, "finished ses_1") {
 		t.Errorf("did %s", did)
 	}
 }
