@@ -43,6 +43,8 @@ type hookState struct {
 
 	Unverified string `json:"unverified,omitempty"`   // the version of the agent, if mend was not verified with it
 	WhyNot     string `json:"uncheckedWhy,omitempty"` // nothing is repaired before a request because of that version
+
+	Added []string `json:"added,omitempty"` // in [endedFile]: the processes that were added last, whose files may still be there
 }
 
 // A hookOutcome is what became of a session: it was repaired, or left alone.
@@ -119,6 +121,11 @@ func (rc recoveryCounts) givenUp() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// process identifies the process of the state among all that there were.
+func (s *hookState) process() string {
+	return fmt.Sprint(s.PID, " ", s.Identity, " ", s.Since.UnixNano())
 }
 
 // running reports whether the process of the state is running.
@@ -249,6 +256,7 @@ type hookFile struct {
 	path  string
 	pid   int
 	state hookState
+	added bool // it is in the sum already: whoever added it was killed before it removed the file
 	err   error
 }
 
@@ -276,6 +284,7 @@ func readHookFiles(journal string) (all []hookFile, sum hookState, err error) {
 			if f.state, f.err = readHookState(f.path); f.err == nil && f.state.PID != pid {
 				f.err = fmt.Errorf("reading %s: it is of process %d", f.path, f.state.PID)
 			}
+			f.added = f.err == nil && slices.Contains(sum.Added, f.state.process())
 			all = append(all, f)
 		}
 	}
@@ -312,8 +321,12 @@ func sumEnded(journal string) (err error) {
 	if len(ended) == 0 || errors.Is(err, errHookFormat) {
 		return err
 	}
+	sum.Added = nil
 	for _, f := range ended {
-		if err = errors.Join(err, f.err); f.err == nil {
+		if err = errors.Join(err, f.err); f.err != nil {
+			continue
+		}
+		if sum.Added = append(sum.Added, f.state.process()); !f.added {
 			sum.add(f.state)
 		}
 	}
@@ -360,6 +373,9 @@ func addLive(t *term.Terminal, s *statusJSON, journal string) {
 	for _, f := range all {
 		if f.err != nil {
 			t.Note(f.err.Error())
+			continue
+		}
+		if f.added {
 			continue
 		}
 		st := f.state

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -8,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/internal/live"
 	"mend/internal/processes"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -101,5 +104,40 @@ func TestNewerHookState(t *testing.T) {
 		if got := readFile(t, filepath.Join(hooksDir(journal), name)); got != text {
 			t.Errorf("%s has %s, want %s", name, got, text)
 		}
+	}
+}
+
+// TestSumOnce checks that a process is counted once, even if the one that adds it up is killed before it
+// removes its file.
+func TestSumOnce(t *testing.T) {
+	journal := t.TempDir()
+	state := hookState{Format: hookFormat, Verb: "hook", PID: 99999999, Since: time.Now(), Counts: recoveryCounts{}}
+	state.Counts.add(live.Detected, "y", 3)
+	path := filepath.Join(hooksDir(journal), "99999999.json")
+	for n := range 3 {
+		if err := writeHookState(path, state); err != nil { // the first time, and as if it had not been removed
+			t.Fatal(err)
+		}
+		if n > 0 {
+			var s statusJSON
+			addLive(&term.Terminal{}, &s, journal)
+			if got := s.Live.total(live.Detected); got != 3 {
+				t.Errorf("status counts %d errors, want 3", got)
+			}
+		}
+		if err := sumEnded(journal); err != nil {
+			t.Fatal(err)
+		}
+		_, sum, err := readHookFiles(journal)
+		if got := sum.Counts.total(live.Detected); got != 3 || err != nil {
+			t.Errorf("the sum has %d errors, %v, want 3", got, err)
+		}
+	}
+	state.Since = state.Since.Add(time.Second) // another process with the number
+	if err := errors.Join(writeHookState(path, state), sumEnded(journal)); err != nil {
+		t.Fatal(err)
+	}
+	if _, sum, _ := readHookFiles(journal); sum.Counts.total(live.Detected) != 6 {
+		t.Errorf("the sum is %+v, want 6 errors", sum.Counts)
 	}
 }
