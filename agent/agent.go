@@ -121,7 +121,8 @@ type Reader interface {
 	// options, the build of mend, and whether the session is busy.
 	Settings(head change.Head) string
 	// Busy reports whether the agent may be working now in a session of List whose records are
-	// those that Examine saw. unfinished is [Examination].Unfinished.
+	// those that Examine saw. unfinished is [Examination].Unfinished; without it only a process that says
+	// which session it uses counts.
 	Busy(ctx context.Context, head change.Head, unfinished bool) bool
 
 	// Profile returns the known version of the agent whose requests are like those of

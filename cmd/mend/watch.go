@@ -313,6 +313,12 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 
 // handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
+	s.mu.Lock()
+	said := s.left[s.key(head)] == busyLong
+	s.mu.Unlock()
+	if said && s.client.Reader().Busy(ctx, head, false) { // reading it again would tell nothing new
+		return true
+	}
 	x, err := s.client.Examine(ctx, head, repair.Request{})
 	if err != nil {
 		s.log.Debug("examining a session", "session", head.ID, "error", err)
@@ -341,6 +347,8 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 	return errors.Is(err, repair.ErrBusy)
 }
 
+func (s *watchedStore) key(head change.Head) string { return s.client.ID().Root + " " + head.ID }
+
 // repaired shows a repair.
 func (s *watchedStore) repaired(ctx context.Context, id string) {
 	e, _, err := s.opt.Journal.Show(id)
@@ -359,7 +367,7 @@ func (s *watchedStore) repaired(ctx context.Context, id string) {
 
 // leave says once why a broken session is left as it is: if a process uses it, when that has lasted.
 func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
-	key, text := s.client.ID().Root+" "+head.ID, why.Error()
+	key, text := s.key(head), why.Error()
 	s.mu.Lock()
 	before, reason := s.left[key], text
 	switch {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/journal"
 )
@@ -83,10 +86,10 @@ func TestWatchVerb(t *testing.T) {
 	}
 }
 
-// TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session as
-// "mend repair --error" does, once.
-func TestWatchClaudeError(t *testing.T) {
-	const text = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
+// failedClaudeStore returns a store of Claude Code with a session whose last turn failed with an error of the
+// provider, and its transcript.
+func failedClaudeStore(t *testing.T, text string) (root, path string) {
+	t.Helper()
 	transcript := claude.New().Bytes()
 	last := ""
 	for line := range bytes.Lines(transcript) {
@@ -103,15 +106,75 @@ func TestWatchClaudeError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := t.TempDir()
-	dir := filepath.Join(root, "projects", "-p")
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), append(transcript, append(failed, '\n')...), 0o600)); err != nil {
+	root = t.TempDir()
+	path = filepath.Join(root, "projects", "-p", claude.Session+".jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, append(transcript, append(failed, '\n')...), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	return root, path
+}
+
+const badSignature = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
+
+// TestWatchBusyUnread checks that a session which a process uses is not read at each try: it is read again
+// when the process has ended.
+func TestWatchBusyUnread(t *testing.T) {
+	root, path := failedClaudeStore(t, badSignature)
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Skip(err)
+	}
+	start := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[22-3]
+	process := filepath.Join(root, "sessions", fmt.Sprintf("%d.json", os.Getpid()))
+	text := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"status":"idle"}`, os.Getpid(), start, claude.Session)
+	if err := errors.Join(os.Mkdir(filepath.Dir(process), 0o700), os.WriteFile(process, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &out, Width: 80}, opt: mend.Options{Agents: agents, Store: root, Journal: mend.OpenJournal(t.TempDir())}}
+	c, _, err := loadLiveSettings(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := mend.Open(env.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, err := client.Sessions(t.Context())
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("%d sessions, %v", len(heads), err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	w := &watcher{environment: env, config: c, log: log, state: newHookReporter(env.opt.Journal.Dir, hookState{Verb: "watch"}, log), left: map[string]string{}}
+	handle := w.options(client).Handle
+	for n := range 3 {
+		again := handle(t.Context(), heads[0])
+		if !again || (n > 0) != strings.Contains(out.String(), "It is left as it is") {
+			t.Errorf("try %d: again %t, %q", n, again, &out)
+		}
+		if n == 1 {
+			if err := os.Remove(path); err != nil { // it can no longer be read
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Remove(process); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond) // a list of processes is used for a second
+	if handle(t.Context(), heads[0]) {
+		t.Error("it was not read when the process had ended")
+	}
+}
+
+// TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session as
+// "mend repair --error" does, once.
+func TestWatchClaudeError(t *testing.T) {
+	root, _ := failedClaudeStore(t, badSignature)
 	journal := t.TempDir()
 	code, out := runMend(t, root, journal, "watch", "--once", "--json")
 	var e watchEvent
-	if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil || code != exitDone || e.Event != "repaired" || e.Agent != "claude" || e.Repair == nil || e.Repair.Cause.Text != text {
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil || code != exitDone || e.Event != "repaired" || e.Agent != "claude" || e.Repair == nil || e.Repair.Cause.Text != badSignature {
 		t.Errorf("watch: %d, %v: %s", code, err, out)
 	}
 	if code, out := runMend(t, root, journal, "watch", "--once", "--json"); code != exitDone || strings.Contains(out, `"event"`) {
