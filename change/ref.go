@@ -120,8 +120,10 @@ func (r Ref) Validate() error {
 	default:
 		return fmt.Errorf("%w: %v", errBadID, r.Kind)
 	}
-	if r.Project != "" {
-		need = append(need, r.Project)
+	if r.Project != "" && r.Kind != KindProject {
+		if err := ValidateProject(r.Project); err != nil {
+			return fmt.Errorf("%v %s: %w", r.Kind, r, err)
+		}
 	}
 	for _, id := range need {
 		if err := ValidateID(id); err != nil {
@@ -151,15 +153,24 @@ var errBadID = errors.New("not a valid id")
 // MaxID is the length of the longest id, in bytes.
 const MaxID = 200
 
+// maxName is the length of the longest name of a file, in bytes. A project can have it: its id is the name of
+// a folder.
+const maxName = 255
+
 // ValidateID reports whether id is an id: 1 to [MaxID] ASCII letters, digits,
 // `_`, `-` and `.`, not starting with a dot. So an id from a stored file can never be a
 // path. The error wraps errBadID.
-func ValidateID(id string) error {
+func ValidateID(id string) error { return validateID(id, MaxID) }
+
+// ValidateProject is [ValidateID] for the id of a project that is the name of a folder.
+func ValidateProject(id string) error { return validateID(id, maxName) }
+
+func validateID(id string, most int) error {
 	switch {
 	case id == "":
 		return fmt.Errorf("%w: empty", errBadID)
-	case len(id) > MaxID:
-		return fmt.Errorf("%w: %d bytes, at most %d are allowed", errBadID, len(id), MaxID)
+	case len(id) > most:
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", errBadID, len(id), most)
 	case id[0] == '.':
 		return fmt.Errorf("%w: %q starts with a dot", errBadID, id)
 	}

@@ -32,7 +32,8 @@
 //
 // Readers see the exchanges of one change one after the other. A replaced file keeps its
 // mode and, if mend runs as root, its owner; not its time stamps, extended attributes or
-// hard links (a file with several is refused).
+// hard links (a file with several is refused). A file that a change moves to another folder keeps
+// its time, too.
 //
 // Where the file system has no exchange, such as FUSE and NFS, the target is compared
 // and then overwritten by a rename of the staged file. Crashes are decided in the same

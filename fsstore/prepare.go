@@ -56,6 +56,7 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op, undecided []string
 	if err := tx.compareAll(ctx); err != nil {
 		return change.Staged{}, err
 	}
+	tx.keepTimes()
 	if err := tx.addFolders(); err != nil {
 		return change.Staged{}, err
 	}
@@ -95,6 +96,28 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 	return nil
 }
 
+// keepTimes gives a file that the change makes the time of the one with the same name that it removes, if one
+// of them begins with the content of the other: it is that file, in another folder.
+func (tx *transaction) keepTimes() {
+	removed := map[string][]*fileOp{}
+	for i := range tx.ops {
+		if op := &tx.ops[i]; op.Post == nil && !op.isFolder() {
+			removed[op.name] = append(removed[op.name], op)
+		}
+	}
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		if op.Pre != nil || op.isFolder() {
+			continue
+		}
+		for _, r := range removed[op.name] {
+			if bytes.HasPrefix(op.Post.Data, r.Pre.Data) || bytes.HasPrefix(r.Pre.Data, op.Post.Data) {
+				op.mtime = r.mtime
+			}
+		}
+	}
+}
+
 // compare compares one record with its Pre, and remembers the owner of its file. The
 // record must be on the given device.
 func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
@@ -111,6 +134,9 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 	}
 	if op.owned = e.Exists; op.owned {
 		op.owner = e.Owner
+	}
+	if op.Post == nil {
+		op.mtime = e.Mtime
 	}
 	c := tx.conflict(*op, &e, why)
 	if c != nil && c.Now != nil {

@@ -73,6 +73,9 @@ func (tx *transaction) stageFile(op fileOp, name string, i *change.Image) (*os.F
 	if err == nil {
 		err = tx.setModeAndOwner(f, op, i)
 	}
+	if err == nil && op.Pre == nil && op.mtime != 0 {
+		err = tx.stageDir.SetMtime(name, op.mtime)
+	}
 	if err != nil {
 		f.Close()
 		return nil, err

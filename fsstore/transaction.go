@@ -22,6 +22,7 @@ type fileOp struct {
 
 	owner safedir.Owner // of the target; valid if owned
 	owned bool          // the target existed when it was compared
+	mtime int64         // of the target if it is removed, and of what the same change moves elsewhere; else 0
 }
 
 func (op fileOp) isFolder() bool { return op.Ref.Kind == change.KindFolder }

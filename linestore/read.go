@@ -106,7 +106,11 @@ func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
 	}
 	t := tx.newTranscript(e.Data)
 	for i := range tx.ops {
-		set(i, t.image(&tx.ops[i]))
+		now := t.image(&tx.ops[i])
+		if tx.ops[i].whole() {
+			now.Mode = e.Mode.Perm()
+		}
+		set(i, now)
 	}
 	return nil
 }

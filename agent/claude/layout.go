@@ -96,9 +96,15 @@ func (*layout) Key(line []byte) string {
 // projectID returns the id of a folder of projects: its name, or if that is too long for an
 // id, its beginning and a hash.
 func projectID(folder string) string {
-	if change.ValidateID(folder) == nil {
+	if change.ValidateProject(folder) == nil {
 		return folder
 	}
+	return hashedID(folder)
+}
+
+// hashedID returns the id of a folder whose name is none. Older entries of the journal have it of folders
+// that have more than [change.MaxID] bytes.
+func hashedID(folder string) string {
 	sum := sha256.Sum256([]byte(folder))
 	return strings.ToValidUTF8(notInID.ReplaceAllString(folder[:min(len(folder), 100)], "-"), "") + "." + hex.EncodeToString(sum[:16])
 }
@@ -122,8 +128,8 @@ func (l *layout) folder(project string) (string, error) {
 	}
 	l.long = map[string]string{}
 	for _, e := range entries {
-		if id := projectID(e.Name()); id != e.Name() {
-			l.long[id] = e.Name()
+		if change.ValidateID(e.Name()) != nil {
+			l.long[hashedID(e.Name())] = e.Name()
 		}
 	}
 	return cmp.Or(l.long[project], project), nil

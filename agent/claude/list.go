@@ -282,7 +282,7 @@ func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (change.Head, error) {
 	for line := range bytes.SplitSeq(tail, []byte("\n")) {
 		t.read(line)
 	}
-	h.Title, h.Directory, h.Version, h.Created = t.title(), t.cwd, lastVersion(tail), first
+	h.Title, h.Directory, h.Version, h.Created = t.title(), cmp.Or(t.relocated, t.cwd), lastVersion(tail), first
 	if h.Version == "" {
 		h.Version = lastVersion(head)
 	}
@@ -295,12 +295,12 @@ func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (change.Head, error) {
 // titles are what the lines of a transcript say about the session.
 type titles struct {
 	custom, ai, prompt, summary string
-	cwd                         string
+	cwd, relocated              string // where it was begun, and where it belongs since
 	time                        int64
 }
 
-// typesOfTitles occur in each record of which every one counts, not only the first.
-var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`)}
+// typesOfTitles occur in each record of which the last counts, not the first.
+var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
 // needs reports whether a line can say more than is known. A record of the chain, which begins with
 // its parent, has no title.
@@ -334,6 +334,8 @@ func (t *titles) read(line []byte) {
 		t.custom = r.Text("customTitle")
 	case "ai-title":
 		t.ai = r.Text("aiTitle")
+	case "relocated":
+		t.relocated = r.Text("relocatedCwd")
 	case "summary":
 		t.summary = r.Text("summary")
 	case transcript.User:

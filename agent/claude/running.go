@@ -86,19 +86,8 @@ func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 // mayUse reports whether an unregistered process may use a session: the session is of its directory, or
 // the process names it. Any process of 2.1 is so in its first moment.
 func (p unregisteredProcess) mayUse(head change.Head) bool {
-	return sameFolder(p.folder, head.Project) || slices.Contains(p.args, head.ID)
+	return projectID(p.folder) == head.Project || slices.Contains(p.args, head.ID)
 }
-
-// sameFolder reports whether a project is that of a folder, which is cut if it is long.
-func sameFolder(folder, project string) bool {
-	if len(folder) <= longestFolder {
-		return projectID(folder) == project
-	}
-	return strings.HasPrefix(project, projectID(folder)[:100])
-}
-
-// longestFolder is the length of the longest folder of projects that the program does not cut.
-const longestFolder = 200
 
 // largestProcessFile is the size in bytes of the largest file in [sessionsDir] that is read.
 const largestProcessFile = 1 << 20

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,9 +104,3 @@ func usesRoot(p processes.Process, root os.FileInfo) bool {
 	info, err := os.Stat(p.Path(dir))
 	return err == nil && os.SameFile(info, root)
 }
-
-var notInFolder = regexp.MustCompile(`[^a-zA-Z0-9]`)
-
-// folderOf returns the name of the folder for the sessions of a working directory. The program
-// cuts long ones.
-func folderOf(dir string) string { return notInFolder.ReplaceAllString(dir, "-") }

@@ -162,7 +162,7 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 		return nil, e, err
 	}
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.whyLocked(head) }), Texts: texts,
+		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.whyLocked(head) }), Texts: texts,
 	}), e, nil
 }
 
@@ -197,7 +197,7 @@ func (s *store) Records(_ context.Context, head change.Head) (all []change.Recor
 	if err != nil {
 		return nil, err
 	}
-	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data}).Records {
+	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm()}).Records {
 		all = append(all, *r)
 	}
 	return all, nil

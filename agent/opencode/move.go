@@ -165,12 +165,11 @@ func movedRecord(ref change.Ref, now *change.Image, folder string, p project, is
 	if now == nil {
 		return nil, errors.New("it has no record of its own")
 	}
-	to, post, err := ref, now, error(nil)
+	move := movedFile
 	if isRow {
-		post, err = movedRow(ref, now, folder, p)
-	} else {
-		to, post, err = movedFile(ref, now, folder, p)
+		move = movedRow
 	}
+	to, post, err := move(ref, now, folder, p)
 	switch {
 	case err != nil || to == ref && now.Equal(post):
 		return nil, err
@@ -180,23 +179,24 @@ func movedRecord(ref change.Ref, now *change.Image, folder string, p project, is
 	return []change.Op{{Ref: to, Post: post}, {Ref: ref, Pre: now}}, nil
 }
 
-func movedRow(ref change.Ref, now *change.Image, folder string, p project) (*change.Image, error) {
+// movedRow returns where the row of a session is, and what it holds, in another folder.
+func movedRow(ref change.Ref, now *change.Image, folder string, p project) (change.Ref, *change.Image, error) {
 	row, err := change.RowOf(ref, now)
 	if err != nil {
-		return nil, err
+		return ref, nil, err
 	}
 	row = row.WithCol(change.TextCol("directory", folder)).WithCol(change.TextCol("project_id", p.id))
 	if c, has := row.Col("path"); has && c.Class != change.ClassNull {
 		below, err := filepath.Rel(p.worktree, folder)
 		if err != nil {
-			return nil, err
+			return ref, nil, err
 		}
 		if below == "." {
 			below = ""
 		}
 		row = row.WithCol(change.TextCol("path", filepath.ToSlash(below)))
 	}
-	return change.ImageOf(&row), nil
+	return ref, change.ImageOf(&row), nil
 }
 
 // movedFile is movedRow for a file, which is in the folder of its project.

@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"mend/agent/claude/transcript"
@@ -17,6 +19,7 @@ type Source struct {
 	Ref     change.Ref // of the transcript as a whole
 	Agent   string     // the subagent whose transcript it is; "" for a session's
 	Data    []byte
+	Mode    fs.FileMode   // of the file; 0 if that is not known
 	Version string        // of the program that wrote last, or that will load it; "" for that in its records
 	Busy    string        // why the session is in use; "" if it is not
 	Locked  func() string // why the transcript cannot be changed, "" if it can; it is asked for a fix; may be nil
@@ -170,7 +173,7 @@ func (c *Case) Busy() string { return c.base.Busy }
 // Records implements [repair.Case]: the transcript as a whole, new records, then the others in
 // their order, the leaf last. Lines are appended in this order, by a redo too.
 func (c *Case) Records(yield func(*change.Record) bool) {
-	whole := change.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: linestore.Mode}
+	whole := change.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: cmp.Or(c.base.Mode, linestore.Mode)}
 	if c.written != nil {
 		whole.Data = c.written
 	}
