@@ -217,7 +217,7 @@ func modeOf(m uint32) fs.FileMode {
 
 // readFile reads f into data, which has room for one byte more than the size of the
 // file. A file that did not change in size takes one call.
-func readFile(f io.Reader, data []byte, max int64) (content []byte, tooLarge bool, err error) {
+func readFile(f descriptor, data []byte, max int64) (content []byte, tooLarge bool, err error) {
 	n, err := f.Read(data)
 	content = data[:n]
 	switch {

@@ -331,8 +331,8 @@ func (tr *treeReader) statParts(message change.Ref) {
 }
 
 // readParts reads the parts of a message.
-func (tr *treeReader) readParts(message change.Ref) (parts []record.Part) {
-	ref := tr.partRef(message)
+func (tr *treeReader) readParts(message change.Ref) []record.Part {
+	ref, parts := tr.partRef(message), tr.parts[:0]
 	tr.eachPart(ref, func(d *safedir.Dir, name, id string) {
 		ref.Part = id
 		r := change.Record{Ref: ref}
@@ -340,6 +340,7 @@ func (tr *treeReader) readParts(message change.Ref) (parts []record.Part) {
 			parts = append(parts, record.NewPart(r))
 		}
 	})
+	tr.parts = parts
 	return slices.Clone(parts) // without spare capacity
 }
 

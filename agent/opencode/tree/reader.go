@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
@@ -25,6 +26,7 @@ type treeReader struct {
 
 	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded
 	buf      *safedir.Buffer // shared only by a reader and the one inside it
+	parts    []record.Part   // memory for those of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
 	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
