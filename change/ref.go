@@ -104,11 +104,11 @@ func (r Ref) Compare(o Ref) int {
 // Validate reports the first id of the ref that is missing or is not an id, as
 // an error that wraps errBadID.
 func (r Ref) Validate() error {
-	need := []string{r.Session}
+	need := append(make([]string, 0, 4), r.Session) // room for all: this is called for each record
 	switch r.Kind {
 	case KindSession, KindEvents:
 	case KindProject:
-		need = []string{r.Project}
+		need[0] = r.Project
 	case KindMessage:
 		need = append(need, r.Message)
 	case KindPart:

@@ -215,8 +215,11 @@ func openFirst(ctx context.Context, env *environment, write bool) (*mend.Store, 
 
 // openWith is open with other options.
 func openWith(ctx context.Context, env *environment, o mend.Options, write bool) (*mend.Store, error) {
-	if write && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(10) // memory is dearer here than time: less of it is garbage
+	if garbage := 200; os.Getenv("GOGC") == "" { // a scan holds little at a time
+		if write {
+			garbage = 10 // memory is dearer here than time
+		}
+		debug.SetGCPercent(garbage)
 	}
 	c, err := mend.Open(o)
 	if err != nil {
