@@ -16,6 +16,7 @@ type entryState struct {
 	begin        *event
 	finish       *event // nil if it is pending
 	resolve      *event // nil if it was not resolved
+	newest       uint64 // the number of the newest of these events
 	imagesErased bool
 	textsErased  bool
 	undoers      []uint64 // the committed entries that revert it, oldest first
@@ -54,6 +55,9 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 		}
 		if err == nil {
 			err = st.add(ev)
+		}
+		if err == nil && ev.Entry == seq {
+			st.newest = n[1]
 		}
 		if errors.Is(err, ErrDamaged) {
 			damage, err = cmp.Or(damage, err), nil

@@ -342,27 +342,19 @@ func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string
 		return e, false, err
 	}
 	q := Query{Store: &store, Session: session}
-	for seq := j.head.seq; seq > seen; seq-- {
-		ev, err := j.snap().event(seq)
-		if err == nil && ev.Entry != 0 {
-			e, found, err = j.changedEntry(ev.Entry, q)
+	err = j.eachCandidate(q, func(seq uint64) error {
+		st, err := j.snap().entryState(seq)
+		if err != nil || st.newest <= seen || !q.matches(st) || st.state() == change.Aborted {
+			return err
 		}
-		if err != nil {
-			return e, false, fmt.Errorf("reading the newest repairs: %w", err)
+		if e, err = j.readEntry(seq); err != nil {
+			return err
 		}
-		if found {
-			return e, true, nil
-		}
+		found = true
+		return boltfile.ErrStop
+	})
+	if err != nil {
+		return change.Entry{}, false, fmt.Errorf("reading the newest repairs: %w", err)
 	}
-	return e, false, nil
-}
-
-// changedEntry returns the entry, and whether q selects it and it is not aborted.
-func (j *Journal) changedEntry(seq uint64, q Query) (change.Entry, bool, error) {
-	st, err := j.snap().entryState(seq)
-	if err != nil || !q.matches(st) || st.state() == change.Aborted {
-		return change.Entry{}, false, err
-	}
-	e, err := j.readEntry(seq)
-	return e, err == nil, err
+	return e, found, nil
 }

@@ -1,0 +1,65 @@
+package journal
+
+import (
+	"fmt"
+	"testing"
+
+	"mend/change"
+)
+
+// TestChangedSince checks which changes of a session count: also the resolution of an older entry, and none
+// of another session or store.
+func TestChangedSince(t *testing.T) {
+	j := mustOpen(t, t.TempDir(), Options{})
+	defer mustClose(t, j)
+	want := func(when string, seen uint64, id string) {
+		t.Helper()
+		if e, found, err := j.ChangedSince(seen, testStore, "ses_1"); found != (id != "") || e.ID != id || err != nil {
+			t.Errorf("%s: %q, %t, %v, want %q", when, e.ID, found, err, id)
+		}
+	}
+	want("nothing was done", 0, "")
+	older := mustFinish(t, j, mustBegin(t, j, scanCause(), sampleOps()...), change.Conflicted)
+	newer := mustCommit(t, j, scanCause(), sampleOps()...)
+	want("since the beginning", 0, newer.ID)
+	seen := j.Seen()
+	want("since both", seen, "")
+	elsewhere := testStore
+	elsewhere.Root += "x"
+	for session, store := range map[string]change.StoreID{"ses_2": testStore, "ses_1": elsewhere} {
+		p, st := newPlan(scanCause(), sampleOps()...)
+		p.Session, st.Store = session, store
+		e, err := j.Begin(p, st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFinish(t, j, e, change.Committed)
+	}
+	want("others changed", seen, "")
+	if _, err := j.Resolve(older, "keep", ""); err != nil {
+		t.Fatal(err)
+	}
+	want("the older one was resolved", seen, older.ID)
+	e := mustBegin(t, j, scanCause(), sampleOps()...)
+	want("one is pending", seen, e.ID)
+}
+
+// BenchmarkChangedSince asks after many changes of other sessions, as the last repair of a batch does.
+func BenchmarkChangedSince(b *testing.B) {
+	j := mustOpen(b, b.TempDir(), Options{})
+	defer mustClose(b, j)
+	for i := range 300 {
+		p, st := newPlan(scanCause(), sampleOps()...)
+		p.Session = fmt.Sprint("ses_", i)
+		e, err := j.Begin(p, st)
+		if err != nil {
+			b.Fatal(err)
+		}
+		mustFinish(b, j, e, change.Committed)
+	}
+	for b.Loop() {
+		if _, found, err := j.ChangedSince(0, testStore, "ses_none"); found || err != nil {
+			b.Fatal(found, err)
+		}
+	}
+}
