@@ -1,0 +1,262 @@
+package salvage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// A Source is what is read: the file of a database and its -wal, which may be nil.
+type Source struct {
+	DB      io.ReaderAt
+	Size    int64
+	WAL     io.ReaderAt
+	WALSize int64
+}
+
+// The layout of the file header (sqlite.org/fileformat2.html).
+const (
+	magic      = "SQLite format 3\x00"
+	headerSize = 100
+	minPage    = 512
+	maxPage    = 65536
+)
+
+// A Header is what the file header says; what it does not say plausibly is zero.
+type Header struct {
+	Intact        bool // the magic, the page size and the constants are right
+	Rollback      bool // not in WAL mode
+	Pages         uint32
+	FreeHead      uint32 // first trunk page of the freelist
+	FreeCount     uint32
+	AutoVacuum    bool
+	Incremental   bool
+	UserVersion   int32
+	ApplicationID int32
+
+	reserved int
+	pageSize int
+}
+
+// A file is a database that is read page by page.
+type file struct {
+	src      Source
+	header   Header
+	pageSize int
+	usable   int
+	pages    uint32           // that are there, in the file or in the -wal
+	frames   map[uint32]int64 // offset of the newest content of a page in the -wal
+	walPages uint32           // of the database after the last commit in the -wal, 0 if there is none
+	failed   map[uint32]bool  // pages that the disk could not read
+	first    uint32           // where the first page is, if it is not in its place
+}
+
+// openFile reads the headers. withWAL says whether the -wal is used.
+func openFile(src Source, withWAL bool) *file {
+	f := &file{src: src, failed: map[uint32]bool{}}
+	head := make([]byte, headerSize)
+	n, _ := src.DB.ReadAt(head, 0)
+	f.header = parseHeader(head[:n])
+	f.pageSize = f.guessPageSize()
+	if withWAL {
+		f.readWAL()
+		if at, ok := f.frames[1]; ok { // the newest first page
+			if n, _ := src.WAL.ReadAt(head, at); n == headerSize {
+				if h := parseHeader(head); h.Intact && h.pageSize == f.pageSize {
+					f.header = h
+				}
+			}
+		}
+	}
+	f.usable = f.pageSize - f.header.reserved
+	f.pages = uint32(min((src.Size+int64(f.pageSize)-1)/int64(f.pageSize), 1<<32-2))
+	for n := range f.frames {
+		f.pages = max(f.pages, n)
+	}
+	if !f.header.Intact {
+		f.findFirst()
+	}
+	return f
+}
+
+// findFirst looks for the first page at another place. It is then read there, and what is in its place as that page.
+func (f *file) findFirst() {
+	head := make([]byte, headerSize)
+	for n := uint32(2); n <= f.pages; n++ {
+		got, _ := f.src.DB.ReadAt(head, int64(n-1)*int64(f.pageSize))
+		if h := parseHeader(head[:got]); h.Intact && h.pageSize == f.pageSize {
+			f.header, f.first, f.usable = h, n, f.pageSize-h.reserved
+			return
+		}
+	}
+}
+
+func parseHeader(h []byte) Header {
+	if len(h) < headerSize {
+		return Header{}
+	}
+	size := int(binary.BigEndian.Uint16(h[16:]))
+	if size == 1 {
+		size = maxPage
+	}
+	u32 := func(at int) uint32 { return binary.BigEndian.Uint32(h[at:]) }
+	if !bytes.HasPrefix(h, []byte(magic)) || !isPageSize(size) || h[21] != 64 || h[22] != 32 || h[23] != 32 || int(h[20]) > size-480 {
+		return Header{}
+	}
+	hd := Header{
+		Intact: true, pageSize: size, reserved: int(h[20]), Rollback: h[18] == 1 && h[19] == 1,
+		FreeHead: u32(32), FreeCount: u32(36), AutoVacuum: u32(52) != 0, Incremental: u32(64) != 0,
+		UserVersion: int32(u32(60)), ApplicationID: int32(u32(68)), //nolint:gosec // signed fields
+	}
+	if u32(24) == u32(92) { // else a version of SQLite wrote it that does not set the number of pages
+		hd.Pages = u32(28)
+	}
+	return hd
+}
+
+func isPageSize(n int) bool { return n >= minPage && n <= maxPage && n&(n-1) == 0 }
+
+// sampled is the number of pages by which a page size is judged.
+const sampled = 1024
+
+// guessPageSize returns the page size that fits most pages of the file: that of the header, unless another
+// fits and that one does not.
+func (f *file) guessPageSize() int {
+	best, most := 4096, 0
+	if f.header.Intact {
+		best, most = f.header.pageSize, f.fits(f.header.pageSize)
+		if most > 0 {
+			return best
+		}
+	}
+	for size := minPage; size <= maxPage; size *= 2 {
+		if n := f.fits(size); n > most {
+			best, most = size, n
+		}
+	}
+	if f.header.Intact && best != f.header.pageSize {
+		f.header = Header{}
+	}
+	return best
+}
+
+// fits returns how many bytes of the sampled pages belong to pages of that size whose last cell ends where
+// the page ends.
+func (f *file) fits(size int) int {
+	g := &file{src: f.src, pageSize: size, usable: size, failed: map[uint32]bool{}}
+	if f.header.Intact && size == f.header.pageSize {
+		g.usable -= f.header.reserved
+	}
+	g.pages = uint32(min(f.src.Size/int64(size), 1<<32-2))
+	step := max(1, g.pages/sampled)
+	found := 0
+	buf := make([]byte, size)
+	for n := uint32(2); n <= g.pages && n > 0; n += step {
+		p := g.read(n, buf)
+		if c, ok := p.lastCell(g); ok && c.end == g.usable {
+			found += size
+		}
+	}
+	return found
+}
+
+// readWAL reads the frames of the -wal as SQLite does: up to the last commit before the first frame that is
+// not of this -wal or whose checksum is wrong.
+func (f *file) readWAL() {
+	if f.src.WAL == nil {
+		return
+	}
+	head := make([]byte, 32)
+	if n, _ := f.src.WAL.ReadAt(head, 0); n < len(head) {
+		return
+	}
+	u32 := func(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
+	var order binary.ByteOrder = binary.LittleEndian
+	switch u32(head) {
+	case 0x377f0682:
+	case 0x377f0683:
+		order = binary.BigEndian
+	default:
+		return
+	}
+	size := int(u32(head[8:]))
+	sum := checksum(order, [2]uint32{}, head[:24])
+	if u32(head[4:]) != 3007000 || !isPageSize(size) || sum != [2]uint32{u32(head[24:]), u32(head[28:])} {
+		return
+	}
+	if f.header.Intact && size != f.pageSize {
+		return // of another database
+	}
+	f.pageSize = size
+	frame := make([]byte, 24+size)
+	pending := map[uint32]int64{}
+	for at := int64(32); at+int64(len(frame)) <= f.src.WALSize; at += int64(len(frame)) {
+		if n, _ := f.src.WAL.ReadAt(frame, at); n < len(frame) || !bytes.Equal(frame[8:16], head[16:24]) {
+			break
+		}
+		sum = checksum(order, checksum(order, sum, frame[:8]), frame[24:])
+		page, commit := u32(frame), u32(frame[4:])
+		if page == 0 || sum != [2]uint32{u32(frame[16:]), u32(frame[20:])} {
+			break
+		}
+		pending[page] = at + 24
+		if commit > 0 {
+			if f.frames == nil {
+				f.frames = map[uint32]int64{}
+			}
+			for n, at := range pending {
+				f.frames[n] = at
+			}
+			clear(pending)
+			f.walPages = commit
+		}
+	}
+	for n := range f.frames {
+		if n > f.walPages {
+			delete(f.frames, n) // the database was made smaller after it
+		}
+	}
+}
+
+func checksum(order binary.ByteOrder, s [2]uint32, b []byte) [2]uint32 {
+	for ; len(b) >= 8; b = b[8:] {
+		s[0] += order.Uint32(b) + s[1]
+		s[1] += order.Uint32(b[4:]) + s[0]
+	}
+	return s
+}
+
+// read reads page n into buf, which has a whole page. What is not there is zero.
+func (f *file) read(n uint32, buf []byte) page {
+	p := page{n: n, data: buf[:f.pageSize]}
+	if n == 1 {
+		p.start = headerSize
+	}
+	if f.first > 0 && (n == 1 || n == f.first) {
+		n = f.first + 1 - n
+	}
+	src, at := f.src.DB, int64(n-1)*int64(f.pageSize)
+	if frame, ok := f.frames[n]; ok {
+		src, at = f.src.WAL, frame
+	}
+	got, err := src.ReadAt(p.data, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.failed[n] = true
+		got = 0
+	}
+	clear(p.data[got:])
+	p.avail = min(got, f.usable)
+	return p
+}
+
+// size returns the number of pages that belong to the database; the file may have more.
+func (f *file) size() uint32 {
+	switch {
+	case f.walPages > 0:
+		return min(f.walPages, f.pages)
+	case f.header.Pages > 0:
+		return min(f.header.Pages, f.pages)
+	}
+	return f.pages
+}

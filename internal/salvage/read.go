@@ -1,0 +1,781 @@
+package salvage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+)
+
+// Options say how a database is read.
+type Options struct {
+	// Known returns the objects of a schema that is known to be the one of a program, for a file whose own
+	// cannot be read; have are those that can.
+	Known func(have []Object) []Object
+	// Owners are the columns that say to which row of another table a row belongs, where foreign keys do not say it.
+	Owners map[string]Owner
+	// Progress is called with the number of bytes that were read and that are to be read.
+	Progress func(done, total int64)
+}
+
+// An Owner is the column of a table with the key of a row of another table.
+type Owner struct{ Column, Table, Key string }
+
+// A Result is what was found in a database. The rows that nothing contradicts are in the new one.
+type Result struct {
+	DB       *DB
+	Tables   []*Table
+	Header   Header
+	PageSize int
+	Pages    uint32
+	// ForeignWAL says that the -wal belongs to another database: it was not used.
+	ForeignWAL bool
+	// SchemaDamaged says that a part of the schema could not be read.
+	SchemaDamaged bool
+	// Unreadable is the number of pages for which the disk reported an error.
+	Unreadable int
+	// Missing are objects of the schema that could not be made again.
+	Missing []Object
+
+	scan *scan
+}
+
+// A scan reads one database.
+type scan struct {
+	*file
+	walk   *walker
+	db     *DB
+	schema []schemaRow
+
+	free     []uint64
+	freeOK   bool
+	suspects map[uint32]*Table // pages in the tree of a table with what does not belong there
+	doubtful []place
+
+	ctx         context.Context
+	progress    func(done, total int64)
+	done, total int64
+	buf         payloadBuffer
+	vals        []Value
+	parents     map[string]map[string]bool // ids of lost rows, by table
+	owners      map[string]Owner
+}
+
+// A place is a row that can be read and that may have bytes that are not its own.
+type place struct {
+	table *Table
+	page  uint32
+	at    int
+}
+
+type schemaRow struct {
+	Object
+	root uint32
+}
+
+// Read reads all rows that can be read and writes them into a new database at path.
+func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
+	s := newScan(ctx, src, true, o.Progress)
+	foreign := false
+	if len(s.frames) > 0 {
+		if foreign, err = s.isForeignWAL(); err != nil {
+			return nil, err
+		}
+		if foreign {
+			s = newScan(ctx, src, false, o.Progress)
+		}
+	}
+	whole := s.readSchema()
+	if o.Known != nil {
+		if whole, err = s.addKnown(o.Known, whole); err != nil {
+			return nil, err
+		}
+	}
+	objects := make([]Object, len(s.schema))
+	for i, r := range s.schema {
+		objects[i] = r.Object
+	}
+	if len(objects) == 0 {
+		return nil, ErrNoTables
+	}
+	db, missing, err := Create(path, s.header, s.pageSize, objects)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = db.Abandon()
+		}
+	}()
+	s.db, s.owners = db, o.Owners
+	if err := s.readAll(); err != nil {
+		return nil, err
+	}
+	return &Result{
+		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign,
+		SchemaDamaged: !whole, Unreadable: len(s.failed), Missing: missing, scan: s,
+	}, nil
+}
+
+func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, total int64)) *scan {
+	s := &scan{file: openFile(src, withWAL), suspects: map[uint32]*Table{}, ctx: ctx, progress: progress}
+	s.total = int64(s.pages)
+	s.walk = newWalker(s.file, s.step)
+	return s
+}
+
+// step is called for every page that is read.
+func (s *scan) step() error {
+	s.done++
+	if s.done%256 == 0 && s.progress != nil {
+		s.progress(min(s.done, s.total)*int64(s.pageSize), s.total*int64(s.pageSize))
+	}
+	return s.ctx.Err()
+}
+
+// isForeignWAL reports whether the database is whole without its -wal and damaged with it.
+func (s *scan) isForeignWAL() (bool, error) {
+	with := newScan(s.ctx, s.src, true, nil)
+	if n, err := with.countFaults(); err != nil || n == 0 {
+		return false, err
+	}
+	without := newScan(s.ctx, s.src, false, nil)
+	n, err := without.countFaults()
+	return n == 0, err
+}
+
+// countFaults counts what is wrong in the structure of all trees.
+func (s *scan) countFaults() (faults int, err error) {
+	if !s.header.Intact || !s.readSchema() {
+		faults++
+	}
+	leaf := func(p *page, in span) {
+		cells, whole := p.leafCells(s.file, tableLeaf)
+		if !whole || !in.sure {
+			faults++
+		}
+		for _, c := range cells {
+			if c.rowid <= in.lo || c.rowid > in.hi {
+				faults++
+			}
+		}
+	}
+	if len(s.schema) == 0 {
+		faults++
+	}
+	for _, o := range s.schema {
+		switch {
+		case o.root == 0:
+		case o.Type == "table" && !strings.Contains(strings.ToUpper(o.SQL), "WITHOUT ROWID"):
+			faults += s.walk.table(o.root, leaf)
+		default:
+			faults += s.walk.index(o.root, o.Type == "index" && !strings.Contains(strings.ToUpper(o.SQL), " DESC") && !strings.Contains(strings.ToUpper(o.SQL), "COLLATE"), 0, func([]Value) {})
+		}
+	}
+	return faults, s.walk.err
+}
+
+// readSchema reads the schema, and reports whether it is whole.
+func (s *scan) readSchema() bool {
+	if s.pages == 0 {
+		return false
+	}
+	found := map[string]bool{}
+	add := func(p *page) (whole bool) {
+		cells, whole := p.leafCells(s.file, tableLeaf)
+		if !whole {
+			cells = append(cells, p.carve(s.file, cells)...)
+		}
+		for _, c := range cells {
+			r, ok := s.schemaRow(p, c)
+			if !ok {
+				whole = false
+				continue
+			}
+			if !found[r.Name] {
+				found[r.Name] = true
+				s.schema = append(s.schema, r)
+			}
+		}
+		return whole
+	}
+	whole := true
+	faults := s.walk.table(1, func(p *page, in span) {
+		if !in.sure || p.kind() != tableLeaf || !add(p) {
+			whole = false
+		}
+	})
+	if whole && faults == 0 {
+		return true
+	}
+	s.free, _ = s.freelist(s.walk)
+	buf := make([]byte, s.pageSize)
+	for n := uint32(2); n <= s.size(); n++ {
+		if s.walk.wasSeen(n) || s.isFree(n) {
+			continue
+		}
+		p := s.read(n, buf)
+		if p.kind() != tableLeaf {
+			continue
+		}
+		cells, _ := p.leafCells(s.file, tableLeaf)
+		ok := len(cells) > 0
+		for _, c := range cells {
+			_, is := s.schemaRow(&p, c)
+			ok = ok && is
+		}
+		if ok {
+			add(&p)
+		}
+	}
+	return false
+}
+
+// schemaRow reads a row of the schema.
+func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
+	payload, _, ok := s.payload(p, c, &s.buf)
+	if !ok {
+		return r, false
+	}
+	v, ok := parseRecord(payload, s.vals)
+	s.vals = v
+	if !ok || len(v) != 5 || v[0].Class != change.ClassText || v[1].Class != change.ClassText || v[2].Class != change.ClassText {
+		return r, false
+	}
+	r.Object = Object{Type: string(v[0].Bytes), Name: string(v[1].Bytes), Table: string(v[2].Bytes), SQL: string(v[4].Bytes)}
+	if v[3].Class == change.ClassInteger && v[3].Int > 0 && v[3].Int <= int64(s.pages) {
+		r.root = uint32(v[3].Int)
+	}
+	isSQL := strings.HasPrefix(strings.ToUpper(r.SQL), "CREATE ")
+	switch r.Type {
+	case "table", "view", "trigger":
+		ok = isSQL
+	case "index":
+		ok = isSQL || v[4].Class == change.ClassNull
+	default:
+		ok = false
+	}
+	return r, ok
+}
+
+// addKnown takes from a known schema what the file's own lacks, or has only damaged. It reports whether the file's own
+// is whole.
+func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error) {
+	c, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = c.Close() }()
+	trial := &DB{Conn: c}
+	var have []Object
+	names := map[string]bool{}
+	for _, tables := range []bool{true, false} {
+		for i, r := range s.schema {
+			if tables != (r.Type == "table") {
+				continue
+			}
+			names[r.Name] = true
+			virtual := strings.HasPrefix(strings.ToUpper(r.SQL), "CREATE VIRTUAL")
+			if r.SQL == "" || strings.HasPrefix(r.Name, "sqlite_") || virtual || trial.make(r.Object) {
+				have = append(have, r.Object)
+				continue
+			}
+			whole = false
+			for _, o := range known(have) {
+				if o.Type == r.Type && o.Name == r.Name {
+					s.schema[i].Object = o
+					trial.make(o)
+				}
+			}
+		}
+	}
+	if whole {
+		return true, nil
+	}
+	for _, o := range known(have) {
+		if !names[o.Name] {
+			s.schema = append(s.schema, schemaRow{Object: o})
+		}
+	}
+	return false, nil
+}
+
+func (s *scan) isFree(n uint32) bool { return s.free != nil && s.free[n/64]&(1<<(n%64)) != 0 }
+
+// readAll reads the rows of all tables, then the indexes, then the pages to which no tree leads.
+func (s *scan) readAll() error {
+	s.walk = newWalker(s.file, s.step)
+	s.walk.table(1, func(p *page, _ span) {
+		cells, _ := p.leafCells(s.file, tableLeaf)
+		for _, c := range cells {
+			if _, ok := s.schemaRow(p, c); !ok {
+				s.walk.leave(p.n)
+			}
+		}
+	})
+	roots := map[string]uint32{}
+	for _, o := range s.schema {
+		roots[o.Name] = o.root
+	}
+	search := false
+	for _, t := range s.db.tables {
+		t.root = roots[t.Name]
+		var err error
+		if t.withoutRowid {
+			err = s.readKeyed(t)
+		} else {
+			err = s.readTable(t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range s.db.tables {
+		if t.withoutRowid {
+			continue
+		}
+		for _, ix := range t.indexes {
+			ix.root = roots[ix.name]
+			s.readIndex(t, ix)
+			t.complete = t.complete || ix.whole
+		}
+		search = search || t.Damaged || len(t.Lost) > 0
+	}
+	if s.walk.err != nil || !search {
+		return s.walk.err
+	}
+	return s.search()
+}
+
+// readTable writes the rows of a table to which its tree leads.
+func (s *scan) readTable(t *Table) error {
+	var err error
+	faults := s.walk.table(t.root, func(p *page, in span) {
+		if err == nil {
+			err = s.readLeaf(t, p, in)
+		}
+	})
+	if faults > 0 {
+		t.Damaged, t.hole = true, true
+	}
+	if err == nil {
+		err = s.walk.err
+	}
+	return err
+}
+
+// readLeaf writes the rows of a page if all of it is as it should be. Otherwise the page is a suspect.
+func (s *scan) readLeaf(t *Table, p *page, in span) error {
+	cells, whole := p.leafCells(s.file, tableLeaf)
+	if !whole || !in.sure || !ascending(cells, in) || !s.fitsPage(t, p, cells) {
+		t.Damaged, t.hole = true, true
+		s.suspects[p.n] = t
+		return nil
+	}
+	for _, c := range cells {
+		if err := s.readRow(t, p, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ascending reports whether the rowids ascend within a span.
+func ascending(cells []cell, in span) bool {
+	last := in.lo
+	for _, c := range cells {
+		if c.rowid <= last && c.rowid != math.MinInt64 || c.rowid > in.hi {
+			return false
+		}
+		last = c.rowid
+	}
+	return true
+}
+
+// fitsPage reports whether most of the cells can be rows of the table, and no other table fits more.
+func (s *scan) fitsPage(t *Table, p *page, cells []cell) bool {
+	n := s.countFits(t, p, cells)
+	if n == len(cells) {
+		return true
+	}
+	for _, other := range s.db.tables {
+		if other != t && !other.withoutRowid && s.countFits(other, p, cells) > n {
+			return false
+		}
+	}
+	return true
+}
+
+// countFits counts the cells that can be rows of a table.
+func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
+	for _, c := range cells {
+		if vals, ok := s.classes(p, c); ok && t.fits(vals) {
+			n++
+		}
+	}
+	return n
+}
+
+// classes returns the storage classes of a row, which are at its beginning.
+func (s *scan) classes(p *page, c cell) ([]Value, bool) {
+	vals := s.vals[:0]
+	head := p.data[c.body : c.body+c.local]
+	size, w := varint(head)
+	if w == 0 || size < int64(w) {
+		return nil, false
+	}
+	if size > int64(len(head)) {
+		return nil, false // a row of hundreds of columns
+	}
+	total := size
+	for head = head[w:size]; len(head) > 0; {
+		serial, w := varint(head)
+		if w == 0 || serial < 0 || serial == 10 || serial == 11 {
+			return nil, false
+		}
+		head, total = head[w:], total+serialSize(serial)
+		class := change.ClassInteger
+		switch {
+		case serial == 0:
+			class = change.ClassNull
+		case serial == 7:
+			class = change.ClassReal
+		case serial >= 12 && serial%2 == 0:
+			class = change.ClassBlob
+		case serial >= 12:
+			class = change.ClassText
+		}
+		vals = append(vals, Value{Class: class})
+	}
+	s.vals = vals
+	return vals, total == int64(c.size)
+}
+
+// readRow writes the row of a cell.
+func (s *scan) readRow(t *Table, p *page, c cell) error {
+	vals, doubtful, ok := s.row(p, c)
+	if !ok || len(vals) > len(t.cols) {
+		t.Damaged = true
+		return nil
+	}
+	if doubtful {
+		t.Damaged = true
+		s.doubtful = append(s.doubtful, place{t, p.n, c.at})
+		return nil
+	}
+	return s.write(t, c.rowid, vals)
+}
+
+// row reads the row of a cell; it is valid until the next call.
+func (s *scan) row(p *page, c cell) (vals []Value, doubtful, ok bool) {
+	payload, doubtful, ok := s.payload(p, c, &s.buf)
+	if !ok {
+		return nil, false, false
+	}
+	s.vals, ok = parseRecord(payload, s.vals)
+	return s.vals, doubtful, ok
+}
+
+// write writes a row into the new database, unless one with its rowid is there.
+func (s *scan) write(t *Table, rowid int64, vals []Value) error {
+	if !t.withoutRowid && t.have.has(rowid) {
+		return nil
+	}
+	if t.Name == "sqlite_sequence" && len(vals) == 2 { // SQLite made rows of its own
+		_ = s.db.Query("DELETE FROM sqlite_sequence WHERE name = ?1", nil, string(vals[0].Bytes))
+	}
+	why, err := s.db.insert(t, rowid, vals)
+	switch {
+	case err != nil:
+		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
+	case why != "":
+		t.Refused = append(t.Refused, Refusal{rowid, keyText(t, vals), why})
+	default:
+		t.Rows++
+	}
+	if !t.withoutRowid {
+		t.have.add(rowid)
+	}
+	return nil
+}
+
+func keyText(t *Table, vals []Value) string {
+	for i, v := range vals {
+		if i != t.alias && v.Class == change.ClassText {
+			return string(v.Bytes[:min(len(v.Bytes), change.MaxID)])
+		}
+	}
+	return ""
+}
+
+// readKeyed writes the rows of a table without rowids, whose tree is that of its key.
+func (s *scan) readKeyed(t *Table) error {
+	var order []int
+	for _, ix := range t.indexes {
+		if len(ix.cols) == len(t.cols) {
+			order = ix.cols
+		}
+	}
+	var err error
+	row := make([]Value, len(t.cols))
+	t.Damaged = s.walk.index(t.root, false, 0, func(vals []Value) {
+		if err != nil || len(vals) != len(order) {
+			return
+		}
+		for i, at := range order {
+			if at >= 0 {
+				row[at] = vals[i]
+			}
+		}
+		err = s.write(t, 0, row)
+	}) > 0
+	if err == nil {
+		err = s.walk.err
+	}
+	return err
+}
+
+// readIndex notes the rows that an index names and that were not found.
+func (s *scan) readIndex(t *Table, ix *index) {
+	faults := s.walk.index(ix.root, ix.ordered, len(ix.cols)+1, func(vals []Value) {
+		rowid := vals[len(vals)-1].Int
+		if t.have.has(rowid) {
+			return
+		}
+		known := t.Lost[rowid]
+		if known == nil {
+			known = Known{}
+			t.Lost[rowid] = known
+		}
+		for i, at := range ix.cols {
+			if at >= 0 {
+				known[t.cols[at].name] = vals[i]
+			}
+		}
+	})
+	ix.whole = ix.whole && ix.ordered && faults == 0
+}
+
+// search looks for rows on the pages to which no tree leads, or where something does not belong.
+func (s *scan) search() error {
+	s.free, s.freeOK = s.freelist(s.walk)
+	if !s.freeOK {
+		s.guessFree(s.walk, s.free)
+	}
+	if err := s.searchPages(nil); err != nil {
+		return err
+	}
+	level := s.db.tables
+	if s.freeOK {
+		return s.searchPages(level)
+	}
+	// A page may be free without being known as such: a row counts only if the row to which it belongs is there.
+	for done := map[string]bool{}; len(level) > 0; {
+		var now, later []*Table
+		for _, t := range level {
+			if s.waits(t, done) {
+				later = append(later, t)
+			} else {
+				now = append(now, t)
+			}
+		}
+		if len(now) == 0 {
+			now, later = later, nil
+		}
+		if err := s.searchPages(now); err != nil {
+			return err
+		}
+		for _, t := range now {
+			done[t.Name] = true
+		}
+		level = later
+	}
+	return nil
+}
+
+// waits reports whether an owner of the table is not done.
+func (s *scan) waits(t *Table, done map[string]bool) bool {
+	return slices.ContainsFunc(s.ownersOf(t), func(o Owner) bool {
+		return o.Table != t.Name && !done[o.Table] && s.table(o.Table) != nil
+	})
+}
+
+func (s *scan) table(name string) *Table {
+	for _, t := range s.db.tables {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// ownersOf returns the owner of a table, or else what its foreign keys name.
+func (s *scan) ownersOf(t *Table) (all []Owner) {
+	if o, ok := s.owners[t.Name]; ok {
+		return []Owner{o}
+	}
+	_ = s.db.Query("SELECT \"from\", \"table\", coalesce(\"to\", 'id') FROM pragma_foreign_key_list(?1)", func(st *sqlite3.Stmt) error {
+		all = append(all, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})
+		return nil
+	}, t.Name)
+	return all
+}
+
+// searchPages looks for rows that indexes name. With tables it looks for other rows of those instead, as far as
+// no index can know them.
+func (s *scan) searchPages(tables []*Table) error {
+	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
+	named := tables == nil || len(tables) == 0
+	if named && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return len(t.Lost) > 0 }) {
+		return nil
+	}
+	buf := make([]byte, s.pageSize)
+	for n := uint32(1); n <= s.pages; n++ {
+		suspect := s.suspects[n]
+		if s.walk.wasSeen(n) && suspect == nil && (n > 1 || s.header.Intact) {
+			continue
+		}
+		if err := s.step(); err != nil {
+			return err
+		}
+		p := s.read(n, buf)
+		if n == 1 && !s.header.Intact {
+			p.start = 0 // another page may be in the place of the first
+		}
+		if p.kind() != tableLeaf && suspect == nil {
+			continue
+		}
+		cells, whole := p.leafCells(s.file, tableLeaf)
+		if !whole {
+			cells = slices.DeleteFunc(cells, func(c cell) bool { _, ok := s.classes(&p, c); return !ok })
+			cells = append(cells, p.carve(s.file, cells)...)
+		}
+		for _, c := range cells {
+			if err := s.consider(&p, c, suspect, tables); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// consider writes the row of a cell if it is one that an index names, or else one of tables.
+func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error {
+	vals, doubtful, ok := s.row(p, c)
+	if !ok {
+		return nil
+	}
+	for _, t := range s.db.tables {
+		if known, lost := t.Lost[c.rowid]; lost && len(vals) <= len(t.cols) && t.matches(known, vals) {
+			if doubtful {
+				s.doubtful = append(s.doubtful, place{t, p.n, c.at})
+				return nil
+			}
+			delete(t.Lost, c.rowid)
+			return s.write(t, c.rowid, vals)
+		}
+	}
+	if s.isFree(p.n) || p.n > s.size() {
+		return nil
+	}
+	if suspect != nil && slices.Contains(tables, suspect) && suspect.fits(vals) {
+		tables = []*Table{suspect}
+	}
+	for _, t := range tables {
+		if !t.fits(vals) || t.have.has(c.rowid) || t.Lost[c.rowid] != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+			continue
+		}
+		if doubtful {
+			s.doubtful = append(s.doubtful, place{t, p.n, c.at})
+			return nil
+		}
+		return s.write(t, c.rowid, vals)
+	}
+	return nil
+}
+
+// matches reports whether a row has the values that indexes have of it.
+func (t *Table) matches(known Known, vals []Value) bool {
+	n := 0
+	for i, c := range t.cols {
+		if want, ok := known[c.name]; ok {
+			if i >= len(vals) || vals[i].compare(want) != 0 {
+				return false
+			}
+			n++
+		}
+	}
+	return n > 0
+}
+
+// hasOwners reports whether the rows to which a row belongs are in the new database, or may be lost.
+func (s *scan) hasOwners(t *Table, vals []Value) bool {
+	for _, o := range s.ownersOf(t) {
+		i := slices.IndexFunc(t.cols, func(c column) bool { return c.name == o.Column })
+		owner := s.table(o.Table)
+		if i < 0 || i >= len(vals) || vals[i].Class != change.ClassText || owner == nil || owner.hole && !owner.complete {
+			continue
+		}
+		id, found := string(vals[i].Bytes), false
+		_ = s.db.Query("SELECT 1 FROM "+sqlite3.QuoteIdentifier(o.Table)+" WHERE "+sqlite3.QuoteIdentifier(o.Key)+" = ?1", func(*sqlite3.Stmt) error { found = true; return nil }, id)
+		if !found && !s.lostIDs(o.Table, o.Key)[id] {
+			return false
+		}
+	}
+	return true
+}
+
+// lostIDs returns the values of a column of the rows of a table that are lost.
+func (s *scan) lostIDs(table, column string) map[string]bool {
+	if s.parents == nil {
+		s.parents = map[string]map[string]bool{}
+	}
+	key := table + "\x00" + column
+	if s.parents[key] == nil {
+		ids := map[string]bool{}
+		for _, t := range s.db.tables {
+			if t.Name == table {
+				for _, known := range t.Lost {
+					ids[string(known[column].Bytes)] = true
+				}
+			}
+		}
+		s.parents[key] = ids
+	}
+	return s.parents[key]
+}
+
+// Found says that the lost row of a table with a rowid is in the new database again.
+func (t *Table) Found(rowid int64) {
+	delete(t.Lost, rowid)
+	t.have.add(rowid)
+}
+
+// WriteDoubtful writes the rows that can be read and that may have bytes which are not theirs, except those that are
+// there again. It returns how many it wrote.
+func (r *Result) WriteDoubtful() (n int, err error) {
+	s := r.scan
+	buf := make([]byte, s.pageSize)
+	for _, at := range s.doubtful {
+		p := s.read(at.page, buf)
+		c, ok := p.cellAt(s.file, tableLeaf, at.at)
+		if !ok || at.table.have.has(c.rowid) {
+			continue
+		}
+		vals, _, ok := s.row(&p, c)
+		if !ok {
+			continue
+		}
+		if err := s.write(at.table, c.rowid, vals); err != nil {
+			return n, err
+		}
+		delete(at.table.Lost, c.rowid)
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,419 @@
+package salvage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+)
+
+// An Object is a row of the schema.
+type Object struct{ Type, Name, Table, SQL string }
+
+// A DB is the new database while rows are written into it.
+type DB struct {
+	*sqlite3.Conn
+
+	path   string
+	later  []Object // what is made when all rows are there
+	tables []*Table
+}
+
+// A Table is a table of the database.
+type Table struct {
+	Name string
+	Lost map[int64]Known // rows that an index names and that were not found, by rowid
+	Rows int             // that were found
+	// Refused are rows that were read and that the new database does not accept.
+	Refused []Refusal
+	// Damaged says that pages of the table are damaged: rows may be lost that no index names.
+	Damaged bool
+
+	root         uint32
+	withoutRowid bool
+	internal     bool // of SQLite itself
+	cols         []column
+	indexes      []*index
+	alias        int // the column that is the rowid, or -1
+	rowid        string
+	have         intervals
+	stmts        map[int]*sqlite3.Stmt
+	complete     bool // an index has every row
+	hole         bool // its tree is damaged: pages of it may be anywhere
+}
+
+// Known are the values that indexes have of a row, by column.
+type Known map[string]Value
+
+// A Refusal is a row that was read and not written.
+type Refusal struct {
+	Rowid int64
+	Key   string // the value of its first column
+	Why   string
+}
+
+type column struct {
+	name     string
+	notNull  bool
+	dropped  bool // a row may end before it
+	affinity byte
+}
+
+type index struct {
+	name    string
+	root    uint32
+	cols    []int // positions in the columns of the table; -1 for something else
+	whole   bool  // has all rows
+	ordered bool  // by bytes, ascending
+}
+
+// Create makes a new database at path, which must not exist, with the tables and those indexes by which rows can be
+// refused. A table that cannot be made is returned in bad.
+func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad []Object, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, nil, err
+	}
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	if err != nil {
+		return nil, nil, err
+	}
+	db = &DB{Conn: c, path: path}
+	vacuum := 0
+	if h.AutoVacuum {
+		vacuum = 1
+		if h.Incremental {
+			vacuum = 2
+		}
+	}
+	err = c.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA auto_vacuum=%d; PRAGMA encoding='UTF-8'; PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"+
+		"PRAGMA locking_mode=EXCLUSIVE; PRAGMA foreign_keys=OFF; PRAGMA temp_store=FILE; PRAGMA cache_size=-16000; PRAGMA ignore_check_constraints=ON; PRAGMA trusted_schema=OFF;"+
+		"PRAGMA user_version=%d; PRAGMA application_id=%d; BEGIN", pageSize, vacuum, h.UserVersion, h.ApplicationID))
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Abandon())
+	}
+	for _, o := range objects {
+		if o.Type == "table" && !strings.HasPrefix(o.Name, "sqlite_") {
+			if !db.make(o) {
+				bad = append(bad, o)
+			}
+		}
+	}
+	for _, o := range objects {
+		switch {
+		case o.Type == "index" && o.SQL != "" && refuses(o.SQL):
+			if !db.make(o) {
+				bad = append(bad, o)
+			}
+		case o.Type != "table" && o.SQL != "":
+			db.later = append(db.later, o)
+		}
+	}
+	return db, bad, db.readTables()
+}
+
+// refuses reports whether a row can be refused by the index.
+func refuses(sql string) bool {
+	upper := strings.ToUpper(sql)
+	columns := sql[strings.Index(sql, "(")+1:]
+	return strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(upper, "CREATE")), "UNIQUE") || strings.ContainsRune(columns, '(') || strings.Contains(upper, "WHERE")
+}
+
+// make makes an object of the schema with its own statement, and reports whether that did.
+func (db *DB) make(o Object) bool {
+	if strings.HasPrefix(strings.ToUpper(o.SQL), "CREATE VIRTUAL") {
+		return false
+	}
+	st, tail, err := db.Prepare(o.SQL)
+	if err != nil || st == nil {
+		return false
+	}
+	err = errors.Join(st.Exec(), st.Close())
+	if err != nil || strings.TrimSpace(tail) != "" {
+		return false
+	}
+	found := false
+	_ = db.Query("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", func(*sqlite3.Stmt) error { found = true; return nil }, o.Type, o.Name)
+	return found
+}
+
+// Query runs a statement with texts and integers as parameters, and calls each for every row.
+func (db *DB) Query(sql string, each func(*sqlite3.Stmt) error, args ...any) (err error) {
+	st, _, err := db.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			err = st.BindText(i+1, a)
+		case int64:
+			err = st.BindInt64(i+1, a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for st.Step() {
+		if each == nil {
+			continue
+		}
+		if err := each(st); err != nil {
+			return err
+		}
+	}
+	return st.Err()
+}
+
+func (db *DB) readTables() error {
+	const tables = `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' OR name IN ('sqlite_sequence')`
+	err := db.Query(tables, func(st *sqlite3.Stmt) error {
+		name := st.ColumnText(0)
+		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), internal: strings.HasPrefix(name, "sqlite_"), alias: -1, stmts: map[int]*sqlite3.Stmt{}, Lost: map[int64]Known{}})
+		return nil
+	})
+	for _, t := range db.tables {
+		err = errors.Join(err, db.readColumns(t), db.readIndexes(t))
+	}
+	slices.SortFunc(db.tables, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })
+	return err
+}
+
+func (db *DB) readColumns(t *Table) error {
+	var keys, at []int
+	err := db.Query("SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid", func(st *sqlite3.Stmt) error {
+		if st.ColumnInt(5) == 2 { // computed, and not stored
+			return nil
+		}
+		c := column{name: st.ColumnText(0), notNull: st.ColumnBool(2), affinity: affinity(st.ColumnText(1))}
+		c.dropped = !c.notNull || st.ColumnBool(3)
+		if st.ColumnInt(4) > 0 {
+			keys = append(keys, len(t.cols))
+			if strings.EqualFold(st.ColumnText(1), "INTEGER") {
+				at = append(at, len(t.cols))
+			}
+		}
+		t.cols = append(t.cols, c)
+		return nil
+	}, t.Name)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"rowid", "_rowid_", "oid"} {
+		if !slices.ContainsFunc(t.cols, func(c column) bool { return strings.EqualFold(c.name, name) }) {
+			t.rowid = name
+			break
+		}
+	}
+	if len(keys) == 1 && len(at) == 1 && !t.withoutRowid {
+		alias := true // unless an index belongs to the key: INTEGER PRIMARY KEY DESC
+		err = db.Query("SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'", func(*sqlite3.Stmt) error { alias = false; return nil }, t.Name)
+		if alias {
+			t.alias = at[0]
+		}
+	}
+	return err
+}
+
+func affinity(declared string) byte {
+	d := strings.ToUpper(declared)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(d, w) })
+	}
+	switch {
+	case has("INT"):
+		return 'i'
+	case has("CHAR", "CLOB", "TEXT"):
+		return 't'
+	case has("BLOB") || d == "":
+		return 'b'
+	case has("REAL", "FLOA", "DOUB"):
+		return 'r'
+	}
+	return 'n'
+}
+
+func (db *DB) readIndexes(t *Table) error {
+	const columns = `SELECT l.name, x.cid, x.key, x."desc", coalesce(x.coll, ''), l.partial FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS x ORDER BY l.seq, x.seqno`
+	names := map[string]*index{}
+	return db.Query(columns, func(st *sqlite3.Stmt) error {
+		name := st.ColumnText(0)
+		ix := names[name]
+		if ix == nil {
+			ix = &index{name: name, whole: !st.ColumnBool(5), ordered: true}
+			names[name] = ix
+			t.indexes = append(t.indexes, ix)
+		}
+		if cid := st.ColumnInt(1); cid == -1 {
+			return nil
+		} else if cid < 0 || cid >= len(t.cols) {
+			ix.cols, ix.ordered = append(ix.cols, -1), false
+		} else {
+			ix.cols = append(ix.cols, cid)
+		}
+		ix.ordered = ix.ordered && !st.ColumnBool(3) && st.ColumnText(4) == "BINARY"
+		return nil
+	}, t.Name)
+}
+
+// fits reports whether the values can be a row of the table.
+func (t *Table) fits(vals []Value) bool {
+	if len(vals) > len(t.cols) {
+		return false
+	}
+	for i, c := range t.cols {
+		if i >= len(vals) {
+			if !c.dropped {
+				return false
+			}
+			continue
+		}
+		switch class := vals[i].Class; {
+		case i == t.alias:
+			if class != change.ClassNull {
+				return false
+			}
+		case class == change.ClassNull:
+			if c.notNull {
+				return false
+			}
+		case c.affinity == 'i' || c.affinity == 'r':
+			if class != change.ClassInteger && class != change.ClassReal {
+				return false
+			}
+		case c.affinity == 't':
+			if class != change.ClassText && class != change.ClassBlob {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// insert writes a row. why says that the new database does not accept it, and same that it is there already.
+func (db *DB) insert(t *Table, rowid int64, vals []Value) (why string, err error) {
+	vals = vals[:min(len(vals), len(t.cols))]
+	st := t.stmts[len(vals)]
+	if st == nil {
+		names, marks := []string{}, []string{}
+		for i := range vals {
+			names = append(names, sqlite3.QuoteIdentifier(t.cols[i].name))
+			marks = append(marks, fmt.Sprintf("?%d", i+2))
+		}
+		if t.alias < 0 && !t.withoutRowid && t.rowid != "" {
+			names, marks = append(names, t.rowid), append(marks, "?1")
+		}
+		sql := "INSERT OR ABORT INTO " + sqlite3.QuoteIdentifier(t.Name) + " (" + strings.Join(names, ", ") + ") VALUES (" + strings.Join(marks, ", ") + ")"
+		if st, _, err = db.Prepare(sql); err != nil {
+			return "", err
+		}
+		t.stmts[len(vals)] = st
+	}
+	if t.alias >= 0 || t.rowid != "" && !t.withoutRowid {
+		if err := st.BindInt64(1, rowid); err != nil && t.alias < 0 {
+			return "", err
+		}
+	}
+	for i, v := range vals {
+		if i == t.alias {
+			v = Value{Class: change.ClassInteger, Int: rowid}
+		}
+		if err := v.bind(st, i+2); err != nil {
+			return "", err
+		}
+	}
+	err = st.Exec()
+	if err == nil {
+		return "", nil
+	}
+	_ = st.Reset()
+	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) || errors.Is(err, sqlite3.TOOBIG) || errors.Is(err, sqlite3.MISMATCH) {
+		return strings.TrimPrefix(err.Error(), "sqlite3: "), nil
+	}
+	return "", err
+}
+
+func (v Value) bind(st *sqlite3.Stmt, i int) error {
+	switch v.Class {
+	case change.ClassInteger:
+		return st.BindInt64(i, v.Int)
+	case change.ClassReal:
+		return st.BindFloat(i, v.Float)
+	case change.ClassText:
+		return st.BindText(i, unsafe.String(unsafe.SliceData(v.Bytes), len(v.Bytes))) // a string(v.Bytes) would be a copy
+	case change.ClassBlob:
+		return st.BindBlob(i, v.Bytes)
+	case change.ClassNull:
+	}
+	return st.BindNull(i)
+}
+
+// Abandon closes and removes a database that is not finished.
+func (db *DB) Abandon() error {
+	return errors.Join(db.close(), os.Remove(db.path))
+}
+
+func (db *DB) close() error {
+	var err error
+	for _, t := range db.tables {
+		for _, st := range t.stmts {
+			_ = st.Close() // it repeats the last error
+		}
+		t.stmts = map[int]*sqlite3.Stmt{}
+	}
+	return errors.Join(err, db.Conn.Close())
+}
+
+// Finish makes the other indexes, views and triggers, checks the whole database and makes it durable. What could
+// not be made is returned in bad.
+func (db *DB) Finish(h Header) (bad []Object, err error) {
+	for _, o := range db.later {
+		if !db.make(o) {
+			bad = append(bad, o)
+		}
+	}
+	mode := "WAL"
+	if h.Rollback {
+		mode = "DELETE"
+	}
+	for _, t := range db.tables {
+		for _, st := range t.stmts {
+			_ = st.Close()
+		}
+		t.stmts = map[int]*sqlite3.Stmt{}
+	}
+	var found []string
+	err = db.Exec("COMMIT; PRAGMA ignore_check_constraints=OFF")
+	if err == nil {
+		err = db.Query("PRAGMA integrity_check(100)", func(st *sqlite3.Stmt) error {
+			if line := st.ColumnText(0); line != "ok" && !strings.HasPrefix(line, "CHECK constraint failed") {
+				found = append(found, line)
+			}
+			return nil
+		})
+	}
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("the new database is not sound: %s", found[0])
+	}
+	if err == nil {
+		err = db.Exec("PRAGMA journal_mode=" + mode)
+	}
+	if err = errors.Join(err, db.close()); err != nil {
+		return bad, errors.Join(err, os.Remove(db.path))
+	}
+	f, err := os.OpenFile(db.path, os.O_RDWR, 0)
+	if err != nil {
+		return bad, err
+	}
+	return bad, errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,280 @@
+package salvage
+
+import (
+	"math"
+
+	"mend/change"
+)
+
+// maxDepth is the depth of the deepest tree that SQLite reads.
+const maxDepth = 20
+
+// A walker goes through trees. It enters no page twice.
+type walker struct {
+	*file
+	seen  []uint64        // pages that were entered
+	left  map[uint32]bool // pages that were left again: their content is not what the tree needs
+	bufs  [][]byte        // one for each level
+	entry payloadBuffer
+	// step is called for every page, and ends the walk with an error.
+	step func() error
+	err  error
+}
+
+func newWalker(f *file, step func() error) *walker {
+	return &walker{file: f, seen: make([]uint64, f.pages/64+1), left: map[uint32]bool{}, step: step}
+}
+
+func (w *walker) wasSeen(n uint32) bool { return w.seen[n/64]&(1<<(n%64)) != 0 }
+
+// leave forgets that a page was entered.
+func (w *walker) leave(n uint32) {
+	w.seen[n/64] &^= 1 << (n % 64)
+	w.left[n] = true
+}
+
+// enter reads a page on a level of a tree; false if it must not be entered.
+func (w *walker) enter(n uint32, level int) (page, bool) {
+	if w.err != nil || n < 1 || n > w.pages || level >= maxDepth || w.wasSeen(n) {
+		return page{}, false
+	}
+	if w.err = w.step(); w.err != nil {
+		return page{}, false
+	}
+	w.seen[n/64] |= 1 << (n % 64)
+	if level >= len(w.bufs) {
+		w.bufs = append(w.bufs, make([]byte, w.pageSize))
+	}
+	return w.read(n, w.bufs[level]), true
+}
+
+// A span is where rowids of a page must lie: after lo, and up to hi. sure says that the pages above agree.
+type span struct {
+	lo, hi int64
+	sure   bool
+}
+
+var anywhere = span{math.MinInt64, math.MaxInt64, true}
+
+// table goes through the tree of a table and calls leaf for each page that is no interior page. It returns how many
+// faults it met.
+func (w *walker) table(root uint32, leaf func(p *page, in span)) (faults int) {
+	return w.tableAt(root, anywhere, 0, leaf)
+}
+
+func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in span)) (faults int) {
+	p, ok := w.enter(n, level)
+	if !ok {
+		return 1
+	}
+	if p.kind() != tableInterior {
+		leaf(&p, in)
+		return 0
+	}
+	cells, right, whole := p.children(w.file)
+	if !whole || len(cells) == 0 && level > 0 {
+		faults++
+	}
+	if faults > 0 {
+		leaf(&p, span{math.MinInt64, math.MaxInt64, false}) // it may be a leaf whose kind is damaged
+	}
+	lo := in.lo
+	for _, c := range cells {
+		at := span{lo, c.rowid, in.sure && whole}
+		if c.rowid < lo || c.rowid > in.hi {
+			at = span{math.MinInt64, math.MaxInt64, false}
+			faults++
+		} else {
+			lo = c.rowid
+		}
+		faults += w.tableAt(c.child, at, level+1, leaf)
+	}
+	return faults + w.tableAt(right, span{lo, in.hi, in.sure && whole}, level+1, leaf)
+}
+
+// index goes through the tree of an index and calls entry for each of its entries that is in its place. It returns how
+// many faults it met.
+func (w *walker) index(root uint32, ordered bool, columns int, entry func(vals []Value)) (faults int) {
+	x := &indexWalk{walker: w, ordered: ordered, columns: columns, entry: entry}
+	x.at(root, nil, nil, 0)
+	return x.faults
+}
+
+type indexWalk struct {
+	*walker
+	ordered bool
+	columns int // of an entry, with the rowid; 0 for any number
+	entry   func([]Value)
+	faults  int
+	vals    []Value
+}
+
+func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
+	p, ok := x.enter(n, level)
+	if !ok || p.kind() != indexLeaf && p.kind() != indexInterior {
+		if ok {
+			x.leave(n) // it may be a page of a table
+		}
+		x.faults++
+		return
+	}
+	if p.kind() == indexLeaf {
+		x.leaf(&p, lo, hi)
+		return
+	}
+	cells, right, whole := p.children(x.file)
+	if !whole || len(cells) == 0 {
+		x.faults++
+	}
+	keys := make([][]Value, len(cells))
+	for i, c := range cells {
+		if vals, ok := x.read(&p, c); ok {
+			keys[i] = cloneValues(vals)
+		}
+		if keys[i] == nil || x.ordered && (before(keys[i], lo) || before(hi, keys[i]) && hi != nil) {
+			x.faults++
+			keys[i] = nil
+		}
+	}
+	for i, c := range cells {
+		next := hi
+		if keys[i] != nil {
+			next = keys[i]
+		}
+		x.at(c.child, lo, next, level+1)
+		if keys[i] != nil {
+			x.entry(keys[i])
+			lo = keys[i]
+		}
+	}
+	x.at(right, lo, hi, level+1)
+}
+
+// leaf calls entry for the entries of a page, unless they do not belong where the page is.
+func (x *indexWalk) leaf(p *page, lo, hi []Value) {
+	cells, whole := p.leafCells(x.file, indexLeaf)
+	var all [][]Value
+	for _, c := range cells {
+		vals, ok := x.read(p, c)
+		if !ok {
+			whole = false
+			continue
+		}
+		all = append(all, cloneValues(vals))
+	}
+	if !whole {
+		x.faults++
+		return // an entry may be one that was deleted
+	}
+	last := lo
+	for _, vals := range all {
+		if x.ordered && (before(vals, last) || hi != nil && before(hi, vals)) {
+			x.faults++
+			continue
+		}
+		last = vals
+		x.entry(vals)
+	}
+}
+
+// read reads an entry, which is valid until the next call.
+func (x *indexWalk) read(p *page, c cell) ([]Value, bool) {
+	payload, _, ok := x.payload(p, c, &x.walker.entry)
+	if !ok {
+		return nil, false
+	}
+	x.vals, ok = parseRecord(payload, x.vals)
+	if !ok || x.columns > 0 && (len(x.vals) != x.columns || x.vals[len(x.vals)-1].Class != change.ClassInteger) {
+		return nil, false
+	}
+	return x.vals, true
+}
+
+// before reports whether the key a comes before b; nil is before all.
+func before(a, b []Value) bool {
+	for i := range min(len(a), len(b)) {
+		if d := a[i].compare(b[i]); d != 0 {
+			return d < 0
+		}
+	}
+	return len(a) < len(b)
+}
+
+func cloneValues(vals []Value) []Value {
+	size := 0
+	for _, v := range vals {
+		size += len(v.Bytes)
+	}
+	bytes := make([]byte, 0, size)
+	out := make([]Value, len(vals))
+	for i, v := range vals {
+		if v.Bytes != nil {
+			at := len(bytes)
+			bytes = append(bytes, v.Bytes...)
+			v.Bytes = bytes[at:len(bytes):len(bytes)]
+		}
+		out[i] = v
+	}
+	return out
+}
+
+// freelist returns the free pages. whole is false if not all of them are known.
+func (f *file) freelist(walk *walker) (free []uint64, whole bool) {
+	free = make([]uint64, f.pages/64+1)
+	mark := func(n uint32) bool {
+		if n < 2 || n > f.pages || free[n/64]&(1<<(n%64)) != 0 {
+			return false
+		}
+		free[n/64] |= 1 << (n % 64)
+		return true
+	}
+	whole = f.header.Intact
+	found := uint32(0)
+	buf := make([]byte, f.pageSize)
+	for n := f.header.FreeHead; n != 0; found++ {
+		if !mark(n) {
+			return free, false
+		}
+		p := f.read(n, buf)
+		leaves := int(p.u32(4))
+		if leaves > f.usable/4-2 {
+			return free, false
+		}
+		for i := range leaves {
+			if !mark(p.u32(8 + 4*i)) {
+				return free, false
+			}
+			found++
+		}
+		n = p.u32(0)
+	}
+	return free, whole && found == f.header.FreeCount
+}
+
+// guessFree marks as free what pages name that look like trunk pages of the freelist and that no tree has.
+func (f *file) guessFree(walk *walker, free []uint64) {
+	buf := make([]byte, f.pageSize)
+	isOpen := func(n uint32) bool { return n >= 2 && n <= f.pages && !walk.wasSeen(n) }
+	for n := uint32(2); n <= f.pages; n++ {
+		if !isOpen(n) {
+			continue
+		}
+		p := f.read(n, buf)
+		leaves := int(p.u32(4))
+		if next := p.u32(0); p.avail < f.usable || next != 0 && !isOpen(next) || leaves < 1 || leaves > f.usable/4-2 {
+			continue
+		}
+		ok := true
+		for i := range leaves {
+			ok = ok && isOpen(p.u32(8+4*i))
+		}
+		if !ok {
+			continue
+		}
+		free[n/64] |= 1 << (n % 64)
+		for i := range leaves {
+			leaf := p.u32(8 + 4*i)
+			free[leaf/64] |= 1 << (leaf % 64)
+		}
+	}
+}
