@@ -162,6 +162,17 @@ type Reader interface {
 	// SameRepository reports whether a folder is in the repository that a session of List was in, whose
 	// own folder need not exist.
 	SameRepository(ctx context.Context, head change.Head, folder string) bool
+
+	// Salvage reads what can be read of a damaged database into a new one beside it. The error wraps
+	// [errors.ErrUnsupported] if the store is no database.
+	Salvage(ctx context.Context, o SalvageOptions) (Salvaged, error)
+	// Holders names the other processes that have the store's database open; none if it is no database.
+	Holders(ctx context.Context) ([]string, error)
+	// KeptFolder returns the folder in which the files are that ops took away, for changes of the journal with that
+	// id; "" if the journal has all that they took away.
+	KeptFolder(journal string, ops []change.Op) string
+	// Forget removes the files that are kept for ops beside those of the journal with that id, and returns how many bytes these were.
+	Forget(journal string, ops []change.Op) (int64, error)
 }
 
 // A Relocation is a session, and the folder, which exists, to which it is to belong.

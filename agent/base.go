@@ -101,6 +101,20 @@ func (base) Move(context.Context, []Relocation) ([]change.Plan, error) {
 // SameRepository implements [Store].
 func (base) SameRepository(context.Context, change.Head, string) bool { return false }
 
+// Salvage returns [errors.ErrUnsupported].
+func (base) Salvage(context.Context, SalvageOptions) (Salvaged, error) {
+	return Salvaged{}, errors.ErrUnsupported
+}
+
+// Holders implements [Store].
+func (base) Holders(context.Context) ([]string, error) { return nil, nil }
+
+// KeptFolder implements [Store].
+func (base) KeptFolder(string, []change.Op) string { return "" }
+
+// Forget implements [Store].
+func (base) Forget(string, []change.Op) (int64, error) { return 0, nil }
+
 // A BaseAgent is embedded in an [Agent]. It answers for what the agent does not have: that there is
 // none.
 type BaseAgent struct{}

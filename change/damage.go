@@ -7,9 +7,15 @@ import (
 	"mend/internal/fail"
 )
 
+// SalvageHint is what a user can do about a damaged database.
+const SalvageHint = `nothing was changed. "mend salvage" brings back every row that can be read, into a new database`
+
+// DiskHint is what a user can do about a database that the disk cannot read as a whole.
+const DiskHint = `nothing was changed. Check the disk, or the network file system. "mend salvage" reads around what the disk cannot read, and brings back every other row`
+
 // ErrMalformed says that SQLite met a damaged page, and read no further.
 var ErrMalformed error = fail.New(fail.Unusable,
-	"nothing was changed. Close the agent and keep a copy of the file with its -wal and -shm. Restore it from a backup, or read what is left of its rows: sqlite3 FILE .dump",
+	SalvageHint,
 	"it is damaged")
 
 // A DamagedError says that the file of a database is damaged: its records can be read in part, or
@@ -18,16 +24,13 @@ type DamagedError struct {
 	File string
 	Why  string // the first thing that was found
 	// Indexes are the indexes that are damaged, if nothing else is: every row can be read without
-	// them. Rebuild has the statements that make them again; it is nil if an index belongs to its
-	// table and has no statement of its own.
-	Indexes, Rebuild []string
-	Tables           []string // else the tables that are damaged, as far as they are known
-
-	Hint string // what the user can do
+	// them.
+	Indexes []string
+	Tables  []string // else the tables that are damaged, as far as they are known
 }
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *DamagedError) Failure() (fail.Code, string) { return fail.Unusable, e.Hint }
+func (e *DamagedError) Failure() (fail.Code, string) { return fail.Unusable, SalvageHint }
 
 func (e *DamagedError) Error() string {
 	switch {

@@ -82,6 +82,7 @@ const (
 	CauseUncompact CauseKind = "uncompact" // removes a compaction
 	CauseRestore   CauseKind = "restore"   // brings a session back that the agent did not show, or had lost
 	CauseMove      CauseKind = "move"      // gives the session another folder, Text
+	CauseSalvage   CauseKind = "salvage"   // exchanges a damaged database for a new one with its rows
 	CauseUndo      CauseKind = "undo"      // reverts Entries
 	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry

@@ -20,10 +20,12 @@ const (
 	KindFile    // a [File]: a file in such a folder that is not a record, or in the place of the folder
 	KindProject // the row of the project that sessions belong to
 	KindEvents  // the row that counts the events of a session
+	// KindDatabase is a whole database with its -wal and -shm; its image is a list of the files.
+	KindDatabase
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database",
 }
 
 func (k Kind) String() string {
@@ -61,6 +63,8 @@ func (r Ref) ID() string {
 		}
 	case KindProject:
 		return r.Project
+	case KindDatabase:
+		return "database"
 	case KindSession, KindEvents:
 	}
 	return r.Session
@@ -107,6 +111,8 @@ func (r Ref) Validate() error {
 	need := append(make([]string, 0, 4), r.Session) // room for all: this is called for each record
 	switch r.Kind {
 	case KindSession, KindEvents:
+	case KindDatabase:
+		return nil
 	case KindProject:
 		need[0] = r.Project
 	case KindMessage:

@@ -46,8 +46,9 @@
 // is written last and makes the blob complete.
 //
 // A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file
-// beside the records, whose name is in the place of the part and may be any bytes. A
-// mend that does not know a kind shows the entry, and refuses to undo it.
+// beside the records, whose name is in the place of the part and may be any bytes, 6
+// project, 7 event counter, 8 a whole database, whose image lists its files with their
+// sizes and hashes: the files themselves are kept beside the database. A mend that does not know a kind shows the entry, and refuses to undo it.
 //
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has
 // their fields, [encodeOps] the encoding of a list of ops, [causeText] and

@@ -23,7 +23,7 @@ type Freed struct {
 }
 
 // GC removes the images of the entries begun before olderThan, except of pending and
-// conflicted ones and of those that hold files of the user's own. The entries are still
+// conflicted ones and of those that hold files of the user's own or a whole database. The entries are still
 // listed, but cannot be undone. The space is reused. If more than half of the file is
 // free, and more than 64 MiB, the file is compacted.
 //
@@ -91,7 +91,7 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	return old, nil
 }
 
-// withoutUserFiles returns the entries that hold no file of the user's own.
+// withoutUserFiles returns the entries that hold no file of the user's own and no whole database.
 func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 	var left []*entryState
 	for _, st := range all {
@@ -99,7 +99,7 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == change.KindFile }) {
+		if !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == change.KindFile || o.Ref.Kind == change.KindDatabase }) {
 			left = append(left, st)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // A Conn is a connection with its compiled statements.
@@ -203,6 +204,8 @@ func classify(ctx context.Context, err error) error {
 		return Unusable("%w (%w)", change.ErrMalformed, err)
 	case errors.Is(err, sqlite3.NOTADB):
 		return Unusable("not an SQLite database (%w)", err)
+	case errors.Is(err, sqlite3.IOERR_READ):
+		return fail.WithHint(Unusable("the disk cannot read a part of it (%w)", err), change.DiskHint)
 	case errors.Is(err, sqlite3.FULL):
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/internal/ownfile"
 )
 
 // CheckFile has SQLite check the whole database, as Prepare does before a change. It takes as long
@@ -54,8 +52,8 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	})
 	if errRest != nil || !whole {
 		s.setRebuild(false)
-		damage.Indexes, damage.Rebuild = nil, nil
-		err = newDamagedError(damage)
+		damage.Indexes = nil
+		err = damagedError{damage}
 	}
 	return err
 }
@@ -66,40 +64,6 @@ type damagedError struct{ *change.DamagedError }
 func (e damagedError) Is(target error) bool { return target == ErrUnusable }
 
 func (e damagedError) Unwrap() error { return e.DamagedError }
-
-func newDamagedError(e *change.DamagedError) damagedError {
-	e.Hint = damageHint(e)
-	return damagedError{e}
-}
-
-// damageHint returns what to do about a damaged file.
-func damageHint(e *change.DamagedError) string {
-	name := ownfile.Quote(filepath.Base(e.File))
-	var then string
-	switch {
-	case len(e.Indexes) == 0:
-		return "nothing was changed, and mend writes nothing to it. The sessions that can be read are in the list. Save each with: opencode export SESSION > FILE, or restore the file from a backup"
-	case e.Rebuild == nil: // an index of a primary key goes with its table
-		then = fmt.Sprintf(`sqlite3 %s .dump | sqlite3 rebuilt.db && sqlite3 rebuilt.db "PRAGMA journal_mode=WAL; PRAGMA integrity_check"`, name)
-	default:
-		quoted := make([]string, len(e.Indexes))
-		for i, index := range e.Indexes {
-			quoted[i] = "'" + strings.ReplaceAll(index, "'", "''") + "'"
-		}
-		then = fmt.Sprintf(`sqlite3 %s ".backup rebuild.db" && sqlite3 rebuild.db %s && sqlite3 rebuild.db "VACUUM INTO 'rebuilt.db'" && sqlite3 rebuilt.db %s`, name,
-			quoteSQL("PRAGMA writable_schema=ON; DELETE FROM sqlite_schema WHERE name IN ("+strings.Join(quoted, ", ")+")"),
-			quoteSQL(strings.Join(strings.Fields(strings.Join(e.Rebuild, "; ")), " ")+"; PRAGMA journal_mode=WAL; PRAGMA integrity_check"))
-	}
-	return fmt.Sprintf("nothing was changed, and mend writes nothing to it until it is rebuilt. With the agent closed, in %s: %s. If the last line is ok, move %[3]s, %[3]s-wal and %[3]s-shm away, and rename rebuilt.db to %[3]s", filepath.Dir(e.File), then, name)
-}
-
-// quoteSQL returns statements as they are typed in a shell, in double quotes where these need no escape.
-func quoteSQL(sql string) string {
-	if strings.ContainsAny(sql, "\"$`\\!") {
-		return ownfile.Quote(sql)
-	}
-	return `"` + sql + `"`
-}
 
 // checkAll has SQLite check the whole file, and list all that it finds.
 const checkAll = "PRAGMA integrity_check(1000000)"
@@ -125,7 +89,7 @@ func (s *Store) checkPages(c *Conn) error {
 		return err
 	}
 	if found = damageLines(found, err); len(found) > 0 {
-		return newDamagedError(c.describeDamage(s.id.Root, found))
+		return damagedError{c.describeDamage(s.id.Root, found)}
 	}
 	s.mu.Lock()
 	s.sound = true
@@ -163,11 +127,11 @@ func isHarmless(finding string) bool {
 // describeDamage says what the lines of a check are about.
 func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError {
 	e := &change.DamagedError{File: file, Why: lines[0]}
-	isIndex, roots, sources := map[string]bool{}, map[int64]string{}, map[string]string{}
-	const all = "SELECT type = 'index', name, rootpage, coalesce(sql, '') FROM sqlite_schema WHERE type IN ('table', 'index')"
+	isIndex, roots := map[string]bool{}, map[int64]string{}
+	const all = "SELECT type = 'index', name, rootpage FROM sqlite_schema WHERE type IN ('table', 'index')"
 	err := c.Query(all, nil, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(1)
-		isIndex[name], roots[st.ColumnInt64(2)], sources[name] = st.ColumnBool(0), name, st.ColumnText(3)
+		isIndex[name], roots[st.ColumnInt64(2)] = st.ColumnBool(0), name
 		return nil
 	})
 	if err != nil {
@@ -175,21 +139,14 @@ func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError 
 	}
 	for _, line := range lines {
 		name := damagedName(line, roots)
-		if _, known := sources[name]; known && isIndex[name] && !slices.Contains(e.Indexes, name) {
+		if index, known := isIndex[name]; known && index && !slices.Contains(e.Indexes, name) {
 			e.Indexes = append(e.Indexes, name)
-		} else if known && !isIndex[name] && !slices.Contains(e.Tables, name) {
+		} else if known && !index && !slices.Contains(e.Tables, name) {
 			e.Tables = append(e.Tables, name)
 		}
 	}
 	if len(e.Tables) > 0 {
 		e.Indexes = nil
-	}
-	for _, name := range e.Indexes {
-		if sources[name] == "" { // of a primary key
-			e.Rebuild = nil
-			break
-		}
-		e.Rebuild = append(e.Rebuild, sources[name])
 	}
 	return e
 }

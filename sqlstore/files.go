@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/ownfile"
+	"mend/internal/salvage"
 )
 
 // A fileState is the state of the files of a database, read without SQLite.
@@ -104,20 +107,47 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return false, err
 	case !bytes.HasPrefix(h, []byte("SQLite format 3\x00")):
-		return false, Unusable("not an SQLite database")
+		return false, damagedHeader("not an SQLite database")
 	case n < headerSize:
-		return false, Unusable("truncated: %d bytes", n)
+		return false, damagedHeader("truncated: %d bytes", n)
 	case h[18] > 2 || h[19] > 2:
-		return false, Unusable("file format %d/%d of a later SQLite", h[18], h[19])
+		return false, damagedHeader("file format %d/%d of a later SQLite", h[18], h[19])
 	}
 	wal = h[19] == 2
 	switch enc := binary.BigEndian.Uint32(h[56:]); {
 	case enc > 1:
-		return wal, Unusable("its text is not UTF-8 (encoding %d)", enc)
+		return wal, damagedHeader("its text is not UTF-8 (encoding %d)", enc)
 	case !wal && hasLog:
 		return wal, Unusable("it is not in WAL mode but has a -wal, which must be another database's")
 	}
 	return wal, nil
+}
+
+// errHeader says that the beginning of a file is not that of a database which can be read here.
+var errHeader = errors.New("damaged header")
+
+// damagedHeader returns an error about the beginning of a file, which may be damage.
+func damagedHeader(format string, args ...any) error {
+	return headerError{fail.WithHint(Unusable(format, args...), change.SalvageHint)}
+}
+
+type headerError struct{ error }
+
+func (e headerError) Is(target error) bool { return target == errHeader }
+func (e headerError) Unwrap() error        { return e.error }
+
+// mayBeDatabase reports whether the file is likely to be a database whose beginning is damaged.
+func mayBeDatabase(path string) bool {
+	if filepath.Ext(path) == ".db" || exists(path+"-wal") {
+		return true
+	}
+	f, err := openPlain(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	return err == nil && salvage.HasPages(salvage.Source{DB: f, Size: info.Size()})
 }
 
 // checkJournal refuses a database with an interrupted transaction: SQLite would have to

@@ -20,7 +20,7 @@ var ErrStop = errors.New("the session must be loaded")
 // View runs f in one transaction, so that it sees one state. It changes no file. f may be
 // run more than once.
 func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
-	return s.view(ctx, true, f)
+	return s.nameHolders(ctx, s.view(ctx, true, f))
 }
 
 // ViewAsIs is View with the indexes of the file, as another program reads.
@@ -127,6 +127,13 @@ func (s *Store) reader(ctx context.Context, files fileState, live bool) (*Conn, 
 // [change.ErrLocked], or is the system's.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	var images []*change.Image
+	if len(refs) == 1 && refs[0].Kind == change.KindDatabase {
+		whole, err := s.setImage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
+		}
+		return []*change.Image{whole}, nil
+	}
 	err := s.View(ctx, func(c *Conn) error {
 		images = make([]*change.Image, len(refs))
 		for i, ref := range refs {

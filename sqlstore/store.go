@@ -47,16 +47,19 @@ type Store struct {
 	conns sync.RWMutex
 
 	mu      sync.Mutex
-	schema  *schema // last one seen
-	sound   bool    // the pages were checked
-	rebuild bool    // an index is damaged: reading needs rebuilt ones
+	schema  *schema              // last one seen
+	sound   bool                 // the pages were checked
+	adopted string               // the new database that this process has built, see exchange
+	rebuild bool                 // an index is damaged: reading needs rebuilt ones
+	sums    map[fileStamp]string // hashes of files that were read whole
 	idle    []idleConn
 	idleEnd *time.Timer
 }
 
 // Open opens the database at file, a canonical path: SQLite derives the names of -wal and
 // -shm from it. It reads the header and checks the side files; the schema is checked by
-// the first read. It writes nothing. The error wraps [ErrUnusable] or is the system's.
+// the first read, and so is the header of a file that is likely to be a damaged database. It
+// writes nothing. The error wraps [ErrUnusable] or is the system's.
 func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	if o.BusyTimeout == 0 {
 		o.BusyTimeout = 5 * time.Second
@@ -68,7 +71,7 @@ func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", file, Unusable("its path has %d bytes, and SQLite opens none with more than %d: move its folder to a shorter one", len(file), maxPath))
 	}
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o}
-	if _, err := inspectFiles(file); err != nil {
+	if _, err := inspectFiles(file); err != nil && (!errors.Is(err, errHeader) || !mayBeDatabase(file)) {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	s.id.Dev, s.id.Ino = inode(file)

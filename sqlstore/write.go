@@ -17,7 +17,7 @@ import (
 func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
-	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
+	defer func() { err = s.nameHolders(ctx, explain(ctx, s.wrapDiskFull(err))) }()
 	defer recoverPanic(&err)
 	s.dropIdle() // they see the state before the change, and Windows removes no open file
 	files, err := inspectFiles(s.id.Root)

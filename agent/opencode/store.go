@@ -54,7 +54,7 @@ var _ agent.Store = (*store)(nil)
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
 	if db, ok := s.records.(*database.Store); ok {
-		return db, nil
+		return db.For(journal), nil
 	}
 	return tree.Open(s.at.Path, s.at.Layout, tree.Options{Owner: journal, Note: s.warn})
 }
@@ -131,6 +131,42 @@ func (s *store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record
 		return change.Record{}, nil
 	}
 	return db.DefaultRow(ctx, kind)
+}
+
+// Salvage implements [agent.Store].
+func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (agent.Salvaged, error) {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return agent.Salvaged{}, errors.ErrUnsupported
+	}
+	return db.Salvage(ctx, o)
+}
+
+// Holders implements [agent.Store].
+func (s *store) Holders(ctx context.Context) ([]string, error) {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return nil, nil
+	}
+	return db.Holders(ctx)
+}
+
+// KeptFolder implements [agent.Store].
+func (s *store) KeptFolder(journal string, ops []change.Op) string {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return ""
+	}
+	return db.For(journal).KeptFolder(ops)
+}
+
+// Forget implements [agent.Store].
+func (s *store) Forget(journal string, ops []change.Op) (int64, error) {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return 0, nil
+	}
+	return db.For(journal).Forget(ops)
 }
 
 // load returns a session with its messages, and the stamp of its records. The error is that of the

@@ -17,6 +17,7 @@ import (
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -179,13 +180,13 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	}
 	e := culprit.Readings(env.opt.Agents, []byte(name))[0]
 	if e.Class != "" {
-		return explainError(env, e, topics)
+		return explainError(ctx, env, e, topics)
 	}
 	if heads, _, _ := sessionsOf(ctx, agentOptions(env)); isSession(heads, name) {
 		return explainFindings(ctx, env, name, topics)
 	}
 	if e.Recognised { // in words that a title may have, too
-		return explainError(env, e, topics)
+		return explainError(ctx, env, e, topics)
 	}
 	if strings.ContainsAny(name, " \n") {
 		return fail.New(fail.Usage, `"mend scan" checks the stored sessions`, "mend does not know this error: %s", term.OneLine(name, 100))
@@ -231,7 +232,7 @@ func nearestTopic(topics []topicJSON, name string) string {
 }
 
 // explainError explains an error of a provider or an agent.
-func explainError(env *environment, e repair.APIError, topics []topicJSON) error {
+func explainError(ctx context.Context, env *environment, e repair.APIError, topics []topicJSON) error {
 	var found []topicJSON
 	for _, code := range []string{e.Rule, string(e.Class)} {
 		if code != "" {
@@ -247,7 +248,29 @@ func explainError(env *environment, e repair.APIError, topics []topicJSON) error
 	if e.Class != "" {
 		env.Printf("To repair the session: %s\n", term.Bold(`mend fix "TEXT"`))
 	}
+	printHolders(ctx, env, e)
 	return nil
+}
+
+// printHolders says who has the databases open if the error is about a lock.
+func printHolders(ctx context.Context, env *environment, e repair.APIError) {
+	if text := strings.ToLower(e.Text); e.About != request.AboutStore || !strings.Contains(text, "lock") && !strings.Contains(text, "busy") {
+		return
+	}
+	for _, o := range agentOptions(env) {
+		c, err := mend.Open(o)
+		if err != nil {
+			continue
+		}
+		switch who, err := c.Reader().Holders(ctx); {
+		case err != nil:
+			env.Note(err.Error())
+		case len(who) > 0:
+			env.Say("%s is open in %s.", term.Escape(term.ShortenHome(c.ID().Root)), term.Escape(strings.Join(who, " and ")))
+		default:
+			env.Say("No process has %s open now.", term.Escape(term.ShortenHome(c.ID().Root)))
+		}
+	}
 }
 
 // isRecord reports whether a name is that of a message, or of a part with its message.

@@ -24,8 +24,8 @@ func gcVerb(env *environment) *cobra.Command {
 		Short: "Delete undo data of old repairs",
 		Long: `Delete the undo data of repairs older than AGE, such as 90d or 12h. They can no
 longer be undone; the log keeps a line for each. Pending repairs and conflicts are
-not touched, nor are repairs that moved files of yours into the journal: only
-"mend forget ID" deletes those.`,
+not touched, nor are repairs that moved files of yours into the journal, nor the
+damaged database of a salvage: only "mend forget ID" deletes those.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runGC(cmd.Context(), env, older, f) },
 	}
@@ -49,7 +49,7 @@ func runGC(ctx context.Context, env *environment, older string, f writeFlags) er
 	before := time.Now().Add(-d)
 	old := droppable(es, before)
 	yours := idsWithFiles(old)
-	old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
+	old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 || e.HasDatabase() })
 	return drop(ctx, env, f, old, yours, func() (journal.Freed, error) { return env.opt.Journal.GC(ctx, before) })
 }
 
@@ -80,7 +80,7 @@ func movedUserFiles(es []change.Entry) (refs []change.Ref) {
 func idsWithFiles(es []change.Entry) []string {
 	ids := []string{}
 	for _, e := range es {
-		if len(e.Files()) > 0 {
+		if len(e.Files()) > 0 || e.HasDatabase() {
 			ids = append(ids, e.ID)
 		}
 	}
@@ -96,7 +96,7 @@ func forgetVerb(env *environment) *cobra.Command {
 Forget erases the data of one repair, or of every repair of a session, from the
 journal's file. Those repairs can no longer be undone; the log keeps a line for
 each. Files of yours that they moved into the journal are deleted for good; forget
-lists them before it asks.`,
+lists them before it asks. Of a salvage it deletes the damaged database.`,
 		Args: oneArg("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error { return runForget(cmd.Context(), env, ids[0], f) },
 	}
@@ -110,7 +110,37 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags)
 		return err
 	}
 	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
-	return drop(ctx, env, f, es, nil, func() (journal.Freed, error) { return env.opt.Journal.Forget(ctx, es) })
+	return drop(ctx, env, f, es, nil, func() (journal.Freed, error) {
+		kept, err := forgetDatabases(env, es)
+		if err != nil {
+			return journal.Freed{}, err
+		}
+		freed, err := env.opt.Journal.Forget(ctx, es)
+		freed.Bytes += kept
+		return freed, err
+	})
+}
+
+// forgetDatabases removes the databases that the entries have exchanged for others. A crash leaves entries of which the
+// files are gone.
+func forgetDatabases(env *environment, es []change.Entry) (freed int64, err error) {
+	for _, e := range es {
+		if !e.HasDatabase() {
+			continue
+		}
+		o := env.opt
+		o.Store, o.Layout = e.Store.Root, ""
+		c, err := mend.Open(o)
+		if err != nil {
+			return freed, err
+		}
+		n, err := c.Forget([]change.Entry{e})
+		freed += n
+		if err != nil {
+			return freed, err
+		}
+	}
+	return freed, nil
 }
 
 // entriesToForget returns the repair that the user names, or else all repairs of the session that
@@ -146,7 +176,7 @@ func ofSession(es []change.Entry) string {
 // ids of repairs that are kept because they hold user files.
 func drop(ctx context.Context, env *environment, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
 	if len(yours) > 0 {
-		defer env.Say("%s kept, because they contain files of yours: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
+		defer env.Say("%s kept, because they contain files of yours or a damaged database: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
 	}
 	if f.dryRun {
 		if len(es) > 0 {

@@ -314,6 +314,8 @@ func causeText(e change.Entry) string {
 		return "moved to " + term.OneLine(e.Cause.Text, 80)
 	case change.CauseOrphans:
 		return "orphans moved to the journal"
+	case change.CauseSalvage:
+		return "salvage"
 	case change.CauseError:
 		return fixedClasses(e, "repair after an API error")
 	default:

@@ -157,6 +157,12 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 		return errProblems // no repair of any session answers it, as was printed
 	}
 	clients, unread := openAll(ctx, env, !f.dryRun)
+	if e := req.Error; e.About == request.AboutStore {
+		printHolders(ctx, env, *e)
+		if err := damagedStore(ctx, env, clients, *e); err != nil {
+			return fail.Worst(unread, err)
+		}
+	}
 	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
 	if err != nil {
 		return err
@@ -174,6 +180,22 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	}
 	_, err = repairHeads(ctx, env, c, []change.Head{x.Session}, f, req, true)
 	return err
+}
+
+// damagedStore returns the damage of a store if the error may come from it.
+func damagedStore(ctx context.Context, env *environment, clients []*mend.Store, e repair.APIError) error {
+	if !strings.Contains(e.Explanation, "mend salvage") {
+		return nil
+	}
+	for _, c := range clients {
+		done := env.Busy("checking the database ...")
+		err := c.CheckFile(ctx, 0)
+		done()
+		if _, hint := fail.Of(err); hint == change.SalvageHint || hint == change.DiskHint {
+			return err
+		}
+	}
+	return nil
 }
 
 // repairHeads repairs sessions of one store. done says that it changed any.

@@ -179,6 +179,8 @@ func printCommitted(t *term.Terminal, e change.Entry, title string) {
 		what = "Removed a compaction of"
 	case change.CauseOrphans:
 		what = "Moved the orphans of"
+	case change.CauseSalvage:
+		what = "Salvaged"
 	default:
 	}
 	t.Say("%s %s (%s). Undo: %s", term.Good(what), quotedTitle(title, e.Session), term.Bold(e.ID), term.Command("mend undo "+e.ID))

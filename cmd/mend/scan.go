@@ -412,6 +412,7 @@ func (r *scanReport) printSummary() {
 	}
 	switch {
 	case r.damaged != nil: // nothing can be repaired
+		r.Say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.cmdline("salvage")))
 	case s.Broken > s.Failed+s.NoFix:
 		which := "them"
 		switch fixable := s.Broken - s.Failed - s.NoFix; {

@@ -51,6 +51,8 @@ type statusJSON struct {
 	Settings   []string       `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
 	Next       string         `json:"next"`
 	NextWhy    string         `json:"nextWhy"` // what it does
+
+	damaged bool // a database is, so that nothing of it can be listed
 }
 
 type storeJSON struct {
@@ -80,6 +82,8 @@ func runStatus(ctx context.Context, env *environment) error {
 	left = fail.Worst(left, unread)
 	if left != nil {
 		s.LastScan = nil
+		_, hint := fail.Of(left)
+		s.damaged = hint == change.SalvageHint || hint == change.DiskHint
 	}
 	inForce, err := env.opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
@@ -212,10 +216,10 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend recover", "complete the interrupted repair, or roll it back"
 	case len(conflicted) > 0:
 		return "mend resolve " + conflicted[0].ID, "resolve the conflict; mend show " + conflicted[0].ID + " shows it"
+	case s.damaged || s.LastScan != nil && s.LastScan.Damage != "":
+		return "mend salvage", "bring back every row that can be read of the damaged database (asks first)"
 	case s.LastScan == nil:
 		return "mend scan", "check all sessions"
-	case s.LastScan.Damage != "":
-		return "mend scan", "show what is damaged, and what to do"
 	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
 		return "mend repair", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.NoFix > 0:

@@ -29,6 +29,7 @@ func verbGroups() []verbGroup {
 			trimVerb,
 			uncompactVerb,
 			moveVerb,
+			salvageVerb,
 			undoVerb,
 			redoVerb,
 		}},

@@ -18,6 +18,7 @@ import (
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
+	"mend/testdata"
 )
 
 // A writeCase is a command that writes, in a sandbox with a broken session.
@@ -50,6 +51,9 @@ var writeCases = []writeCase{
 		}
 	}},
 	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
+	{verb: "salvage", args: func(sb sandbox) []string {
+		return []string{"--store", filepath.Join(sb.dir, "malformed", "opencode", "opencode.db")}
+	}, asks: "Put the new database into the place of the damaged one?", setup: malformed},
 	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
@@ -74,6 +78,26 @@ var unasked = map[string]string{"recover": "it finishes what a user has agreed t
 
 func longOutputs(sb sandbox) {
 	damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "long outputs"))
+}
+
+// malformed makes a database with a damaged page.
+func malformed(sb sandbox) {
+	dir := filepath.Join(sb.dir, "malformed")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		sb.Fatal(err)
+	}
+	if _, err := testdata.Unpack(testdata.OpenCode11833, dir); err != nil {
+		sb.Fatal(err)
+	}
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		sb.Fatal(err)
+	}
+	clear(data[:16])
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		sb.Fatal(err)
+	}
 }
 
 func repaired(sb sandbox) { sb.mustRepair() }
@@ -104,7 +128,7 @@ func (sb sandbox) files() map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case path == filepath.Join(sb.dir, "cache"):
+		case path == filepath.Join(sb.dir, "cache"), filepath.Base(path) == "salvage": // a new database, before it is in its place
 			return fs.SkipDir
 		}
 		text := ""
@@ -115,7 +139,9 @@ func (sb sandbox) files() map[string]string {
 			}
 			text = string(data)
 		}
-		all[path] = text
+		if e.Name() != ".mend" {
+			all[path] = text
+		}
 		return nil
 	})
 	if err != nil {

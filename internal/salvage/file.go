@@ -34,6 +34,7 @@ type Header struct {
 	Incremental   bool
 	UserVersion   int32
 	ApplicationID int32
+	UTF16         bool // as the header says, which may be damaged
 
 	reserved int
 	pageSize int
@@ -109,6 +110,7 @@ func parseHeader(h []byte) Header {
 		FreeHead: u32(32), FreeCount: u32(36), AutoVacuum: u32(52) != 0, Incremental: u32(64) != 0,
 		UserVersion: int32(u32(60)), ApplicationID: int32(u32(68)), //nolint:gosec // signed fields
 	}
+	hd.UTF16 = u32(56) == 2 || u32(56) == 3
 	if u32(24) == u32(92) { // else a version of SQLite wrote it that does not set the number of pages
 		hd.Pages = u32(28)
 	}
@@ -159,6 +161,17 @@ func (f *file) fits(size int) int {
 		}
 	}
 	return found
+}
+
+// HasPages reports whether a file has pages of a database, also if its beginning is damaged.
+func HasPages(src Source) bool {
+	f := &file{src: src, failed: map[uint32]bool{}}
+	for size := minPage; size <= maxPage; size *= 2 {
+		if f.fits(size) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // readWAL reads the frames of the -wal as SQLite does: up to the last commit before the first frame that is

@@ -5,14 +5,14 @@ import "sort"
 // intervals is a set of rowids. Most tables have few gaps.
 type intervals [][2]int64 // first and last, ascending
 
-// add adds n, and reports whether it was missing.
-func (s *intervals) add(n int64) bool {
+// add adds n.
+func (s *intervals) add(n int64) {
 	all := *s
 	i := len(all)
 	if i > 0 && n <= all[i-1][1] { // not behind the last one, which is usual
 		i = sort.Search(len(all), func(i int) bool { return n <= all[i][1] })
 		if all[i][0] <= n {
-			return false
+			return
 		}
 	}
 	before := i > 0 && all[i-1][1] == n-1
@@ -31,7 +31,6 @@ func (s *intervals) add(n int64) bool {
 		all[i] = [2]int64{n, n}
 		*s = all
 	}
-	return true
 }
 
 func (s intervals) has(n int64) bool {

@@ -91,6 +91,9 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		}
 	}
 	whole := s.readSchema()
+	if s.header.UTF16 && len(s.schema) == 0 {
+		return nil, ErrUTF16
+	}
 	if o.Known != nil {
 		if whole, err = s.addKnown(o.Known, whole); err != nil {
 			return nil, err
@@ -213,7 +216,7 @@ func (s *scan) readSchema() bool {
 	if whole && faults == 0 {
 		return true
 	}
-	s.free, _ = s.freelist(s.walk)
+	s.free, _ = s.freelist()
 	buf := make([]byte, s.pageSize)
 	for n := uint32(2); n <= s.size(); n++ {
 		if s.walk.wasSeen(n) || s.isFree(n) {
@@ -270,8 +273,8 @@ func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = c.Close() }()
 	trial := &DB{Conn: c}
+	defer func() { _ = trial.close() }()
 	var have []Object
 	names := map[string]bool{}
 	for _, tables := range []bool{true, false} {
@@ -494,7 +497,13 @@ func (s *scan) write(t *Table, rowid int64, vals []Value) error {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
 	case why != "":
-		t.Refused = append(t.Refused, Refusal{rowid, keyText(t, vals), why})
+		known := Known{}
+		for i, v := range vals[:min(len(vals), len(t.cols))] {
+			if i != t.alias && len(v.Bytes) <= change.MaxID {
+				known[t.cols[i].name] = cloneValues([]Value{v})[0]
+			}
+		}
+		t.Refused = append(t.Refused, Refusal{rowid, known, why})
 	default:
 		t.Rows++
 	}
@@ -502,15 +511,6 @@ func (s *scan) write(t *Table, rowid int64, vals []Value) error {
 		t.have.add(rowid)
 	}
 	return nil
-}
-
-func keyText(t *Table, vals []Value) string {
-	for i, v := range vals {
-		if i != t.alias && v.Class == change.ClassText {
-			return string(v.Bytes[:min(len(v.Bytes), change.MaxID)])
-		}
-	}
-	return ""
 }
 
 // readKeyed writes the rows of a table without rowids, whose tree is that of its key.
@@ -563,7 +563,7 @@ func (s *scan) readIndex(t *Table, ix *index) {
 
 // search looks for rows on the pages to which no tree leads, or where something does not belong.
 func (s *scan) search() error {
-	s.free, s.freeOK = s.freelist(s.walk)
+	s.free, s.freeOK = s.freelist()
 	if !s.freeOK {
 		s.guessFree(s.walk, s.free)
 	}
@@ -630,7 +630,7 @@ func (s *scan) ownersOf(t *Table) (all []Owner) {
 // no index can know them.
 func (s *scan) searchPages(tables []*Table) error {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
-	named := tables == nil || len(tables) == 0
+	named := len(tables) == 0
 	if named && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return len(t.Lost) > 0 }) {
 		return nil
 	}
@@ -750,11 +750,14 @@ func (s *scan) lostIDs(table, column string) map[string]bool {
 	return s.parents[key]
 }
 
-// Found says that the lost row of a table with a rowid is in the new database again.
+// Found notes that the row of a table with a rowid is in the new database again.
 func (t *Table) Found(rowid int64) {
 	delete(t.Lost, rowid)
 	t.have.add(rowid)
 }
+
+// Complete reports whether each row that is lost is in Lost.
+func (t *Table) Complete() bool { return t.complete || !t.Damaged }
 
 // WriteDoubtful writes the rows that can be read and that may have bytes which are not theirs, except those that are
 // there again. It returns how many it wrote.

@@ -21,7 +21,8 @@ type DB struct {
 	*sqlite3.Conn
 
 	path   string
-	later  []Object // what is made when all rows are there
+	stmts  map[string]*sqlite3.Stmt // of Query
+	later  []Object                 // what is made when all rows are there
 	tables []*Table
 }
 
@@ -54,7 +55,7 @@ type Known map[string]Value
 // A Refusal is a row that was read and not written.
 type Refusal struct {
 	Rowid int64
-	Key   string // the value of its first column
+	Known Known // its short values
 	Why   string
 }
 
@@ -146,19 +147,31 @@ func (db *DB) make(o Object) bool {
 	return found
 }
 
-// Query runs a statement with texts and integers as parameters, and calls each for every row.
+// Query runs a statement with texts, integers and reals as parameters, and calls each for every row.
 func (db *DB) Query(sql string, each func(*sqlite3.Stmt) error, args ...any) (err error) {
-	st, _, err := db.Prepare(sql)
-	if err != nil {
-		return err
+	st := db.stmts[sql]
+	if st == nil {
+		if st, _, err = db.Prepare(sql); err != nil {
+			return err
+		}
+		if db.stmts == nil {
+			db.stmts = map[string]*sqlite3.Stmt{}
+		}
+		db.stmts[sql] = st
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	defer func() {
+		if e := errors.Join(st.Reset(), st.ClearBindings()); err == nil {
+			err = e
+		}
+	}()
 	for i, a := range args {
 		switch a := a.(type) {
 		case string:
 			err = st.BindText(i+1, a)
 		case int64:
 			err = st.BindInt64(i+1, a)
+		case float64:
+			err = st.BindFloat(i+1, a)
 		}
 		if err != nil {
 			return err
@@ -364,14 +377,21 @@ func (db *DB) Abandon() error {
 }
 
 func (db *DB) close() error {
-	var err error
+	db.closeStatements()
+	return db.Close()
+}
+
+func (db *DB) closeStatements() {
 	for _, t := range db.tables {
 		for _, st := range t.stmts {
 			_ = st.Close() // it repeats the last error
 		}
-		t.stmts = map[int]*sqlite3.Stmt{}
+		clear(t.stmts)
 	}
-	return errors.Join(err, db.Conn.Close())
+	for _, st := range db.stmts {
+		_ = st.Close()
+	}
+	clear(db.stmts)
 }
 
 // Finish makes the other indexes, views and triggers, checks the whole database and makes it durable. What could
@@ -386,12 +406,7 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 	if h.Rollback {
 		mode = "DELETE"
 	}
-	for _, t := range db.tables {
-		for _, st := range t.stmts {
-			_ = st.Close()
-		}
-		t.stmts = map[int]*sqlite3.Stmt{}
-	}
+	db.closeStatements()
 	var found []string
 	err = db.Exec("COMMIT; PRAGMA ignore_check_constraints=OFF")
 	if err == nil {
@@ -406,6 +421,7 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 		err = fmt.Errorf("the new database is not sound: %s", found[0])
 	}
 	if err == nil {
+		db.closeStatements()
 		err = db.Exec("PRAGMA journal_mode=" + mode)
 	}
 	if err = errors.Join(err, db.close()); err != nil {

@@ -219,7 +219,7 @@ func cloneValues(vals []Value) []Value {
 }
 
 // freelist returns the free pages. whole is false if not all of them are known.
-func (f *file) freelist(walk *walker) (free []uint64, whole bool) {
+func (f *file) freelist() (free []uint64, whole bool) {
 	free = make([]uint64, f.pages/64+1)
 	mark := func(n uint32) bool {
 		if n < 2 || n > f.pages || free[n/64]&(1<<(n%64)) != 0 {

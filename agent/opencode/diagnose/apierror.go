@@ -105,7 +105,7 @@ var errorTexts = provider.ErrorTexts{
 				{"database corruption"},
 			},
 			About:       request.AboutStore,
-			Explanation: "OpenCode's database is damaged, not only one session in it. Keep a copy of the file, and let no program write to it. `mend scan` shows what can still be read.",
+			Explanation: "OpenCode's database is damaged, not only one session in it. Close OpenCode. `mend salvage` brings back every row that can be read, into a new database, and keeps the damaged one.",
 		},
 		{
 			Rank:        235,
@@ -125,7 +125,7 @@ var errorTexts = provider.ErrorTexts{
 				{"failed to execute statement"},
 			},
 			About:       request.AboutStore,
-			Explanation: "Another process was writing to OpenCode's database for longer than it waits. Nothing stored is broken by that. Close other windows of OpenCode, then send the prompt again.",
+			Explanation: "Another process was writing to OpenCode's database for longer than it waits. That is about now: nothing stored is broken by it. End the process that has the database open, such as another window of OpenCode, then send the prompt again.",
 		},
 		{
 			Rank:        245,
@@ -137,7 +137,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank:        250,
 			Any:         []provider.Words{{"disk i/o error"}, {"sqlite_ioerr"}, {"sqlite_protocol"}},
 			About:       request.AboutStore,
-			Explanation: "The disk or the network file system failed while OpenCode used its database. Check them first. Then `mend scan` finds what was damaged.",
+			Explanation: "The disk or the network file system failed while OpenCode used its database. Check them first. If the database is damaged, `mend salvage` brings back every row that can be read; it reads around what the disk cannot.",
 		},
 		{
 			Rank: 255,

@@ -1,0 +1,340 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/salvage"
+)
+
+// The events that hold a whole record, and those that say that it was removed. A version follows the name.
+const (
+	eventSession        = "session.created."
+	eventSessionUpdated = "session.updated."
+	eventMessage        = "message.updated."
+	eventMessageRemoved = "message.removed."
+	eventPart           = "message.part.updated."
+	eventPartRemoved    = "message.part.removed."
+)
+
+// A eventState is where the newest state of a record is: a row of the table of events.
+type eventState struct {
+	table   string
+	rowid   int64
+	seq     int64
+	first   int64 // when the record was written for the first time
+	removed bool
+}
+
+// eventData is what the events of a record have.
+type eventData struct {
+	Info      json.RawMessage `json:"info"`
+	Part      json.RawMessage `json:"part"`
+	Time      int64           `json:"time"`
+	PartID    string          `json:"partID"`
+	MessageID string          `json:"messageID"`
+}
+
+// A rebuild makes rows of sessions, messages and parts again that are lost, from their last event.
+type rebuild struct {
+	*salvageJob
+	wanted map[string]map[string]int64 // by table and id, the rowid or 0
+	// search has the tables of which no index has all rows: those of which there is an event and no row count as lost.
+	search map[string]bool
+	last   map[string]*eventState // by id
+}
+
+func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
+	r := &rebuild{salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{}, last: map[string]*eventState{}}
+	for _, name := range []string{"session", "message", "part"} {
+		r.want(name)
+	}
+	if !j.has("event") || len(r.wanted) == 0 {
+		return nil
+	}
+	const events = "SELECT rowid, seq, type, data FROM event WHERE type GLOB 'session.*' OR type GLOB 'message.*'"
+	n := 0
+	err := j.db.Query(events, func(st *sqlite3.Stmt) error {
+		if n++; n%1000 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return r.read(st.ColumnText(2), st.ColumnRawText(3), eventState{rowid: st.ColumnInt64(0), seq: st.ColumnInt64(1)})
+	})
+	for _, id := range slices.Sorted(maps.Keys(r.last)) {
+		if e := r.last[id]; err == nil && !e.removed {
+			err = j.rebuildRow(e, id, r.wanted[e.table][id])
+		}
+	}
+	return err
+}
+
+// want notes which rows of a table are lost.
+func (r *rebuild) want(name string) {
+	t, ids := r.table(name), map[string]int64{}
+	for rowid, known := range t.Lost {
+		if id := string(known["id"].Bytes); id != "" {
+			ids[id] = rowid
+		}
+	}
+	for _, refused := range t.Refused {
+		if id := string(refused.Known["id"].Bytes); id != "" && !strings.Contains(refused.Why, "UNIQUE") {
+			ids[id] = refused.Rowid
+		}
+	}
+	if r.search[name] = !t.Complete(); len(ids) > 0 || r.search[name] {
+		r.wanted[name] = ids
+	}
+}
+
+// tableOf returns the table of the record of an event, "" for none, and whether the event removes it.
+func tableOf(kind string) (table string, removes bool) {
+	for _, k := range []struct {
+		kind, table string
+		removes     bool
+	}{
+		{eventSession, "session", false}, {eventSessionUpdated, "session", false}, {eventMessage, "message", false},
+		{eventMessageRemoved, "message", true}, {eventPart, "part", false}, {eventPartRemoved, "part", true},
+	} {
+		if strings.HasPrefix(kind, k.kind) {
+			return k.table, k.removes
+		}
+	}
+	return "", false
+}
+
+// read reads an event. One that is no JSON is left out.
+func (r *rebuild) read(kind string, data []byte, e eventState) error {
+	e.table, e.removed = tableOf(kind)
+	var d eventData
+	if r.wanted[e.table] == nil || json.Unmarshal(data, &d) != nil {
+		return nil
+	}
+	switch {
+	case e.removed && e.table == "part":
+		return r.note(d.PartID, e)
+	case e.removed:
+		return r.note(d.MessageID, e)
+	}
+	record := d.Info
+	if e.table == "part" {
+		record = d.Part
+	}
+	var head struct {
+		ID   string `json:"id"`
+		Time struct {
+			Created int64 `json:"created"`
+		} `json:"time"`
+	}
+	if json.Unmarshal(record, &head) != nil {
+		return nil
+	}
+	if e.first = d.Time; e.table != "part" {
+		e.first = head.Time.Created
+	}
+	return r.note(head.ID, e)
+}
+
+// note notes the newest event of a record that is lost.
+func (r *rebuild) note(id string, e eventState) error {
+	_, named := r.wanted[e.table][id]
+	have := r.last[id]
+	switch {
+	case id == "" || !named && !r.search[e.table]:
+	case have == nil && !named:
+		there, err := r.exists("SELECT 1 FROM "+e.table+" WHERE id = ?1", id)
+		if !there {
+			r.last[id] = &e
+		}
+		return err
+	case have == nil:
+		r.last[id] = &e
+	case e.seq >= have.seq:
+		e.first = have.first
+		*have = e
+	}
+	return nil
+}
+
+// rebuildRow writes a row from an event. A row that cannot be made of it stays lost.
+func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
+	var d eventData
+	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+		_ = json.Unmarshal(st.ColumnRawText(0), &d) // it was valid
+		return nil
+	}, e.rowid)
+	if err != nil {
+		return err
+	}
+	var cols []eventColumn
+	switch e.table {
+	case "session":
+		cols = sessionColumns(d.Info)
+	case "message":
+		cols = recordColumns(d.Info, e.first, 0, map[string]string{"id": "id", "sessionID": "session_id"})
+	case "part":
+		cols = recordColumns(d.Part, e.first, d.Time, map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
+	}
+	have := map[string]bool{}
+	err = j.db.Query("SELECT name FROM pragma_table_info(?1)", func(st *sqlite3.Stmt) error { have[st.ColumnText(0)] = true; return nil }, e.table)
+	if err != nil {
+		return err
+	}
+	names, marks, args := []string{}, []string{}, []any{}
+	if rowid > 0 {
+		names, marks, args = append(names, "rowid"), append(marks, "?1"), append(args, rowid)
+	}
+	session := ""
+	for _, c := range cols {
+		if !have[c.name] || c.value == nil {
+			continue
+		}
+		args = append(args, c.value)
+		names, marks = append(names, sqlite3.QuoteIdentifier(c.name)), append(marks, fmt.Sprintf("?%d", len(args)))
+		if c.name == sessionColumn(e.table) {
+			session, _ = c.value.(string)
+		}
+	}
+	if session == "" {
+		return nil
+	}
+	err = j.db.Query("INSERT OR ABORT INTO "+e.table+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(marks, ", ")+")", nil, args...)
+	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("rebuilding a row of %s: %w", e.table, err)
+	}
+	t := j.table(e.table)
+	if rowid > 0 {
+		t.Found(rowid)
+	}
+	t.Refused = dropRefused(t.Refused, id)
+	j.rebuilt[e.table]++
+	j.session(session).Rebuilt[e.table]++
+	if e.table == "session" {
+		for _, c := range cols {
+			if title, ok := c.value.(string); ok && c.name == "title" {
+				j.session(session).Title = title
+			}
+		}
+	}
+	return nil
+}
+
+func dropRefused(all []salvage.Refusal, id string) (left []salvage.Refusal) {
+	for _, r := range all {
+		if string(r.Known["id"].Bytes) != id {
+			left = append(left, r)
+		}
+	}
+	return left
+}
+
+// An eventColumn is a column of a row that is made of an event. Its value is nil, a string, an int64 or a float64.
+type eventColumn struct {
+	name  string
+	value any
+}
+
+// recordColumns returns the columns of a message or a part: its JSON without the ids, which are columns of their own.
+func recordColumns(record json.RawMessage, created, updated int64, ids map[string]string) (cols []eventColumn) {
+	var data bytes.Buffer
+	for _, m := range membersOf(record) {
+		if column, ok := ids[m.name]; ok {
+			var id string
+			if json.Unmarshal(m.value, &id) == nil {
+				cols = append(cols, eventColumn{column, id})
+			}
+			continue
+		}
+		name, _ := json.Marshal(m.name)
+		data.WriteString(map[bool]string{true: "{", false: ","}[data.Len() == 0])
+		data.Write(name)
+		data.WriteByte(':')
+		data.Write(m.value)
+	}
+	if data.Len() == 0 {
+		data.WriteByte('{')
+	}
+	data.WriteByte('}')
+	return append(cols, eventColumn{"time_created", created}, eventColumn{"time_updated", max(created, updated)}, eventColumn{"data", data.String()})
+}
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// membersOf returns the members of an object in their order.
+func membersOf(object json.RawMessage) (all []member) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		text, ok := name.(string)
+		m := member{name: text}
+		if err != nil || !ok || d.Decode(&m.value) != nil {
+			return nil
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// sessionFields are the columns of a session, by the place in the JSON of its event.
+var sessionFields = map[string]string{
+	"id": "id", "projectID": "project_id", "workspaceID": "workspace_id", "parentID": "parent_id", "slug": "slug", "directory": "directory",
+	"path": "path", "title": "title", "version": "version", "share.url": "share_url", "summary.additions": "summary_additions",
+	"summary.deletions": "summary_deletions", "summary.files": "summary_files", "summary.diffs": "summary_diffs", "metadata": "metadata",
+	"cost": "cost", "tokens.input": "tokens_input", "tokens.output": "tokens_output", "tokens.reasoning": "tokens_reasoning",
+	"tokens.cache.read": "tokens_cache_read", "tokens.cache.write": "tokens_cache_write", "revert": "revert", "permission": "permission",
+	"agent": "agent", "model": "model", "time.created": "time_created", "time.updated": "time_updated",
+	"time.compacting": "time_compacting", "time.archived": "time_archived",
+}
+
+// sessionColumns returns the columns of a session.
+func sessionColumns(info json.RawMessage) []eventColumn { return sessionColumnsAt("", info) }
+
+func sessionColumnsAt(place string, object json.RawMessage) (cols []eventColumn) {
+	for _, m := range membersOf(object) {
+		at := place + m.name
+		column, ok := sessionFields[at]
+		switch {
+		case !ok && bytes.HasPrefix(m.value, []byte("{")) && strings.Count(at, ".") < 3:
+			cols = append(cols, sessionColumnsAt(at+".", m.value)...)
+		case ok:
+			cols = append(cols, eventColumn{column, columnValue(m.value)})
+		}
+	}
+	return cols
+}
+
+// columnValue returns how a column holds a JSON value: a text or a number as it is, all else as JSON.
+func columnValue(value json.RawMessage) any {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		if bytes.Equal(value, []byte("null")) {
+			return nil
+		}
+		return text
+	}
+	var whole int64
+	if json.Unmarshal(value, &whole) == nil {
+		return whole
+	}
+	var number float64
+	if json.Unmarshal(value, &number) == nil {
+		return number
+	}
+	return string(value)
+}

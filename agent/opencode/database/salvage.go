@@ -1,0 +1,448 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/salvage"
+	"mend/sqlstore"
+)
+
+// The schemas of OpenCode, with the rows of their tables of migrations.
+//
+//go:embed known/*.sql
+var knownFiles embed.FS
+
+// newest is the schema for a file of which nothing shows another.
+const newest = "opencode-1.18.33.sql"
+
+// A knownSchema is the schema of a version.
+type knownSchema struct {
+	objects    []salvage.Object
+	migrations []string // statements
+}
+
+func knownSchemas() map[string]knownSchema {
+	all := map[string]knownSchema{}
+	files, _ := knownFiles.ReadDir("known")
+	for _, f := range files {
+		data, _ := knownFiles.ReadFile("known/" + f.Name())
+		var k knownSchema
+		for sql := range strings.SplitSeq(string(data), "\n;\n") {
+			words := strings.FieldsFunc(sql, func(r rune) bool { return strings.ContainsRune(" `\"(\n", r) })
+			if len(words) < 3 {
+				continue
+			}
+			if words[0] == "INSERT" {
+				k.migrations = append(k.migrations, strings.Replace(sql, "INSERT", "INSERT OR IGNORE", 1))
+				continue
+			}
+			at := slices.IndexFunc(words, func(w string) bool { return w == "TABLE" || w == "INDEX" })
+			o := salvage.Object{Type: strings.ToLower(words[at]), Name: words[at+1], SQL: sql}
+			if o.Table = o.Name; o.Type == "index" {
+				o.Table = words[at+3]
+			}
+			k.objects = append(k.objects, o)
+		}
+		all[f.Name()] = k
+	}
+	return all
+}
+
+// known returns the schema that has the most of what could be read of a file's own.
+func known(have []salvage.Object) knownSchema {
+	all := knownSchemas()
+	best, most := all[newest], 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		n := 0
+		for _, o := range all[name].objects {
+			if slices.ContainsFunc(have, func(h salvage.Object) bool { return h.Type == o.Type && h.Name == o.Name }) {
+				n++
+			}
+			if slices.ContainsFunc(have, func(h salvage.Object) bool { return h.Name == o.Name && h.SQL == o.SQL }) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = all[name], n
+		}
+	}
+	return best
+}
+
+// owners say to which session the rows belong, where no foreign key does.
+var owners = map[string]salvage.Owner{
+	"message": {Column: "session_id", Table: "session", Key: "id"},
+	"part":    {Column: "session_id", Table: "session", Key: "id"},
+	"event":   {Column: "aggregate_id", Table: "event_sequence", Key: "aggregate_id"},
+}
+
+// Salvage implements [agent.Store]. A dry run makes the new database in the folder of temporary files.
+func (s *Store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
+	if err := s.CheckFree(ctx); err != nil {
+		return out, err
+	}
+	build := func(path string) (err error) {
+		if err := sqlstore.CheckSpace(filepath.Dir(path), s.salvageSize()); err != nil {
+			return err
+		}
+		if out, err = s.salvage(ctx, path, o.Progress); err == nil && o.Check != nil {
+			err = o.Check(path, &out)
+		}
+		return err
+	}
+	if o.DryRun {
+		dir, err := os.MkdirTemp("", "mend-salvage-")
+		if err != nil {
+			return out, err
+		}
+		err = build(filepath.Join(dir, filepath.Base(s.ID().Root)))
+		return out, errors.Join(err, os.RemoveAll(dir))
+	}
+	b, err := s.Build(ctx, build)
+	out.Ops, out.Discard = b.Ops, b.Discard
+	return out, err
+}
+
+// salvageSize returns how many bytes the new database needs at most.
+func (s *Store) salvageSize() (n int64) {
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Lstat(s.ID().Root + suffix); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+func (s *Store) salvage(ctx context.Context, path string, progress func(done, total int64)) (out agent.Salvaged, err error) {
+	src, closeFiles, err := s.SalvageSource()
+	if err != nil {
+		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
+	}
+	defer closeFiles()
+	known := func(have []salvage.Object) []salvage.Object { return known(have).objects }
+	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Progress: progress})
+	if err != nil {
+		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
+	}
+	j := &salvageJob{Result: res, db: res.DB, out: &out, sessions: map[string]*agent.SalvagedSession{}}
+	if err := j.complete(ctx); err != nil {
+		return out, fmt.Errorf("salvaging %s: %w", s.ID().Root, errors.Join(err, res.DB.Abandon()))
+	}
+	bad, err := res.DB.Finish(res.Header)
+	if err != nil {
+		return out, fmt.Errorf("salvaging %s: %w", s.ID().Root, err)
+	}
+	for _, o := range append(res.Missing, bad...) {
+		out.Notes = append(out.Notes, fmt.Sprintf("The %s %s cannot be made again: its definition is damaged.", o.Type, o.Name))
+	}
+	return out, nil
+}
+
+// A salvageJob completes a new database: with rows that are rebuilt, and with the account of what is lost.
+type salvageJob struct {
+	*salvage.Result
+	db       *salvage.DB
+	out      *agent.Salvaged
+	sessions map[string]*agent.SalvagedSession
+	rebuilt  map[string]int // by table
+}
+
+func (j *salvageJob) complete(ctx context.Context) error {
+	j.rebuilt = map[string]int{}
+	if err := j.readSessions(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
+		j.countLost, j.countOrphans,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	j.report()
+	return nil
+}
+
+func (j *salvageJob) table(name string) *salvage.Table {
+	for _, t := range j.Tables {
+		if t.Name == name {
+			return t
+		}
+	}
+	return &salvage.Table{Name: name}
+}
+
+func (j *salvageJob) has(name string) bool {
+	return slices.ContainsFunc(j.Tables, func(t *salvage.Table) bool { return t.Name == name })
+}
+
+// exists reports whether a query has a row.
+func (j *salvageJob) exists(sql string, args ...any) (found bool, err error) {
+	err = j.db.Query(sql, func(*sqlite3.Stmt) error { found = true; return nil }, args...)
+	return found, err
+}
+
+func (j *salvageJob) readSessions() error {
+	if !j.has("session") {
+		return nil
+	}
+	return j.db.Query("SELECT id, title FROM session ORDER BY time_created, id", func(st *sqlite3.Stmt) error {
+		j.session(st.ColumnText(0)).Title = st.ColumnText(1)
+		return nil
+	})
+}
+
+// session returns the account of a session.
+func (j *salvageJob) session(id string) *agent.SalvagedSession {
+	s := j.sessions[id]
+	if s == nil {
+		s = &agent.SalvagedSession{ID: id, Lost: map[string]int{}, Rebuilt: map[string]int{}}
+		j.sessions[id] = s
+	}
+	return s
+}
+
+func (j *salvageJob) writeDoubtful() error {
+	n, err := j.WriteDoubtful()
+	if n > 0 {
+		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d of the rows may have bytes that are not theirs: a part of each is on a page of zeros.", n))
+	}
+	return err
+}
+
+// rebuildProjects makes the project rows again that sessions need: without its project no prompt is answered.
+func (j *salvageJob) rebuildProjects() error {
+	if !j.has("project") || !j.has("session") {
+		return nil
+	}
+	type project struct {
+		id, folder string
+		created    int64
+	}
+	var missing []project
+	const lacking = "SELECT project_id, directory, min(time_created) FROM session WHERE project_id NOT IN (SELECT id FROM project) GROUP BY project_id"
+	err := j.db.Query(lacking, func(st *sqlite3.Stmt) error {
+		missing = append(missing, project{st.ColumnText(0), st.ColumnText(1), st.ColumnInt64(2)})
+		return nil
+	})
+	for _, p := range missing {
+		if err != nil {
+			return err
+		}
+		root := ""
+		err = j.db.Query("SELECT json_extract(m.data, '$.path.root') FROM message m JOIN session s ON s.id = m.session_id WHERE s.project_id = ?1 AND json_valid(m.data) AND json_extract(m.data, '$.path.root') IS NOT NULL LIMIT 1",
+			func(st *sqlite3.Stmt) error { root = st.ColumnText(0); return nil }, p.id)
+		if p.id == "global" {
+			root = "/"
+		}
+		if err == nil {
+			err = j.db.Query("INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES (?1, ?2, ?3, ?3, '[]')", nil, p.id, cmp.Or(root, p.folder), p.created)
+			j.rebuilt["project"]++
+		}
+		lost := j.table("project")
+		for rowid, known := range lost.Lost {
+			if string(known["id"].Bytes) == p.id {
+				lost.Found(rowid)
+			}
+		}
+	}
+	return err
+}
+
+// rebuildCounters makes the counter of each session's events at least the number of its last event: with a lower one
+// OpenCode answers no prompt.
+func (j *salvageJob) rebuildCounters() error {
+	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged && len(j.table("event_sequence").Lost) == 0 {
+		return nil
+	}
+	type counter struct {
+		id   string
+		last int64
+	}
+	var wrong []counter
+	const lower = "SELECT e.aggregate_id, max(e.seq) FROM event e LEFT JOIN event_sequence s ON s.aggregate_id = e.aggregate_id GROUP BY e.aggregate_id HAVING s.seq IS NULL OR s.seq < max(e.seq)"
+	err := j.db.Query(lower, func(st *sqlite3.Stmt) error {
+		wrong = append(wrong, counter{st.ColumnText(0), st.ColumnInt64(1)})
+		return nil
+	})
+	table := j.table("event_sequence")
+	for _, c := range wrong {
+		if err != nil {
+			return err
+		}
+		err = j.db.Query("INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, ?2) ON CONFLICT (aggregate_id) DO UPDATE SET seq = excluded.seq", nil, c.id, c.last)
+		j.rebuilt[table.Name]++
+		j.session(c.id).Rebuilt[table.Name]++
+		for rowid, known := range table.Lost {
+			if string(known["aggregate_id"].Bytes) == c.id {
+				table.Found(rowid)
+			}
+		}
+	}
+	return err
+}
+
+// rebuildMigrations makes the rows of the migrations again: without one OpenCode would migrate again what is migrated.
+func (j *salvageJob) rebuildMigrations() error {
+	var own []salvage.Object
+	err := j.db.Query("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE type = 'table'", func(st *sqlite3.Stmt) error {
+		own = append(own, salvage.Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
+		return nil
+	})
+	k := known(own)
+	for _, o := range own {
+		same := func(x salvage.Object) bool { return x.Name == o.Name && x.SQL == o.SQL }
+		if !strings.HasPrefix(o.Name, "sqlite_") && !slices.ContainsFunc(k.objects, same) {
+			return err // of a version or a program whose migrations are not known
+		}
+	}
+	for _, sql := range k.migrations {
+		name := strings.Fields(sql)[4]
+		t := j.table(name)
+		if err != nil || !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged {
+			return err
+		}
+		before := j.db.TotalChanges()
+		err = j.db.Exec(sql)
+		if n := j.db.TotalChanges() - before; n > 0 {
+			j.rebuilt[name] += int(n)
+			clear(t.Lost)
+		}
+	}
+	return err
+}
+
+// sessionColumn returns the column with the session of a row.
+func sessionColumn(table string) string {
+	switch table {
+	case "session":
+		return "id"
+	case "event", "event_sequence":
+		return "aggregate_id"
+	}
+	return "session_id"
+}
+
+// countLost adds to each session what is lost of it.
+func (j *salvageJob) countLost() error {
+	messages := map[string]salvage.Known{}
+	for _, known := range j.table("message").Lost {
+		messages[string(known["id"].Bytes)] = known
+	}
+	for _, t := range j.Tables {
+		for _, known := range t.Lost {
+			if !t.Damaged {
+				break // an index names what was never there
+			}
+			if err := j.countRow(t.Name, known, messages); err != nil {
+				return err
+			}
+		}
+		for _, r := range t.Refused {
+			if strings.Contains(r.Why, "UNIQUE") {
+				continue // the row with this key is there
+			}
+			if err := j.countRow(t.Name, r.Known, messages); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (j *salvageJob) countRow(table string, known salvage.Known, messages map[string]salvage.Known) error {
+	id, at := string(known[sessionColumn(table)].Bytes), known["time_created"].Int
+	if message := string(known["message_id"].Bytes); message != "" && (id == "" || at == 0) {
+		if m := messages[message]; m != nil {
+			id, at = cmp.Or(id, string(m["session_id"].Bytes)), cmp.Or(at, m["time_created"].Int)
+		} else if err := j.db.Query("SELECT session_id, time_created FROM message WHERE id = ?1", func(st *sqlite3.Stmt) error {
+			id, at = cmp.Or(id, st.ColumnText(0)), cmp.Or(at, st.ColumnInt64(1))
+			return nil
+		}, message); err != nil {
+			return err
+		}
+	}
+	if id == "" || table == "event" && j.sessions[id] == nil && at == 0 && !strings.HasPrefix(id, "ses") {
+		return nil
+	}
+	s := j.session(id)
+	s.Lost[table]++
+	if at > 0 && (table == "message" || table == "part") {
+		if s.From == 0 || at < s.From {
+			s.From = at
+		}
+		s.To = max(s.To, at)
+	}
+	return nil
+}
+
+// countOrphans counts records whose message or session is lost.
+func (j *salvageJob) countOrphans() error {
+	count := func(st *sqlite3.Stmt) error {
+		j.session(st.ColumnText(0)).Orphans += st.ColumnInt(1)
+		return nil
+	}
+	var err error
+	if t := j.table("session"); j.has("session") && j.has("message") && (t.Damaged || len(t.Lost) > 0) {
+		err = j.db.Query("SELECT session_id, count(*) FROM message WHERE session_id NOT IN (SELECT id FROM session) GROUP BY session_id", count)
+	}
+	if t := j.table("message"); err == nil && j.has("message") && j.has("part") && (t.Damaged || len(t.Lost) > 0) {
+		err = j.db.Query("SELECT session_id, count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = part.message_id) GROUP BY session_id", count)
+	}
+	return err
+}
+
+// report fills in the account.
+func (j *salvageJob) report() {
+	for _, t := range j.Tables {
+		one := agent.SalvagedTable{Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name], Partly: !t.Complete()}
+		if t.Damaged {
+			one.Lost = len(t.Lost)
+		}
+		for _, r := range t.Refused {
+			if !strings.Contains(r.Why, "UNIQUE") {
+				one.Refused++
+			}
+		}
+		j.out.Damaged = j.out.Damaged || t.Damaged || len(t.Lost) > 0
+		j.out.Tables = append(j.out.Tables, one)
+	}
+	j.out.Damaged = j.out.Damaged || j.SchemaDamaged || j.ForeignWAL || j.Unreadable > 0 || !j.Header.Intact
+	for _, s := range j.sessions {
+		j.out.Sessions = append(j.out.Sessions, *s)
+	}
+	slices.SortFunc(j.out.Sessions, func(a, b agent.SalvagedSession) int { return cmp.Compare(a.ID, b.ID) })
+	if j.ForeignWAL {
+		j.out.Notes = append(j.out.Notes, "Its -wal belongs to another database, and was not used.")
+	}
+	if j.Unreadable > 0 {
+		j.out.Notes = append(j.out.Notes, fmt.Sprintf("The disk could not read %d of its pages.", j.Unreadable))
+	}
+	if j.SchemaDamaged {
+		j.out.Notes = append(j.out.Notes, "A part of its schema cannot be read, and was taken from a known version of OpenCode.")
+	}
+	for _, t := range j.Tables {
+		for _, r := range t.Refused {
+			if !strings.Contains(r.Why, "UNIQUE") {
+				j.out.Notes = append(j.out.Notes, fmt.Sprintf("The row %q of %s can be read, but the database refuses it: %s. It stays in the damaged file.", r.Known["id"].Bytes[:min(len(r.Known["id"].Bytes), change.MaxID)], t.Name, r.Why))
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package agent
+
+import "mend/change"
+
+// SalvageOptions are those of a salvage.
+type SalvageOptions struct {
+	DryRun bool // leave nothing
+	// Check is called with the path of the new database when it is complete, and with what was found. Its error
+	// ends the salvage.
+	Check func(path string, s *Salvaged) error
+	// Progress, if not nil, is called with the number of bytes that were read and that are to be read.
+	Progress func(done, total int64)
+}
+
+// A Salvaged is what was read of a damaged database into a new one.
+type Salvaged struct {
+	Tables   []SalvagedTable
+	Sessions []SalvagedSession // all, in the order in which they were created
+	// Notes are other things to say about the new database, as sentences.
+	Notes []string
+	// Damaged says that something is wrong with the file. Otherwise the new database has all that it has.
+	Damaged bool
+
+	Ops     []change.Op  // the change that puts the new database into the place of the old one; none for a dry run
+	Discard func() error // removes the new database; nil for a dry run
+}
+
+// A SalvagedTable counts the rows of a table.
+type SalvagedTable struct {
+	Name    string
+	Rows    int // in the new database
+	Lost    int // known to have been there, and gone
+	Rebuilt int // gone, and made again from another record of them
+	Refused int // read, and refused by the database itself
+	// Partly says that more rows than Lost may be lost: pages are damaged, and no index shows what was there.
+	Partly bool
+}
+
+// A SalvagedSession says what is lost of a session, by table. From and To are when what is lost of its
+// conversation was created, in milliseconds since 1970; 0 if that is not known.
+type SalvagedSession struct {
+	ID, Title     string
+	Lost, Rebuilt map[string]int
+	Orphans       int // records that belong to a record that is lost
+	From, To      int64
+}
+
+// Whole reports whether nothing of the session is lost, rebuilt or orphaned.
+func (s *SalvagedSession) Whole() bool {
+	return len(s.Lost) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0
+}

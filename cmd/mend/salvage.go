@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+func salvageVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "salvage",
+		Short: "Bring back the sessions of a malformed database",
+		Long: `A database that SQLite calls malformed, or that it does not take for a database, is read
+page by page. Every row that can be read goes into a new database; messages and parts
+that cannot be read are made again from OpenCode's events where these have a copy.
+Salvage says for each session what is lost, asks, and then exchanges the two files
+in one step. Deleted sessions stay deleted.
+
+Nothing is ever written to the damaged file. It is kept beside the new one, whole,
+until "mend forget"; "mend undo" exchanges them again.`,
+		Example: `  mend salvage --dry-run         say what can be brought back
+  mend salvage
+  mend salvage --store ~/backup/opencode.db`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSalvage(cmd.Context(), env, f) },
+	}
+	f.add(cmd, "")
+	return cmd
+}
+
+func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error) {
+	c, err := openFirst(ctx, env, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	printStore(env, c)
+	env.setAnswer("sessions", []salvagedJSON{})
+	env.setAnswer("repairs", []repairJSON{})
+	checked := env.Busy("checking the database ...")
+	damaged, err := c.CheckSalvage(ctx)
+	checked()
+	if !damaged {
+		if err == nil {
+			env.Say("%s Nothing was changed.", term.Good("The database is not damaged."))
+		}
+		return err
+	}
+	env.Say("It is damaged: %s", term.OneLine(err.Error(), 300))
+	s, err := proposeSalvage(ctx, env, c, f.dryRun)
+	if err != nil {
+		return err
+	}
+	keep := false
+	defer func() {
+		if s.Discard != nil && !keep {
+			err = errors.Join(err, s.Discard())
+		}
+	}()
+	printSalvage(env.Terminal, s)
+	setSalvageAnswer(env, s)
+	if f.dryRun {
+		env.Say("\nDry run: nothing was written. Run again without --dry-run to put the new database into its place.")
+		return nil
+	}
+	if err := confirmChange(ctx, env.Terminal, f, "Put the new database into the place of the damaged one?", nil); err != nil {
+		return err
+	}
+	e, err := applyPlan(ctx, env, c, s.Plan)
+	keep = e.ID != "" && e.State != change.Aborted
+	if e.ID != "" {
+		env.setAnswer("repairs", []repairJSON{entryJSON(e, s.Plan.Ops)})
+	}
+	if err != nil {
+		return err
+	}
+	printCommitted(env.Terminal, e, e.Cause.Title)
+	kept, err := c.KeptFolder(s.Plan.Ops)
+	if err != nil {
+		return err
+	}
+	env.SayAt(2, fmt.Sprintf("The damaged file is kept in %s until %s.", term.Escape(term.ShortenHome(kept)), term.Command("mend forget "+e.ID)))
+	if s.Broken > 0 {
+		env.SayAt(2, fmt.Sprintf("%s broken by what is lost. Repair: %s", term.CountWords(s.Broken, "session is", "sessions are"), term.Command(env.cmdline("repair"))))
+	}
+	return nil
+}
+
+// proposeSalvage makes the new database, with progress.
+func proposeSalvage(ctx context.Context, env *environment, c *mend.Store, dryRun bool) (mend.Salvage, error) {
+	var p *term.Progress
+	steps := int64(0)
+	s, err := c.ProposeSalvage(ctx, dryRun, func(done, total int64) {
+		const step = 1 << 20
+		if p == nil {
+			p = env.Progress(int(total/step)+1, "reading")
+		}
+		for ; steps < done/step; steps++ {
+			p.Step()
+		}
+	})
+	if p != nil {
+		p.Clear()
+	}
+	return s, err
+}
+
+// printSalvage prints what comes back and what is lost.
+func printSalvage(t *term.Terminal, s mend.Salvage) {
+	whole, rows, rebuilt := 0, 0, 0
+	for i := range s.Sessions {
+		if s.Sessions[i].Whole() {
+			whole++
+		}
+	}
+	var lost []string
+	for _, table := range s.Tables {
+		rows, rebuilt = rows+table.Rows, rebuilt+table.Rebuilt
+		if table.Lost > 0 {
+			lost = append(lost, fmt.Sprintf("%d of %s", table.Lost, table.Name))
+		}
+	}
+	t.Say("%s come back, and %d of %s whole.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
+	if rebuilt > 0 {
+		t.Say("%s made again from other records.", term.CountWords(rebuilt, "row is", "rows are"))
+	}
+	if len(lost) > 0 {
+		t.Say("Lost rows: %s.", strings.Join(lost, ", "))
+	}
+	for _, table := range s.Tables {
+		if table.Partly && table.Name != "sqlite_sequence" {
+			t.Say("%s more rows of %s may be lost than are known: no index of it is whole.", term.Warn("note:"), table.Name)
+		}
+	}
+	for _, note := range s.Notes {
+		t.Say("%s %s", term.Warn("note:"), term.Escape(note))
+	}
+	for _, one := range s.Sessions {
+		if !one.Whole() {
+			printSalvaged(t, one)
+		}
+	}
+}
+
+func printSalvaged(t *term.Terminal, s agent.SalvagedSession) {
+	title := term.OneLine(s.Title, 60)
+	if title == "" {
+		title = "a session whose row is lost"
+	}
+	t.Printf("\n%s  %s\n", term.Bold(title), term.Faint(term.Escape(s.ID)))
+	if len(s.Lost) > 0 {
+		text := "lost: " + tableCounts(s.Lost)
+		if s.From > 0 {
+			text += ", " + spanText(s.From, s.To)
+		}
+		t.SayAt(2, text)
+	}
+	if len(s.Rebuilt) > 0 {
+		t.SayAt(2, "made again: "+tableCounts(s.Rebuilt))
+	}
+	if s.Orphans > 0 {
+		t.SayAt(2, fmt.Sprintf("%s to a record that is lost", term.CountWords(s.Orphans, "record belongs", "records belong")))
+	}
+}
+
+// tableCounts returns counts by table as a part of a sentence.
+func tableCounts(counts map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, term.Count(counts[name], strings.ReplaceAll(name, "_", " ")))
+	}
+	return strings.Join(all, ", ")
+}
+
+// spanText says when something was created.
+func spanText(from, to int64) string {
+	const layout = "2 January 2006 15:04"
+	a, b := time.UnixMilli(from).Local().Format(layout), time.UnixMilli(to).Local().Format(layout)
+	if a == b {
+		return "of " + a
+	}
+	return "from " + a + " to " + b
+}
+
+// A salvagedJSON is a session of a salvaged database.
+type salvagedJSON struct {
+	Session string         `json:"session"`
+	Title   string         `json:"title"`
+	Lost    map[string]int `json:"lost"`
+	Rebuilt map[string]int `json:"rebuilt"`
+	Orphans int            `json:"orphans"`
+	From    string         `json:"from,omitempty"`
+	To      string         `json:"to,omitempty"`
+}
+
+type salvagedTableJSON struct {
+	Table   string `json:"table"`
+	Rows    int    `json:"rows"`
+	Lost    int    `json:"lost"`
+	Rebuilt int    `json:"rebuilt"`
+	Refused int    `json:"refused"`
+	Partly  bool   `json:"partly"`
+}
+
+func setSalvageAnswer(env *environment, s mend.Salvage) {
+	sessions, tables := []salvagedJSON{}, []salvagedTableJSON{}
+	for _, one := range s.Sessions {
+		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Rebuilt: one.Rebuilt, Orphans: one.Orphans}
+		if one.From > 0 {
+			j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
+		}
+		sessions = append(sessions, j)
+	}
+	for _, t := range s.Tables {
+		tables = append(tables, salvagedTableJSON{t.Name, t.Rows, t.Lost, t.Rebuilt, t.Refused, t.Partly})
+	}
+	env.setAnswer("sessions", sessions)
+	env.setAnswer("tables", tables)
+	env.setAnswer("notes", nonNil(s.Notes))
+	env.setAnswer("broken", s.Broken)
+	plan := planJSON(s.Plan)
+	env.setAnswer("repairs", []repairJSON{plan})
+}

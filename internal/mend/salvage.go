@@ -1,0 +1,107 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/journal"
+	"mend/repair"
+)
+
+// A Salvage is what was read of a damaged database, and the plan that puts the new database into its place.
+type Salvage struct {
+	agent.Salvaged
+
+	Plan   change.Plan
+	Broken int // sessions of the new database that a scan finds broken
+}
+
+// CheckSalvage checks the whole file of a database. The error is nil if it is sound, and damaged says that it is about damage.
+func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
+	if c.ID().Kind != "sqlite" {
+		return false, fail.New(fail.Usage, "name a database with --store PATH", "%s is no database: only a database can be salvaged", c.ID().Root)
+	}
+	err = c.CheckFile(ctx, 0)
+	return err != nil && ctx.Err() == nil && !errors.Is(err, change.ErrLocked), err
+}
+
+// ProposeSalvage reads what can be read of a damaged database and writes it into a new one beside it, with
+// dryRun into one that is removed. If the plan is not carried out, call Discard. The error wraps
+// [errors.ErrUnsupported] if the store is no database.
+func (c *Store) ProposeSalvage(ctx context.Context, dryRun bool, progress func(done, total int64)) (s Salvage, err error) {
+	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress, Check: func(path string, found *agent.Salvaged) (err error) {
+		s.Broken, err = c.checkSalvaged(ctx, path, found)
+		return err
+	}}
+	seen := c.seen()
+	s.Salvaged, err = c.store.Salvage(ctx, o)
+	s.Plan = change.Plan{
+		Cause: change.Cause{Kind: change.CauseSalvage, Title: filepath.Base(c.ID().Root), Folder: filepath.Dir(c.ID().Root)},
+		Ops:   s.Ops, AgentVersion: c.agentVersion(), Seen: seen,
+	}
+	return s, err
+}
+
+// checkSalvaged lists the sessions of a new database and examines those of which something is lost or was made again:
+// all others have the rows that they had. It returns how many of them are broken.
+func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Salvaged) (broken int, err error) {
+	o := c.opt
+	o.Store = path
+	fresh, err := Open(o)
+	var heads []change.Head
+	if err == nil {
+		heads, err = fresh.Sessions(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("checking the new database: %w", err)
+	}
+	changed := map[string]bool{}
+	for _, s := range found.Sessions {
+		changed[s.ID] = !s.Whole()
+	}
+	for _, head := range heads {
+		if !changed[head.ID] {
+			continue
+		}
+		e, err := fresh.Examine(ctx, head, repair.Request{})
+		if err != nil || slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
+			broken++
+		}
+	}
+	return broken, ctx.Err()
+}
+
+// KeptFolder returns the folder in which the files are that ops took away; "" if the journal has all of it.
+func (c *Store) KeptFolder(ops []change.Op) (folder string, err error) {
+	err = c.journal.read(func(j *journal.Journal) error {
+		folder = c.store.KeptFolder(j.ID(), ops)
+		return nil
+	})
+	return folder, err
+}
+
+// Forget removes the files that are kept beside the store for the entries, and returns how many bytes these were.
+func (c *Store) Forget(es []change.Entry) (freed int64, err error) {
+	for _, e := range es {
+		_, ops, err := c.journal.Show(e.ID)
+		if err != nil {
+			return freed, err
+		}
+		id := ""
+		if err := c.journal.read(func(j *journal.Journal) error { id = j.ID(); return nil }); err != nil {
+			return freed, err
+		}
+		n, err := c.store.Forget(id, ops)
+		freed += n
+		if err != nil {
+			return freed, err
+		}
+	}
+	return freed, nil
+}

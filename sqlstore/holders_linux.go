@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mend/internal/fail"
+	"mend/internal/processes"
+)
+
+// holders names the other processes that have a file of the database at path open, or a lock on it.
+func holders(ctx context.Context, path string) (who []string, err error) {
+	type id struct{ dev, ino uint64 }
+	files := map[id]bool{}
+	for _, suffix := range suffixes {
+		if info, err := os.Lstat(path + suffix); err == nil {
+			dev, ino := inodeOf(path+suffix, info)
+			files[id{dev, ino}] = true
+		}
+	}
+	others, err := processes.Others(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range others {
+		folder := filepath.Join("/proc", strconv.Itoa(int(p)), "fd")
+		fds, err := os.ReadDir(folder)
+		if err != nil {
+			continue // it has ended, or is another user's
+		}
+		for _, fd := range fds {
+			info, err := os.Stat(filepath.Join(folder, fd.Name()))
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			if dev, ino := inodeOf("", info); files[id{dev, ino}] {
+				who = append(who, processName(p))
+				break
+			}
+		}
+	}
+	if len(who) > 0 {
+		return who, nil
+	}
+	// A process of another user.
+	if held, err := isLocked(path + "-shm"); err != nil || !held {
+		return nil, err
+	}
+	info, err := os.Stat(path + "-shm")
+	if err != nil {
+		return nil, err
+	}
+	_, ino := inodeOf(path+"-shm", info)
+	locking, err := processes.Locking(ino, shmDMS)
+	for _, p := range locking {
+		if name := processName(p); !slices.Contains(who, name) {
+			who = append(who, name)
+		}
+	}
+	if err != nil || len(who) == 0 {
+		who = []string{"another process"}
+	}
+	return who, nil
+}
+
+// processName returns the name and the number of a process.
+func processName(p processes.Process) string {
+	if p == 0 {
+		return "a process of another machine or container"
+	}
+	name, err := p.Name()
+	if err != nil || name == "" {
+		return fmt.Sprintf("process %d", p)
+	}
+	return fmt.Sprintf("%s (process %d)", name, p)
+}
+
+// isRunning reports whether there is a process with that number.
+func isRunning(pid int) bool {
+	err := unix.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// The bytes of a database on which SQLite takes its locks.
+const lockStart, lockSize = 0x40000000, 512
+
+// lockDatabase locks the file of a database against other programs, as SQLite does, without a connection. It writes nothing.
+func lockDatabase(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return func() {}, nil // then no other program of this user writes to it
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: lockStart, Len: lockSize}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock); err != nil {
+		_ = f.Close()
+		return nil, fail.New(fail.Refused, "nothing was changed. End that program, then run the command again", "another program has locked the database")
+	}
+	return func() { _ = f.Close() }, nil
+}
