@@ -58,8 +58,6 @@ var (
 	ErrLayout error = fail.New(fail.Usage, "", "no such layout")
 	// ErrLink says that a folder of the agent is a symbolic link, which mend does not follow.
 	ErrLink = errors.New("it is a symbolic link")
-	// ErrNoSession says that no session is at a path.
-	ErrNoSession = errors.New("no session of this store")
 )
 
 // A Store is where an agent keeps its sessions. Its methods may be called concurrently. Those of Reader
@@ -90,7 +88,7 @@ type Reader interface {
 	Copy(ctx context.Context, head change.Head) (Copy, error)
 
 	// SessionAt returns the session whose file is at path, without a list of all. The error wraps
-	// [ErrNoSession] if there is none in this store.
+	// [fs.ErrNotExist] if there is none in this store.
 	SessionAt(ctx context.Context, path string) (change.Head, error)
 	// SessionByID returns the session of List with exactly that id, without a list of all. With an
 	// error, List may still find it.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"mend/change"
 	"mend/internal/request"
@@ -20,9 +21,9 @@ func (base) Copy(context.Context, change.Head) (Copy, error) {
 	return Copy{}, errors.ErrUnsupported
 }
 
-// SessionAt returns [ErrNoSession].
+// SessionAt returns [fs.ErrNotExist]: no session is a file of its own.
 func (base) SessionAt(context.Context, string) (change.Head, error) {
-	return change.Head{}, ErrNoSession
+	return change.Head{}, fs.ErrNotExist
 }
 
 // SessionByID implements [Store].

@@ -22,16 +22,8 @@ const (
 func encodeOps(ops []change.OpInfo) []byte {
 	b := binary.AppendUvarint([]byte{opsVersion}, uint64(len(ops)))
 	for _, o := range ops {
-		b = appendRef(b, o.Ref)
+		b = change.AppendRef(b, o.Ref)
 		b = appendDigest(appendDigest(b, o.Pre), o.Post)
-	}
-	return b
-}
-
-func appendRef(b []byte, r change.Ref) []byte {
-	b = append(b, byte(r.Kind))
-	for _, s := range [...]string{r.Project, r.Session, r.Message, r.Part} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
 }
@@ -54,82 +46,37 @@ func digest(i *change.Image, h hash) *change.Digest {
 }
 
 func decodeOps(b []byte) ([]change.OpInfo, error) {
-	d := decoder{rest: b}
-	version, n := d.byte(), d.uvarint()
+	d := decoder{change.Decoder{Rest: b}}
+	version, n := d.Byte(), d.Uvarint()
 	if version != opsVersion || n > maxOpsPerList {
 		return nil, damaged("a list of ops has version %d, %d ops", version, n)
 	}
 	ops := make([]change.OpInfo, 0, n)
 	for range n {
-		ops = append(ops, change.OpInfo{Ref: d.ref(), Pre: d.digest(), Post: d.digest()})
+		ops = append(ops, change.OpInfo{Ref: d.Ref(), Pre: d.digest(), Post: d.digest()})
 	}
-	if d.failed || len(d.rest) > 0 {
+	if d.Failed || len(d.Rest) > 0 {
 		return nil, damaged("a list of ops is cut short or too long")
 	}
 	return ops, nil
 }
 
-// A decoder reads values from bytes. failed is set when there are too few or wrong bytes.
-type decoder struct {
-	rest   []byte
-	failed bool
-	last   change.Ref // that was read, whose ids the next one shares
-}
-
-func (d *decoder) bytes(n uint64) []byte {
-	if n > uint64(len(d.rest)) {
-		d.failed, d.rest = true, nil
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func (d *decoder) byte() byte {
-	if b := d.bytes(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.failed, d.rest = true, nil
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) ref() change.Ref {
-	r := change.Ref{Kind: change.Kind(d.byte())}
-	was := [...]string{d.last.Project, d.last.Session, d.last.Message, d.last.Part}
-	for i, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
-		if b := d.bytes(d.uvarint()); string(b) == was[i] {
-			*s = was[i]
-		} else {
-			*s = string(b)
-		}
-	}
-	d.last = r
-	return r
-}
+// A decoder also reads digests.
+type decoder struct{ change.Decoder }
 
 func (d *decoder) digest() *change.Digest {
-	switch d.byte() {
+	switch d.Byte() {
 	case 0:
 		return nil
 	case 1:
 	default:
-		d.failed = true
+		d.Failed = true
 	}
 	var g change.Digest
-	copy(g.SHA256[:], d.bytes(uint64(len(g.SHA256))))
-	size, mode := d.uvarint(), d.uvarint()
+	copy(g.SHA256[:], d.Bytes(uint64(len(g.SHA256))))
+	size, mode := d.Uvarint(), d.Uvarint()
 	g.Size, g.Mode = int64(size), uint32(mode)
-	d.failed = d.failed || g.Size < 0 || uint64(g.Mode) != mode
+	d.Failed = d.Failed || g.Size < 0 || uint64(g.Mode) != mode
 	return &g
 }
 
@@ -213,7 +160,7 @@ func encodeOutcome(o change.Outcome) []byte {
 	}
 	t := outcomeText{Kept: toBytes(o.Kept)}
 	for _, c := range o.Conflicts {
-		t.Conflicts = append(t.Conflicts, conflictText{Ref: appendRef(nil, c.Ref), Why: []byte(c.Why)})
+		t.Conflicts = append(t.Conflicts, conflictText{Ref: change.AppendRef(nil, c.Ref), Why: []byte(c.Why)})
 	}
 	b, _ := json.Marshal(t)
 	return b
@@ -223,9 +170,9 @@ func encodeOutcome(o change.Outcome) []byte {
 func (t outcomeText) conflicts() ([]change.ConflictInfo, error) {
 	var all []change.ConflictInfo
 	for _, c := range t.Conflicts {
-		d := decoder{rest: c.Ref}
-		all = append(all, change.ConflictInfo{Ref: d.ref(), Why: string(c.Why)})
-		if d.failed || len(d.rest) > 0 {
+		d := change.Decoder{Rest: c.Ref}
+		all = append(all, change.ConflictInfo{Ref: d.Ref(), Why: string(c.Why)})
+		if d.Failed || len(d.Rest) > 0 {
 			return nil, damaged("a conflict names no record")
 		}
 	}

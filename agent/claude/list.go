@@ -17,7 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"mend/agent"
 	"mend/agent/claude/transcript"
 	"mend/change"
 	"mend/internal/request"
@@ -216,7 +215,7 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 // SessionAt implements [agent.Store].
 func (s *store) SessionAt(_ context.Context, path string) (change.Head, error) {
 	folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
-	none := fmt.Errorf("%w: %s", agent.ErrNoSession, path)
+	none := fmt.Errorf("no session of this store: %s: %w", path, fs.ErrNotExist)
 	if !isSessionID(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
 		return change.Head{}, none
 	}

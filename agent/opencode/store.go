@@ -74,7 +74,7 @@ func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record,
 
 // SessionAt implements [agent.Store]: no session is a file of its own.
 func (s *store) SessionAt(context.Context, string) (change.Head, error) {
-	return change.Head{}, agent.ErrNoSession
+	return change.Head{}, fs.ErrNotExist
 }
 
 // SessionByID implements [agent.Store]. A tree has to be listed: several projects can have

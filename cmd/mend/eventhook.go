@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync/atomic"
 
@@ -84,7 +85,7 @@ func answerEvent(ctx context.Context, env *environment, in agent.Installer, repa
 		return nil, err
 	}
 	head, err := client.Reader().SessionAt(ctx, e.Path)
-	if errors.Is(err, agent.ErrNoSession) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // a new session has no file yet
 	}
 	if err != nil {

@@ -37,11 +37,7 @@ type cutter struct {
 
 // add adds a record to the stream. It reads of an image no more than it needs.
 func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
-	b := append(c.chunk, 1, byte(ref.Kind))
-	for _, s := range [...]string{ref.Project, ref.Session, ref.Message, ref.Part} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
-	}
-	b = binary.AppendUvarint(b, uint64(mode))
+	b := binary.AppendUvarint(change.AppendRef(append(c.chunk, 1), ref), uint64(mode))
 	c.chunk = binary.AppendUvarint(b, uint64(len(data)))
 	for first := true; first || len(data) > 0; first = false {
 		if !first {
@@ -106,15 +102,15 @@ func (j *joiner) add(chunk []byte) error {
 	if j.room -= int64(len(chunk)); j.room < 0 || len(chunk) == 0 {
 		return damaged("it is too large, or a chunk is empty")
 	}
-	d := decoder{rest: chunk}
-	for len(d.rest) > 0 && !d.failed {
-		switch d.byte() {
+	d := change.Decoder{Rest: chunk}
+	for len(d.Rest) > 0 && !d.Failed {
+		switch d.Byte() {
 		case 1:
 			if j.left > 0 {
 				return damaged("a record is cut short")
 			}
-			o := change.Op{Ref: d.ref(), Post: &change.Image{Mode: fs.FileMode(d.uvarint())}}
-			j.left = d.uvarint()
+			o := change.Op{Ref: d.Ref(), Post: &change.Image{Mode: fs.FileMode(d.Uvarint())}}
+			j.left = d.Uvarint()
 			if j.left > change.MaxText+maxChunk {
 				return damaged("a record has %d bytes", j.left)
 			}
@@ -124,10 +120,10 @@ func (j *joiner) add(chunk []byte) error {
 				return damaged("a record is too long")
 			}
 		default:
-			d.failed = true
+			d.Failed = true
 		}
-		piece := d.bytes(d.uvarint())
-		if d.failed || uint64(len(piece)) > j.left {
+		piece := d.Bytes(d.Uvarint())
+		if d.Failed || uint64(len(piece)) > j.left {
 			break
 		}
 		image := j.ops[len(j.ops)-1].Post
@@ -137,7 +133,7 @@ func (j *joiner) add(chunk []byte) error {
 		image.Data = append(image.Data, piece...)
 		j.left -= uint64(len(piece))
 	}
-	if d.failed {
+	if d.Failed {
 		return damaged("a chunk is cut short or too long")
 	}
 	return nil
@@ -149,47 +145,6 @@ func (j *joiner) end() ([]change.Op, error) {
 		return nil, damaged("the last record is cut short")
 	}
 	return j.ops, nil
-}
-
-// A decoder reads values from bytes. failed is set when there are too few or wrong bytes.
-type decoder struct {
-	rest   []byte
-	failed bool
-}
-
-func (d *decoder) bytes(n uint64) []byte {
-	if n > uint64(len(d.rest)) {
-		d.failed, d.rest = true, nil
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func (d *decoder) byte() byte {
-	if b := d.bytes(1); len(b) == 1 {
-		return b[0]
-	}
-	return 0
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.failed, d.rest = true, nil
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) ref() change.Ref {
-	r := change.Ref{Kind: change.Kind(d.byte())}
-	for _, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
-		*s = string(d.bytes(d.uvarint()))
-	}
-	return r
 }
 
 // The hashes of the chunks of a session are themselves cut into nodes, and the hashes of the nodes into

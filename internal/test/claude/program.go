@@ -51,13 +51,6 @@ func NewHome(t testing.TB, cmd []string) *Home {
 	return h
 }
 
-// With returns the same home with another version of the program.
-func (h *Home) With(cmd []string) *Home {
-	other := *h
-	other.cmd = cmd
-	return &other
-}
-
 // GiveTo makes the home that of another user, as whom the program then runs.
 func (h *Home) GiveTo(user uint32) {
 	h.t.Helper()
