@@ -58,6 +58,7 @@ type Setup struct {
 	Hooks   string   // which hooks are on, see the setting hooks; "" as the settings say
 	Values  []string // what Hooks may be
 	Repair  bool     // repair sessions, and do not only report them
+	Keep    bool     // copy a session when one of its turns ends
 }
 
 // A Status is what is installed in a file.
@@ -66,6 +67,7 @@ type Status struct {
 	Version      string // of the mend that wrote it, "" if it does not say
 	Store, Hooks string // that it was installed with
 	Repair       bool
+	Keep         bool
 }
 
 // A State is the state of an installation. The spelling is part of JSON answers.
@@ -85,6 +87,7 @@ type Event struct {
 	Agent Agent  // to open the store with
 	Path  string // of the session
 	Ended bool   // the agent shows no answer
+	Turn  bool   // a turn has ended, and nothing else: the session is copied, and not examined
 
 	Broken   func(h change.Head, why string, fixable bool) string // the text for a user whose session is damaged
 	Repaired func(h change.Head, why, entry string) string        // and of one that was repaired

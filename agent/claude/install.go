@@ -74,8 +74,11 @@ func (hook) Accepts(s agent.Setup) error {
 // end is what the next start loads, and one at the start what /resume loads.
 func (hook) Install(text []byte, s agent.Setup) ([]byte, error) {
 	hooks := []Hook{{Event: "SessionStart", Matcher: "resume", Command: hookCommand(s), Timeout: hookTimeout}}
-	if s.Repair {
+	if s.Repair || s.Keep {
 		hooks = append(hooks, Hook{Event: "SessionEnd", Command: hookCommand(s), Timeout: hookTimeout})
+	}
+	if s.Keep {
+		hooks = append(hooks, Hook{Event: "Stop", Command: hookCommand(s), Timeout: hookTimeout})
 	}
 	text, err := RemoveHooks(text, isHookCommand)
 	if err != nil {
@@ -86,6 +89,12 @@ func (hook) Install(text []byte, s agent.Setup) ([]byte, error) {
 
 // Uninstall implements [agent.Installer].
 func (hook) Uninstall(text []byte) ([]byte, error) { return RemoveHooks(text, isHookCommand) }
+
+// The flags of a hook, in this order.
+const (
+	repairFlag = " --repair"
+	keepFlag   = " --keep"
+)
 
 // hookSuffix ends the command of a hook that mend has installed.
 const hookSuffix = " hook --agent claude"
@@ -99,15 +108,19 @@ func hookCommand(s agent.Setup) string {
 	if !plainWord.MatchString(program) {
 		program = "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
 	}
+	command := program + hookSuffix
 	if s.Repair {
-		return program + hookSuffix + " --repair"
+		command += repairFlag
 	}
-	return program + hookSuffix
+	if s.Keep {
+		command += keepFlag
+	}
+	return command
 }
 
 // isHookCommand reports whether mend has installed the hook, for this program or another one.
 func isHookCommand(command string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(command, " --repair"), hookSuffix)
+	return strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(command, keepFlag), repairFlag), hookSuffix)
 }
 
 // Status implements [agent.Installer].
@@ -117,10 +130,10 @@ func (hook) Status(text []byte, s agent.Setup) (agent.Status, error) {
 		if !isHookCommand(command) {
 			continue
 		}
-		s.Repair = strings.HasSuffix(command, " --repair")
-		is.State, is.Repair = agent.Other, false
+		s.Repair, s.Keep = strings.HasSuffix(strings.TrimSuffix(command, keepFlag), repairFlag), strings.HasSuffix(command, keepFlag)
+		is.State, is.Repair, is.Keep = agent.Other, false, false
 		if s.Program != "" && command == hookCommand(s) {
-			is.State, is.Repair = agent.Current, s.Repair
+			is.State, is.Repair, is.Keep = agent.Current, s.Repair, s.Keep
 		}
 	}
 	return is, nil
@@ -130,6 +143,9 @@ func (hook) Status(text []byte, s agent.Setup) (agent.Status, error) {
 func (hook) Notes(text []byte, s agent.Setup) (notes []string) {
 	if HooksDisabled(text) {
 		notes = append(notes, `note: these settings turn all hooks off: "disableAllHooks"`)
+	}
+	if s.Keep {
+		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if Claude Code deletes it.")
 	}
 	if s.Repair {
 		return append(notes, "When a session ends, and when it is resumed, mend repairs it if that loses nothing. What was loaded before that is loaded again with /resume.")
@@ -151,7 +167,7 @@ func (hook) Event(input []byte) (agent.Event, error) {
 		return agent.Event{}, fmt.Errorf("reading the event: %q is no transcript of the session %q", e.Transcript, e.Session)
 	}
 	return agent.Event{
-		Agent: Agent{Except: Ancestors()}, Path: e.Transcript, Ended: e.Event == "SessionEnd",
+		Agent: Agent{Except: Ancestors()}, Path: e.Transcript, Ended: e.Event == "SessionEnd", Turn: e.Event == "Stop",
 		Broken: brokenText, Repaired: repairedText,
 		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
 	}, nil

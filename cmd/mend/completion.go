@@ -68,6 +68,7 @@ type completions func(ctx context.Context, env *environment, args []string) []co
 // all that follow.
 var argumentCompletions = map[string][]completions{
 	"scan":    {completeSessions},
+	"keep":    {completeSessions},
 	"repair":  {completeSessions, nil},
 	"undo":    {repairsThat(undoable), nil},
 	"redo":    {repairsThat(undone), nil},

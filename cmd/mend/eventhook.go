@@ -10,6 +10,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/config"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
@@ -25,7 +26,7 @@ const maxEvent = 1 << 20
 // eventHook examines the session of which an agent reports an event, and answers what is wrong with it, as
 // the agent shows it. With repair it repairs the session first, if that loses nothing. It never fails, so
 // that no session fails to begin because of it.
-func eventHook(ctx context.Context, env *environment, in agent.Installer, repair bool) error {
+func eventHook(ctx context.Context, env *environment, in agent.Installer, repair, keeps bool) error {
 	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
 	defer cancel()
@@ -33,7 +34,7 @@ func eventHook(ctx context.Context, env *environment, in agent.Installer, repair
 	done := make(chan []byte, 1)
 	go func() {
 		defer func() { _ = recover() }() // a fault of mend must not become one of the session
-		answer, err := answerEvent(ctx, env, in, repair, &writing)
+		answer, err := answerEvent(ctx, env, in, repair, keeps, &writing)
 		if err != nil {
 			logEventHook(env, err)
 		}
@@ -65,7 +66,7 @@ func logEventHook(env *environment, err error) {
 }
 
 // answerEvent returns the answer to an event, nil for none.
-func answerEvent(ctx context.Context, env *environment, in agent.Installer, repairs bool, writing *atomic.Bool) ([]byte, error) {
+func answerEvent(ctx context.Context, env *environment, in agent.Installer, repairs, keeps bool, writing *atomic.Bool) ([]byte, error) {
 	c, _, err := loadLiveSettings(nil)
 	if err != nil || !c.Enabled {
 		return nil, err
@@ -91,6 +92,12 @@ func answerEvent(ctx context.Context, env *environment, in agent.Installer, repa
 	if err != nil {
 		return nil, err
 	}
+	if keeps && (e.Turn || e.Ended) {
+		keepForHook(ctx, env, client, head, c)
+	}
+	if e.Turn || e.Ended && !repairs {
+		return nil, nil
+	}
 	plan, err := client.ProposeRepair(ctx, head, repair.Request{Force: true, Unattended: true})
 	if err != nil {
 		return nil, err
@@ -114,6 +121,19 @@ func answerEvent(ctx context.Context, env *environment, in agent.Installer, repa
 		return broken(err)
 	}
 	return e.Answer(e.Repaired(head, why, id))
+}
+
+// keepForHook copies a session, if the user has agreed.
+func keepForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, c config.Config) {
+	journal, err := env.opt.Journal.Folder()
+	if err != nil {
+		return
+	}
+	log, err := openHookLog(journal, c.Debug)
+	if err != nil {
+		return
+	}
+	automaticKeep{env.opt.Journal, journal, c, log, keepLockWait}.keep(ctx, client, head, "turn", false)
 }
 
 // whyBroken returns what a user notices of a session, "" for nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
@@ -25,7 +26,10 @@ func gcVerb(env *environment) *cobra.Command {
 		Long: `Delete the undo data of repairs older than AGE, such as 90d or 12h. They can no
 longer be undone; the log keeps a line for each. Pending repairs and conflicts are
 not touched, nor are repairs that moved files of yours into the journal, nor the
-damaged database of a salvage: only "mend forget ID" deletes those.`,
+damaged database of a salvage: only "mend forget ID" deletes those.
+
+The copies that "mend keep" makes are thinned, and those older than AGE go, except the
+newest complete one of each session.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runGC(cmd.Context(), env, older, f) },
 	}
@@ -50,7 +54,10 @@ func runGC(ctx context.Context, env *environment, older string, f writeFlags) er
 	old := droppable(es, before)
 	yours := idsWithFiles(old)
 	old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 || e.HasDatabase() })
-	return drop(ctx, env, f, old, yours, func() (journal.Freed, error) { return env.opt.Journal.GC(ctx, before) })
+	if err := drop(ctx, env, f, old, yours, func() (journal.Freed, error) { return env.opt.Journal.GC(ctx, before) }); err != nil {
+		return err
+	}
+	return thinKept(ctx, env, f, before)
 }
 
 func droppable(es []change.Entry, t time.Time) []change.Entry {
@@ -89,27 +96,54 @@ func idsWithFiles(es []change.Entry) []string {
 
 func forgetVerb(env *environment) *cobra.Command {
 	var f writeFlags
+	var copies bool
 	cmd := &cobra.Command{
 		Use:   "forget SESSION|ID",
-		Short: "Erase a session's or a repair's old data from the journal",
+		Short: "Erase a session's or a repair's old data, and the copies of a session",
 		Long: `The journal contains what repairs replaced, which is text of your conversations.
 Forget erases the data of one repair, or of every repair of a session, from the
 journal's file. Those repairs can no longer be undone; the log keeps a line for
 each. Files of yours that they moved into the journal are deleted for good; forget
-lists them before it asks. Of a salvage it deletes the damaged database.`,
+lists them before it asks. Of a salvage it deletes the damaged database.
+
+Of a session it also erases the copies that "mend keep" has made; with --copies only these.`,
 		Args: oneArg("session or repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error { return runForget(cmd.Context(), env, ids[0], f) },
+		RunE: func(cmd *cobra.Command, ids []string) error { return runForget(cmd.Context(), env, ids[0], f, copies) },
 	}
 	f.add(cmd, "")
+	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, and keep what undoes its repairs")
 	return cmd
 }
 
-func runForget(ctx context.Context, env *environment, name string, f writeFlags) error {
-	es, err := entriesToForget(ctx, env, name)
+func runForget(ctx context.Context, env *environment, name string, f writeFlags, copies bool) error {
+	es, isRepair, err := entriesToForget(ctx, env, name)
+	if isRepair && copies {
+		return usagef("--copies needs a session, and %s is a repair", name)
+	}
+	var kept []keep.State
+	if !isRepair && (err == nil || exitCode(err) == exitUsage) {
+		states, kerr := keptStates(env, name)
+		if kerr != nil && !errors.Is(kerr, mend.ErrNoSession) {
+			return kerr
+		}
+		if kept = states; len(kept) > 0 {
+			err = nil
+		}
+	}
 	if err != nil {
 		return err
 	}
-	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
+	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten || copies })
+	if len(es) > 0 || len(kept) == 0 {
+		err = dropForgotten(ctx, env, f, es)
+	}
+	if err == nil && len(kept) > 0 {
+		err = forgetKept(ctx, env, f, kept)
+	}
+	return err
+}
+
+func dropForgotten(ctx context.Context, env *environment, f writeFlags, es []change.Entry) error {
 	return drop(ctx, env, f, es, nil, func() (journal.Freed, error) {
 		kept, err := forgetDatabases(env, es)
 		if err != nil {
@@ -144,24 +178,25 @@ func forgetDatabases(env *environment, es []change.Entry) (freed int64, err erro
 }
 
 // entriesToForget returns the repair that the user names, or else all repairs of the session that
-// the user names.
-func entriesToForget(ctx context.Context, env *environment, name string) ([]change.Entry, error) {
+// the user names. It reports which of the two it is.
+func entriesToForget(ctx context.Context, env *environment, name string) (_ []change.Entry, isRepair bool, _ error) {
 	e, _, err := env.opt.Journal.Show(name)
 	if err == nil {
-		return []change.Entry{e}, nil
+		return []change.Entry{e}, true, nil
 	}
 	if !errors.Is(err, journal.ErrNotFound) {
-		return nil, err
+		return nil, true, err
 	}
 	id, err2 := repairedSession(ctx, env, name)
 	var several *mend.AmbiguousNameError
 	switch {
 	case err2 == nil:
-		return env.opt.Journal.Log(journal.Query{Session: id})
+		es, err := env.opt.Journal.Log(journal.Query{Session: id})
+		return es, false, err
 	case errors.Is(err2, mend.ErrNoSession) && !errors.As(err2, &several):
-		return nil, fmt.Errorf("%w, and no such session", err)
+		return nil, false, fmt.Errorf("%w, and no such session", err)
 	}
-	return nil, err2
+	return nil, false, err2
 }
 
 // ofSession names the session of the entries, "" if there are several.

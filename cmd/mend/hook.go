@@ -27,7 +27,7 @@ import (
 
 func hookVerb(env *environment) *cobra.Command {
 	var set []string
-	var repair bool
+	var repair, keeps bool
 	cmd := &cobra.Command{
 		Use:    "hook",
 		Hidden: true, // the plugin starts it
@@ -41,13 +41,14 @@ if there is something to say (docs/claude-code.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {
-				return eventHook(cmd.Context(), env, in, repair)
+				return eventHook(cmd.Context(), env, in, repair, keeps)
 			}
 			return runHook(cmd.Context(), env, set)
 		},
 	}
 	setFlag(cmd, &set)
 	cmd.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair the session")
+	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude: copy the session")
 	return cmd
 }
 
@@ -146,6 +147,7 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 	}, log)
 	h := newRecoverer(pipe, client, c, liveOptions(c), log, state)
 	h.journal = journal
+	h.copies = newTurnKeeper(automaticKeep{env.opt.Journal, journal, c, log, keepLockWait}, client)
 	return h, nil
 }
 
@@ -177,6 +179,7 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		handle := func(e live.Event) {
 			others.Accept(e)
 			w.Accept(e)
+			h.copies.accept(ctx, &work, e)
 			if live.IsRequest(e) {
 				work.Go(func() { h.hook.CompareRequest(ctx, e) })
 			}

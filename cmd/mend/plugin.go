@@ -24,6 +24,7 @@ import (
 	"mend/internal/atomicfile"
 	"mend/internal/config"
 	"mend/internal/fail"
+	"mend/internal/keep"
 	"mend/internal/ownfile"
 	"mend/internal/term"
 )
@@ -45,8 +46,9 @@ Without a subcommand this shows where the plugin is installed.`,
 		RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
 	}
 	var s agent.Setup
-	install := pluginCommand(env, "install", "Install the plugin", func(ctx context.Context, i installation, f writeFlags) error {
-		return i.install(ctx, s, f)
+	var install *cobra.Command
+	install = pluginCommand(env, "install", "Install the plugin", func(ctx context.Context, i installation, f writeFlags) error {
+		return i.install(ctx, s, f, install.Flags().Changed("keep"))
 	})
 	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
 loads it at its next start. The flags --store and --hooks are kept when it is installed again.
@@ -59,8 +61,9 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	install.Example = `  mend plugin install
   mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
   mend plugin install --store ~/kilo/kilo.db    for an OpenCode whose store mend does not find
-  mend plugin install --agent claude`
+  mend plugin install --agent claude --keep     also copy each session (mend keep --help)`
 	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
+	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
 	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
 	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(
@@ -155,9 +158,14 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 }
 
 // install adds mend to the file.
-func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags) (err error) {
+func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags, keepSaid bool) (err error) {
 	if s.Hooks != "" && !slices.Contains(config.HooksValues(), s.Hooks) {
 		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), s.Hooks)
+	}
+	if !keepSaid {
+		if journal, err := i.opt.Journal.Folder(); err == nil {
+			s.Keep = keep.Automatic(journal)
+		}
 	}
 	s, err = i.setup(s)
 	if err == nil {
@@ -183,9 +191,22 @@ func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags) 
 			return err
 		}
 	}
+	if !keepSaid && !s.Keep {
+		if s.Keep, err = askKeep(ctx, i.environment, f); err != nil {
+			return err
+		}
+		if after, err = i.Install(before, s); err != nil {
+			return err
+		}
+	}
 	if !f.dryRun {
 		if err := errors.Join(i.save(before, after), i.write(now, after, mode)); err != nil {
 			return err
+		}
+		if s.Keep {
+			if err := agreeToKeep(i.environment); err != nil {
+				return err
+			}
 		}
 	}
 	if err := i.report(f.dryRun, i.phrase(term.Good("Installed"), "in"), i.phrase("install", "in"), i.About().Done); err != nil || f.dryRun {
@@ -393,6 +414,7 @@ type pluginJSON struct {
 	Store   string      `json:"store,omitempty"`   // that it was installed with
 	Hooks   string      `json:"hooks,omitempty"`   // that it was installed with
 	Repair  bool        `json:"repair,omitempty"`  // the hooks repair sessions
+	Keep    bool        `json:"keep,omitempty"`    // the hooks copy sessions
 	Version string      `json:"version,omitempty"` // of the mend that wrote it
 }
 
@@ -424,7 +446,7 @@ func states(env *environment, of agent.Agent) (all []pluginJSON) {
 		if err == nil {
 			is, err = i.Status(text, s)
 		}
-		p.State, p.Version, p.Store, p.Hooks, p.Repair = cmp.Or(is.State, p.State), is.Version, is.Store, is.Hooks, is.Repair
+		p.State, p.Version, p.Store, p.Hooks, p.Repair, p.Keep = cmp.Or(is.State, p.State), is.Version, is.Store, is.Hooks, is.Repair, is.Keep
 		if err = errors.Join(err, noProgram); err != nil {
 			p.State, p.Why = agent.Unreadable, err.Error()
 		}
@@ -469,6 +491,9 @@ func printPlugins(env *environment, all []pluginJSON) error {
 		}
 		if p.Repair {
 			env.Printf("         %s\n", term.Faint("installed with --repair"))
+		}
+		if p.Keep {
+			env.Printf("         %s\n", term.Faint("installed with --keep"))
 		}
 		switch p.State {
 		case agent.Other:

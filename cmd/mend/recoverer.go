@@ -27,6 +27,7 @@ type recoverer struct {
 
 	journal string        // the folder of the journal; "" for watch
 	state   *hookReporter // of this process
+	copies  *turnKeeper   // nil for watch
 }
 
 // logNotes logs what a user should know of the settings.

@@ -44,6 +44,7 @@ var (
 		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend uncompact 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage",
 		"mend recover", "mend resolve qevajo --keep", "mend verify", "mend gc --older-than 0s --dry-run", "mend forget 計画 --dry-run",
 		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
+		"mend keep --dry-run", "mend keep", "mend status", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
 		"mend plugin", "mend plugin install --yes", "mend plugin status", "mend plugin uninstall --yes", "mend scan nosuch", "mend scna", "mend ui",
 		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend watch status",
 	}

@@ -33,24 +33,25 @@ func statusVerb(env *environment) *cobra.Command {
 
 // A statusJSON is the answer of status.
 type statusJSON struct {
-	Stores     []storeJSON    `json:"stores"`
-	LastScan   *mend.Summary  `json:"lastScan"`   // of all stores in use, as they are now; null if one of them could not be checked in a short time, or cannot be used
-	LastRepair *repairJSON    `json:"lastRepair"` // the newest that is not undone
-	Pending    []repairJSON   `json:"pending"`
-	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
-	Live       recoveryCounts `json:"recoveries"`
-	Plugins    []pluginJSON   `json:"plugins"`
-	Hooks      int            `json:"hooks"`      // that are running
-	Watches    int            `json:"watches"`    // that are running
-	Running    []runningJSON  `json:"running"`    // both
-	Service    serviceJSON    `json:"service"`    // of mend watch
-	Unverified string         `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
-	Unchecked  string         `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
-	WhyNot     string         `json:"uncheckedWhy"`
-	GivenUp    []givenUpJSON  `json:"givenUp"`  // the newest sessions that were left as they were, and why
-	Settings   []string       `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
-	Next       string         `json:"next"`
-	NextWhy    string         `json:"nextWhy"` // what it does
+	Stores     []storeJSON     `json:"stores"`
+	LastScan   *mend.Summary   `json:"lastScan"`   // of all stores in use, as they are now; null if one of them could not be checked in a short time, or cannot be used
+	LastRepair *repairJSON     `json:"lastRepair"` // the newest that is not undone
+	Pending    []repairJSON    `json:"pending"`
+	Conflicts  []repairJSON    `json:"conflicts"` // undecided ones
+	Live       recoveryCounts  `json:"recoveries"`
+	Plugins    []pluginJSON    `json:"plugins"`
+	Hooks      int             `json:"hooks"`      // that are running
+	Watches    int             `json:"watches"`    // that are running
+	Running    []runningJSON   `json:"running"`    // both
+	Service    serviceJSON     `json:"service"`    // of mend watch
+	Unverified string          `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
+	Unchecked  string          `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
+	WhyNot     string          `json:"uncheckedWhy"`
+	GivenUp    []givenUpJSON   `json:"givenUp"`  // the newest sessions that were left as they were, and why
+	Kept       *keepStatusJSON `json:"kept"`     // null if the copies cannot be read
+	Settings   []string        `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
+	Next       string          `json:"next"`
+	NextWhy    string          `json:"nextWhy"` // what it does
 
 	damaged bool // a database is, so that nothing of it can be listed
 }
@@ -97,6 +98,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	s.Kept = keepStatus(ctx, env, clients)
 	s.Plugins = installedStates(env)
 	addLive(env.Terminal, &s, journalDir)
 	s.Service = serviceState()
@@ -305,6 +307,9 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	}
 	if len(left) > 0 {
 		rows = append(rows, term.Row{"Left alone", strings.Join(left, "\n")})
+	}
+	if text := s.Kept.text(); text != "" {
+		rows = append(rows, term.Row{"Copies", text})
 	}
 	for _, note := range s.Settings {
 		rows = append(rows, term.Row{"Settings", term.Escape(note)})

@@ -41,6 +41,7 @@ func verbGroups() []verbGroup {
 		{"While the agent runs", []func(*environment) *cobra.Command{
 			pluginVerb,
 			watchVerb,
+			keepVerb,
 			configVerb,
 		}},
 		{"Maintenance", []func(*environment) *cobra.Command{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/internal/keep"
 	"mend/internal/term"
 	"mend/journal"
 )
@@ -16,10 +17,11 @@ func verifyVerb(env *environment) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Verify the journal's integrity, or an export of it",
+		Short: "Verify the journal, the kept copies, or an export",
 		Long: `Check every checksum and the hash chain of the journal, and print the head of the
 chain. This detects damage and tampering. Keep the printed head somewhere else:
---head then also detects a truncated or rebuilt journal, or an older copy of it.
+--head then also detects a truncated or rebuilt journal, or an older copy of it. The
+copies of sessions that "mend keep" makes are checked, too.
 
 With FILE it checks what "mend log --export FILE" wrote, on any machine, without a journal or a store; - is
 standard input.
@@ -47,7 +49,25 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 	if r.Head != "" {
 		env.Printf("head %s\n", r.Head)
 	}
-	return nil
+	if len(files) == 1 {
+		return nil
+	}
+	return verifyKept(ctx, env)
+}
+
+// verifyKept checks the copies of sessions, if there are any.
+func verifyKept(ctx context.Context, env *environment) error {
+	return env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		r, err := k.Verify()
+		if err != nil {
+			return err
+		}
+		env.setAnswer("kept", map[string]any{"sessions": r.Sessions, "states": r.States, "bytes": r.Bytes})
+		if r.States > 0 {
+			env.Printf("%s: %s of %s (%s).\n", term.Good("The kept copies are intact"), term.CountWords(r.States, "copy", "copies"), term.Count(r.Sessions, "session"), term.Size(r.Bytes))
+		}
+		return nil
+	})
 }
 
 // verifyExport checks an export in a file, or on standard input for "-".

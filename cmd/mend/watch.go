@@ -239,6 +239,7 @@ func (w *watcher) stores() (all []mend.Options) {
 // A watchedStore is one store that is followed.
 type watchedStore struct {
 	*watcher
+	copies automaticKeep
 	client *mend.Store
 	hook   *live.Hook
 }
@@ -251,7 +252,7 @@ type readStore struct {
 
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
-	s := &watchedStore{w, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
+	s := &watchedStore{w, automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log, keepLockWait}, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
 	return watch.Options{
 		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
 		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: w.poll(),
@@ -313,6 +314,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 
 // handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
+	s.copies.keep(ctx, s.client, head, "watch", true)
 	s.mu.Lock()
 	said := s.left[s.key(head)] == busyLong
 	s.mu.Unlock()

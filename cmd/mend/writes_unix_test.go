@@ -63,6 +63,8 @@ var writeCases = []writeCase{
 	{verb: "resolve", args: commandArgs("qevajo --keep"), asks: "Resolve the conflict of repair qevajo by leaving", setup: inConflict},
 	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
+	{verb: "keep", args: commandArgs("--on"), asks: "Copy each session when one of its turns ends?"},
+	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(exitDone, "keep") }},
 	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?"},
 	{verb: "plugin install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?"},
 	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(exitDone, "plugin", "install", "--yes") }},

@@ -56,6 +56,9 @@ func (f *File) boltOptions(open func(string, int, os.FileMode) (*os.File, error)
 	}
 }
 
+// growth is by how many bytes a file grows at least. bbolt's own 16 MiB would be more than most files have.
+const growth = 1 << 20
+
 func (f *File) openBolt() error {
 	open := func(name string, flag int, _ os.FileMode) (*os.File, error) {
 		file, err := ownfile.Open(name, flag&^os.O_CREATE)
@@ -64,6 +67,9 @@ func (f *File) openBolt() error {
 	}
 	err := recoverPanics(f.spec.Damaged, func() (err error) {
 		f.db, err = bolt.Open(f.Path(), 0o600, f.boltOptions(open))
+		if err == nil {
+			f.db.AllocSize = growth
+		}
 		return err
 	})
 	if err != nil {

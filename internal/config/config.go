@@ -46,7 +46,11 @@ type Config struct {
 	TimeoutMs     int // of one call to the agent
 	LookBackHours int // at start, also recover sessions that failed in these hours
 	RetentionDays int // of images in the journal; 0 means forever
-	Debug         bool
+
+	KeepHourly, KeepDaily, KeepWeekly int // how many hours, days and weeks with a copy of a session have one
+	KeepMaxMB                         int // of all copies; 0 turns automatic copies off
+
+	Debug bool
 
 	origin   map[string]Origin
 	notes    []string
@@ -151,6 +155,10 @@ func (c *Config) recoverySettings() []setting {
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
 		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
 		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},
+		{"keepHourly", &c.KeepHourly, 0, 10_000, "Of how many hours a copy of a session stays (docs/keep.md): the last one of each hour that has copies."},
+		{"keepDaily", &c.KeepDaily, 0, 10_000, "Of how many days a copy of a session stays."},
+		{"keepWeekly", &c.KeepWeekly, 0, 10_000, "Of how many weeks a copy of a session stays."},
+		{"keepMaxMB", &c.KeepMaxMB, 0, 1 << 30, "How large the copies of all sessions may become, in megabytes; then the oldest go first. The newest complete one of a session always stays. 0 turns automatic copies off."},
 		{"debug", &c.Debug, 0, 0, "Log more."},
 	}
 }
@@ -171,6 +179,7 @@ func defaults() Config {
 		Preflight: PreflightRepair, PreflightMs: 1500,
 		WatchQuietSeconds: 2, WatchPollSeconds: 5,
 		TimeoutMs: 5000, LookBackHours: 24,
+		KeepHourly: 24, KeepDaily: 14, KeepWeekly: 12, KeepMaxMB: 2048,
 		origin: map[string]Origin{},
 	}
 }

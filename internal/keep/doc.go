@@ -12,6 +12,7 @@
 //
 //	meta      "format"                 u32, 1
 //	          "next"                   u64, the number of the next state
+//	          "thinned"                i64, seconds since 1970
 //	          "new"                    see boltfile
 //	blobs     hash                     a chunk of records, or a node: a list of hashes; see [boltfile.Codec]
 //	states    state u64                JSON, see [stored]

@@ -27,8 +27,9 @@ const (
 
 	format = 1
 
-	keyFormat = "format"
-	keyNext   = "next"
+	keyFormat  = "format"
+	keyNext    = "next"
+	keyThinned = "thinned"
 
 	bucketBlobs    = "blobs"
 	bucketStates   = "states"

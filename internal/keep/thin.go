@@ -16,6 +16,9 @@ import (
 type Policy struct {
 	Hourly, Daily, Weekly int   // how many hours, days and weeks with a state have one
 	MaxBytes              int64 // how large the file may be; 0: any size
+
+	// Before is the time from which on a state may stay; the zero time for any. It is for one Thin.
+	Before time.Time
 }
 
 // Freed says what was removed.
@@ -34,11 +37,31 @@ type Freed struct {
 //
 // It also removes what a crash left, and compacts a file of which more than half is free.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
-	states, err := k.States(Query{})
+	gone, stay, err := k.thin(p)
 	if err != nil {
 		return Freed{}, err
 	}
-	var stay, gone []State
+	freed, err := k.remove(ctx, gone, stay, p.MaxBytes)
+	if err == nil {
+		err = k.file.Update("thinned", func(w *boltfile.Tx) error {
+			return w.Put(boltfile.Meta, []byte(keyThinned), boltfile.U64(uint64(k.opts.Now().Unix())))
+		})
+	}
+	if err != nil {
+		return freed, fmt.Errorf("thinning the kept copies: %w", k.found(err))
+	}
+	return freed, nil
+}
+
+// Old returns how many states Thin would remove, not counting those that go because of MaxBytes.
+func (k *Keep) Old(p Policy) (int, error) {
+	gone, _, err := k.thin(p)
+	return len(gone), err
+}
+
+// thin returns the states that go and that stay, not counting MaxBytes.
+func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
+	states, err := k.States(Query{})
 	for _, of := range bySession(states) {
 		kept := p.thin(of)
 		for i, s := range of {
@@ -49,11 +72,26 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 			}
 		}
 	}
-	freed, err := k.remove(ctx, gone, stay, p.MaxBytes)
-	if err != nil {
-		return freed, fmt.Errorf("thinning the kept copies: %w", k.found(err))
+	return gone, stay, err
+}
+
+// ThinDue reports whether the copies were not thinned for that long.
+func (k *Keep) ThinDue(after time.Duration) bool {
+	if k.file.Snap == nil {
+		return false
 	}
-	return freed, nil
+	v, _, err := k.file.Snap.Get(boltfile.Meta, []byte(keyThinned))
+	n, ok := boltfile.SplitU64(v, 1)
+	return err != nil || !ok || k.opts.Now().Sub(time.Unix(int64(n[0]), 0)).Abs() >= after
+}
+
+// Size returns how large the file is, without what is free in it.
+func (k *Keep) Size() int64 {
+	if k.file.Snap == nil {
+		return 0
+	}
+	free, _ := k.file.Snap.Free()
+	return k.file.Snap.Size() - free
 }
 
 // Forget removes states, and rewrites the file so that it no longer has their bytes.
@@ -67,7 +105,18 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 		gone[s.seq] = true
 	}
 	stay := slices.DeleteFunc(slices.Clone(all), func(s State) bool { return gone[s.seq] })
-	freed, err := k.remove(ctx, states, stay, 0)
+	err = k.file.Update("unlook", func(w *boltfile.Tx) error { // the next keep looks at the store again
+		for _, s := range states {
+			if err := w.Del(bucketStores, storeKey(s.Store)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var freed Freed
+	if err == nil {
+		freed, err = k.remove(ctx, states, stay, 0)
+	}
 	if err == nil && len(states) > 0 {
 		err = k.file.Compact(ctx)
 	}
@@ -144,6 +193,10 @@ func (p Policy) thin(of []State) []bool {
 				last, stay[i] = slot, true
 			}
 		}
+	}
+	always := fixed(of)
+	for i := range of {
+		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !of[i].Time.Before(p.Before))
 	}
 	return stay
 }

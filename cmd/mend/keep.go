@@ -1,0 +1,609 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/internal/config"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/live"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+func keepVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	var on, off bool
+	cmd := &cobra.Command{
+		Use:   "keep [SESSION...]",
+		Short: "Copy sessions, to restore those that are lost",
+		Long: `Copy every session of all agents, or the named ones, to keep.db beside the journal. Of a
+session that was copied before, only what is new is copied. "mend restore" brings back a
+session that its agent has deleted, cut or overwritten.
+
+The copies have the texts of your conversations, compressed, in a file that only you can
+read. They are thinned as backups are: see the settings keepHourly, keepDaily, keepWeekly
+and keepMaxMB. "mend forget SESSION" erases those of a session.
+
+With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
+Claude Code that "mend plugin install --agent claude" writes, and "mend watch". --off ends
+that, and so does the setting keepMaxMB 0. What is kept stays.`,
+		Example: `  mend keep            all sessions, for example once a day
+  mend keep .          the newest session of this folder
+  mend keep --on       from now on also at the end of each turn`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if on || off {
+				if on && off || len(names) > 0 {
+					return usagef("--on and --off go without a session, and not together")
+				}
+				return switchKeep(cmd.Context(), env, on, f)
+			}
+			return runKeep(cmd.Context(), env, names, f)
+		},
+	}
+	f.add(cmd, "")
+	cmd.Flags().BoolVar(&on, "on", false, "from now on copy a session at the end of each of its turns")
+	cmd.Flags().BoolVar(&off, "off", false, "make no more copies at the end of turns")
+	return cmd
+}
+
+// keepPolicy returns how the settings thin copies.
+func keepPolicy(c config.Config) keep.Policy {
+	return keep.Policy{Hourly: c.KeepHourly, Daily: c.KeepDaily, Weekly: c.KeepWeekly, MaxBytes: int64(c.KeepMaxMB) << 20}
+}
+
+// A keptJSON says what became of the copies of the sessions of a store.
+type keptJSON struct {
+	Agent    string `json:"agent"`
+	Store    string `json:"store"`
+	Sessions int    `json:"sessions"`
+	New      int    `json:"new"`  // sessions of which a copy was made, or with --dry-run would be read
+	Same     int    `json:"same"` // sessions that have not changed since
+	Failed   int    `json:"failed"`
+	Bytes    int64  `json:"bytes"` // that the copies take more
+}
+
+// A keptStateJSON is a copy that was made.
+type keptStateJSON struct {
+	ID       string `json:"id"`
+	Session  string `json:"session"`
+	Agent    string `json:"agent"`
+	Title    string `json:"title"`
+	Time     string `json:"time"`
+	Messages int    `json:"messages"`
+	Complete bool   `json:"complete"`
+}
+
+func stateJSON(s *keep.State) keptStateJSON {
+	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete()}
+}
+
+func runKeep(ctx context.Context, env *environment, names []string, f writeFlags) error {
+	c, err := loadSettings(nil)
+	if err != nil {
+		return err
+	}
+	var clients []*mend.Store
+	var left error
+	if len(names) > 0 {
+		client, err := openFor(ctx, env, false, names...)
+		if err != nil {
+			return err
+		}
+		clients = []*mend.Store{client}
+	} else {
+		clients, left = openAll(ctx, env, false)
+	}
+	dir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return err
+	}
+	if len(clients) > 0 && !f.dryRun {
+		noteFirstKeep(env, dir)
+	}
+	r := keepRun{environment: env, dry: f.dryRun, states: []keptStateJSON{}}
+	err = env.opt.Journal.Kept(keep.Options{ReadOnly: f.dryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		r.stores, r.states = []keptJSON{}, r.states[:0]
+		for _, client := range clients {
+			if err := r.store(ctx, k, client, names); err != nil {
+				if ctx.Err() != nil || exitCode(err) != exitUnusable || errors.Is(err, keep.ErrDamaged) {
+					return err
+				}
+				left = env.skipStore(ctx, left, err)
+			}
+		}
+		if !f.dryRun && c.KeepMaxMB > 0 && (k.ThinDue(time.Hour) || k.Size() > int64(c.KeepMaxMB)<<20) && k.ThinDue(time.Minute) {
+			freed, err := k.Thin(ctx, keepPolicy(c))
+			if err != nil {
+				return err
+			}
+			r.thinned(freed, c)
+		}
+		r.size = k.Size()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	env.setAnswer("file", keep.Path(dir))
+	env.setAnswer("bytes", r.size)
+	env.setAnswer("kept", r.stores)
+	env.setAnswer("states", r.states)
+	return fail.Worst(left, r.failed)
+}
+
+// A keepRun is one run of "mend keep".
+type keepRun struct {
+	*environment
+	dry    bool
+	stores []keptJSON
+	states []keptStateJSON
+	size   int64
+	failed error
+}
+
+// store copies the sessions of a store.
+func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, names []string) error {
+	s := keptJSON{Agent: client.ID().Agent, Store: client.ID().Root}
+	var heads []change.Head
+	if len(names) > 0 {
+		all, err := client.Sessions(ctx)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			h, err := findNamed(r.Terminal, all, name)
+			if err != nil {
+				return err
+			}
+			heads = append(heads, h)
+		}
+	}
+	var progress *term.Progress
+	var failures []string
+	err := client.KeepAll(ctx, k, heads, "keep", r.dry, func(n int, is mend.Kept) {
+		if progress == nil {
+			progress = r.Progress(n, "keeping")
+		}
+		progress.Step()
+		s.Sessions++
+		switch {
+		case is.Err != nil:
+			s.Failed++
+			failures = append(failures, fmt.Sprintf("%s: %v", term.Escape(is.Session.ID), is.Err))
+		case is.Same:
+			s.Same++
+		default:
+			s.New++
+			s.Bytes += is.Saved.Bytes
+			if is.Saved.New {
+				r.states = append(r.states, stateJSON(&is.Saved.State))
+			}
+		}
+	})
+	if progress != nil {
+		progress.Clear()
+	}
+	if err != nil {
+		return err
+	}
+	r.stores = append(r.stores, s)
+	verb := "Kept "
+	if r.dry {
+		verb = "Would read "
+	}
+	text := verb + term.Count(s.New, "session") + " of " + agentOf(client.ID())
+	if s.New > 0 && !r.dry {
+		text += " (" + term.Size(s.Bytes) + " more)"
+	}
+	if s.Same > 0 {
+		text += fmt.Sprintf("; %s as kept before", term.CountWords(s.Same, "is", "are"))
+	}
+	r.Say("%s.", text)
+	for _, why := range failures {
+		r.Note("not kept: " + why)
+		r.failed = fail.New(fail.Unusable, "", "some sessions could not be read, and have no copy of what they are now")
+	}
+	return nil
+}
+
+// thinned says what became of old copies.
+func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
+	if freed.States > 0 {
+		r.Say("%s older copies were removed (%s).", term.Thousands(freed.States), term.Size(freed.Bytes))
+	}
+	if over := freed.Left - int64(c.KeepMaxMB)<<20; over > 0 {
+		r.Note(fmt.Sprintf("the copies take %s more than the setting keepMaxMB allows: only one of each session is left, and that stays", term.Size(over)))
+	}
+}
+
+// noteFirstKeep says once what is kept.
+func noteFirstKeep(env *environment, dir string) {
+	if _, err := os.Lstat(keep.Path(dir)); err == nil || env.JSON {
+		return
+	}
+	env.Say("%s", keepNotice(dir))
+}
+
+// keepOffer says what mend can keep.
+func keepOffer(dir string) string {
+	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
+		", so that a session can be restored that its agent has deleted."
+}
+
+// keepNotice says what is kept, where, and how to turn it off.
+func keepNotice(dir string) string {
+	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
+		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend keep --off\" or the setting keepMaxMB 0 turns automatic copies off."
+}
+
+// switchKeep turns automatic copies on or off.
+func switchKeep(ctx context.Context, env *environment, on bool, f writeFlags) error {
+	dir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return err
+	}
+	c, err := loadSettings(nil)
+	if err != nil {
+		return err
+	}
+	is := keep.Automatic(dir)
+	env.setAnswer("automatic", is)
+	if f.dryRun {
+		env.Say("Automatic copies are %s, and would be turned %s. Nothing was written.", onOff(is), onOff(on))
+		return nil
+	}
+	if on && !is {
+		env.Say("%s", keepNotice(dir))
+		if err := confirmChange(ctx, env.Terminal, f, "Copy each session when one of its turns ends?", nil); err != nil {
+			return err
+		}
+	}
+	if err := keep.SetAutomatic(dir, on); err != nil {
+		return fmt.Errorf("turning automatic copies %s: %w", onOff(on), err)
+	}
+	env.setAnswer("automatic", on)
+	env.Say("Automatic copies are %s.", onOff(on))
+	switch {
+	case on && c.KeepMaxMB == 0:
+		env.Note("the setting keepMaxMB is 0, so none are made")
+	case on:
+		noteKeepers(env)
+	}
+	return nil
+}
+
+// askKeep asks, when mend is installed in an agent, whether copies are made at the end of turns. Nobody who
+// cannot be asked has agreed.
+func askKeep(ctx context.Context, env *environment, f writeFlags) (bool, error) {
+	if f.yes || f.dryRun || env.JSON || !env.CanAsk {
+		return false, nil
+	}
+	dir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return false, err
+	}
+	env.Say("%s", keepOffer(dir))
+	key, err := env.Ask(ctx, "Copy each session when one of its turns ends?", yesOrNo)
+	return key == "y", err
+}
+
+// agreeToKeep turns automatic copies on, and says once what that means.
+func agreeToKeep(env *environment) error {
+	dir, err := env.opt.Journal.Folder()
+	if err != nil || keep.Automatic(dir) {
+		return err
+	}
+	if err := keep.SetAutomatic(dir, true); err != nil {
+		return fmt.Errorf("turning automatic copies on: %w", err)
+	}
+	env.Say("%s", keepNotice(dir))
+	return nil
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// noteKeepers says for which agents nothing is installed that makes automatic copies.
+func noteKeepers(env *environment) {
+	for _, ag := range env.opt.Agents {
+		keeps := slices.ContainsFunc(states(env, ag), func(p pluginJSON) bool {
+			return p.isOf(ag) && (p.Keep || ag.Name() == agents[0].Name() && hasPlugin([]pluginJSON{p}, ag))
+		})
+		if _, err := ag.Find(""); err == nil && !keeps && ag.Installer() != nil {
+			env.Say("%s", term.Faint("For "+ag.Title()+" run \"mend plugin install --keep"+flagOf(ag.Name())+"\", or let \"mend watch\" run."))
+		}
+	}
+}
+
+func flagOf(name string) string {
+	if name == agents[0].Name() {
+		return ""
+	}
+	return agentFlag(name)
+}
+
+// An automaticKeep makes copies at the end of turns, if the user has agreed and the settings allow it.
+type automaticKeep struct {
+	journal *mend.Journal
+	dir     string
+	config  config.Config
+	log     *slog.Logger
+	wait    time.Duration // for another process that writes the copies
+}
+
+// keepLockWait is how long a turn waits for another process that writes the copies. The next turn copies again.
+const keepLockWait = 500 * time.Millisecond
+
+// A turnKeeper copies sessions of a running agent when their turns end, each at most once at a time.
+type turnKeeper struct {
+	automaticKeep
+	client *mend.Store
+
+	mu    sync.Mutex
+	again map[string]bool // sessions that are being copied: whether another turn has ended meanwhile
+}
+
+func newTurnKeeper(a automaticKeep, client *mend.Store) *turnKeeper {
+	return &turnKeeper{automaticKeep: a, client: client, again: map[string]bool{}}
+}
+
+// accept copies the session of an event that says that a turn has ended. It does not wait.
+func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
+	if e.Type != live.EventIdle && e.Type != live.EventStatus {
+		return
+	}
+	p, err := e.Decode()
+	if err != nil || p.SessionID == "" || e.Type == live.EventStatus && p.Status.Type != "idle" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, running := t.again[p.SessionID]
+	if t.again[p.SessionID] = running; running {
+		return
+	}
+	work.Go(func() {
+		for more := true; more && ctx.Err() == nil; {
+			t.copy(ctx, p.SessionID)
+			t.mu.Lock()
+			if more = t.again[p.SessionID]; more {
+				t.again[p.SessionID] = false
+			} else {
+				delete(t.again, p.SessionID)
+			}
+			t.mu.Unlock()
+		}
+	})
+}
+
+func (t *turnKeeper) copy(ctx context.Context, session string) {
+	if !t.on() {
+		return
+	}
+	head, err := t.client.Session(ctx, session)
+	if err != nil {
+		t.log.Warn("keeping a session", "session", session, "error", err)
+		return
+	}
+	t.keep(ctx, t.client, head, "turn", true)
+}
+
+// on reports whether copies are made.
+func (a automaticKeep) on() bool { return a.config.KeepMaxMB > 0 && keep.Automatic(a.dir) }
+
+// keep copies a session. It reports an error in the log alone.
+func (a automaticKeep) keep(ctx context.Context, client *mend.Store, head change.Head, why string, thin bool) {
+	if !a.on() {
+		return
+	}
+	notice := func(text string) { a.log.Warn("keeping", "note", text) }
+	err := a.journal.Kept(keep.Options{Timeout: a.wait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
+		var failed error
+		err := client.KeepAll(ctx, k, []change.Head{head}, why, false, func(_ int, is mend.Kept) { failed = is.Err })
+		err = errors.Join(err, failed)
+		if err == nil && thin && k.ThinDue(24*time.Hour) {
+			_, err = k.Thin(ctx, keepPolicy(a.config))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, keep.ErrNothing) && ctx.Err() == nil {
+		a.log.Warn("keeping a session", "session", head.ID, "error", err)
+	}
+}
+
+// keptStates returns the copies of the session that the user names: those with that id, or else those of the only session
+// whose last title or id begins so.
+func keptStates(env *environment, name string) (states []keep.State, err error) {
+	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: env.opt.Journal.Context}, func(k *keep.Keep) error {
+		if states, err = k.States(keep.Query{Session: name}); err != nil || len(states) > 0 {
+			return err
+		}
+		all, err := k.States(keep.Query{})
+		if err != nil {
+			return err
+		}
+		var heads []change.Head
+		seen := map[string]bool{}
+		for _, s := range all {
+			if !seen[s.Session] {
+				seen[s.Session] = true
+				heads = append(heads, change.Head{ID: s.Session, Title: s.Title, Directory: s.Folder, Updated: s.Updated})
+			}
+		}
+		h, err := findNamed(env.Terminal, heads, name)
+		if err != nil {
+			return err
+		}
+		states = slices.DeleteFunc(all, func(s keep.State) bool { return s.Session != h.ID })
+		return nil
+	})
+	return states, err
+}
+
+// forgetKept erases copies after a question.
+func forgetKept(ctx context.Context, env *environment, f writeFlags, states []keep.State) error {
+	what := term.CountWords(len(states), "kept copy", "kept copies")
+	if f.dryRun {
+		env.setAnswer("copies", len(states))
+		env.Say("%s of %s would be erased.", what, quotedTitle(states[0].Title, states[0].Session))
+		return nil
+	}
+	question := fmt.Sprintf("%s of %s can no longer be restored after this. Go on?", what, quotedTitle(states[0].Title, states[0].Session))
+	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
+		return err
+	}
+	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		freed, err := k.Forget(ctx, states)
+		if err != nil {
+			return err
+		}
+		env.setAnswer("copies", freed.States)
+		env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+		return nil
+	})
+}
+
+// thinKept thins the copies, if there are any, and removes those older than a time, after a question.
+func thinKept(ctx context.Context, env *environment, f writeFlags, before time.Time) error {
+	c, err := loadSettings(nil)
+	if err != nil {
+		return err
+	}
+	p := keepPolicy(c)
+	p.Before = before
+	old := 0
+	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		old, err = k.Old(p)
+		return err
+	})
+	env.setAnswer("copies", 0)
+	if err != nil || old == 0 {
+		return err
+	}
+	if f.dryRun {
+		env.setAnswer("copies", old)
+		env.Say("%s of sessions would be deleted.", term.CountWords(old, "kept copy", "kept copies"))
+		return nil
+	}
+	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays. Go on?", term.CountWords(old, "older kept copy", "older kept copies"))
+	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
+		return err
+	}
+	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		freed, err := k.Thin(ctx, p)
+		if err != nil {
+			return err
+		}
+		env.setAnswer("copies", freed.States)
+		env.Say("%s %s (%s).", term.Good("Deleted"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+		return nil
+	})
+}
+
+// coverage says how many sessions of a store have a complete copy.
+type coverageJSON struct {
+	Agent    string `json:"agent"`
+	Sessions int    `json:"sessions"`
+	Covered  int    `json:"covered"`
+	Last     string `json:"last"` // when the newest copy was made; "" for none
+
+	last time.Time
+}
+
+// A keepStatusJSON is what status says of the copies.
+type keepStatusJSON struct {
+	Automatic bool           `json:"automatic"`
+	Bytes     int64          `json:"bytes"`
+	Agents    []coverageJSON `json:"agents"`
+}
+
+// keepStatus returns how many sessions of each agent are covered, nil if that cannot be found out.
+func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *keepStatusJSON {
+	dir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return nil
+	}
+	s := keepStatusJSON{Automatic: keep.Automatic(dir), Agents: []coverageJSON{}}
+	if c, err := loadSettings(nil); err == nil && c.KeepMaxMB == 0 {
+		s.Automatic = false
+	}
+	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		s.Bytes = k.Size()
+		for _, client := range clients {
+			id := client.ID()
+			of := coverageJSON{Agent: id.Agent}
+			heads, err := client.Cached().Sessions(ctx)
+			if err != nil {
+				continue // status has said so
+			}
+			states, err := k.States(keep.Query{Store: &id})
+			if err != nil {
+				return err
+			}
+			complete := map[string]bool{}
+			for _, st := range states {
+				complete[st.Session] = complete[st.Session] || st.Complete()
+			}
+			for _, h := range heads {
+				if h.ID == "" {
+					continue
+				}
+				if of.Sessions++; complete[h.ID] {
+					of.Covered++
+				}
+			}
+			if len(states) > 0 {
+				of.last = states[0].Time
+				of.Last = of.last.UTC().Format(time.RFC3339)
+			}
+			s.Agents = append(s.Agents, of)
+		}
+		return nil
+	})
+	if err != nil {
+		env.noteSkipped(err)
+		return nil
+	}
+	return &s
+}
+
+// text says what status shows of the copies; "" for nothing.
+func (s *keepStatusJSON) text() string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	for _, of := range s.Agents {
+		if of.Last == "" && !s.Automatic {
+			continue
+		}
+		text := fmt.Sprintf("%s: %d of %s covered", agentOf(change.StoreID{Agent: of.Agent}), of.Covered, term.Count(of.Sessions, "session"))
+		if of.Last != "" {
+			text += ", last " + term.Age(time.Since(of.last))
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if !s.Automatic {
+		parts = append(parts, term.Faint("automatic copies are off (mend keep --on)"))
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,272 @@
+package keep
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/internal/boltfile"
+)
+
+// turns opens the copies, keeps n turns of a session, and returns it with what each turn had.
+func turns(t *testing.T, dir string, n int, o Options) (*session, [][]change.Op) {
+	t.Helper()
+	s := &session{r: rand.New(rand.NewPCG(5, 6))}
+	k := mustOpen(t, dir, o)
+	var want [][]change.Op
+	for i := range n {
+		s.turn()
+		st := s.state()
+		st.Time = time.Now().Add(-time.Duration(n-i) * time.Hour)
+		if _, err := k.Save(t.Context(), st, s.all); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, s.images())
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s, want
+}
+
+var errCut = errors.New("cut")
+
+// TestCutAtEveryStep ends a process that keeps, thins and forgets before each change of a file. What was kept before
+// is there afterwards, whole, and the next process goes on.
+func TestCutAtEveryStep(t *testing.T) {
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		s, want := turns(t, dir, 3, Options{})
+		n := 0
+		o := Options{batchSize: 4000, Step: func(string) error {
+			if n++; n > at {
+				return errCut
+			}
+			return nil
+		}}
+		err := func() error {
+			k, err := Open(dir, o)
+			if err != nil {
+				return err
+			}
+			defer k.Close()
+			s.turn()
+			if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
+				return err
+			}
+			if _, err := k.Thin(t.Context(), Policy{Hourly: 3}); err != nil {
+				return err
+			}
+			states, err := k.States(Query{})
+			if err != nil {
+				return err
+			}
+			_, err = k.Forget(t.Context(), states[1:2])
+			return err
+		}()
+		k := mustOpen(t, dir, Options{Notice: func(text string) { t.Error(text) }})
+		if _, verr := k.Verify(); verr != nil {
+			t.Fatalf("cut before step %d: %v", at, verr)
+		}
+		states, lerr := k.States(Query{})
+		if lerr != nil || len(states) == 0 {
+			t.Fatalf("cut before step %d: %d states, %v", at, len(states), lerr)
+		}
+		for _, st := range states {
+			got, lerr := k.Load(t.Context(), st)
+			if st.seq <= 3 && (lerr != nil || !slices.EqualFunc(got, want[st.seq-1], same)) {
+				t.Fatalf("cut before step %d: state %s is not what was kept: %v", at, st.ID, lerr)
+			}
+		}
+		if _, serr := k.Save(t.Context(), s.state(), s.all); serr != nil {
+			t.Fatalf("cut before step %d: the next copy: %v", at, serr)
+		}
+		_ = k.Close()
+		if err == nil {
+			if at < 10 {
+				t.Errorf("only %d steps", at)
+			}
+			return
+		}
+		if !errors.Is(err, errCut) {
+			t.Fatalf("cut before step %d: %v", at, err)
+		}
+	}
+}
+
+// TestDamage changes bytes of the file. A writer finds that, sets the file aside, says so once, and begins a new
+// one; a reader says so. No copy that is read has other bytes than were kept.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	s, want := turns(t, dir, 5, Options{})
+	whole, err := os.ReadFile(Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(7, 8))
+	found := 0
+	for range 60 {
+		file := bytes.Clone(whole)
+		switch rng.IntN(3) {
+		case 0:
+			file = file[:rng.IntN(len(file))]
+		case 1:
+			file[rng.IntN(len(file))] ^= byte(1 + rng.IntN(255))
+		default:
+			at := rng.IntN(len(file)/4096) * 4096
+			clear(file[at : at+4096])
+		}
+		if err := os.WriteFile(Path(dir), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(dir, Options{ReadOnly: true})
+		if err == nil {
+			states, err := r.States(Query{})
+			for _, st := range states {
+				got, lerr := r.Load(t.Context(), st)
+				if lerr == nil && !slices.EqualFunc(got, want[st.seq-1], same) {
+					t.Fatalf("state %s has other records, and nothing is said", st.ID)
+				}
+				err = errors.Join(err, lerr)
+			}
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				t.Fatalf("reading: %v", err)
+			}
+			_ = r.Close()
+		} else if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
+			t.Fatalf("opening: %v", err)
+		}
+		said := 0
+		k, err := Open(dir, Options{Notice: func(string) { said++ }})
+		if errors.Is(err, ErrFormat) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Save(t.Context(), s.state(), s.all); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+		_ = k.Close()
+		aside, err := filepath.Glob(filepath.Join(dir, "keep.db.damaged-*"))
+		if err != nil || len(aside) != said {
+			t.Fatalf("%d files were set aside, and said of %d", len(aside), said)
+		}
+		for _, name := range aside {
+			if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, file) {
+				t.Errorf("the file that was set aside is not the damaged one: %v", err)
+			}
+			_ = os.Remove(name)
+			found++
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d damages were found", found)
+	}
+}
+
+// TestTwo: a second writer waits, and then says that it is locked.
+func TestTwo(t *testing.T) {
+	dir := t.TempDir()
+	k := mustOpen(t, dir, Options{})
+	_, err := Open(dir, Options{Timeout: 20 * time.Millisecond})
+	if !errors.As(err, new(*boltfile.LockedError)) {
+		t.Errorf("a second writer: %v, want a LockedError", err)
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, dir, Options{})
+}
+
+// TestThin keeps states of a year, and compares which of them stay.
+func TestThin(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 30, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	k := mustOpen(t, t.TempDir(), Options{Now: clock})
+	s := &session{r: rand.New(rand.NewPCG(9, 10))}
+	for range 4 {
+		s.turn()
+	}
+	for _, ago := range []time.Duration{300 * 24, 50 * 24, 49 * 24, 4 * 24, 3*24 + 1, 3 * 24, 5, 4, 3, 1, 0} {
+		st := s.state()
+		st.Time = now.Add(-ago * time.Hour)
+		s.records[0].Data = s.text(50)
+		if _, err := k.Save(t.Context(), st, s.all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(p Policy) string {
+		if _, err := k.Thin(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		states, err := k.States(Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, st := range states {
+			ids = append(ids, st.ID)
+		}
+		if _, err := k.Verify(); err != nil {
+			t.Error(err)
+		}
+		return strings.Join(ids, " ")
+	}
+	for _, c := range []struct {
+		p    Policy
+		want string
+	}{
+		{Policy{Hourly: 100, Daily: 100, Weekly: 100}, "k11 k10 k9 k8 k7 k6 k5 k4 k3 k2 k1"},
+		{Policy{Hourly: 3, Daily: 3, Weekly: 4}, "k11 k10 k9 k6 k4 k3 k1"},
+		{Policy{Hourly: 1, Daily: 1, Weekly: 2}, "k11 k4"},
+		{Policy{}, "k11"},
+	} {
+		if got := left(c.p); got != c.want {
+			t.Errorf("Thin(%+v) leaves %s, want %s", c.p, got, c.want)
+		}
+	}
+}
+
+// TestThinBySize: the oldest states go first, and never the newest, the newest complete one, and the one with the most
+// messages of a session.
+func TestThinBySize(t *testing.T) {
+	k := mustOpen(t, t.TempDir(), Options{})
+	s := &session{r: rand.New(rand.NewPCG(11, 12))}
+	for range 20 {
+		s.turn()
+	}
+	most := s.records
+	if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		s.records = most[:11]
+		s.records[10].Data = s.text(5000)
+		st := s.state()
+		if i == 4 {
+			st.Unread = "a part"
+		}
+		if _, err := k.Save(t.Context(), st, s.all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := k.Thin(t.Context(), Policy{Hourly: 100, MaxBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	states, err := k.States(Query{})
+	var ids []string
+	for _, st := range states {
+		ids = append(ids, st.ID)
+	}
+	if got := strings.Join(ids, " "); err != nil || got != "k6 k5 k1" {
+		t.Errorf("%s are left, %v, want k6 k5 k1", got, err)
+	}
+}
