@@ -47,6 +47,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 // Refresh implements [agent.Store].
 func (s *store) Refresh() {
 	s.projects.Clear()
+	s.places.Clear()
 	s.models.reset()
 	s.holder.Store(nil)
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -21,6 +22,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/git"
 	"mend/internal/jsonedit"
+	"mend/internal/place"
 )
 
 // A project is what the agent makes of a folder that it is started in.
@@ -93,6 +95,46 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 	}
 	roots, err := repo.Roots(ctx)
 	return err == nil && slices.Contains(roots, head.Project)
+}
+
+// searchTime is how long a search for one folder asks for repositories.
+const searchTime = 5 * time.Second
+
+// A places is what is known of a folder that is gone.
+type places struct {
+	all     []string // where it may be now, best first
+	certain bool     // the first is the only one that has the same repository, and is the same project
+}
+
+// placesOf returns where the folder of a session, which is gone, may be now.
+func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool) {
+	key := [2]string{head.Directory, head.Project}
+	if p, ok := s.places.Load(key); ok {
+		return p.(places).all, p.(places).certain
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	var known []string
+	heads, err := s.List(ctx)
+	if err != nil {
+		return nil, false
+	}
+	for _, h := range heads {
+		if h.Directory != "" && !slices.Contains(known, h.Directory) {
+			known = append(known, h.Directory)
+		}
+	}
+	found := place.Find(head.Directory, place.Search{Known: known, Same: func(folder string) bool { return s.SameRepository(ctx, head, folder) }})
+	var p places
+	for _, c := range found {
+		p.all = append(p.all, c.Path)
+	}
+	if len(found) > 0 && found[0].Same && (len(found) == 1 || !found[1].Same) {
+		now, err := projectAt(ctx, found[0].Path, newestOf(heads))
+		p.certain = err == nil && now.id == head.Project
+	}
+	s.places.Store(key, p)
+	return p.all, p.certain
 }
 
 // errForeign says why the sessions of other programs are not moved.

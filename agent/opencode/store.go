@@ -46,6 +46,7 @@ type store struct {
 	models *models
 	usage
 	projects sync.Map // results of projectOf, by folder, until the next Refresh
+	places   sync.Map // results of placesOf, by folder and project, until then
 	holder   atomic.Pointer[func() bool]
 }
 
@@ -188,7 +189,7 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 // environment returns what the store and the machine tell about a diagnosis.
 func (s *store) environment(ctx context.Context, loaded *record.Session, provider string) (e diagnose.Environment, err error) {
 	k := s.models.at(loaded.Directory)
-	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf}
+	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()
@@ -221,7 +222,11 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (r
 // whether its folder exists. In a tree it identifies the project of the folder, and all records
 // of the session.
 func (s *store) Settings(head change.Head) string {
-	settings := s.models.stateIn(head.Directory) + s.folder(head.Directory)
+	settings := s.models.stateIn(head.Directory)
+	if fault := s.folder(head.Directory); fault != "" {
+		all, certain := s.placesOf(context.Background(), head)
+		settings += fmt.Sprint(fault, all, certain)
+	}
 	if project := s.projectOf(head.Directory); project != "" && project != head.Ref.Project || len(head.Others) > 0 {
 		unused := missing(filepath.Join(s.ID().Root, "project", project+".json"))
 		settings += fmt.Sprintf(" project %q, unused %t, others %v", project, unused, head.Others)

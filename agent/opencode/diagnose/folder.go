@@ -59,27 +59,48 @@ func whyFolder(c *simulation, f finding) string {
 // whyNoFolder returns what the user can do about a missing folder; "" for other findings,
 // and if there is a fix.
 func (c *simulation) whyNoFolder(f finding) string {
-	if f.Code != folderRule || f.Text == FolderOfWindows || c.canLeave() {
+	if _, certain := c.newFolder(f); f.Code != folderRule || f.Text == FolderOfWindows || c.canLeave() || certain {
 		return ""
 	}
 	path, _ := c.folder()
 	if f.Text == folderRelative {
-		return "mend changes no path, because it cannot know the right one. If the session's own folder exists, mend repair takes the session out of its workspace."
+		return "mend cannot know the right path. If the session's own folder exists, mend repair takes the session out of its workspace."
 	}
+	if path != c.s.Directory {
+		return fmt.Sprintf("Where it is now is not known. If the folder was deleted, create it (%s). If the session's own folder exists, mend repair takes the session out of its workspace.", makeFolder(f, path))
+	}
+	to := "NEW"
+	if all, _ := c.env.Places(); len(all) > 0 {
+		to = shellQuote(all[0])
+	}
+	return fmt.Sprintf("Where it is now is not certain. If it was moved or renamed: mend move %s %s. If it was deleted, create it (%s), if it is on another disk, mount that; then restart OpenCode.", shellQuote(path), to, makeFolder(f, path))
+}
+
+// makeFolder returns the command that makes a folder.
+func makeFolder(f finding, path string) string {
 	make := "mkdir -p -- " + shellQuote(path)
 	if f.Text != FolderMissing {
 		make = "move away what is there, then " + make
 	}
-	advice := fmt.Sprintf("mend changes no path, because it cannot know the right one. If the folder was deleted, create it (%s), if it is on another disk, mount that; then restart OpenCode.", make)
-	if path != c.s.Directory {
-		return advice + " If the session's own folder exists, mend repair takes the session out of its workspace."
-	}
-	return advice + fmt.Sprintf(" If it was moved or renamed, run in its new place: opencode export %[1]s > %[1]s.json && opencode import %[1]s.json", c.s.ID)
+	return make
 }
 
 // canLeave reports whether the session is in a workspace and could work in its own folder.
 func (c *simulation) canLeave() bool {
 	return c.s.Workspace != "" && schema.IsAbsolute(c.s.Directory) && c.env.Folder(c.s.Directory) == ""
+}
+
+// newFolder returns where a session that works in its own folder belongs now, if that is certain.
+func (c *simulation) newFolder(f finding) (string, bool) {
+	path, _ := c.folder()
+	if f.Code != folderRule || path != c.s.Directory || f.Text == FolderOfWindows || !c.s.Info.IsRow() {
+		return "", false
+	}
+	all, certain := c.env.Places()
+	if !certain {
+		return "", false
+	}
+	return all[0], true
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -95,6 +116,16 @@ func fixFolder(c *simulation, f finding) []repair.Fix {
 			Whole: true,
 			Edit: draftEdit(func(d *draft) error {
 				d.s.Info, d.s.Workspace = d.s.Info.WithCol(change.Col{Name: "workspace_id", Class: change.ClassNull}), ""
+				return nil
+			}),
+		}}
+	}
+	if to, certain := c.newFolder(f); certain {
+		return []repair.Fix{{
+			Text:  "The session belongs to " + to + " from now on, the one folder of the same repository. mend move does that for all sessions of the old one.",
+			Whole: true,
+			Edit: draftEdit(func(d *draft) error {
+				d.s.Info, d.s.Directory = d.s.Info.WithCol(change.TextCol("directory", to)), to
 				return nil
 			}),
 		}}

@@ -32,7 +32,7 @@ var classes = map[repair.Class]repair.Explanation{
 	},
 	MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
-		Fix:     "mend changes no path, since only you know the right one: create the folder again, or export the session and import it where the folder is now. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
+		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
 	},
 }
 
@@ -168,6 +168,7 @@ var rows = []repair.Rule{
 		Code: folderRule, Class: MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
 		Words:   "Unexpected server error. Check server logs for details.",
+		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else mend move OLD NEW does it, for all sessions of the folder.",
 		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
 	},
 	{

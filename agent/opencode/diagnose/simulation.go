@@ -69,6 +69,9 @@ type Environment struct {
 	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if
 	// it can, or if that is not known.
 	Folder func(path string) string
+	// Places returns the folders where the content of the session's folder, which is gone, may be now,
+	// best first; certain says that the first is the only one of the same repository. nil: none is known.
+	Places func() (all []string, certain bool)
 	// ProjectOf returns the id of the project as which an agent with a tree uses a folder; ""
 	// if that is not known, and for a database.
 	ProjectOf func(folder string) string
@@ -100,6 +103,9 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 		c.env.Target = render.WellKnown
 	}
 	nothing := func(string) string { return "" }
+	if c.env.Places == nil {
+		c.env.Places = func() ([]string, bool) { return nil, false }
+	}
 	if c.env.Folder == nil {
 		c.env.Folder = nothing
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,7 +28,45 @@ type Server struct {
 	NameModel bool
 
 	home *Home
+	dir  string // of each request; "" for that in which the server was started
 	stop func()
+}
+
+// In returns the same server, asked for a folder of its own, as by a client that is started there.
+func (s *Server) In(dir string) *Server {
+	other := *s
+	other.dir = dir
+	return &other
+}
+
+// NewSession makes a session in the folder.
+func (s *Server) NewSession() (id string) {
+	s.home.t.Helper()
+	status, reply := s.post(s.home.t.Context(), "/session", map[string]any{"title": "A title"}) // else the program writes one at any time
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(reply), &made); err != nil || made.ID == "" {
+		s.home.t.Fatalf("a new session: %d %s", status, reply)
+	}
+	return made.ID
+}
+
+// Listed returns the ids of the sessions that the program lists for the folder, without archived ones.
+func (s *Server) Listed() (ids []string) {
+	s.home.t.Helper()
+	status, reply := s.do(s.home.t.Context(), http.MethodGet, "/session", nil)
+	var all []struct {
+		ID   string
+		Time struct{ Archived float64 }
+	}
+	if err := json.Unmarshal([]byte(reply), &all); err != nil {
+		s.home.t.Fatalf("the list of sessions: %d %s", status, reply)
+	}
+	for _, one := range all {
+		if one.Time.Archived == 0 {
+			ids = append(ids, one.ID)
+		}
+	}
+	return ids
 }
 
 // startTimeout is how long the server may take until it listens, and then for its first prompt;
@@ -140,6 +179,9 @@ func (s *Server) postFor(wait time.Duration, path string, body any) (status int,
 
 // do sends a request and returns the reply, or the error as text.
 func (s *Server) do(ctx context.Context, method, path string, body io.Reader) (status int, reply string) {
+	if s.dir != "" {
+		path += "?directory=" + url.QueryEscape(s.dir)
+	}
 	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, body)
 	if err != nil {
 		return -1, err.Error()
