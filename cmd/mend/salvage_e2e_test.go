@@ -1,0 +1,164 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
+)
+
+// copySession makes copies of a session in the database at path, under other ids.
+func copySession(t *testing.T, path, session string, copies int) {
+	t.Helper()
+	db, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(sql string) {
+		t.Helper()
+		if err := db.Exec(sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	do("PRAGMA foreign_keys=OFF")
+	ids := map[string]string{"session": "id", "message": "id session_id", "part": "id message_id session_id"}
+	owner := map[string]string{"session": "id", "message": "session_id", "part": "session_id"}
+	for i := range copies {
+		for _, table := range []string{"session", "message", "part"} {
+			var cols, values []string
+			st, _, err := db.Prepare("SELECT name FROM pragma_table_info('" + table + "')")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for st.Step() {
+				name := st.ColumnText(0)
+				value := `"` + name + `"`
+				switch {
+				case slices.Contains(strings.Fields(ids[table]), name):
+					value += fmt.Sprintf(" || 'x%d'", i)
+				case name == "data" && table == "message":
+					value = fmt.Sprintf("CASE WHEN json_extract(data, '$.parentID') IS NULL THEN data ELSE json_set(data, '$.parentID', json_extract(data, '$.parentID') || 'x%d') END", i)
+				}
+				cols, values = append(cols, `"`+name+`"`), append(values, value)
+			}
+			_ = st.Close()
+			do(fmt.Sprintf(`INSERT INTO "%s" (%s) SELECT %s FROM "%s" WHERE "%s" = '%s'`, table, strings.Join(cols, ", "), strings.Join(values, ", "), table, owner[table], session))
+		}
+	}
+	do("PRAGMA journal_mode=DELETE; VACUUM; PRAGMA journal_mode=WAL")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRealSalvage damages databases of the real program: it answers in every session of which nothing is lost, and an undo gives
+// back the damaged file.
+func TestRealSalvage(t *testing.T) {
+	for i, version := range []string{"1.2.27", "1.18.34"} {
+		t.Run(version, func(t *testing.T) {
+			exe, err := opencode.Install(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api := endpoint.New(uniqueAnswer)
+			t.Cleanup(api.Close)
+			h := opencode.New(t, exe, api, false)
+			session := h.Unpack(fixtures[1+i])
+			store := filepath.Join(h.DataDir(), "opencode.db")
+			copySession(t, store, session, 4)
+			whole, err := os.ReadFile(store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alive, lossy := 0, 0
+			for seed := range storetest.Count(40, 5) {
+				data := bytes.Clone(whole)
+				rnd := rand.New(rand.NewPCG(uint64(seed), 4096))
+				pages := len(data) / 4096
+				for range 1 + rnd.IntN(3) {
+					p := data[rnd.IntN(pages)*4096:][:4096]
+					switch rnd.IntN(3) {
+					case 0:
+						clear(p)
+					case 1:
+						for j := range p {
+							p[j] = byte(rnd.Uint32())
+						}
+					case 2:
+						q := data[rnd.IntN(pages)*4096:][:4096]
+						was := bytes.Clone(p)
+						copy(p, q)
+						copy(q, was)
+					}
+				}
+				for _, suffix := range []string{"-wal", "-shm"} {
+					_ = os.Remove(store + suffix)
+				}
+				if err := os.WriteFile(store, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				journal := filepath.Join(t.TempDir(), "journal")
+				code, out := runMend(t, store, journal, "salvage", "--yes", "--json")
+				var answer struct {
+					Sessions []struct {
+						Session string
+						Lost    map[string]int
+					}
+					Repairs []struct{ ID, State string }
+				}
+				if err := json.Unmarshal([]byte(out), &answer); err != nil || code != exitDone {
+					t.Fatalf("seed %d: mend salvage: exit code %d: %v: %s", seed, code, err, out)
+				}
+				fresh, err := os.ReadFile(store)
+				if err != nil {
+					t.Fatal(err)
+				}
+				server := h.Serve()
+				for _, s := range answer.Sessions {
+					if s.Lost["session"]+s.Lost["message"]+s.Lost["part"] > 0 {
+						lossy++
+						continue
+					}
+					if r := server.Prompt(s.Session, "one more"); r.Verdict != opencode.Alive {
+						t.Errorf("seed %d: in session %s the real program is %s: %.500s", seed, s.Session, r.Verdict, r.Output)
+					} else {
+						alive++
+					}
+				}
+				server.Close()
+				if len(answer.Repairs) == 0 {
+					continue // the damage was in a free page
+				}
+				for _, suffix := range []string{"-wal", "-shm"} {
+					_ = os.Remove(store + suffix)
+				}
+				if err := os.WriteFile(store, fresh, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if code, out := runMend(t, store, journal, "undo", "--yes"); code != exitDone {
+					t.Fatalf("seed %d: mend undo: exit code %d: %s", seed, code, out)
+				}
+				if now, err := os.ReadFile(store); err != nil || !bytes.Equal(now, data) {
+					t.Fatalf("seed %d: undo did not restore the damaged file (%v)", seed, err)
+				}
+			}
+			t.Logf("%d sessions are alive, of %d something is lost", alive, lossy)
+			if alive == 0 {
+				t.Error("no session is alive")
+			}
+		})
+	}
+}

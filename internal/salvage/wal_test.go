@@ -1,0 +1,173 @@
+package salvage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/testdata"
+)
+
+// salvaged reads files into a new database, and returns its rows.
+func salvaged(t *testing.T, src Source) (map[string]string, *Result) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "new.db")
+	res, err := Read(t.Context(), src, out, Options{Owners: owners})
+	if err == nil {
+		_, err = res.WriteDoubtful()
+	}
+	if err == nil {
+		_, err = res.DB.Finish(res.Header)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rowsIn(t, out), res
+}
+
+func source(db, wal []byte) Source {
+	src := Source{DB: bytes.NewReader(db), Size: int64(len(db))}
+	if wal != nil {
+		src.WAL, src.WALSize = bytes.NewReader(wal), int64(len(wal))
+	}
+	return src
+}
+
+// TestWAL: the frames that SQLite reads are read, those of a torn -wal up to its last whole transaction, and those of another
+// database not at all.
+func TestWAL(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "db")
+	build(t, testdata.OpenCode11833, path)
+	before := rowsIn(t, path)
+	base, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, path)
+	defer func() { _ = c.Close() }()
+	run(t, c, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0")
+	states := []map[string]string{before}
+	var sizes []int
+	for i := range 4 {
+		run(t, c, "BEGIN; INSERT INTO part SELECT id || 'w%d', message_id, session_id, time_created, time_updated, data FROM part WHERE rowid BETWEEN %d AND %d; UPDATE message SET data = data || ' ' WHERE rowid %% 5 = %d; COMMIT", i, 20*i, 20*i+60, i)
+		wal, err := os.ReadFile(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := filepath.Join(dir, fmt.Sprint("state", i))
+		if err := errors.Join(os.WriteFile(copied, base, 0o600), os.WriteFile(copied+"-wal", wal, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		states, sizes = append(states, rowsIn(t, copied)), append(sizes, len(wal))
+	}
+	wal, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(what string, src Source, rows map[string]string) *Result {
+		t.Helper()
+		got, res := salvaged(t, src)
+		if !maps.Equal(got, rows) {
+			t.Errorf("%s: %d rows, or others than the %d that SQLite reads", what, len(got), len(rows))
+		}
+		return res
+	}
+	want("whole", source(base, wal), states[4])
+	for i, size := range sizes {
+		want(fmt.Sprint("cut behind transaction ", i), source(base, wal[:size]), states[i+1])
+		want(fmt.Sprint("cut in transaction ", i), source(base, wal[:size-100]), states[i])
+		torn := bytes.Clone(wal)
+		torn[size-2000] ^= 1
+		want(fmt.Sprint("torn in transaction ", i), source(base, torn), states[i])
+	}
+	other := filepath.Join(dir, "other")
+	build(t, testdata.OpenCode1227, other)
+	otherBase, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := want("of another database", source(otherBase, wal), rowsIn(t, other)); !res.ForeignWAL {
+		t.Error("the -wal of another database was used")
+	}
+}
+
+// A badDisk cannot read some blocks.
+type badDisk struct {
+	io.ReaderAt
+	bad map[int64]bool
+}
+
+func (d badDisk) ReadAt(p []byte, at int64) (int, error) {
+	for b := at / pageBytes; b <= (at+int64(len(p))-1)/pageBytes; b++ {
+		if d.bad[b] {
+			return 0, errors.New("input/output error")
+		}
+	}
+	return d.ReaderAt.ReadAt(p, at)
+}
+
+// TestBadDisk: only the rows on pages that the disk cannot read are lost, and these are counted.
+func TestBadDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	build(t, testdata.OpenCode11833, path)
+	tr := readTruth(t, path)
+	disk := badDisk{bytes.NewReader(tr.data), map[int64]bool{}}
+	damaged := bytes.Clone(tr.data)
+	for n := int64(7); n < int64(len(tr.data)/pageBytes); n += 31 {
+		disk.bad[n] = true
+		clear(damaged[n*pageBytes:][:pageBytes])
+	}
+	got, res := salvaged(t, Source{DB: disk, Size: int64(len(tr.data))})
+	for name := range tr.readable(damaged) {
+		if got[name] != tr.rows[name] {
+			t.Errorf("%s is not read", name)
+		}
+	}
+	for name, row := range got {
+		if tr.rows[name] != row {
+			t.Errorf("%s is another row", name)
+		}
+	}
+	if res.Unreadable == 0 {
+		t.Error("no page counts as unreadable")
+	}
+}
+
+// TestRefusedRows: the schema is the file's own, and a row that one of its indexes refuses is reported.
+func TestRefusedRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	build(t, testdata.OpenCode11833, path)
+	c := open(t, path)
+	run(t, c, "UPDATE message SET data = '{}' WHERE NOT json_valid(data) OR typeof(data) = 'blob'; CREATE INDEX recall_message_role_idx ON message (id, json_extract(data, '$.role'))")
+	run(t, c, "CREATE INDEX recall_part_search_idx ON part (session_id) WHERE json_valid(data); CREATE TABLE kilo_board (id text PRIMARY KEY, session_id text); INSERT INTO kilo_board SELECT 'b' || id, id FROM session; PRAGMA wal_checkpoint(TRUNCATE)")
+	role := texts(t, c, "SELECT id FROM message WHERE json_extract(data, '$.role') = 'user' ORDER BY rowid LIMIT 1")[0]
+	row := "message " + texts(t, c, "SELECT rowid FROM message WHERE id = '"+role+"'")[0]
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tr := readTruth(t, path)
+	whole, data, e := tr.rows, bytes.Clone(tr.data), tr.at[row]
+	at := (e.page-1)*pageBytes + e.at
+	at += bytes.Index(data[at:], []byte(`"role"`))
+	data[at] = '!' // the row is no JSON any more
+	got, res := salvaged(t, source(data, nil))
+	refused := 0
+	for _, table := range res.Tables {
+		for _, r := range table.Refused {
+			refused++
+			if table.Name != "message" || string(r.Known["id"].Bytes) != role || !strings.Contains(r.Why, "malformed JSON") {
+				t.Errorf("refused: %s %q, %s", table.Name, r.Known["id"].Bytes, r.Why)
+			}
+		}
+	}
+	if refused != 1 || len(got) != len(whole)-1 {
+		t.Errorf("%d rows are refused, and %d of %d are there", refused, len(got), len(whole))
+	}
+}

@@ -1,0 +1,191 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+	"mend/journal"
+	"mend/sqlstore"
+	"mend/txn"
+)
+
+// An exchangeFixture is a damaged database with a -wal and a -shm, and a journal. Each call opens both again.
+type exchangeFixture struct {
+	*testing.T
+	dir, path string
+}
+
+const newDatabase = "SQLite format 3\x00 of the new database"
+
+func newExchangeFixture(t *testing.T) exchangeFixture {
+	dir := storetest.FastDir(t)
+	f := exchangeFixture{t, dir, filepath.Join(dir, "store", dbtest.Name)}
+	dbtest.Must(t, os.Mkdir(filepath.Dir(f.path), 0o700))
+	for suffix, text := range map[string]string{"": "a damaged database", "-wal": "its log", "-shm": "its index"} {
+		dbtest.Must(t, os.WriteFile(f.path+suffix, []byte(text), 0o640))
+	}
+	return f
+}
+
+// reopen calls do with the journal and the store, both with the step hook.
+func (f exchangeFixture) reopen(step func(string) error, do func(*journal.Journal, *sqlstore.Owned) error) error {
+	j, err := journal.Open(filepath.Join(f.dir, "journal"), journal.Options{Step: step})
+	if err != nil {
+		return err
+	}
+	s, err := sqlstore.Open(f.path, nil, sqlstore.Options{Step: step})
+	if err == nil {
+		err = do(j, s.For(j.ID()))
+	}
+	return errors.Join(err, j.Close())
+}
+
+// salvage builds a new database and exchanges it.
+func (f exchangeFixture) salvage(step func(string) error) error {
+	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
+		b, err := s.Build(context.Background(), func(path string) error { return os.WriteFile(path, []byte(newDatabase), 0o600) })
+		if err != nil {
+			return err
+		}
+		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseSalvage}, Ops: b.Ops})
+		return err
+	})
+}
+
+// undo reverts the newest entry.
+func (f exchangeFixture) undo(step func(string) error) error {
+	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
+		es, err := j.List(journal.Query{Limit: 1})
+		if err != nil {
+			return err
+		}
+		ops, err := j.Ops(es[0])
+		if err != nil {
+			return err
+		}
+		p := change.Plan{Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{es[0].Seq}}, Ops: change.Inverse(ops)}
+		_, err = txn.Run(context.Background(), j, s, p)
+		return err
+	})
+}
+
+func (f exchangeFixture) recover(step func(string) error) error {
+	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
+		pending, err := j.List(journal.Query{State: change.Pending})
+		if err == nil {
+			_, err = txn.Recover(context.Background(), j, s, s.ID(), pending)
+		}
+		return err
+	})
+}
+
+// files returns the files beside the database, and with kept those in our own folders by their names alone.
+func (f exchangeFixture) files(kept bool) map[string]string {
+	f.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(filepath.Dir(f.path), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || kept != strings.Contains(path, ".mend") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[filepath.Base(path)] = string(data)
+		return err
+	})
+	dbtest.Must(f.T, err)
+	return all
+}
+
+// check reports whether the new database is in its place, and fails the test if the files are not wholly before or after.
+func (f exchangeFixture) check(what string, before map[string]string) (exchanged bool) {
+	f.Helper()
+	now := f.files(false)
+	switch {
+	case maps.Equal(now, before):
+		return false
+	case maps.Equal(now, map[string]string{dbtest.Name: newDatabase}) && maps.Equal(f.files(true), before):
+		return true
+	}
+	f.Fatalf("%s: beside the database are %q, kept are %q", what, now, f.files(true))
+	return false
+}
+
+// TestExchangeCutAtEveryStep kills a salvage and its undo at every step, also those of the journal, and the recovery after it:
+// then the files are wholly the old or wholly the new ones, as the journal says, and no byte is lost.
+func TestExchangeCutAtEveryStep(t *testing.T) {
+	for _, undo := range []bool{false, true} {
+		verb := exchangeFixture.salvage
+		if undo {
+			verb = exchangeFixture.undo
+		}
+		forward, back := 0, 0
+		for k := 0; ; k++ {
+			f := newExchangeFixture(t)
+			before := f.files(false)
+			if undo {
+				dbtest.Must(t, f.salvage(nil))
+			}
+			fault := &storetest.Fault{At: k}
+			err := verb(f, fault.Step)
+			if !fault.Hit() {
+				if err != nil {
+					t.Fatalf("undo %t without a fault: %v", undo, err)
+				}
+				if f.check("without a fault", before) == undo {
+					t.Errorf("undo %t without a fault did nothing", undo)
+				}
+				t.Logf("undo %t: %d steps, %d end after it, %d before", undo, k, forward, back)
+				break
+			}
+			cut := &storetest.Fault{At: k % 5} // the recovery is cut, too
+			_ = f.recover(cut.Step)
+			if err := f.recover(nil); err != nil {
+				t.Fatalf("undo %t, step %d (%s): Recover: %v", undo, k, fault.Calls[k], err)
+			}
+			exchanged := f.check(fault.Calls[k], before)
+			var committed bool
+			dbtest.Must(t, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
+				es, err := j.List(journal.Query{})
+				committed = len(es) > 0 && es[0].State == change.Committed && (len(es) == 2 || !undo)
+				return err
+			}))
+			if committed != (exchanged != undo) {
+				t.Errorf("undo %t, step %d (%s): the new database is in its place: %t, the entry is committed: %t", undo, k, fault.Calls[k], exchanged, committed)
+			}
+			if committed {
+				forward++
+			} else {
+				back++
+			}
+		}
+		if forward == 0 || back == 0 {
+			t.Errorf("undo %t: %d after, %d before: want some of each", undo, forward, back)
+		}
+	}
+}
+
+// TestExchangeRefused: a database that changed since, or that a process has open, is not exchanged, and the new one is removed.
+func TestExchangeRefused(t *testing.T) {
+	f := newExchangeFixture(t)
+	err := f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
+		b, err := s.Build(t.Context(), func(path string) error { return os.WriteFile(path, []byte(newDatabase), 0o600) })
+		dbtest.Must(t, err)
+		dbtest.Must(t, os.WriteFile(f.path, []byte("written to meanwhile"), 0o640))
+		_, err = txn.Run(t.Context(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseSalvage}, Ops: b.Ops})
+		return err
+	})
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) {
+		t.Errorf("Run on a file that changed: %v, want a conflict", err)
+	}
+	if left := f.files(true); len(left) > 0 {
+		t.Errorf("left over: %q", left)
+	}
+}

@@ -1,0 +1,35 @@
+package sqlstore_test
+
+import (
+	"bufio"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"mend/internal/test/dbtest"
+	"mend/sqlstore"
+)
+
+// TestHolders: a process that has the database open is named, whatever it does with it.
+func TestHolders(t *testing.T) {
+	f := newExchangeFixture(t)
+	s, err := sqlstore.Open(f.path, nil, sqlstore.Options{})
+	dbtest.Must(t, err)
+	if err := s.CheckFree(t.Context()); err != nil {
+		t.Errorf("CheckFree = %v, and nobody has it open", err)
+	}
+	cmd := exec.Command("sh", "-c", `exec 3<"$1"; echo open; read end`, "sh", f.path)
+	in, err := cmd.StdinPipe()
+	dbtest.Must(t, err)
+	out, err := cmd.StdoutPipe()
+	dbtest.Must(t, err)
+	dbtest.Must(t, cmd.Start())
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckFree(t.Context()); err == nil || !strings.Contains(err.Error(), "sh (process ") {
+		t.Errorf("CheckFree = %v, want the name of the process", err)
+	}
+	dbtest.Must(t, in.Close())
+	_ = cmd.Wait() // the end of its input is an error of read
+}
