@@ -119,7 +119,24 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 			db.later = append(db.later, o)
 		}
 	}
-	return db, bad, db.readTables()
+	return db, bad, db.readSchema()
+}
+
+// readSchema reads the tables with all their indexes. Those that refuse no row are made for that alone: it is faster to
+// make them when all rows are there.
+func (db *DB) readSchema() error {
+	var made []Object
+	for _, o := range db.later {
+		if o.Type == "index" && db.make(o) {
+			made = append(made, o)
+		}
+	}
+	err := db.readTables()
+	db.closeStatements()
+	for _, o := range made {
+		err = errors.Join(err, db.Exec("DROP INDEX "+sqlite3.QuoteIdentifier(o.Name)))
+	}
+	return err
 }
 
 // refuses reports whether a row can be refused by the index.
