@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
@@ -169,6 +170,14 @@ func TestMoveOpenCode(t *testing.T) {
 						own = server.In(to).NewSession()
 					}
 					before := rows(id)
+					for end := time.Now().Add(time.Minute); time.Now().Before(end); { // the program goes on writing for a moment
+						time.Sleep(3 * time.Second)
+						if now := rows(id); now != before {
+							before = now
+							continue
+						}
+						break
+					}
 					run := func(args ...string) {
 						t.Helper()
 						if code, out := runMend(t, store, journal, args...); code != 0 {

@@ -51,6 +51,7 @@ var (
 	undoAll   = []string{"undo", "--yes", "--session", "SESSION"}
 	undoLast  = []string{"undo", "--yes", "LAST"}
 	redoOne   = []string{"redo", "--yes", "ID"}
+	moveAll   = []string{"move", "/home/user/project", "/usr", "--yes"} // the folder of all sessions, to one that exists
 )
 
 // repairFirst also makes the journal.
@@ -64,6 +65,11 @@ func repairSecond(k kind) scenario {
 
 func undo(k kind) scenario {
 	return scenario{name: "undo", kind: k, setup: [][]string{repairAll}, verb: undoOne, back: redoOne}
+}
+
+// move gives the sessions another folder: a row changes, or a file goes to another folder.
+func move(k kind) scenario {
+	return scenario{name: "move", kind: k, verb: moveAll, back: []string{"undo", "--yes"}}
 }
 
 // recovery returns the scenario of recovering a repair that was killed after it wrote its
@@ -103,6 +109,7 @@ func all(k kind) []scenario {
 		repairFirst(k), repairSecond(k), undo(k),
 		scenario{name: "undo --session", kind: k, setup: two, verb: undoAll, back: repairAll},
 		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
+		move(k),
 		scenario{name: "gc", kind: k, setup: two, verb: []string{"gc", "--older-than", "0h", "--yes"}},
 		scenario{name: "forget", kind: k, setup: two, verb: []string{"forget", "SESSION", "--yes"}})
 	switch k {
