@@ -199,6 +199,7 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	stopWatching()
 	work.Wait()
 	h.recoverUnreported(ctx, w, hello.Since)
+	h.catchUp(ctx, hello.Since)
 	h.log.Info("ended", "error", err)
 	h.state.end()
 	return err
@@ -211,6 +212,13 @@ func (h *recoverer) recoverUnreported(ctx context.Context, w *live.Watch, since 
 	if err := w.RecoverUnreported(ctx, since); err != nil && ctx.Err() == nil {
 		h.log.Warn("looking for sessions that broke unreported", "error", err)
 	}
+}
+
+// catchUp copies the sessions of turns that were not reported.
+func (h *recoverer) catchUp(ctx context.Context, since time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
+	defer cancel()
+	h.copies.catchUp(ctx, since)
 }
 
 // maxHookLog is the size in bytes at which the log is rotated. One old log is kept.

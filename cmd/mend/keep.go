@@ -401,21 +401,36 @@ func (t *turnKeeper) copy(ctx context.Context, session string) {
 		t.log.Warn("keeping a session", "session", session, "error", err)
 		return
 	}
-	t.keep(ctx, t.client, head, "turn", true)
+	t.keep(ctx, t.client, []change.Head{head}, "turn", true)
+}
+
+// catchUp copies the sessions that have changed since a time and of which no turn was reported to have ended: "opencode
+// run" ends with the turn.
+func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
+	if !t.on() {
+		return
+	}
+	heads, err := t.client.Sessions(ctx)
+	if err != nil {
+		t.log.Warn("keeping sessions", "error", err)
+		return
+	}
+	from := since.Add(-time.Second).UnixMilli()
+	t.keep(ctx, t.client, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
 }
 
 // on reports whether copies are made.
 func (a automaticKeep) on() bool { return a.config.KeepMaxMB > 0 && keep.Automatic(a.dir) }
 
-// keep copies a session. It reports an error in the log alone.
-func (a automaticKeep) keep(ctx context.Context, client *mend.Store, head change.Head, why string, thin bool) {
-	if !a.on() {
+// keep copies sessions. It reports an error in the log alone.
+func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
+	if !a.on() || len(heads) == 0 {
 		return
 	}
 	notice := func(text string) { a.log.Warn("keeping", "note", text) }
 	err := a.journal.Kept(keep.Options{Timeout: a.wait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
 		var failed error
-		err := client.KeepAll(ctx, k, []change.Head{head}, why, false, func(_ int, is mend.Kept) { failed = is.Err })
+		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, is mend.Kept) { failed = errors.Join(failed, is.Err) })
 		err = errors.Join(err, failed)
 		if err == nil && thin && k.ThinDue(24*time.Hour) {
 			_, err = k.Thin(ctx, keepPolicy(a.config))
@@ -423,7 +438,7 @@ func (a automaticKeep) keep(ctx context.Context, client *mend.Store, head change
 		return err
 	})
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, keep.ErrNothing) && ctx.Err() == nil {
-		a.log.Warn("keeping a session", "session", head.ID, "error", err)
+		a.log.Warn("keeping sessions", "error", err)
 	}
 }
 

@@ -314,7 +314,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 
 // handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
-	s.copies.keep(ctx, s.client, head, "watch", true)
+	s.copies.keep(ctx, s.client, []change.Head{head}, "watch", true)
 	s.mu.Lock()
 	said := s.left[s.key(head)] == busyLong
 	s.mu.Unlock()
