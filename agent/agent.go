@@ -87,6 +87,13 @@ type Reader interface {
 	// after the agent has lost it. The error wraps [errors.ErrUnsupported] if the store has no such copies.
 	Copy(ctx context.Context, head change.Head) (Copy, error)
 
+	// Restore plans to bring a session back as it was when it was copied: kept creates its records then. head
+	// is of List, or of that time if the session is gone. It reads only, and the Pre of the ops need not be right.
+	Restore(ctx context.Context, head change.Head, kept []change.Op, r RestoreRequest) (Restoration, error)
+
+	// Expiring returns what the agent will delete by itself until a time, because it was not used for long.
+	Expiring(ctx context.Context, until time.Time) (Expiry, error)
+
 	// SessionAt returns the session whose file is at path, without a list of all. The error wraps
 	// [fs.ErrNotExist] if there is none in this store.
 	SessionAt(ctx context.Context, path string) (change.Head, error)
@@ -201,6 +208,30 @@ type Copy struct {
 	Unread   string // what of the session could not be read, or does not count as a record; "" for nothing
 
 	Stamp change.Stamp // that the session had when it was read; the zero stamp if that is unknown
+}
+
+// A RestoreRequest says which state of a session is wanted.
+type RestoreRequest struct {
+	// Exact says that the session shall be as it was kept. Else what it has now stays, and what is missing is
+	// added, if both can be.
+	Exact bool
+	// Force allows an exact state to replace a session that went on otherwise.
+	Force bool
+}
+
+// A Restoration brings back what was kept of a session.
+type Restoration struct {
+	Ops      []change.Op // none if nothing is missing
+	Session  string      // that has it then: another one if the agent has gone on otherwise and both stay
+	Messages int         // that it has then
+	Joined   bool        // what the session has now stays, and what is missing is added
+}
+
+// An Expiry is what an agent deletes by itself.
+type Expiry struct {
+	Sessions int       // that are deleted; 0 for none
+	First    time.Time // when the first of them is
+	Days     int       // after how many days without use
 }
 
 // A Failure is an error that the agent has stored as the end of a turn.

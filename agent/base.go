@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"time"
 
 	"mend/change"
 	"mend/internal/request"
@@ -20,6 +21,14 @@ type base struct{}
 func (base) Copy(context.Context, change.Head) (Copy, error) {
 	return Copy{}, errors.ErrUnsupported
 }
+
+// Restore implements [Store].
+func (base) Restore(context.Context, change.Head, []change.Op, RestoreRequest) (Restoration, error) {
+	return Restoration{}, errors.ErrUnsupported
+}
+
+// Expiring implements [Reader]: there is nothing.
+func (base) Expiring(context.Context, time.Time) (Expiry, error) { return Expiry{}, nil }
 
 // SessionAt returns [fs.ErrNotExist]: no session is a file of its own.
 func (base) SessionAt(context.Context, string) (change.Head, error) {

@@ -24,6 +24,9 @@ type Plan struct {
 	// Force allows the change beside a process that has the session in its memory. Only
 	// Prepare needs it.
 	Force bool
+	// Fresh says that the session counts as used now, so that an agent which removes old sessions keeps it. Only
+	// Prepare needs it.
+	Fresh bool
 	// Seen is the number of the newest event of the journal before the plan was made; nil for a
 	// plan that does not depend on the journal. The journal does not keep it.
 	Seen *uint64

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -78,6 +79,9 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	}
 	st := change.Staged{Store: s.id, Dir: tx.own.OwnerDir() + "/" + appendName(e.Size, e.Mtime)}
 	if plan.replaces() {
+		if p.Fresh {
+			e.Mtime = time.Now().UnixNano()
+		}
 		if use != "" && !p.Force {
 			return change.Staged{}, fmt.Errorf("%w: %s", change.ErrInUse, use)
 		}

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -55,16 +56,20 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if !isWhole(p.Ops) {
 		return w.lines.Prepare(ctx, p)
 	}
-	for _, o := range p.Ops {
-		if o.Ref.Kind != change.KindSession || p.Force {
+	p.Ops = slices.Clone(p.Ops)
+	for i, o := range p.Ops {
+		if o.Ref.Kind != change.KindSession {
 			continue
 		}
 		at, _, err := w.layout.Path(o.Ref)
 		if err != nil {
 			return change.Staged{}, fmt.Errorf("preparing the change: %w: %w", change.ErrInvalid, err)
 		}
-		if use := w.inUse(at); use != "" {
+		if use := w.inUse(at); use != "" && !p.Force {
 			return change.Staged{}, fmt.Errorf("preparing the change: %w: %s", change.ErrInUse, use)
+		}
+		if now, err := w.files.Read(ctx, []change.Ref{o.Ref}); err == nil && now[0] != nil && o.Pre != nil && bytes.Equal(now[0].Data, o.Pre.Data) {
+			p.Ops[i].Pre = now[0] // with its mode, which is none of a transcript's lines
 		}
 	}
 	st, err := w.files.Prepare(ctx, p)

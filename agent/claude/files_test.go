@@ -87,7 +87,7 @@ func TestWholeFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer j.Close()
+		defer func() { _ = j.Close() }() // it is read again
 		st, err := claude.Agent{Step: step}.Open(agent.Located{Path: root}, nil)
 		if err != nil {
 			return err

@@ -34,7 +34,7 @@ func (s *store) folder(path string) string {
 }
 
 // projectOf returns the id of the project as which OpenCode uses a folder of this machine. It is
-// "" if that is not known, and for a database. OpenCode takes the innermost .git above the folder, in which it has
+// "" if that is not known. OpenCode 1.1 takes the innermost .git above the folder, in which it has
 // stored the id; without a .git the project is global.
 func (s *store) projectOf(folder string) string {
 	if id, ok := s.projects.Load(folder); ok {
@@ -46,8 +46,11 @@ func (s *store) projectOf(folder string) string {
 }
 
 func (s *store) findProject(folder string) string {
-	if s.tree == nil || !filepath.IsAbs(folder) || folderFault(folder) != "" || !hasLocalParent(folder) && !s.isHere() {
+	if !filepath.IsAbs(folder) || folderFault(folder) != "" || !hasLocalParent(folder) && !s.isHere() {
 		return ""
+	}
+	if s.tree == nil {
+		return storedProject(folder)
 	}
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")

@@ -188,6 +188,9 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 
 // environment returns what the store and the machine tell about a diagnosis.
 func (s *store) environment(ctx context.Context, loaded *record.Session, provider string) (e diagnose.Environment, err error) {
+	if err := s.setUsedProject(ctx, loaded); err != nil {
+		return e, err
+	}
 	k := s.models.at(loaded.Directory)
 	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
@@ -227,7 +230,9 @@ func (s *store) Settings(head change.Head) string {
 		all, certain := s.placesOf(context.Background(), head)
 		settings += fmt.Sprint(fault, all, certain)
 	}
-	if project := s.projectOf(head.Directory); project != "" && project != head.Ref.Project || len(head.Others) > 0 {
+	if project := s.projectOf(head.Directory); s.tree == nil {
+		settings += fmt.Sprintf(" project %q", project)
+	} else if project != "" && project != head.Ref.Project || len(head.Others) > 0 {
 		unused := missing(filepath.Join(s.ID().Root, "project", project+".json"))
 		settings += fmt.Sprintf(" project %q, unused %t, others %v", project, unused, head.Others)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -32,16 +31,13 @@ func uncertainCulprit(found []culprit.Culprit, looked string) error {
 }
 
 // noCulprit returns the error if no session fits an API error, and none is broken. looked says at which
-// sessions of which stores mend looked, missing is as missingSession returns it.
-func noCulprit(env *environment, e repair.APIError, looked, missing string) error {
+// sessions of which stores mend looked.
+func noCulprit(env *environment, e repair.APIError, looked string) error {
 	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
-	switch {
-	case missing != "":
-		hint = fmt.Sprintf("none of them is %s. If it is in another store, name that with --store PATH", term.Escape(missing))
-	case !e.Recognised:
-		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
-	default:
+	if e.Recognised {
 		hint += ": the cause may be gone"
+	} else {
+		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
 	}
 	return fail.New(fail.Problems, hint, "no session fits this error, and none is broken: looked at %s", looked)
 }
@@ -88,9 +84,8 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 		}
 		return x, nil, unread
 	}
-	missing := missingSession(readings, heads)
 	if len(found) == 0 {
-		return x, nil, noCulprit(env, readings[0], strings.Join(looked, ", "), missing)
+		return x, nil, noCulprit(env, readings[0], strings.Join(looked, ", "))
 	}
 	firstIf(found, func(c culprit.Culprit) bool { return c.Failed })
 	if len(found) < len(heads) { // of several stores
@@ -99,7 +94,7 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 	}
 	x, ok := certain(found)
 	if !ok {
-		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), missing, f); err != nil {
+		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), f); err != nil {
 			return x, nil, err
 		}
 	}
@@ -119,10 +114,7 @@ func broken(n, all int) string {
 // chooseCulprit lets the user choose the session that the error came from. One that is alone need
 // not be chosen if nothing is written, or if the user is asked before it is. The error is a
 // that of uncertainCulprit without a terminal.
-func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, looked, missing string, f repairFlags) (culprit.Culprit, error) {
-	if missing != "" {
-		env.Say("No store that mend looked at has the session %s.", term.Escape(missing))
-	}
+func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, looked string, f repairFlags) (culprit.Culprit, error) {
 	if (!env.CanAsk || env.JSON) && (!f.dryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
 		return culprit.Culprit{}, uncertainCulprit(found, looked)
@@ -144,21 +136,6 @@ func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culpri
 
 // sessionID matches the id of a session of an agent.
 var sessionID = regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-
-// missingSession returns the id of a session that an error names because the agent does not find
-// it, if none of the sessions has it.
-func missingSession(readings []repair.APIError, heads []change.Head) string {
-	for _, e := range readings {
-		id := sessionID.FindString(e.Text)
-		if id == "" || !strings.Contains(strings.ToLower(e.Text), "found") {
-			continue
-		}
-		if !slices.ContainsFunc(heads, func(h change.Head) bool { return h.ID == id }) {
-			return id
-		}
-	}
-	return ""
-}
 
 // certain returns the session that an error came from if nothing speaks for another one: the
 // only one that the text names, or that is broken of these; the
@@ -196,7 +173,7 @@ func isHealthyByName(x culprit.Culprit) bool {
 func printHealthy(env *environment, c *mend.Store, h change.Head) {
 	command := continueCommand(c.ID().Agent, h)
 	env.setAnswer("continue", command)
-	env.Say("Nothing in it is broken. It is a session of %s in %s.", agentOf(c.ID()), term.Escape(cmp.Or(term.ShortenHome(h.Directory), "no folder")))
+	env.Say("Nothing in it is broken. %s", whereText(c, h))
 	env.Printf("To continue it: %s\n", term.Bold(term.Escape(command)))
 }
 

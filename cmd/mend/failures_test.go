@@ -70,7 +70,7 @@ func TestFailures(t *testing.T) {
 		{agent.ErrNoStore, 4, "unusable", "name one with --store PATH"},
 		{change.ErrMalformed, 4, "unusable", `"mend salvage" brings back every row`},
 		{errProblems, 1, "problems", ""},
-		{noCulprit((&environment{Terminal: &term.Terminal{}}), repair.APIError{}, "x", "ses_x"), 1, "problems", "none of them is ses_x"},
+		{noCulprit((&environment{Terminal: &term.Terminal{}}), repair.APIError{}, "x"), 1, "problems", "name that with --store PATH"},
 		{uncertainCulprit([]culprit.Culprit{{}}, "x"), 5, "refused", "name the session"},
 		{changedMeanwhile(&change.ConflictError{}, "x", "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
 		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},

@@ -312,6 +312,8 @@ func causeText(e change.Entry) string {
 		return "uncompact"
 	case change.CauseMove:
 		return "moved to " + term.OneLine(e.Cause.Text, 80)
+	case change.CauseRestore:
+		return "restore"
 	case change.CauseOrphans:
 		return "orphans moved to the journal"
 	case change.CauseSalvage:

@@ -44,6 +44,8 @@ type sessionJSON struct {
 	Provider  string          `json:"provider,omitempty"` // the API for which it was diagnosed
 	Thinking  bool            `json:"thinking"`           // the setting for which it was diagnosed
 	Error     string          `json:"error,omitempty"`
+	Shown     string          `json:"shown,omitempty"`   // how the agent shows it, if not as usual
+	Command   string          `json:"command,omitempty"` // that has it shown as usual
 	Diagnoses []diagnosisJSON `json:"diagnoses"`
 }
 

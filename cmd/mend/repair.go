@@ -114,6 +114,14 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 		return err
 	}
 	if req.Error != nil && len(names) == 0 {
+		if done, err := fixLost(ctx, env, f, readings); done {
+			return err
+		}
+	}
+	if req.Error != nil {
+		printAPIError(env, readings[0])
+	}
+	if req.Error != nil && len(names) == 0 {
 		return repairCulprit(ctx, env, f, req, readings)
 	}
 	env.opt.Journal.Join()

@@ -177,6 +177,8 @@ func printCommitted(t *term.Terminal, e change.Entry, title string) {
 		what = "Trimmed"
 	case change.CauseUncompact:
 		what = "Removed a compaction of"
+	case change.CauseRestore:
+		what = "Restored"
 	case change.CauseOrphans:
 		what = "Moved the orphans of"
 	case change.CauseSalvage:

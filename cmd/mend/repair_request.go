@@ -37,7 +37,6 @@ func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repa
 		return r, nil, usagef("the error text is empty")
 	}
 	readings = culprit.Readings(env.opt.Agents, text)
-	printAPIError(env, readings[0])
 	r.Error = &readings[0]
 	return r, readings, nil
 }

@@ -214,7 +214,7 @@ type scanReport struct {
 
 // add adds what was found in a session.
 func (r *scanReport) add(f mend.Finding) {
-	r.summary.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
+	r.summary.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 	if r.classes != nil {
 		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
 	}
@@ -225,7 +225,11 @@ func (r *scanReport) add(f mend.Finding) {
 	switch {
 	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
 	case r.JSON:
-		r.json = append(r.json, findingJSON(f))
+		j := findingJSON(f)
+		if j.Shown = string(f.Shown()); j.Shown != "" {
+			j.Command, _ = firstCommand(r.environment, f)
+		}
+		r.json = append(r.json, j)
 	case r.flags.all || r.named || severity != 0 && severity <= repair.Latent:
 		r.shown = append(r.shown, f)
 	}
@@ -300,10 +304,37 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	if f.Err != nil {
 		words = append(words, "cannot be examined")
 	}
+	switch s := f.Shown(); {
+	case s == repair.Listed, r.IsNarrow():
+	case s == repair.NoFolder:
+		words = append(words, "mend move")
+	default:
+		words = append(words, "mend restore")
+	}
 	if f.Busy {
 		words = append(words, "busy")
 	}
 	return strings.Join(words, ", ")
+}
+
+// notShown returns the command that brings back what is broken because its agent does not show it, and what it
+// does; "" if there is none, or if something else has no fix.
+func (r *scanReport) notShown() string {
+	var commands []string
+	for _, f := range r.shown {
+		if f.Severity() != repair.Broken || f.Shown() == repair.Listed {
+			continue
+		}
+		command, why := firstCommand(r.environment, f)
+		commands = append(commands, term.Command(command)+" ("+strings.ToLower(why[:1])+why[1:]+").")
+	}
+	switch {
+	case len(commands) == 0 || len(commands) < r.summary.NoFix:
+		return ""
+	case len(commands) > 1:
+		return term.Command(r.cmdline("restore")) + " and " + term.Command(r.cmdline("move")) + " to bring back what is not shown (they ask first)."
+	}
+	return commands[0]
 }
 
 func scanError(s mend.Summary) error {
@@ -422,6 +453,8 @@ func (r *scanReport) printSummary() {
 			which = "it"
 		}
 		r.Say("Next: run %s to preview and fix %s (asks first).", term.Command(r.cmdline(words...)), which)
+	case r.notShown() != "":
+		r.Say("Next: run %s", r.notShown())
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:
 		r.Say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
 	case r.fixable > 0 && s.Broken == 0:

@@ -47,6 +47,7 @@ type statusJSON struct {
 	Unverified string          `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
 	Unchecked  string          `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
 	WhyNot     string          `json:"uncheckedWhy"`
+	Expiring   []expiryJSON    `json:"expiring"` // what agents delete by themselves within a week
 	GivenUp    []givenUpJSON   `json:"givenUp"`  // the newest sessions that were left as they were, and why
 	Kept       *keepStatusJSON `json:"kept"`     // null if the copies cannot be read
 	Settings   []string        `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
@@ -54,6 +55,14 @@ type statusJSON struct {
 	NextWhy    string          `json:"nextWhy"` // what it does
 
 	damaged bool // a database is, so that nothing of it can be listed
+}
+
+// An expiryJSON is what an agent deletes by itself within a week.
+type expiryJSON struct {
+	Agent    string    `json:"agent"`
+	Sessions int       `json:"sessions"`
+	First    time.Time `json:"first"` // when the first of them is deleted
+	Days     int       `json:"days"`  // after how many days without use
 }
 
 type storeJSON struct {
@@ -105,6 +114,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
 	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
+	s.Expiring = nonNil(s.Expiring)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
 	if env.JSON {
 		return fail.Worst(left, env.setAnswers(s))
@@ -164,12 +174,49 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 			unread = env.skipStore(ctx, unread, err)
 		}
 		scans = append(scans, last)
+		if x, err := c.Reader().Expiring(ctx, time.Now().Add(expiresSoon)); err == nil && x.Sessions > 0 {
+			s.Expiring = append(s.Expiring, expiryJSON{c.ID().Agent, x.Sessions, x.First, x.Days})
+		}
 		used := usedStore(&s.Stores, c.ID())
 		used.Version = c.Version("").Note()
 		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
 	}
 	s.LastScan = sumScans(scans)
 	return pending, conflicted, unread, nil
+}
+
+// expiresSoon is the time within which what an agent deletes by itself is worth a word.
+const expiresSoon = 7 * 24 * time.Hour
+
+// shownTexts says how many sessions are not shown as usual, and what to do.
+func shownTexts(env *environment, l *mend.Summary) (texts []string) {
+	for _, x := range [...]struct {
+		n              int
+		what, verb, do string
+	}{
+		{l.Archived, "archived", "restore", "lists one again"},
+		{l.Hidden, "hidden: not listed where they belong", "restore", "brings them back"},
+		{l.NoFolder, "without their folder", "move", "gives them another one"},
+		{l.NotLoaded, "in which the agent finds no conversation", "restore", "brings back what was kept"},
+	} {
+		if x.n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", x.n, x.what, env.cmdline(x.verb), x.do))
+		}
+	}
+	return texts
+}
+
+// expiringTexts says what agents delete by themselves soon.
+func expiringTexts(all []expiryJSON) (texts []string) {
+	for _, x := range all {
+		what := "conversations that were"
+		if x.Sessions == 1 {
+			what = "conversation that was"
+		}
+		texts = append(texts, fmt.Sprintf("%s deletes %d %s not used for %s within 7 days: \"mend keep\" copies them",
+			agentOf(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day")))
+	}
+	return texts
 }
 
 // settingsNotes returns what a user should know of the settings.
@@ -224,6 +271,10 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend scan", "check all sessions"
 	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
 		return "mend repair", "preview and fix the broken sessions (asks first)"
+	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
+		return "mend move", "show where the folders may be that are gone (asks first)"
+	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.Hidden+s.LastScan.NotLoaded:
+		return "mend restore", "show what can be brought back (asks first)"
 	case s.LastScan.NoFix > 0:
 		return "mend scan --broken -v", "show why mend has no fix, and what to do"
 	case s.LastScan.Failed > 0:
@@ -260,6 +311,14 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	rows := storeRows(s)
 	if text := sessionsText(env, s); text != "" {
 		rows = append(rows, term.Row{"Sessions", text})
+	}
+	if s.LastScan != nil {
+		if texts := shownTexts(env, s.LastScan); len(texts) > 0 {
+			rows = append(rows, term.Row{"Not shown", strings.Join(texts, "\n")})
+		}
+	}
+	if texts := expiringTexts(s.Expiring); len(texts) > 0 {
+		rows = append(rows, term.Row{term.Warn("Deleted soon"), strings.Join(texts, "\n")})
 	}
 	for _, st := range s.Stores {
 		if st.LastScan != nil && st.LastScan.Damage != "" {

@@ -30,6 +30,7 @@ func verbGroups() []verbGroup {
 			uncompactVerb,
 			moveVerb,
 			salvageVerb,
+			restoreVerb,
 			undoVerb,
 			redoVerb,
 		}},

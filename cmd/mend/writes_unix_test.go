@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -54,6 +55,7 @@ var writeCases = []writeCase{
 	{verb: "salvage", args: func(sb sandbox) []string {
 		return []string{"--store", filepath.Join(sb.dir, "malformed", "opencode", "opencode.db")}
 	}, asks: "Put the new database into the place of the damaged one?", setup: malformed},
+	{verb: "restore", args: commandArgs("SESSION"), asks: `Restore "A title"?`, setup: archived},
 	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
@@ -98,6 +100,20 @@ func malformed(sb sandbox) {
 	}
 	clear(data[:16])
 	if err := os.WriteFile(path, data, 0o600); err != nil {
+		sb.Fatal(err)
+	}
+}
+
+func archived(sb sandbox) {
+	files, err := filepath.Glob(filepath.Join(sb.store, "session", "*", sb.session+".json"))
+	if err != nil || len(files) != 1 {
+		sb.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err == nil {
+		err = os.WriteFile(files[0], []byte(regexp.MustCompile(`"time"\s*:\s*\{`).ReplaceAllString(string(data), `"time":{"archived":5,`)), 0o644)
+	}
+	if err != nil {
 		sb.Fatal(err)
 	}
 }

@@ -46,6 +46,9 @@ func (f *Finding) Severity() repair.Severity {
 	return worst
 }
 
+// Shown returns how the agent shows the session.
+func (f *Finding) Shown() repair.Shown { return repair.ShownBy(f.Diagnoses) }
+
 // Fixable reports whether mend has a fix of something that is broken.
 func (f *Finding) Fixable() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Fix != "" })
@@ -72,7 +75,7 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 		stopped := false
 		for e := range c.examineAll(ctx, p, heads, meanwhile) {
 			p.add(e.Session, e.result)
-			summary.Add(e.Session, e.Severity(), e.Fixable(), e.Busy, e.Err)
+			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
 			if stopped = !yield(e.Finding); stopped {
 				break
 			}

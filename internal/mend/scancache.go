@@ -40,7 +40,7 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Sum
 		}
 		_ = cached.CheckFile(limited, most) // the damage is noted
 		for f := range cached.Scan(limited, heads) {
-			s.Add(f.Session, f.Severity(), f.Fixable(), f.Busy, f.Err)
+			s.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 		}
 	}
 	if limited.Err() != nil {

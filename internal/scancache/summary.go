@@ -12,15 +12,21 @@ import (
 
 // A Summary is what a scan of a whole store found.
 type Summary struct {
-	Sessions int              `json:"sessions"`
-	Broken   int              `json:"broken"` // with those that could not be examined
-	Latent   int              `json:"latent"`
-	Busy     int              `json:"busy"`
-	Failed   int              `json:"failed"` // could not be examined
-	NoFix    int              `json:"noFix"`  // of the broken ones that were examined, those that mend has no fix for
-	Damage   string           `json:"damage"` // what is damaged in the file of the store as a whole; "" for nothing
-	Worst    []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
-	Time     time.Time        `json:"time"`
+	Sessions int `json:"sessions"`
+	Broken   int `json:"broken"` // with those that could not be examined
+	Latent   int `json:"latent"`
+	Busy     int `json:"busy"`
+	Failed   int `json:"failed"` // could not be examined
+	NoFix    int `json:"noFix"`  // of the broken ones that were examined, those that mend has no fix for
+	// How many sessions their agent shows as archived, does not list, has no folder for, and finds no
+	// conversation in.
+	Archived  int              `json:"archived"`
+	Hidden    int              `json:"hidden"`
+	NoFolder  int              `json:"noFolder"`
+	NotLoaded int              `json:"notLoaded"`
+	Damage    string           `json:"damage"` // what is damaged in the file of the store as a whole; "" for nothing
+	Worst     []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
+	Time      time.Time        `json:"time"`
 }
 
 // A SummarySession is a broken session of a [Summary].
@@ -36,8 +42,8 @@ const worstKept = 20
 // Add counts a session that was scanned. worst is the worst severity of its diagnoses, 0 for
 // none; err is why it could not be examined, and worst is then [repair.Broken]. A session without
 // an id stands for records of no session, and is not counted as one. fixable says whether there is
-// a fix of something that is broken.
-func (s *Summary) Add(head change.Head, worst repair.Severity, fixable, busy bool, err error) {
+// a fix of something that is broken, shown how the agent shows the session.
+func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Shown, fixable, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
 	}
@@ -46,6 +52,17 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, fixable, busy boo
 	}
 	if err != nil {
 		s.Failed++
+	}
+	switch shown {
+	case repair.Archived:
+		s.Archived++
+	case repair.Hidden:
+		s.Hidden++
+	case repair.NoFolder:
+		s.NoFolder++
+	case repair.NotLoaded:
+		s.NotLoaded++
+	case repair.Listed:
 	}
 	switch worst {
 	case repair.Broken:
@@ -81,6 +98,10 @@ func (s Summary) Plus(o Summary) Summary {
 	s.Busy += o.Busy
 	s.Failed += o.Failed
 	s.NoFix += o.NoFix
+	s.Archived += o.Archived
+	s.Hidden += o.Hidden
+	s.NoFolder += o.NoFolder
+	s.NotLoaded += o.NotLoaded
 	s.Damage = cmp.Or(s.Damage, o.Damage)
 	s.Worst = slices.Concat(s.Worst, o.Worst)
 	slices.SortStableFunc(s.Worst, func(a, b SummarySession) int { return cmp.Compare(b.Updated, a.Updated) })

@@ -72,6 +72,11 @@ func move(k kind) scenario {
 	return scenario{name: "move", kind: k, verb: moveAll, back: []string{"undo", "--yes"}}
 }
 
+// restore brings back the state that was kept before a repair. What the session has is kept first.
+func restore(k kind) scenario {
+	return scenario{name: "restore", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"restore", "--yes", "SESSION", "--at", "k1"}, back: undoLast}
+}
+
 // recovery returns the scenario of recovering a repair that was killed after it wrote its
 // entry, or some of its changes, or all of them, before a sync.
 func recovery(k kind, name string, half func([]faulttest.Call) int) scenario {
@@ -106,7 +111,7 @@ func seasoned(k kind) scenario {
 func all(k kind) []scenario {
 	two := [][]string{repairOne, repairAll}
 	list := append(recoveries(k),
-		repairFirst(k), repairSecond(k), undo(k),
+		repairFirst(k), repairSecond(k), undo(k), restore(k),
 		scenario{name: "undo --session", kind: k, setup: two, verb: undoAll, back: repairAll},
 		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
 		move(k),

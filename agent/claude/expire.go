@@ -1,0 +1,74 @@
+package claude
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mend/agent"
+	"mend/internal/jsonedit"
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
+)
+
+// defaultDays is after how many days the program deletes a transcript if no setting says otherwise.
+const defaultDays = 30
+
+// Expiring implements [agent.Reader]. The program goes by the time of the last change of a transcript, in all
+// projects.
+func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, err error) {
+	if x.Days = s.cleanupDays(); x.Days == 0 {
+		return x, nil
+	}
+	age := time.Duration(x.Days) * 24 * time.Hour
+	err = s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
+		if _, _, ok := subagent(f.id); ok || f.unreadable != "" {
+			return nil
+		}
+		if at := time.Unix(0, f.entry.Mtime).Add(age); at.Before(until) {
+			if x.Sessions++; x.Sessions == 1 || at.Before(x.First) {
+				x.First = at
+			}
+		}
+		return nil
+	})
+	return x, err
+}
+
+// managedSettings are those of the machine, which count before the user's.
+const managedSettings = "/etc/claude-code/managed-settings.json"
+
+// largestSettings is the size in bytes of the largest file of settings that the program reads.
+const largestSettings = 2 << 20
+
+// cleanupDays returns after how many days without use the program deletes a transcript, 0 if it deletes none:
+// where it cannot read its settings.
+func (s *store) cleanupDays() int {
+	days := defaultDays
+	for _, path := range []string{filepath.Join(s.ID().Root, "settings.json"), managedSettings} {
+		f, err := ownfile.OpenPlain(path)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return 0
+		}
+		data, err := ownfile.ReadAtMost(f, largestSettings)
+		f.Close()
+		if err != nil || len(data) > 0 && jsonedit.CheckObject(data) != nil {
+			return 0
+		}
+		raw, ok := jsonedit.Get(data, "cleanupPeriodDays")
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(string(raw))
+		if err != nil || n < 1 {
+			return 0
+		}
+		days = n
+	}
+	return days
+}

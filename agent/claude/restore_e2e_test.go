@@ -1,0 +1,264 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/change"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	fixture "mend/internal/test/claude"
+)
+
+// A keeper is a client that keeps and restores the session of a home.
+type keeper struct {
+	*mend.Store
+	t       *testing.T
+	journal *mend.Journal
+	head    change.Head
+}
+
+func newKeeper(t *testing.T, h *fixture.Home) *keeper {
+	t.Helper()
+	dir := t.TempDir()
+	k := &keeper{t: t, journal: mend.OpenJournal(filepath.Join(dir, "journal"))}
+	var err error
+	k.Store, err = mend.Open(mend.Options{Agents: []agent.Agent{claude.Agent{}}, Store: h.Root(), Journal: k.journal, Cache: filepath.Join(dir, "cache")})
+	if err == nil {
+		k.head, err = k.Session(t.Context(), fixture.Session)
+	}
+	if err == nil {
+		err = k.journal.Kept(keep.Options{}, func(kept *keep.Keep) error {
+			_, err := k.Keep(t.Context(), kept, k.head, "test")
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (k *keeper) restore() (done mend.Restored, id string) {
+	k.t.Helper()
+	err := k.journal.Kept(keep.Options{}, func(kept *keep.Keep) (err error) {
+		if done, err = k.ProposeRestore(k.t.Context(), kept, k.head, mend.RestoreRequest{}); err == nil {
+			err = k.KeepBefore(k.t.Context(), kept, done.Plan)
+		}
+		return err
+	})
+	var e change.Entry
+	if err == nil {
+		e, err = k.Apply(k.t.Context(), done.Plan)
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return done, e.ID
+}
+
+// TestRealRestore loses a conversation in all ways, the program's own clean-up among them: after the restore the
+// real program goes on with all messages, its next clean-up leaves the transcript, and the undo of the restore is
+// the loss again, byte for byte.
+func TestRealRestore(t *testing.T) {
+	cmd := install(t)
+	stub := func(data []byte) []byte {
+		var kept [][]byte
+		for line := range bytes.Lines(data) {
+			if !bytes.Contains(line, []byte(`"parentUuid"`)) {
+				kept = append(kept, line)
+			}
+		}
+		return bytes.Join(kept, nil)
+	}
+	written := func(edit func([]byte) []byte) func(*testing.T, *fixture.Home) {
+		return func(_ *testing.T, h *fixture.Home) { h.Put(fixture.Session, edit(h.Read(fixture.Session))) }
+	}
+	remove := func(t *testing.T, path string) {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const other = "11111111-3333-4333-8333-111111111111"
+	for _, c := range []struct {
+		name string
+		lose func(*testing.T, *fixture.Home)
+		dies bool // the program finds no conversation
+	}{
+		{"rm", func(t *testing.T, h *fixture.Home) { remove(t, h.File(fixture.Session)) }, true},
+		{"the folder of the project removed", func(t *testing.T, h *fixture.Home) { remove(t, filepath.Dir(h.File(fixture.Session))) }, true},
+		{"clean-up", func(t *testing.T, h *fixture.Home) {
+			h.Age(fixture.Session, 40*24*time.Hour)
+			if !h.CleanUp(`{"cleanupPeriodDays": 1}`, time.Minute) {
+				t.Fatal("the program did not clean up")
+			}
+			if len(h.Sessions()) > 0 {
+				t.Fatalf("the clean-up left %v", h.Sessions())
+			}
+		}, true},
+		{"cut", written(func(d []byte) []byte { return d[:len(d)/2] }), false},
+		{"stub", written(stub), true},
+		{"emptied", written(func([]byte) []byte { return nil }), true},
+		{"overwritten by another session", func(t *testing.T, h *fixture.Home) {
+			if r := h.Prompt(other, "hello", false); !r.Answered {
+				t.Fatal(r.Output)
+			}
+			h.Put(fixture.Session, h.Read(other))
+		}, false},
+		{"begun anew", func(t *testing.T, h *fixture.Home) {
+			lines := slices.Collect(bytes.Lines(h.Read(fixture.Session)))
+			var last []byte
+			for _, l := range lines {
+				if bytes.Contains(l, []byte(`"parentUuid"`)) {
+					last = l
+				}
+			}
+			uuid := string(last[bytes.LastIndex(last, []byte(`"uuid":"`))+8:][:36])
+			h.Put(fixture.Session, []byte(`{"parentUuid":"`+uuid+`","isSidechain":false,"type":"user","message":{"role":"user","content":"still here"},"uuid":"00000000-2222-4222-8222-222222222222","timestamp":"2026-11-25T10:00:00.000Z","sessionId":"`+fixture.Session+`","cwd":"/home/user/project","version":"2.1.330"}`+"\n"))
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(fixture.Session, fixture.Baseline)
+			k := newKeeper(t, h)
+			before := h.Prompt(fixture.Session, prompt, true)
+			if !before.Answered || len(before.Blocks) < 40 {
+				t.Fatalf("before the loss %d blocks: %s", len(before.Blocks), before.Output)
+			}
+			h.Put(fixture.Session, fixture.Baseline)
+			c.lose(t, h)
+			var lost []byte
+			if _, err := os.Stat(h.File(fixture.Session)); err == nil {
+				lost = h.Read(fixture.Session)
+			}
+			r := h.Prompt(fixture.Session, prompt, true)
+			if dies := strings.Contains(r.Output, "No conversation found"); dies != c.dies || len(r.Blocks) >= len(before.Blocks) {
+				t.Errorf("after the loss %d blocks: %s", len(r.Blocks), r.Output)
+			}
+			if lost == nil {
+				_ = os.Remove(h.File(fixture.Session)) // what the program wrote for the prompt
+			} else {
+				h.Put(fixture.Session, lost)
+			}
+			done, id := k.restore()
+			if done.Session.ID != fixture.Session {
+				t.Errorf("it is restored as %s", done.Session.ID)
+			}
+			info, err := os.Stat(h.File(fixture.Session))
+			if err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+			if c.name == "clean-up" {
+				if !h.CleanUp(`{"cleanupPeriodDays": 1}`, time.Minute) || !slices.Contains(h.Sessions(), fixture.Session) {
+					t.Error("the next clean-up removes it again")
+				}
+			}
+			restored := h.Read(fixture.Session)
+			for _, which := range []string{fixture.Session, ""} { // also --continue
+				after := h.Prompt(which, prompt, true)
+				want := before.Blocks
+				if done.Joined {
+					want = append(slices.Clone(want), `user {"text":"still here","type":"text"}`)
+				}
+				if diff := gocmp.Diff(want, after.Blocks); !after.Answered || diff != "" {
+					t.Errorf("%q after the restore (-before +after): answered %t, %s\n%s", which, after.Answered, diff, after.Output)
+				}
+				h.Put(fixture.Session, restored)
+			}
+			p, err := k.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
+			if err == nil {
+				_, err = k.Apply(t.Context(), p)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := os.ReadFile(h.File(fixture.Session))
+			if lost == nil && err == nil || !bytes.Equal(now, lost) {
+				t.Errorf("undone: %d bytes, want %d, %v", len(now), len(lost), err)
+			}
+		})
+	}
+}
+
+// TestRealRestoreBeside restores what was kept beside another conversation under the same id: both are continued.
+func TestRealRestoreBeside(t *testing.T) {
+	h := fixture.NewHome(t, install(t))
+	h.Put(fixture.Session, fixture.Baseline)
+	k := newKeeper(t, h)
+	before := h.Prompt(fixture.Session, prompt, true)
+	if err := os.Remove(h.File(fixture.Session)); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.Prompt(fixture.Session, "hello", false); !r.Answered { // the id is used again
+		t.Fatal(r.Output)
+	}
+	other := h.Read(fixture.Session)
+	done, _ := k.restore()
+	if done.Session.ID == fixture.Session || !bytes.Equal(h.Read(fixture.Session), other) {
+		t.Errorf("restored as %s", done.Session.ID)
+	}
+	after := h.Prompt(done.Session.ID, prompt, true)
+	if diff := gocmp.Diff(before.Blocks, after.Blocks); !after.Answered || diff != "" {
+		t.Errorf("the copy (-before +after): answered %t, %s\n%s", after.Answered, diff, after.Output)
+	}
+	if len(h.Sessions()) != 2 {
+		t.Errorf("the sessions are %v", h.Sessions())
+	}
+	if r := h.Prompt(fixture.Session, prompt, true); !r.Answered || len(r.Blocks) == 0 {
+		t.Errorf("the other one: %d blocks, %s", len(r.Blocks), r.Output)
+	}
+}
+
+// TestRealExpiring compares which transcripts mend says that the program deletes with those that it does, for
+// each form of its setting.
+func TestRealExpiring(t *testing.T) {
+	cmd := install(t)
+	for _, c := range []struct {
+		settings string
+		days     int // of the transcript
+	}{
+		{"{}", 29},
+		{"{}", 31},
+		{`{"cleanupPeriodDays": 50}`, 40},
+		{`{"cleanupPeriodDays": 5}`, 6},
+		{`{"cleanupPeriodDays": 0}`, 40},
+		{`{"cleanupPeriodDays": -1}`, 40},
+		{`{"cleanupPeriodDays": "50"}`, 40},
+		{`{"cleanupPeriodDays": 1.5}`, 40},
+		{`{"cleanupPeriodDays": null}`, 40},
+		{`{"cleanupPeriodDays": 50, "model": 7}`, 40},
+		{`{"cleanupPeriodDays": 5`, 40},
+	} {
+		t.Run(c.settings, func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(fixture.Session, fixture.Baseline)
+			h.Age(fixture.Session, time.Duration(c.days)*24*time.Hour)
+			ran := h.CleanUp(c.settings, 40*time.Second)
+			deleted := len(h.Sessions()) == 0
+			h.Put(fixture.Session, fixture.Baseline)
+			h.Age(fixture.Session, time.Duration(c.days)*24*time.Hour)
+			st, err := claude.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := st.Expiring(t.Context(), time.Now())
+			t.Logf("%s, %d days: ran %t, deleted %t; mend says %+v, %v", c.settings, c.days, ran, deleted, x, err)
+			if err != nil || (x.Sessions > 0) != deleted {
+				t.Errorf("deleted %t, mend says %d", deleted, x.Sessions)
+			}
+		})
+	}
+}

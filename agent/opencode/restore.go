@@ -1,0 +1,144 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/jsonedit"
+)
+
+// Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have those that
+// were kept and those that the agent has added since: they are joined unless an exact state is wanted. The
+// session is listed then, even if it was archived.
+func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
+	is := agent.Restoration{Session: head.ID}
+	refs := make([]change.Ref, len(kept))
+	was := make(map[change.Ref]bool, len(kept))
+	for i, o := range kept {
+		refs[i], was[o.Ref] = o.Ref, true
+	}
+	now, err := s.Read(ctx, refs)
+	if err != nil {
+		return is, err
+	}
+	added, defects, err := s.addedTo(ctx, head, was)
+	if err != nil {
+		return is, err
+	}
+	missing, lacks := 0, false
+	for i, o := range kept {
+		lacks = lacks || now[i] == nil
+		if isMessage(o.Ref) {
+			is.Messages++
+		}
+		if why := ownedByOther(o, now[i]); why != "" {
+			return is, fail.New(fail.Refused, "what was kept of it cannot be shown beside that session", "restoring session %s: %s", head.ID, why)
+		}
+		if now[i] == nil && isMessage(o.Ref) {
+			missing++
+		}
+	}
+	if is.Joined = len(added) > 0 && !r.Exact; is.Joined {
+		for _, ref := range added {
+			if isMessage(ref) {
+				is.Messages++
+			}
+		}
+	}
+	if r.Exact && !r.Force && missing > 0 && slices.ContainsFunc(added, isMessage) {
+		return is, fail.New(fail.Refused, "without --at what is missing is added to what it has now; --force replaces that, and undo brings it back",
+			"restoring session %s: it went on otherwise since then: it has messages that it did not have, and lacks %d that it had", head.ID, missing)
+	}
+	for i, o := range kept {
+		switch shared := o.Ref.Kind == change.KindProject; {
+		case now[i] == nil:
+			if o.Ref.Kind == change.KindSession {
+				o.Post = withoutArchived(o)
+			}
+		case shared, now[i].Equal(o.Post):
+			continue
+		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession:
+		default: // what the agent has may be newer
+			continue
+		}
+		is.Ops = append(is.Ops, o)
+	}
+	if r.Exact {
+		for _, ref := range added {
+			is.Ops = append(is.Ops, change.Op{Ref: ref})
+		}
+	}
+	return is, nil
+}
+
+// Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
+func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { return agent.Expiry{}, nil }
+
+func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
+
+// addedTo returns the messages and parts that the session has and that were not kept, and its records that
+// cannot be used.
+func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Ref]bool) (added []change.Ref, defects map[change.Ref]bool, err error) {
+	heads, err := s.List(ctx)
+	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == head.ID })
+	if err != nil || i < 0 {
+		return nil, nil, err
+	}
+	loaded, _, err := s.Load(ctx, heads[i])
+	if err != nil {
+		return nil, nil, err
+	}
+	defects = map[change.Ref]bool{}
+	for r := range loaded.AllRecords {
+		if r.Defect != nil {
+			defects[r.Ref] = true
+		}
+		if !was[r.Ref] && (r.Ref.Kind == change.KindMessage || r.Ref.Kind == change.KindPart) {
+			added = append(added, r.Ref)
+		}
+	}
+	return added, defects, nil
+}
+
+// ownedByOther says of which other session or message the row is that has the id of a kept one now, "" for none.
+func ownedByOther(o change.Op, now *change.Image) string {
+	parent := map[change.Kind]string{change.KindMessage: "session_id", change.KindPart: "message_id"}[o.Ref.Kind]
+	if parent == "" || now == nil || now.Mode != 0 {
+		return ""
+	}
+	then, err := change.RowOf(o.Ref, o.Post)
+	row, err2 := change.RowOf(o.Ref, now)
+	if errors.Join(err, err2) != nil {
+		return ""
+	}
+	a, _ := then.Col(parent)
+	b, _ := row.Col(parent)
+	if string(a.Bytes) == string(b.Bytes) {
+		return ""
+	}
+	return fmt.Sprintf("its %v %s has an id that OpenCode has used again, for %.60s", o.Ref.Kind, o.Ref, b.Bytes)
+}
+
+// withoutArchived returns the record of a session that is not archived.
+func withoutArchived(o change.Op) *change.Image {
+	if o.Post.Mode != 0 {
+		if data, err := jsonedit.Remove(o.Post.Data, "time", "archived"); err == nil {
+			return &change.Image{Data: data, Mode: o.Post.Mode}
+		}
+		return o.Post
+	}
+	row, err := change.RowOf(o.Ref, o.Post)
+	if err != nil {
+		return o.Post
+	}
+	if _, ok := row.Col("time_archived"); ok {
+		row = row.WithCol(change.Col{Name: "time_archived", Class: change.ClassNull})
+	}
+	return change.ImageOf(&row)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/culprit"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// notFound matches what agents say of a session that they do not find.
+var notFound = regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|not found on disk|no such session|session does(n't| not) exist`)
+
+// notTitle matches what is rather an error than the title of a session.
+var notTitle = regexp.MustCompile(`(?i)error|exception|fail|invalid|denied|[{}\n]|: `)
+
+// longestTitle is the length of the longest text that is looked up as the title of a session.
+const longestTitle = 120
+
+// fixLost answers the texts that say that a session is not found, and names of sessions in place of an error: where
+// the session is, how it is, and what continues it or brings it back. It reports false for any other text.
+func fixLost(ctx context.Context, env *environment, f repairFlags, readings []repair.APIError) (done bool, err error) {
+	text := strings.TrimSpace(readings[0].Text)
+	id, says := sessionID.FindString(text), notFound.MatchString(text)
+	known := slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
+	name := id
+	switch {
+	case id != "" && (strings.Contains(strings.ToLower(text), "found") || text == id):
+	case says:
+	case id == "" && !known && len(text) <= longestTitle && !notTitle.MatchString(text):
+		name = text
+	default:
+		return false, nil
+	}
+	clients, left := openAll(ctx, env, !f.dryRun)
+	if len(clients) == 0 {
+		return false, nil // as for any other text
+	}
+	if name == "" {
+		printAPIError(env, readings[0])
+		return true, showLost(ctx, env, f)
+	}
+	c, head, err := findLost(ctx, env, clients, name)
+	switch {
+	case errors.Is(err, mend.ErrNoSession) && id == "", errors.Is(err, mend.ErrNoSession) && left != nil:
+		return false, nil
+	case errors.Is(err, mend.ErrNoSession):
+		if known {
+			printAPIError(env, readings[0])
+		}
+		return true, fail.New(fail.Problems, fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.cmdline("restore")),
+			"no store that mend looked at has the session %s, and nothing of it was kept", id)
+	case err != nil:
+		return true, err
+	}
+	if known {
+		printAPIError(env, readings[0])
+	}
+	return true, fixNamed(ctx, env, c, head, f, culprit.Culprit{Session: head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}})
+}
+
+// fixNamed says where a session is, and repairs it or brings it back, or says how it goes on.
+func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, x culprit.Culprit) error {
+	request := mend.RestoreRequest{Force: f.force}
+	var lost mend.Restored
+	err := withKept(env, func(k *keep.Keep) (err error) {
+		lost, err = c.ProposeRestore(ctx, k, head, request)
+		return err
+	})
+	var found mend.Finding
+	if listed, lerr := c.Session(ctx, head.ID); lerr == nil {
+		for found = range c.Scan(ctx, []change.Head{listed}) {
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if i := slices.IndexFunc(found.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }); i >= 0 {
+		x.Wrong = found.Diagnoses[i].Why
+	}
+	printCulprit(env, x)
+	switch {
+	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept)):
+		return err
+	case len(lost.Plan.Ops) > 0:
+		env.Say("%s", whereText(c, head))
+		command := env.cmdline("restore", head.ID)
+		env.setAnswer("next", command)
+		if text := stateTexts[lost.State]; text != "" && (!env.CanAsk || env.JSON) {
+			env.Say("%s", text)
+		}
+		if !f.yes && !f.dryRun && (!env.CanAsk || env.JSON) {
+			env.setAnswer("restore", newRestoreJSON(c, head, lost))
+			env.Say("To bring it back: %s", term.Command(command))
+			return errProblems
+		}
+		return restoreOne(ctx, env, c, head, writeFlags{dryRun: f.dryRun, yes: f.yes, force: f.force}, request)
+	case found.Shown() == repair.NoFolder:
+		env.Say("%s", whereText(c, head))
+		return printContinue(env, c, found)
+	case found.Severity() == repair.Broken:
+		_, err := repairHeads(ctx, env, c, []change.Head{head}, f, repair.Request{Force: f.force}, true)
+		return err
+	}
+	printHealthy(env, c, head)
+	return nil
+}
+
+// whereText says whose session it is, and of which folder.
+func whereText(c *mend.Store, h change.Head) string {
+	folder := "no folder"
+	if h.Directory != "" {
+		folder = term.ShortenHome(h.Directory)
+	}
+	return fmt.Sprintf("It is a session of %s in %s.", agentOf(c.ID()), term.Escape(folder))
+}
+
+// showLost lists what can be brought back for an error that names no session, and how the newest session of this
+// folder is continued.
+func showLost(ctx context.Context, env *environment, f repairFlags) error {
+	if err := runRestorable(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}, mend.RestoreRequest{Force: f.force}); err != nil {
+		return err
+	}
+	clients, _ := openAll(ctx, env, false)
+	_, head, err := findLost(ctx, env, clients, ".")
+	if err != nil || env.JSON {
+		return errProblems
+	}
+	for _, c := range clients {
+		if _, err := c.Session(ctx, head.ID); err == nil {
+			env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
+			env.Printf("To continue it: %s\n", term.Bold(term.Escape(continueCommand(c.ID().Agent, head))))
+			break
+		}
+	}
+	return errProblems
+}

@@ -1,0 +1,504 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+func restoreVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	var at string
+	cmd := &cobra.Command{
+		Use:   "restore [SESSION]",
+		Short: "Bring back a session that is hidden, archived, deleted or damaged",
+		Long: `Restore brings a session back:
+
+  archived     it is listed again
+  hidden       OpenCode uses its folder as another project: the session is moved there
+  deleted      by you, by the agent or by its clean-up: it is as it was kept
+  shortened    cut, reverted, or overwritten: what was kept of it is there again
+  not loaded   the agent finds no conversation in it: it is as it was kept
+
+Without a session it lists what can be brought back, newest first, and asks.
+
+The first two need nothing but the store. The others need a copy: "mend keep" makes
+them. What the session has now is kept before it is replaced. If the agent has gone on
+with it, both stay: what is missing is added, or becomes a session of its own.
+
+With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
+repair, for the state before that.`,
+		Example: `  mend restore                     list what can be brought back, and ask
+  mend restore "dark mode"         the session with this in its title
+  mend restore 3cffaf78 --at "2h ago"
+  mend restore ses_1 --dry-run     show what would be done`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			r, err := parseRestore(at, time.Now())
+			if err != nil {
+				return err
+			}
+			r.Force = f.force
+			if len(names) == 0 {
+				if at != "" || f.yes {
+					return usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
+				}
+				return runRestorable(cmd.Context(), env, f, r)
+			}
+			return runRestore(cmd.Context(), env, names[0], f, r)
+		},
+	}
+	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise")
+	cmd.Flags().StringVar(&at, "at", "", "as it was at a `TIME`: an age, a date, a time, or the id of a repair: before that")
+	return cmd
+}
+
+// parseRestore returns the meaning of --at.
+func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
+	text := strings.TrimSpace(at)
+	if at != "" && text == "" {
+		return r, usagef("--at is empty")
+	}
+	r.At, err = parseWhen("at", shortAge(text), now)
+	if err == nil {
+		return r, nil
+	}
+	for _, form := range []string{time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, ferr := time.ParseInLocation(form, text, time.Local); ferr == nil {
+			r.At = t
+			return r, nil
+		}
+	}
+	if change.ValidateID(text) != nil || strings.ContainsAny(text[:1], "0123456789-") {
+		return r, err
+	}
+	r.State = text
+	return r, nil
+}
+
+// spokenAge matches an age as people write it.
+var spokenAge = regexp.MustCompile(`^(?i)(\d+|an?)\s*(m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
+
+// shortAge returns an age as other flags have it, such as 2h for "2 hours ago"; any other text as it is.
+func shortAge(text string) string {
+	if strings.EqualFold(text, "yesterday") {
+		return "1d"
+	}
+	m := spokenAge.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	if strings.HasPrefix(strings.ToLower(m[1]), "a") {
+		m[1] = "1"
+	}
+	return m[1] + strings.ToLower(m[2][:1])
+}
+
+// A restorable is a session that can be brought back, with its store.
+type restorable struct {
+	mend.Restorable
+	store *mend.Store
+}
+
+// withKept runs f with the copies of sessions open for reading; with nil if they cannot be used, which is noted.
+func withKept(env *environment, f func(*keep.Keep) error) error {
+	opened := false
+	err := env.opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
+		opened = true
+		return f(k)
+	})
+	if opened || err == nil {
+		return err
+	}
+	env.noteSkipped(fmt.Errorf("what was kept is not looked at: %w", err))
+	return f(nil)
+}
+
+// listRestorable returns what can be brought back in the stores, newest first, and the worst error of those that
+// cannot be read.
+func listRestorable(ctx context.Context, env *environment, clients []*mend.Store, k *keep.Keep, left error) (all []restorable, _ error) {
+	for _, c := range clients {
+		found, err := c.Restorables(ctx, k)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			left = env.skipStore(ctx, left, err)
+		}
+		for _, r := range found {
+			all = append(all, restorable{r, c})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b restorable) int { return b.Time().Compare(a.Time()) })
+	return all, left
+}
+
+// runRestorable lists what can be brought back, and lets the user choose.
+func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
+	clients, left := openAll(ctx, env, false)
+	if len(clients) == 0 {
+		return lostStore(env, left)
+	}
+	var all []restorable
+	err := withKept(env, func(k *keep.Keep) (err error) {
+		all, err = listRestorable(ctx, env, clients, k, left)
+		return err
+	})
+	list := []restorableJSON{}
+	for _, x := range all {
+		list = append(list, x.json(env))
+	}
+	env.setAnswer("sessions", list)
+	if env.JSON || ctx.Err() != nil {
+		return err
+	}
+	if len(all) == 0 {
+		env.Say("Nothing to bring back: every session is shown, and none lacks what was kept of it.")
+		return err
+	}
+	rows := restorableRows(env.Terminal, all)
+	if !env.CanAsk || f.dryRun || err != nil {
+		env.PrintRows(rows, "")
+		env.Printf("\n")
+		env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
+		return err
+	}
+	i, err := env.Pick(ctx, "Which session do you want back?", rows)
+	if err != nil {
+		return err
+	}
+	return restoreOne(ctx, env, all[i].store, all[i].Session, f, r)
+}
+
+// restorableRows returns a row for each session: id, state, messages, age and title.
+func restorableRows(t *term.Terminal, all []restorable) [][]string {
+	heads := make([]change.Head, len(all))
+	for i, x := range all {
+		heads[i] = x.Session
+	}
+	short := shortIDs(t, heads)
+	rows := make([][]string, len(all))
+	for i, x := range all {
+		messages := fmt.Sprintf("%d messages", x.Now)
+		if x.Kept != nil {
+			messages = fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
+		}
+		rows[i] = []string{
+			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agentOf(x.store.ID())),
+			term.Warn(x.State), messages, titleOf(x.Session),
+		}
+	}
+	return rows
+}
+
+type restorableJSON struct {
+	Session   string `json:"session"`
+	Agent     string `json:"agent"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	State     string `json:"state"`
+	Messages  struct {
+		Now  int `json:"now"`
+		Kept int `json:"kept"`
+	} `json:"messages"`
+	Time    string `json:"time"` // when it was kept, or used last
+	Command string `json:"command"`
+}
+
+func (x restorable) json(env *environment) restorableJSON {
+	j := restorableJSON{
+		Session: x.Session.ID, Agent: x.store.ID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
+		Time: x.Time().UTC().Format(time.RFC3339), Command: env.cmdline("restore", x.Session.ID),
+	}
+	if j.Messages.Now = x.Now; x.Kept != nil {
+		j.Messages.Kept = x.Kept.Messages
+	}
+	return j
+}
+
+// runRestore restores the session that the user names.
+func runRestore(ctx context.Context, env *environment, name string, f writeFlags, r mend.RestoreRequest) error {
+	clients, left := openAll(ctx, env, !f.dryRun)
+	if len(clients) == 0 {
+		return lostStore(env, left)
+	}
+	c, head, err := findLost(ctx, env, clients, name)
+	if errors.Is(err, mend.ErrNoSession) && left != nil {
+		return left // it may be in that store
+	}
+	if err != nil {
+		return err
+	}
+	return restoreOne(ctx, env, c, head, f, r)
+}
+
+// lostStore returns the error if there is no store, with what the user can do if sessions of one were kept.
+func lostStore(env *environment, left error) error {
+	if !errors.Is(left, mend.ErrNoStore) {
+		return left
+	}
+	_ = withKept(env, func(k *keep.Keep) error { // what cannot be read is noted
+		if k == nil {
+			return nil
+		}
+		states, err := k.States(keep.Query{})
+		if len(states) > 0 {
+			left = fail.WithHint(left, fmt.Sprintf("sessions of %s were kept: start %s once, which makes its store again; then restore", term.ShortenHome(states[0].Store.Root), agentOf(states[0].Store)))
+		}
+		return err
+	})
+	return left
+}
+
+// findLost returns the session that a user names, and its store: one that is listed, or else one that was kept.
+func findLost(ctx context.Context, env *environment, clients []*mend.Store, name string) (*mend.Store, change.Head, error) {
+	owner := map[string]*mend.Store{}
+	var heads, gone []change.Head
+	err := withKept(env, func(k *keep.Keep) error {
+		for _, c := range clients {
+			own, err := c.Sessions(ctx)
+			if err != nil {
+				return err
+			}
+			lost, err := c.Gone(ctx, k)
+			if err != nil {
+				return err
+			}
+			for _, h := range slices.Concat(own, lost) {
+				owner[h.ID] = c
+			}
+			heads, gone = append(heads, own...), append(gone, lost...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, change.Head{}, err
+	}
+	newestFirst := func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) }
+	slices.SortStableFunc(heads, newestFirst)
+	slices.SortStableFunc(gone, newestFirst)
+	var several *mend.AmbiguousNameError
+	head, err := findNamed(env.Terminal, heads, name)
+	if err != nil && !errors.As(err, &several) {
+		if lost, lerr := findNamed(env.Terminal, gone, name); lerr == nil || errors.As(lerr, &several) {
+			head, err = lost, lerr
+		} else {
+			err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
+		}
+	}
+	return owner[head.ID], head, err
+}
+
+// restoreOne plans to bring a session back, shows the plan, asks, and applies it.
+func restoreOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f writeFlags, r mend.RestoreRequest) error {
+	propose := func(head change.Head) (done mend.Restored, err error) {
+		err = withKept(env, func(k *keep.Keep) (err error) {
+			done, err = c.ProposeRestore(ctx, k, head, r)
+			return err
+		})
+		return done, err
+	}
+	done, err := propose(head)
+	if err != nil {
+		return err
+	}
+	answer := newRestoreJSON(c, head, done)
+	env.setAnswer("restore", answer)
+	printHeader(env.Terminal, head)
+	printRestore(env, head, done)
+	if len(done.Plan.Ops) == 0 {
+		env.setAnswer("repairs", []repairJSON{})
+		return finishRestore(ctx, env, c, done.Session)
+	}
+	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
+	if f.dryRun {
+		return finishDryRun(env, done.Plan)
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), done.Plan.Ops); err != nil {
+		return err
+	}
+	if done.From != nil {
+		if err := env.opt.Journal.Kept(keep.Options{}, func(k *keep.Keep) error { return c.KeepBefore(ctx, k, done.Plan) }); err != nil {
+			env.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
+		}
+	}
+	env.opt.Journal.Join()
+	var entries []change.Entry
+	for range 2 { // what was kept may be archived, or of a project that was replaced since
+		e, err := applyPlan(ctx, env, c, done.Plan)
+		if err != nil {
+			return printConflicts(env.Terminal, err)
+		}
+		entries = append(entries, e)
+		if done.From == nil {
+			break
+		}
+		r = mend.RestoreRequest{Force: r.Force}
+		rows, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: true})
+		if err != nil || len(rows.Plan.Ops) == 0 {
+			break
+		}
+		done.Plan, done.From = rows.Plan, nil
+	}
+	if env.JSON {
+		list := []repairJSON{}
+		for _, e := range entries {
+			list = append(list, entryJSON(e, nil))
+		}
+		env.setAnswer("repairs", list)
+	} else {
+		printRestored(env.Terminal, entries, head.Title)
+	}
+	if err := finishRestore(ctx, env, c, done.Session); !errors.Is(err, errProblems) { // it says what is next
+		return err
+	}
+	return nil
+}
+
+// printRestored says what was restored and how to undo it.
+func printRestored(t *term.Terminal, entries []change.Entry, title string) {
+	e := entries[0]
+	if len(entries) == 1 {
+		printCommitted(t, e, title)
+		return
+	}
+	id := mend.OperationOf(e)
+	t.Say("%s %s (%s). Undo: %s", term.Good("Restored"), quotedTitle(title, e.Session), term.Bold(id), term.Command("mend undo "+id))
+}
+
+// stateTexts says how a session is that is restored.
+var stateTexts = map[string]string{
+	string(repair.Archived):  "It is archived.",
+	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
+	string(repair.NotLoaded): "Its agent finds no conversation in it.",
+	mend.Deleted:             "The agent has nothing of it any more.",
+	mend.Shortened:           "It lacks messages that were kept.",
+	mend.Replaced:            "It has other messages than were kept.",
+}
+
+// printRestore says what a restore does.
+func printRestore(env *environment, head change.Head, done mend.Restored) {
+	if text := stateTexts[done.State]; text != "" && len(done.Fixed) == 0 {
+		env.SayAt(2, text)
+	}
+	switch from := done.From; {
+	case len(done.Plan.Ops) == 0 && done.Session.ID != head.ID:
+		env.SayAt(2, fmt.Sprintf("What was kept is the session %s already.", term.Bold(done.Session.ID)))
+	case len(done.Plan.Ops) == 0:
+		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are no part of it: mend does not bring those back.")
+	case from == nil && strings.HasPrefix(done.State, "before"):
+		env.SayAt(2, fmt.Sprintf("It becomes as it was %s: %s of the journal.", done.State, term.CountWords(len(done.Plan.Ops), "record", "records")))
+	case from == nil:
+		for _, d := range done.Fixed {
+			env.SayAt(2, term.OneLine(d.Why+" "+d.Fix, 400))
+		}
+	default:
+		env.SayAt(2, fmt.Sprintf("It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now))
+		switch {
+		case done.Session.ID != head.ID:
+			env.SayAt(2, fmt.Sprintf("Its agent has gone on with it otherwise, so it stays, and what was kept becomes the session %s.", term.Bold(done.Session.ID)))
+		case done.Joined:
+			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s then.", term.Count(done.Messages, "message")))
+		}
+	}
+}
+
+// finishRestore says whether a session can be continued, and how.
+func finishRestore(ctx context.Context, env *environment, c *mend.Store, of change.Head) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	head, err := c.Session(ctx, of.ID)
+	if err != nil {
+		return err
+	}
+	for f := range c.Scan(ctx, []change.Head{head}) {
+		if f.Err != nil {
+			return f.Err
+		}
+		return printContinue(env, c, f)
+	}
+	return ctx.Err()
+}
+
+// printContinue prints the command that continues a session, or what has to be done first. The error is
+// errProblems then.
+func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
+	h := f.Session
+	command, why := firstCommand(env, f)
+	if command == "" {
+		next := continueCommand(c.ID().Agent, h)
+		env.setAnswer("continue", next)
+		env.Printf("To continue it: %s\n", term.Bold(term.Escape(next)))
+		return nil
+	}
+	env.setAnswer("next", command)
+	env.Say("%s: %s", why, term.Command(command))
+	return errProblems
+}
+
+// firstCommand returns the command without which a session cannot be continued, or is not listed, and why; "" if
+// nothing is wrong with it.
+func firstCommand(env *environment, f mend.Finding) (command, why string) {
+	h := f.Session
+	switch f.Shown() {
+	case repair.NotLoaded:
+		return env.cmdline("restore", h.ID), "The agent finds no conversation in it"
+	case repair.NoFolder:
+		return env.cmdline("move"), "Its folder is gone"
+	case repair.Hidden:
+		return env.cmdline("restore", h.ID), "It is not listed"
+	case repair.Archived:
+		return env.cmdline("restore", h.ID), "It is archived"
+	case repair.Listed:
+	}
+	if f.Severity() == repair.Broken {
+		return env.cmdline("repair", h.ID), "It is broken"
+	}
+	return "", ""
+}
+
+// A restoreJSON is what a restore does.
+type restoreJSON struct {
+	Session  string    `json:"session"`
+	Agent    string    `json:"agent"`
+	Title    string    `json:"title"`
+	State    string    `json:"state"`    // how the session is before
+	Restored string    `json:"restored"` // the session that has it then; another one if both stay
+	Joined   bool      `json:"joined"`   // what the session has stays, and what is missing is added
+	From     *fromJSON `json:"from"`     // null if its own records are enough
+	Messages struct {
+		Now  int `json:"now"`
+		Then int `json:"then"`
+	} `json:"messages"`
+}
+
+// A fromJSON is a kept state.
+type fromJSON struct {
+	State    string    `json:"state"`
+	Time     time.Time `json:"time"`
+	Messages int       `json:"messages"`
+}
+
+func newRestoreJSON(c *mend.Store, head change.Head, done mend.Restored) restoreJSON {
+	j := restoreJSON{Session: head.ID, Agent: c.ID().Agent, Title: head.Title, State: done.State, Restored: done.Session.ID, Joined: done.Joined}
+	j.Messages.Now, j.Messages.Then = done.Now, done.Messages
+	if done.From != nil {
+		j.From = &fromJSON{done.From.ID, done.From.Time, done.From.Messages}
+	}
+	return j
+}

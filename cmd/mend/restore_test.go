@@ -1,0 +1,30 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+func TestParseRestore(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.Local)
+	for text, want := range map[string]time.Time{
+		"": {}, "2h ago": now.Add(-2 * time.Hour), "2 hours ago": now.Add(-2 * time.Hour), "an hour ago": now.Add(-time.Hour), "3d": now.Add(-72 * time.Hour),
+		"a week ago": now.Add(-7 * 24 * time.Hour), "30 min": now.Add(-30 * time.Minute), "yesterday": now.Add(-24 * time.Hour), "1h30m": now.Add(-90 * time.Minute),
+		"2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.Local), "2026-11-20 14:30": time.Date(2026, 11, 20, 14, 30, 0, 0, time.Local),
+		"2026-11-20 14:30:05": time.Date(2026, 11, 20, 14, 30, 5, 0, time.Local), "2026-11-20T14:30:00Z": time.Date(2026, 11, 20, 14, 30, 0, 0, time.UTC),
+	} {
+		if r, err := parseRestore(text, now); err != nil || !r.At.Equal(want) || r.State != "" {
+			t.Errorf("%q is %v, %q, %v, want %v", text, r.At, r.State, err, want)
+		}
+	}
+	for _, id := range []string{"qevajo", "k12"} {
+		if r, err := parseRestore(id, now); err != nil || r.State != id {
+			t.Errorf("%q is %+v, %v", id, r, err)
+		}
+	}
+	for _, text := range []string{" ", "3 moons", "-1h", "2026-13-40", "tomorrow morning", "9999999999h"} {
+		if r, err := parseRestore(text, now); err == nil {
+			t.Errorf("%q is %+v", text, r)
+		}
+	}
+}

@@ -1,0 +1,375 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/journal"
+	"mend/repair"
+	"mend/undo"
+)
+
+// How a session is that can be brought back, besides how its agent shows it ([repair.Shown]).
+const (
+	Deleted   = "deleted"   // the agent has nothing of it
+	Shortened = "shortened" // it has fewer messages than were kept
+	Replaced  = "replaced"  // it has other messages than were kept
+)
+
+// keptBefore is why a session is kept that a restore replaces. Such a state is not restored by itself.
+const keptBefore = "before restore"
+
+// A Restorable is a session that can be brought back.
+type Restorable struct {
+	Session change.Head // of the list, or of when it was kept
+	State   string      // how it is now: of [repair.Shown], or Deleted, Shortened or Replaced
+	Now     int         // how many messages it has
+	Kept    *keep.State // the newest complete one that has what it lacks; nil if only its records are needed
+}
+
+// Time returns when what is restored was: when the session was kept, or used last.
+func (r *Restorable) Time() time.Time {
+	if r.Kept != nil {
+		return r.Kept.Time
+	}
+	return time.UnixMilli(max(r.Session.Updated, r.Session.Created))
+}
+
+// Restorables lists the sessions of the store that can be brought back, newest first: those that are not
+// shown, and those that lack what was kept in k, which may be nil. It reads only.
+func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable, err error) {
+	cached := c.Cached()
+	heads, err := cached.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := c.keptStates(k, "")
+	if err != nil {
+		return nil, err
+	}
+	listed := map[string]bool{}
+	for f := range cached.Scan(ctx, heads) {
+		listed[f.Session.ID] = true
+		r, ok, err := c.restorable(ctx, f, kept[f.Session.ID])
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, r)
+		}
+	}
+	for id, states := range kept {
+		if i := slices.IndexFunc(states, isRestored); !listed[id] && i >= 0 {
+			all = append(all, Restorable{Session: headOf(states[i]), State: Deleted, Kept: &states[i]})
+		}
+	}
+	slices.SortFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
+	return all, ctx.Err()
+}
+
+// restorable reports whether a session of the list can be brought back. states are those that were kept of
+// it, newest first.
+func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) (Restorable, bool, error) {
+	r := Restorable{Session: f.Session, State: string(f.Shown())}
+	shown := f.Shown()
+	if shown == repair.NoFolder { // mend move is for those
+		shown = repair.Listed
+	}
+	if shown == repair.Listed && len(states) == 0 {
+		return r, false, nil
+	}
+	now, err := c.copied(ctx, f.Session, states)
+	if err != nil {
+		return r, false, err
+	}
+	r.Now = now.Messages
+	for i := range states {
+		if s := &states[i]; isRestored(*s) && (s.Messages > now.Messages || s.First != now.First) {
+			r.Kept = s
+			break
+		}
+	}
+	switch {
+	case shown != repair.Listed:
+		return r, shown != repair.NotLoaded || r.Kept != nil, nil
+	case r.Kept == nil:
+		return r, false, nil
+	case r.Kept.First != now.First && now.Messages > 0:
+		r.State = Replaced
+	default:
+		r.State = Shortened
+	}
+	return r, true, nil
+}
+
+// copied returns how many messages a session has, and the first of them. It reads the session only if it has
+// changed since it was kept.
+func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (agent.Copy, error) {
+	if len(states) > 0 && states[0].Stamp != [32]byte{} {
+		if stamp, err := c.store.Stamp(ctx, head); err == nil && stamp.Sum == states[0].Stamp {
+			return agent.Copy{Messages: states[0].Messages, First: states[0].First}, nil
+		}
+	}
+	now, err := c.store.Copy(ctx, head)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err != nil && ctx.Err() == nil { // it cannot be read: that is nothing of what was kept
+		return agent.Copy{}, nil
+	}
+	return now, err
+}
+
+// isRestored reports whether a state is restored if the user names none.
+func isRestored(s keep.State) bool { return s.Complete() && s.Why != keptBefore }
+
+// headOf returns a session as it was kept.
+func headOf(s keep.State) change.Head {
+	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Updated: s.Updated}
+}
+
+// keptStates returns what was kept of the sessions of the store, or of one, newest first.
+func (c *Store) keptStates(k *keep.Keep, session string) (map[string][]keep.State, error) {
+	of := map[string][]keep.State{}
+	if k == nil {
+		return of, nil
+	}
+	id := c.ID()
+	states, err := k.States(keep.Query{Store: &id, Session: session})
+	for _, s := range states {
+		of[s.Session] = append(of[s.Session], s)
+	}
+	return of, err
+}
+
+// Gone returns the sessions that were kept in k, which may be nil, and that the store has no more: as they were
+// kept last, newest first.
+func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, err error) {
+	kept, err := c.keptStates(k, "")
+	if err != nil || len(kept) == 0 {
+		return nil, err
+	}
+	heads, err := c.Sessions(ctx)
+	for _, h := range heads {
+		delete(kept, h.ID)
+	}
+	for _, states := range kept {
+		gone = append(gone, headOf(states[0]))
+	}
+	slices.SortFunc(gone, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
+	return gone, err
+}
+
+// A RestoreRequest says which state of a session is wanted.
+type RestoreRequest struct {
+	At    time.Time // the newest that was kept until then; the zero time for the newest complete one
+	State string    // the id of a kept state, or of a repair: the state before that; "" for none
+	Force bool      // even if an agent uses the session, or went on with it otherwise
+}
+
+// A Restored is a plan that brings a session back.
+type Restored struct {
+	Plan     change.Plan // without ops if the session has all that there is
+	Session  change.Head // that has it then; another id if both stay
+	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
+	From     *keep.State // which was kept; nil if its records are enough
+	Joined   bool        // what the session has now stays, and what is missing is added
+	Now      int         // messages that the session has
+	Messages int         // that it has then, as far as that is known
+	Fixed    []repair.Diagnosis
+}
+
+// ErrNothingKept says that there is no copy from which a session could be restored.
+var ErrNothingKept error = fail.New(fail.Problems, `"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
+
+// ProposeRestore plans to bring a session back: from its own records if it is only not shown, else from what was
+// kept of it in k, which may be nil. It reads only. Before [Store.Apply] carries the plan out,
+// [Store.KeepBefore] keeps what the session has now.
+func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest) (done Restored, err error) {
+	seen := c.seen()
+	done.Session = head
+	listed, err := c.isListed(ctx, head)
+	if err != nil {
+		return done, err
+	}
+	kept, err := c.keptStates(k, head.ID)
+	if err != nil {
+		return done, err
+	}
+	states := kept[head.ID]
+	var found Finding
+	if listed {
+		if found, err = c.look(ctx, head); err != nil {
+			return done, err
+		}
+	}
+	if found.Busy && !r.Force {
+		return done, fmt.Errorf("restoring session %s: %w", head.ID, repair.ErrBusy)
+	}
+	if r.State != "" && !slices.ContainsFunc(states, func(s keep.State) bool { return s.ID == r.State }) {
+		e, done, ok, err := c.beforeRepair(ctx, head, r)
+		if ok || err != nil {
+			return done, err
+		}
+		r.At, r.State = e.Time, ""
+	}
+	chosen, err := c.chooseState(ctx, head, found, listed, states, r, &done)
+	if err != nil {
+		return done, err
+	}
+	if chosen == nil {
+		return c.restoreRows(ctx, done, r, seen)
+	}
+	return c.restoreKept(ctx, k, done, chosen, r, seen)
+}
+
+// isListed reports whether the store has the session.
+func (c *Store) isListed(ctx context.Context, head change.Head) (bool, error) {
+	_, err := c.Session(ctx, head.ID)
+	if errors.Is(err, ErrNoSession) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// look diagnoses one session.
+func (c *Store) look(ctx context.Context, head change.Head) (Finding, error) {
+	for f := range c.Scan(ctx, []change.Head{head}) {
+		return f, ctx.Err()
+	}
+	return Finding{}, ctx.Err()
+}
+
+// chooseState returns the kept state that the request is about, nil if the records of the session are enough.
+func (c *Store) chooseState(ctx context.Context, head change.Head, found Finding, listed bool, states []keep.State, r RestoreRequest, done *Restored) (*keep.State, error) {
+	now := Restorable{State: Deleted}
+	wrong := !listed
+	if listed {
+		var err error
+		if now, wrong, err = c.restorable(ctx, found, states); err != nil {
+			return nil, err
+		}
+	}
+	done.Now, done.Messages, done.State = now.Now, now.Now, now.State
+	switch {
+	case !r.At.IsZero() || r.State != "":
+		for i := range states {
+			if s := &states[i]; r.State == s.ID || r.State == "" && s.Complete() && !s.Time.After(r.At) {
+				return s, nil
+			}
+		}
+		return nil, noState(head, states)
+	case !listed:
+		if i := slices.IndexFunc(states, isRestored); i >= 0 {
+			return &states[i], nil
+		}
+		return nil, fmt.Errorf("restoring session %s: it is gone, and %w", head.ID, ErrNothingKept)
+	case now.State == string(repair.NotLoaded) && !wrong:
+		return nil, fmt.Errorf("restoring session %s: its agent finds no conversation in it, and %w", head.ID, ErrNothingKept)
+	}
+	if i := slices.IndexFunc(states, isRestored); now.Kept == nil && now.State == string(repair.Listed) && i >= 0 {
+		return &states[i], nil // parts or files of it may be missing
+	}
+	return now.Kept, nil
+}
+
+// noState returns the error if no state was kept that the user asks for.
+func noState(head change.Head, states []keep.State) error {
+	if len(states) == 0 {
+		return fmt.Errorf("restoring session %s: %w", head.ID, ErrNothingKept)
+	}
+	oldest := states[len(states)-1]
+	return fail.New(fail.Problems, fmt.Sprintf("the oldest state of it is of %s, the newest of %s", oldest.Time.Local().Format(time.DateTime), states[0].Time.Local().Format(time.DateTime)),
+		"restoring session %s: no complete state of that time was kept", head.ID)
+}
+
+// restoreRows plans to have the agent show a session again that is whole.
+func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest, seen *uint64) (Restored, error) {
+	result, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: r.Force})
+	done.Plan, done.Fixed = result.Plan, result.Fixed
+	done.Plan.Seen = seen
+	return done, err
+}
+
+// restoreKept plans to write what was kept.
+func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, from *keep.State, r RestoreRequest, seen *uint64) (Restored, error) {
+	head := done.Session
+	ops, err := k.Load(ctx, *from)
+	if err != nil {
+		return done, err
+	}
+	exact := !r.At.IsZero() || r.State != ""
+	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force})
+	if err != nil {
+		return done, err
+	}
+	now, err := c.read(ctx, plan.Ops)
+	if err != nil {
+		return done, err
+	}
+	defaults, err := c.defaultRows(ctx, plan.Ops, now)
+	if err != nil {
+		return done, err
+	}
+	done.From, done.Joined, done.Session.ID = from, plan.Joined, plan.Session
+	done.Messages = plan.Messages
+	if plan.Session != head.ID {
+		done.Session.Ref.Session = plan.Session
+	}
+	done.Plan = change.Plan{
+		Session: plan.Session, Force: r.Force, Fresh: true, Seen: seen,
+		Cause: change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder},
+		Ops:   undo.Rebase(undo.AddColumns(plan.Ops, now, defaults), now),
+	}
+	return done, c.checkLinks(ctx, done.Plan)
+}
+
+// KeepBefore keeps in k what the session has now, for a plan that replaces records of it.
+func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) error {
+	head, err := c.Session(ctx, p.Session)
+	if err == nil {
+		_, err = c.Keep(ctx, k, head, keptBefore)
+	}
+	if errors.Is(err, ErrNoSession) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// beforeRepair plans to bring a session back as it was before a repair, from the journal: it undoes the repair
+// and all later ones. It reports false if the records changed otherwise since: then what was kept before the
+// repair counts.
+func (c *Store) beforeRepair(ctx context.Context, head change.Head, r RestoreRequest) (e change.Entry, done Restored, ok bool, err error) {
+	err = c.journal.read(func(j *journal.Journal) (err error) {
+		e, err = j.Get(r.State)
+		return err
+	})
+	if err == nil && e.Session != head.ID {
+		err = fail.New(fail.Usage, "\"mend log "+head.ID+"\" lists its repairs", "restoring session %s: repair %s is of another session", head.ID, e.ID)
+	}
+	if err != nil {
+		return e, done, false, err
+	}
+	id := c.ID()
+	es, err := c.Log(ctx, journal.Query{Store: &id, Session: head.ID, State: change.Committed, InForce: true, After: e.Seq - 1})
+	var ids []string
+	for _, e := range es {
+		ids = append(ids, e.ID)
+	}
+	if err != nil || len(ids) == 0 {
+		return e, done, false, err
+	}
+	p, err := c.ProposeUndo(ctx, UndoRequest{IDs: ids, Force: r.Force})
+	if err != nil {
+		return e, done, false, nil // of the journal alone it cannot be restored
+	}
+	return e, Restored{Plan: p, Session: head, State: "before repair " + e.ID}, true, nil
+}

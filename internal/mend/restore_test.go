@@ -1,0 +1,434 @@
+package mend_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/opencode"
+	"mend/change"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+	"mend/repair"
+	"mend/testdata"
+)
+
+// A lossBench is a store with a session that was kept whole.
+type lossBench struct {
+	t       *testing.T
+	dir     string // of the store
+	file    string // of the database, or the transcript
+	session string
+	client  *mend.Store
+	journal *mend.Journal
+	head    change.Head
+}
+
+func newLossBench(t *testing.T, store string) *lossBench {
+	t.Helper()
+	storetest.NeedWrites(t)
+	dir := storetest.FastDir(t)
+	b := &lossBench{t: t, journal: mend.OpenJournal(filepath.Join(dir, "journal"))}
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Journal: b.journal, Cache: filepath.Join(dir, "cache")}
+	switch store {
+	case "claude":
+		b.dir, b.session = filepath.Join(dir, ".claude"), fixture.Session
+		b.file = filepath.Join(b.dir, "projects", "-home-user-project", b.session+".jsonl")
+		b.write(b.file, string(fixture.Baseline))
+		b.write(b.beside("tool-results/a.txt"), "a long result")
+		o.Agents, o.Store = []agent.Agent{claude.Agent{}}, b.dir
+	case "tree":
+		id, err := testdata.Unpack(testdata.OpenCode1153, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.dir, b.session, o.Store = filepath.Join(dir, "opencode"), id, filepath.Join(dir, "opencode", "storage")
+	default:
+		b.file, b.session = dbtest.Unpack(t, store)
+		b.dir, o.Store = filepath.Dir(b.file), b.file
+	}
+	var err error
+	if b.client, err = mend.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	if b.head, err = b.client.Session(t.Context(), b.session); err != nil {
+		t.Fatal(err)
+	}
+	b.keep()
+	return b
+}
+
+func (b *lossBench) beside(name string) string {
+	return filepath.Join(strings.TrimSuffix(b.file, ".jsonl"), filepath.FromSlash(name))
+}
+
+func (b *lossBench) write(path, data string) {
+	b.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *lossBench) read(path string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		b.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (b *lossBench) keep() {
+	b.t.Helper()
+	head, err := b.client.Session(b.t.Context(), b.session)
+	if err == nil {
+		err = b.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
+			_, err := b.client.Keep(b.t.Context(), k, head, "test")
+			return err
+		})
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// content returns what the store has, in a form that can be compared.
+func (b *lossBench) content() string {
+	b.t.Helper()
+	if strings.HasSuffix(b.file, ".db") {
+		return dbtest.DumpRows(b.t, b.file)
+	}
+	var all strings.Builder
+	err := filepath.WalkDir(b.dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			all.WriteString(p[len(b.dir):] + "\n" + b.read(p) + "\n")
+		}
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return all.String()
+}
+
+// restorable returns what the list of what can be brought back says of the session.
+func (b *lossBench) restorable() *mend.Restorable {
+	b.t.Helper()
+	var found *mend.Restorable
+	err := b.journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
+		all, err := b.client.Restorables(b.t.Context(), k)
+		for i := range all {
+			if all[i].Session.ID == b.session {
+				found = &all[i]
+			}
+		}
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+func (b *lossBench) propose(r mend.RestoreRequest) (done mend.Restored, err error) {
+	b.t.Helper()
+	kerr := b.journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
+		done, err = b.client.ProposeRestore(b.t.Context(), k, b.head, r)
+		return nil
+	})
+	if kerr != nil {
+		b.t.Fatal(kerr)
+	}
+	return done, err
+}
+
+// restore restores the session, and returns the id of the change.
+func (b *lossBench) restore(r mend.RestoreRequest) (mend.Restored, string) {
+	b.t.Helper()
+	done, err := b.propose(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if len(done.Plan.Ops) == 0 {
+		return done, ""
+	}
+	if err := b.journal.Kept(keep.Options{}, func(k *keep.Keep) error { return b.client.KeepBefore(b.t.Context(), k, done.Plan) }); err != nil {
+		b.t.Fatal(err)
+	}
+	e, err := b.client.Apply(b.t.Context(), done.Plan)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if e.Cause.Kind != change.CauseRestore && e.Cause.Kind != change.CauseUndo {
+		b.t.Errorf("the entry is a %s", e.Cause.Kind)
+	}
+	return done, e.ID
+}
+
+func (b *lossBench) undo(id string) {
+	b.t.Helper()
+	p, err := b.client.ProposeUndo(b.t.Context(), mend.UndoRequest{IDs: []string{id}})
+	if err == nil {
+		_, err = b.client.Apply(b.t.Context(), p)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func sql(statements ...string) func(b *lossBench) {
+	return func(b *lossBench) { dbtest.Alter(b.t, b.file, statements...) }
+}
+
+// written returns a loss that writes the transcript again.
+func written(edit func(data string) string) func(b *lossBench) {
+	return func(b *lossBench) { b.write(b.file, edit(b.read(b.file))) }
+}
+
+func metadata(data string) string {
+	var kept []string
+	for line := range strings.Lines(data) {
+		if !strings.Contains(line, `"parentUuid"`) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+const otherID = "00000000-1111-4111-8111-111111111111"
+
+func removed(path string) func(*lossBench) {
+	return func(b *lossBench) {
+		b.t.Helper()
+		at := b.file
+		if path != "" {
+			at = filepath.Join(b.dir, filepath.FromSlash(path))
+		}
+		if err := os.RemoveAll(at); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// TestRestore loses a session in all ways: the list of what can be brought back has it, the restore brings it
+// back as it was, and the undo of that is the loss again, byte for byte.
+func TestRestore(t *testing.T) {
+	const dropped = "delete from session"
+	for _, c := range []struct {
+		name, store string
+		lose        func(*lossBench)
+		state       string
+		same        bool // all is as it was kept
+	}{
+		{"transcript unlinked", "claude", removed(""), mend.Deleted, true},
+		{"with what is beside it", "claude", func(b *lossBench) { removed("projects/-home-user-project")(b) }, mend.Deleted, true},
+		{"emptied", "claude", written(func(string) string { return "" }), string(repair.NotLoaded), true},
+		{"cut in half", "claude", written(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
+		{"only metadata", "claude", written(metadata), string(repair.NotLoaded), true},
+		{"NUL bytes", "claude", written(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
+		{"overwritten by another", "claude", written(func(string) string {
+			other := strings.ReplaceAll(string(fixture.Baseline), fixture.Session, otherID)
+			return strings.ReplaceAll(other, `"uuid":"`, `"uuid":"f`)
+		}), mend.Replaced, true},
+		{"result removed", "claude", func(b *lossBench) { removed("projects/-home-user-project/" + b.session)(b) }, "", true},
+
+		{"archived", "1.18.33", sql("update session set time_archived = 5"), string(repair.Archived), false},
+		{"hidden", "1.18.33", sql("insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project"), string(repair.Hidden), false},
+		{"deleted", "1.18.33", sql("delete from part", "delete from message", dropped), mend.Deleted, true},
+		{"project deleted", "1.18.33", sql("delete from part", "delete from message", dropped, "delete from project"), mend.Deleted, true},
+		{"messages deleted", "1.18.33", sql("delete from part where message_id in (select id from message order by id desc limit 3)", "delete from message where id in (select id from message order by id desc limit 3)"), mend.Shortened, true},
+		{"all messages deleted", "1.18.33", sql("delete from part", "delete from message"), mend.Shortened, true},
+		{"a part deleted", "1.18.33", sql("delete from part where id = (select max(id) from part)"), "", true},
+		{"deleted", "1.2.27", sql("delete from part", "delete from message", dropped), mend.Deleted, true},
+		{"archived", "1.2.27", sql("update session set time_archived = 5"), string(repair.Archived), false},
+		{"deleted", "tree", func(b *lossBench) {
+			removed("storage/message/" + b.session)(b)
+			removed("storage/part")(b)
+			removed("storage/session/" + b.head.Project + "/" + b.session + ".json")(b)
+		}, mend.Deleted, true},
+		{"messages deleted", "tree", func(b *lossBench) { removed("storage/message/" + b.session)(b); removed("storage/part")(b) }, mend.Shortened, true},
+	} {
+		t.Run(c.store+" "+c.name, func(t *testing.T) {
+			b := newLossBench(t, c.store)
+			if r := b.restorable(); r != nil {
+				t.Errorf("before the loss it can be brought back: %+v", r)
+			}
+			whole := b.content()
+			c.lose(b)
+			lost := b.content()
+			if whole == lost && c.name != "hidden" {
+				t.Fatal("nothing is lost")
+			}
+			r := b.restorable()
+			if r == nil && c.state != "" || r != nil && (r.State != c.state || r.Kept != nil && r.Kept.Messages <= r.Now && r.State != mend.Replaced) {
+				t.Errorf("it can be brought back: %+v, want %q", r, c.state)
+			}
+			done, id := b.restore(mend.RestoreRequest{})
+			if id == "" {
+				t.Fatalf("nothing is restored: %+v", done)
+			}
+			if now := b.content(); c.same && now != whole {
+				t.Errorf("restored: %d bytes, want %d:\n%s", len(now), len(whole), now[:min(len(now), 300)])
+			}
+			if c.store == "claude" {
+				if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o600 || time.Since(info.ModTime()) > time.Minute {
+					t.Errorf("the transcript is of %v, mode %v, %v", info.ModTime(), info.Mode(), err)
+				}
+			}
+			if r := b.restorable(); r != nil {
+				t.Errorf("after the restore it can be brought back: %+v", r)
+			}
+			if again, err := b.propose(mend.RestoreRequest{}); err != nil || len(again.Plan.Ops) > 0 {
+				t.Errorf("a second restore has %d ops, %v", len(again.Plan.Ops), err)
+			}
+			b.undo(id)
+			if now := b.content(); now != lost {
+				t.Errorf("undone: %d bytes, want %d", len(now), len(lost))
+			}
+		})
+	}
+}
+
+// TestRestoreJoined: what the agent has added since stays beside what is missing.
+func TestRestoreJoined(t *testing.T) {
+	line := func(session, uuid, parent, text string) string {
+		return `{"parentUuid":` + parent + `,"isSidechain":false,"type":"user","message":{"role":"user","content":"` + text + `"},"uuid":"` + uuid + `","timestamp":"2026-11-25T10:00:00.000Z","sessionId":"` + session + `","cwd":"/home/user/project","version":"2.1.330"}` + "\n"
+	}
+	lastID := func(b *lossBench) string {
+		all := strings.Split(b.read(b.file), `"uuid":"`)
+		return `"` + all[len(all)-1][:36] + `"`
+	}
+	const newID = "00000000-2222-4222-8222-222222222222"
+	t.Run("begun anew by a running program", func(t *testing.T) {
+		b := newLossBench(t, "claude")
+		whole, added := b.read(b.file), line(b.session, newID, lastID(b), "goes on")
+		b.write(b.file, added)
+		done, id := b.restore(mend.RestoreRequest{})
+		if now := b.read(b.file); !done.Joined || done.Session.ID != b.session || now != whole+added {
+			t.Errorf("joined %t: the transcript has %d bytes, want %d", done.Joined, len(now), len(whole+added))
+		}
+		if r := b.restorable(); r != nil {
+			t.Errorf("it can be brought back: %+v", r)
+		}
+		b.undo(id)
+		if now := b.read(b.file); now != added {
+			t.Errorf("undone: %d bytes", len(now))
+		}
+	})
+	t.Run("another conversation under the id", func(t *testing.T) {
+		b := newLossBench(t, "claude")
+		other := line(b.session, newID, "null", "something else")
+		b.write(b.file, other)
+		done, id := b.restore(mend.RestoreRequest{})
+		copied := filepath.Join(filepath.Dir(b.file), done.Session.ID+".jsonl")
+		want := strings.ReplaceAll(string(fixture.Baseline), fixture.Session, done.Session.ID)
+		if done.Session.ID == b.session || b.read(b.file) != other || b.read(copied) != want {
+			t.Errorf("restored as %s: %d bytes, want %d", done.Session.ID, len(b.read(copied)), len(want))
+		}
+		if b.read(strings.TrimSuffix(copied, ".jsonl")+"/tool-results/a.txt") != "a long result" {
+			t.Error("what is beside it is not restored")
+		}
+		if again, err := b.propose(mend.RestoreRequest{}); err != nil || len(again.Plan.Ops) > 0 || again.Session.ID != done.Session.ID {
+			t.Errorf("a second restore: %+v, %v", again, err)
+		}
+		b.undo(id)
+		if _, err := os.Stat(copied); err == nil {
+			t.Error("undone, and it is there")
+		}
+	})
+	t.Run("reverted, then prompted", func(t *testing.T) {
+		b := newLossBench(t, "1.18.33")
+		before := b.content()
+		sql("delete from part where message_id in (select id from message order by id desc limit 3)", "delete from message where id in (select id from message order by id desc limit 3)",
+			"insert into message (id, session_id, time_created, time_updated, data) select 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, time_created + 1000, time_updated, data from message limit 1")(b)
+		done, id := b.restore(mend.RestoreRequest{})
+		sql("delete from message where id = 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz'")(b)
+		if !done.Joined || b.content() != before {
+			t.Errorf("joined %t, and not all is there", done.Joined)
+		}
+		b.undo(id)
+		if r := b.restorable(); r == nil || r.State != mend.Shortened {
+			t.Errorf("undone: %+v", r)
+		}
+	})
+}
+
+// TestRestoreAt: an earlier state, by a time, by its id and by a repair.
+func TestRestoreAt(t *testing.T) {
+	b := newLossBench(t, "claude")
+	first := b.read(b.file)
+	var times []time.Time
+	err := b.journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
+		states, err := k.States(keep.Query{})
+		times = append(times, states[0].Time)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Millisecond)
+	lines := slices.Collect(strings.Lines(first))
+	second := first + strings.Replace(lines[len(lines)-1], `"leafUuid"`, `"leafUUID"`, 1) + strings.NewReplacer(`"uuid":"`, `"uuid":"0`, `"parentUuid":"`, `"parentUuid":"0`).Replace(firstChain(lines))
+	b.write(b.file, second)
+	b.keep()
+	if done, id := b.restore(mend.RestoreRequest{}); id != "" {
+		t.Errorf("nothing is missing, and it is restored: %+v", done)
+	}
+	done, id := b.restore(mend.RestoreRequest{At: times[0].Add(time.Millisecond)})
+	if now := b.read(b.file); id == "" || now != first || done.Session.ID != b.session {
+		t.Errorf("at the first state: %d bytes, want %d", len(now), len(first))
+	}
+	b.undo(id)
+	if now := b.read(b.file); now != second {
+		t.Errorf("undone: %d bytes, want %d", len(now), len(second))
+	}
+	if _, err := b.propose(mend.RestoreRequest{At: times[0].Add(-time.Hour)}); err == nil || !strings.Contains(err.Error(), "no complete state of that time") {
+		t.Errorf("before the first state: %v", err)
+	}
+	if _, err := b.propose(mend.RestoreRequest{State: "zzzzzz"}); err == nil {
+		t.Error("at an unknown repair: no error")
+	}
+}
+
+func firstChain(lines []string) string {
+	i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"parentUuid"`) })
+	return lines[i]
+}
+
+// TestRestoreBeforeRepair restores what was before a repair from the journal, with nothing kept.
+func TestRestoreBeforeRepair(t *testing.T) {
+	b := newLossBench(t, "claude")
+	if err := os.Remove(filepath.Join(filepath.Dir(b.dir), "journal", "keep.db")); err != nil {
+		t.Fatal(err)
+	}
+	broken := string(fixture.ByName("parent unknown").Broken())
+	b.write(b.file, broken)
+	r, err := b.client.ProposeRepair(t.Context(), b.head, repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := b.client.Apply(t.Context(), r.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, id := b.restore(mend.RestoreRequest{State: e.ID})
+	if now := b.read(b.file); id == "" || now != broken {
+		t.Errorf("before the repair: %d bytes, want %d", len(now), len(broken))
+	}
+	removed("")(b)
+	if _, err := b.propose(mend.RestoreRequest{}); !errors.Is(err, mend.ErrNothingKept) {
+		t.Errorf("gone, and nothing kept: %v", err)
+	}
+}

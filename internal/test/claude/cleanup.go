@@ -1,0 +1,53 @@
+package claude
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mend/internal/test/endpoint"
+)
+
+// CleanUp makes the program remove what is old by these settings, as it does some time after each start, and
+// reports whether it did so within a while.
+func (h *Home) CleanUp(settings string, within time.Duration) bool {
+	h.t.Helper()
+	mark := filepath.Join(h.Root(), ".last-cleanup")
+	_ = os.Remove(mark) // there may be none
+	if err := os.WriteFile(filepath.Join(h.Root(), "settings.json"), []byte(settings), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	api := endpoint.NewStrict(Script, strict)
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(h.t.Context(), within)
+	defer cancel()
+	cmd := h.command(ctx, api.URL, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", model)
+	in, err := cmd.StdinPipe() // open, so that it waits for a prompt
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	cleaned := false
+	for ctx.Err() == nil && !cleaned {
+		time.Sleep(100 * time.Millisecond)
+		_, err := os.Stat(mark)
+		cleaned = err == nil
+	}
+	_ = in.Close()
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()         // it was killed
+	h.WaitEnded()
+	return cleaned
+}
+
+// Age sets the time of the last change of a transcript.
+func (h *Home) Age(session string, to time.Duration) {
+	h.t.Helper()
+	at := time.Now().Add(-to)
+	if err := os.Chtimes(h.File(session), at, at); err != nil {
+		h.t.Fatal(err)
+	}
+}
