@@ -52,7 +52,11 @@ func (s *Store) For(owner string) *Owned { return &Owned{s, owner} }
 type heldError struct{ who []string }
 
 func (e *heldError) Error() string {
-	return strings.Join(e.who, " and ") + " has the database open"
+	verb := " has"
+	if len(e.who) > 1 {
+		verb = " have"
+	}
+	return strings.Join(e.who, " and ") + verb + " the database open"
 }
 
 // Failure gives the error its exit code and its hint, see [fail.Of].

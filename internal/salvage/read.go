@@ -39,6 +39,8 @@ type Result struct {
 	SchemaDamaged bool
 	// Unreadable is the number of pages for which the disk reported an error.
 	Unreadable int
+	// Added are the objects of the schema that were taken from a known one.
+	Added []Object
 	// Missing are objects of the schema that could not be made again.
 	Missing []Object
 
@@ -51,6 +53,7 @@ type scan struct {
 	walk   *walker
 	db     *DB
 	schema []schemaRow
+	added  []Object // to the schema, from a known one
 
 	free     []uint64
 	freeOK   bool
@@ -121,7 +124,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	}
 	return &Result{
 		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign,
-		SchemaDamaged: !whole, Unreadable: len(s.failed), Missing: missing, scan: s,
+		SchemaDamaged: !whole, Added: s.added, Unreadable: len(s.failed), Missing: missing, scan: s,
 	}, nil
 }
 
@@ -276,6 +279,7 @@ func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error)
 	trial := &DB{Conn: c}
 	defer func() { _ = trial.close() }()
 	var have []Object
+	var damaged []int
 	names := map[string]bool{}
 	for _, tables := range []bool{true, false} {
 		for i, r := range s.schema {
@@ -288,24 +292,24 @@ func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error)
 				have = append(have, r.Object)
 				continue
 			}
-			whole = false
-			for _, o := range known(have) {
-				if o.Type == r.Type && o.Name == r.Name {
-					s.schema[i].Object = o
-					trial.make(o)
-				}
-			}
+			damaged = append(damaged, i)
 		}
 	}
-	if whole {
+	if whole && len(damaged) == 0 {
 		return true, nil
 	}
 	for _, o := range known(have) {
 		if !names[o.Name] {
-			s.schema = append(s.schema, schemaRow{Object: o})
+			s.schema, s.added = append(s.schema, schemaRow{Object: o}), append(s.added, o)
+		}
+		for _, i := range damaged {
+			if r := &s.schema[i]; o.Type == r.Type && o.Name == r.Name {
+				r.Object = o
+				s.added = append(s.added, o)
+			}
 		}
 	}
-	return false, nil
+	return len(s.added) == 0 && len(damaged) == 0, nil
 }
 
 func (s *scan) isFree(n uint32) bool { return s.free != nil && s.free[n/64]&(1<<(n%64)) != 0 }

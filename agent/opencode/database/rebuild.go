@@ -100,8 +100,12 @@ func tableOf(kind string) (table string, removes bool) {
 		kind, table string
 		removes     bool
 	}{
-		{eventSession, "session", false}, {eventSessionUpdated, "session", false}, {eventMessage, "message", false},
-		{eventMessageRemoved, "message", true}, {eventPart, "part", false}, {eventPartRemoved, "part", true},
+		{eventSession, "session", false},
+		{eventSessionUpdated, "session", false},
+		{eventMessage, "message", false},
+		{eventMessageRemoved, "message", true},
+		{eventPart, "part", false},
+		{eventPartRemoved, "part", true},
 	} {
 		if strings.HasPrefix(kind, k.kind) {
 			return k.table, k.removes

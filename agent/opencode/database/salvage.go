@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +25,10 @@ import (
 var knownFiles embed.FS
 
 // newest is the schema for a file of which nothing shows another.
-const newest = "opencode-1.18.33.sql"
+const (
+	newest = "opencode-1.18.33.sql"
+	older  = "opencode-1.2.27.sql"
+)
 
 // A knownSchema is the schema of a version.
 type knownSchema struct {
@@ -61,25 +63,19 @@ func knownSchemas() map[string]knownSchema {
 	return all
 }
 
-// known returns the schema that has the most of what could be read of a file's own.
-func known(have []salvage.Object) knownSchema {
+// known returns the schema that has all of what could be read of a file's own; none if there is no such schema: the file is of
+// another version, or of another program.
+func known(have []salvage.Object) (none knownSchema) {
 	all := knownSchemas()
-	best, most := all[newest], 0
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		n := 0
-		for _, o := range all[name].objects {
-			if slices.ContainsFunc(have, func(h salvage.Object) bool { return h.Type == o.Type && h.Name == o.Name }) {
-				n++
-			}
-			if slices.ContainsFunc(have, func(h salvage.Object) bool { return h.Name == o.Name && h.SQL == o.SQL }) {
-				n++
-			}
-		}
-		if n > most {
-			best, most = all[name], n
+	has := func(k knownSchema, own salvage.Object) bool {
+		return own.SQL == "" || strings.HasPrefix(own.Name, "sqlite_") || slices.ContainsFunc(k.objects, func(o salvage.Object) bool { return o.Name == own.Name && o.SQL == own.SQL })
+	}
+	for _, name := range []string{newest, older} {
+		if k := all[name]; !slices.ContainsFunc(have, func(own salvage.Object) bool { return !has(k, own) }) {
+			return k
 		}
 	}
-	return best
+	return none
 }
 
 // owners say to which session the rows belong, where no foreign key does.
@@ -166,7 +162,7 @@ func (j *salvageJob) complete(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func() error{
-		func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
+		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
 		j.countLost, j.countOrphans,
 	} {
 		if err := step(); err != nil {
@@ -299,6 +295,22 @@ func (j *salvageJob) rebuildCounters() error {
 	return err
 }
 
+// dropAdded drops the tables that a known schema has and that were added to this one, if its migrations show that it is of a
+// version before them: OpenCode could not make them then.
+func (j *salvageJob) dropAdded() error {
+	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || len(t.Lost) > 0 || t.Rows == 0 || t.Rows >= len(knownSchemas()[newest].migrations) {
+		return nil
+	}
+	for _, o := range j.Added {
+		if o.Type == "table" && j.table(o.Name).Rows == 0 {
+			if err := j.db.Exec("DROP TABLE " + sqlite3.QuoteIdentifier(o.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // rebuildMigrations makes the rows of the migrations again: without one OpenCode would migrate again what is migrated.
 func (j *salvageJob) rebuildMigrations() error {
 	var own []salvage.Object
@@ -306,14 +318,7 @@ func (j *salvageJob) rebuildMigrations() error {
 		own = append(own, salvage.Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
 		return nil
 	})
-	k := known(own)
-	for _, o := range own {
-		same := func(x salvage.Object) bool { return x.Name == o.Name && x.SQL == o.SQL }
-		if !strings.HasPrefix(o.Name, "sqlite_") && !slices.ContainsFunc(k.objects, same) {
-			return err // of a version or a program whose migrations are not known
-		}
-	}
-	for _, sql := range k.migrations {
+	for _, sql := range known(own).migrations { // none for a version or a program that is not known
 		name := strings.Fields(sql)[4]
 		t := j.table(name)
 		if err != nil || !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged {
@@ -435,7 +440,7 @@ func (j *salvageJob) report() {
 	if j.Unreadable > 0 {
 		j.out.Notes = append(j.out.Notes, fmt.Sprintf("The disk could not read %d of its pages.", j.Unreadable))
 	}
-	if j.SchemaDamaged {
+	if len(j.Added) > 0 {
 		j.out.Notes = append(j.out.Notes, "A part of its schema cannot be read, and was taken from a known version of OpenCode.")
 	}
 	for _, t := range j.Tables {

@@ -1,0 +1,92 @@
+package database
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/agent"
+	"mend/testdata"
+)
+
+// TestSalvageRebuilds: a row that is lost is made again from its last event, counters and migrations too, and what else is lost is counted.
+func TestSalvageRebuilds(t *testing.T) {
+	dir := t.TempDir()
+	id, err := testdata.Unpack(testdata.OpenCode11833, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	roots := map[string]int{}
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	st, _, err := c.Prepare("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for st.Step() {
+		roots[st.ColumnText(0)] = st.ColumnInt(1)
+	}
+	_, _ = st.Close(), c.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"session", "project", "event_sequence", "migration"} { // each on one page
+		clear(data[(roots[table]-1)*4096:][:4096])
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out agent.Salvaged
+	got := map[string]int{}
+	out, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(path string, _ *agent.Salvaged) error {
+		c, err := sqlite3.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		for _, table := range []string{"session", "project", "event_sequence", "migration"} {
+			st, _, err := c.Prepare("SELECT count(*) FROM " + table)
+			if err != nil {
+				return err
+			}
+			for st.Step() {
+				got[table] = st.ColumnInt(0)
+			}
+			_ = st.Close()
+		}
+		st, _, err := c.Prepare("SELECT id || title || version || directory || tokens_output || (SELECT seq FROM event_sequence) FROM session")
+		if err != nil {
+			return err
+		}
+		for st.Step() {
+			if text := st.ColumnText(0); text != id+"A title1.18.33/home/user/project12099" {
+				t.Errorf("the session is %q", text)
+			}
+		}
+		return st.Close()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string]int{"session": 1, "project": 1, "event_sequence": 1, "migration": 38} {
+		if got[table] != want {
+			t.Errorf("%s has %d rows, want %d", table, got[table], want)
+		}
+	}
+	if len(out.Sessions) != 1 || len(out.Sessions[0].Lost) > 0 || out.Sessions[0].Rebuilt["session"] != 1 || out.Sessions[0].Title != "A title" || !out.Damaged {
+		t.Errorf("Salvage = %+v", out)
+	}
+}
