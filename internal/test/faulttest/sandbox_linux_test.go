@@ -125,8 +125,9 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something is left for the next verb
 			t.Fatalf("mend %s: exit code %d:\n%s", strings.Join(verb, " "), code, out)
 		}
-		es := sb.entries()
-		sb.first, sb.settled = es[len(es)-1].ID, len(es)
+		if es := sb.entries(); len(es) > 0 { // a copy is none
+			sb.first, sb.settled = es[len(es)-1].ID, len(es)
+		}
 	}
 	sb.mend.Now = time.Now()
 	sb.saved = sb.state()

@@ -153,6 +153,6 @@ func (sb *sandbox) leftovers() []string {
 		left = append(left, found...)
 	}
 	return slices.DeleteFunc(left, func(p string) bool {
-		return slices.Contains([]string{"journal.db", "journal.lock", "kept"}, filepath.Base(p)) || lastScan.MatchString(p)
+		return slices.Contains([]string{"journal.db", "journal.lock", "keep.db", "keep.lock", "kept"}, filepath.Base(p)) || lastScan.MatchString(p)
 	})
 }
