@@ -35,7 +35,7 @@ func newClaudeTrial(t *testing.T, damage string) claudeTrial {
 }
 
 // mend runs mend in the home.
-func (c claudeTrial) mend(args ...string) string {
+func (c claudeTrial) mend(args ...string) {
 	c.Helper()
 	cmd := exec.CommandContext(c.Context(), c.bin, args...)
 	home := filepath.Dir(c.Root())
@@ -44,7 +44,6 @@ func (c claudeTrial) mend(args ...string) string {
 	if err != nil {
 		c.Fatalf("mend %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
 }
 
 // TestRealClaudeHook resumes a damaged session with the hook: the message is on the screen.

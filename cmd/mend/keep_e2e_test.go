@@ -23,7 +23,7 @@ func keptNow(t *testing.T, dir, session string) (s keep.State, ops []change.Op) 
 	if err != nil {
 		return s, nil // it is being written
 	}
-	defer k.Close()
+	defer func() { _ = k.Close() }()
 	states, err := k.States(keep.Query{Session: session})
 	if err != nil || len(states) == 0 {
 		return s, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,8 @@ folders of the same repository, then those of the same name. It asks for each.`,
 			if len(names) == 2 {
 				return runMove(cmd.Context(), env, names[0], names[1], f)
 			}
-			if f.yes || f.dryRun || len(names) == 1 {
-				return usagef("move needs two names with --yes, with --dry-run and with one name: the old folder and the new one")
+			if f.yes || len(names) == 1 {
+				return usagef("move needs two names: the old folder and the new one; with none it lists the folders that are gone, and asks")
 			}
 			return runMoveGone(cmd.Context(), env, f)
 		},
@@ -74,10 +75,8 @@ func completeGone(ctx context.Context, env *environment, _ []string) (all []cobr
 
 // folders returns the two folders that the user names, absolute; the new one exists, and is without links.
 func folders(old, name string) (from, to string, err error) {
-	for _, n := range []string{old, name} {
-		if n == "" {
-			return "", "", usagef("the name of a folder is empty")
-		}
+	if slices.Contains([]string{old, name}, "") {
+		return "", "", usagef("the name of a folder is empty")
 	}
 	if from, err = filepath.Abs(old); err != nil {
 		return "", "", err
@@ -226,7 +225,8 @@ func finishMoves(env *environment, moves []storeMove, done []change.Entry) error
 
 // runMoveGone lists the folders that are gone, and asks for each.
 func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
-	clients, left := openAll(ctx, env, env.CanAsk && !env.JSON)
+	ask := env.CanAsk && !env.JSON && !f.dryRun
+	clients, left := openAll(ctx, env, ask)
 	stop := env.Busy("looking for folders ...")
 	gone, err := mend.GoneFolders(ctx, clients)
 	stop()
@@ -244,7 +244,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	}
 	for i, g := range gone {
 		printGone(env, g)
-		if env.JSON || !env.CanAsk || len(g.Proposals) == 0 {
+		if !ask || len(g.Proposals) == 0 {
 			continue
 		}
 		to, err := pickPlace(ctx, env, list[i])
@@ -258,7 +258,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 		left = fail.Worst(left, moveFolder(ctx, env, clients, g.Folder, to, f))
 		f.yes = false
 	}
-	if !env.JSON && !env.CanAsk {
+	if !env.JSON && !ask {
 		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
 	}
 	return left

@@ -59,6 +59,7 @@ func ChunkCount(size uint64) uint64 {
 	return max(1, (size+ChunkSize-1)/ChunkSize)
 }
 
+// ChunkKey returns the key of a chunk of a blob, of which n is the number.
 func ChunkKey(h Hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
@@ -72,6 +73,7 @@ type Codec struct {
 	dec func() (*zstd.Decoder, error)
 }
 
+// NewCodec returns a codec whose errors of damage wrap the given one.
 func NewCodec(damage error) *Codec {
 	return &Codec{
 		source: source{damage: damage},

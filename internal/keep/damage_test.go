@@ -56,7 +56,7 @@ func TestCutAtEveryStep(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer k.Close()
+			defer func() { _ = k.Close() }()
 			s.turn()
 			if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
 				return err

@@ -140,7 +140,7 @@ func SetAside(dir string, o Options, damage error) error {
 	if err != nil {
 		return errors.Join(damage, err)
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	now, err := os.Lstat(Path(dir))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, found.file) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,13 +66,13 @@ func BenchmarkKeepTurn(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer f.Close()
-			text := ""
+			var text strings.Builder
 			for i := range 150 {
-				text += fmt.Sprintf("word%d ", i*i*7919%1000)
+				fmt.Fprintf(&text, "word%d ", i*i*7919%1000)
 			}
 			line := func(i int) {
 				kind := []string{"user", "assistant"}[i%2]
-				fmt.Fprintf(f, `{"parentUuid":"%08d-0000-4000-8000-000000000000","isSidechain":false,"type":"%s","message":{"role":"%s","content":"%d %s"},"uuid":"%08d-0000-4000-8000-000000000000","timestamp":"2026-01-01T00:00:00.000Z","sessionId":"00000000-0000-4000-8000-000000000000","version":"2.1.332","cwd":"/work","gitBranch":"main"}`+"\n", i-1, kind, kind, i, text, i)
+				fmt.Fprintf(f, `{"parentUuid":"%08d-0000-4000-8000-000000000000","isSidechain":false,"type":"%s","message":{"role":"%s","content":"%d %s"},"uuid":"%08d-0000-4000-8000-000000000000","timestamp":"2026-01-01T00:00:00.000Z","sessionId":"00000000-0000-4000-8000-000000000000","version":"2.1.332","cwd":"/work","gitBranch":"main"}`+"\n", i-1, kind, kind, i, text.String(), i)
 			}
 			for i := range size {
 				line(i)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 )
 
 // A Source is what is read: the file of a database and its -wal, which may be nil.
@@ -218,9 +219,7 @@ func (f *file) readWAL() {
 			if f.frames == nil {
 				f.frames = map[uint32]int64{}
 			}
-			for n, at := range pending {
-				f.frames[n] = at
-			}
+			maps.Copy(f.frames, pending)
 			clear(pending)
 			f.walPages = commit
 		}
