@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mend/agent"
+	"mend/agent/opencode/database"
 	"mend/change"
 )
 
@@ -13,7 +14,11 @@ import (
 // is no part of the conversation (todo, share, queued input, diffs, snapshots of the project's files), and
 // files in a tree that are no records.
 func (s *store) Copy(ctx context.Context, head change.Head) (agent.Copy, error) {
-	loaded, stamp, err := s.Load(ctx, head)
+	load := s.Load
+	if db, ok := s.records.(*database.Store); ok {
+		load = db.LoadRaw
+	}
+	loaded, stamp, err := load(ctx, head)
 	if err != nil {
 		return agent.Copy{}, err
 	}

@@ -45,10 +45,10 @@ func BenchmarkKeepTurn(b *testing.B) {
 		b.Run(fmt.Sprintf("database/%d messages", size), func(b *testing.B) {
 			benchmarkTurn(b, c, heads[n].ID, func(turn int) {
 				turn += 1000 * n
-				for _, table := range []string{"message", "part"} {
+				for table, id := range map[string]string{"message": "msg_zz%[2]d", "part": "prt_zz%[2]d"} {
 					owner := map[string]string{"message": "session_id, ", "part": "'msg_zz%[2]d', session_id, "}[table]
 					cols := map[string]string{"message": "session_id, ", "part": "message_id, session_id, "}[table]
-					dbtest.Alter(b, filepath.Join(store, "opencode.db"), fmt.Sprintf("INSERT INTO %[1]s (id, "+cols+"time_created, time_updated, data) SELECT '%.3[1]s_zz%[2]d', "+owner+
+					dbtest.Alter(b, filepath.Join(store, "opencode.db"), fmt.Sprintf("INSERT INTO %[1]s (id, "+cols+"time_created, time_updated, data) SELECT '"+id+"', "+owner+
 						"time_created + %[2]d, time_updated + %[2]d, data FROM %[1]s WHERE id = (SELECT max(id) FROM %[1]s WHERE session_id = '%[3]s')", table, turn, heads[n].ID))
 				}
 			})

@@ -133,6 +133,15 @@ func newSession(r change.Record) record.Session {
 // they were read. A row with a problem has a Defect; a row whose id cannot be used is in Stray.
 // The error wraps errNoSession, [sqlstore.ErrUnusable] or [change.ErrLocked], or is the system's.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	return s.load(ctx, head, false)
+}
+
+// LoadRaw is Load, but of messages and parts it sets the records alone, which it does not decode.
+func (s *Store) LoadRaw(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	return s.load(ctx, head, true)
+}
+
+func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.Session, change.Stamp, error) {
 	if err := change.ValidateID(head.ID); err != nil {
 		return nil, change.Stamp{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
@@ -143,7 +152,7 @@ func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, ch
 		rebuilt = c.Rebuilt()
 		h := newStampHasher()
 		h.budget = s.opt.MaxSession
-		loaded, err = c.loadSession(head.ID, h)
+		loaded, err = c.loadSession(head.ID, h, raw)
 		if h.budget < 0 {
 			err = &change.SizeError{Most: s.opt.MaxSession}
 		}
@@ -152,6 +161,9 @@ func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, ch
 	})
 	if err != nil {
 		return nil, change.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
+	}
+	if raw && (rebuilt || s.damaged.Load()) {
+		return loaded, change.Stamp{}, nil
 	}
 	if rebuilt {
 		loaded.IndexFault, err = s.indexFault(ctx, loaded)
@@ -233,7 +245,7 @@ func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string,
 }
 
 // loadSession reads a session, and adds its rows to h in the order in which they are read.
-func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
+func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session, error) {
 	s := &record.Session{Head: change.Head{ID: id}}
 	t := c.Table(change.KindSession)
 	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
@@ -243,18 +255,18 @@ func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadMessages(s, h); err != nil {
+	if err := c.loadMessages(s, h, raw); err != nil {
 		return nil, err
 	}
 	s.InfoMissing = s.Info.Ref.Kind == 0
 	if s.InfoMissing && len(s.Messages)+len(s.Stray) == 0 {
 		return nil, errNoSession
 	}
-	own, err := c.loadParts(s, h)
+	own, err := c.loadParts(s, h, raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadRest(s, h); err != nil || h.ownParts == own {
+	if err := c.loadRest(s, h); err != nil || h.ownParts == own || raw {
 		return s, err
 	}
 	return s, c.loadOrphans(s)
@@ -363,7 +375,7 @@ func workspaceFault(c change.Col) string {
 }
 
 // loadMessages reads the messages in the order in which the agent does.
-func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
+func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 	t := c.Table(change.KindMessage)
 	var b sqlstore.RowBuffer
 	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
@@ -377,7 +389,10 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 		}
 		r := sqlstore.CopyRecord(seen)
 		r.Ref = change.Ref{Kind: change.KindMessage, Session: s.ID, Message: idOf(&r)}
-		m := record.NewMessage(r)
+		m := record.Message{Record: r}
+		if !raw {
+			m = record.NewMessage(r)
+		}
 		checkNamed(&m.Record)
 		s.Messages = append(s.Messages, m)
 		return nil
@@ -386,7 +401,7 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 
 // loadParts reads the parts, message by message in the order of their ids, and returns how
 // many of them have the session's id.
-func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err error) {
+func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
 		at[s.Messages[i].Ref.Message] = i
@@ -423,7 +438,11 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 		if i != last {
 			flush()
 		}
-		last, run = i, append(run, record.NewPart(r))
+		p := record.Part{Record: r}
+		if !raw {
+			p = record.NewPart(r)
+		}
+		last, run = i, append(run, p)
 		checkNamed(&run[len(run)-1].Record)
 		return nil
 	})

@@ -2,12 +2,14 @@ package database
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
 )
@@ -72,6 +74,17 @@ func TestOddRows(t *testing.T) {
 		}
 		got.Sort()
 	}
+	raw, stamp, err := s.LoadRaw(t.Context(), change.Head{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, want, err := s.Load(t.Context(), change.Head{ID: id}); err != nil || stamp != want {
+		t.Errorf("LoadRaw has the stamp %v, want %v: %v", stamp, want, err)
+	}
+	if want := load(t, s, id); !slices.Equal(records(raw), records(want)) || len(raw.Stray) != len(unread) {
+		t.Errorf("LoadRaw has\n%q and %d strays, want\n%q and %d", records(raw), len(raw.Stray), records(want), len(unread))
+	}
+
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 3 || heads[1].ID != "ses_lost" || len(heads[2].Stray) != 4 {
 		t.Fatalf("List = %+v, %v", heads, err)
@@ -189,4 +202,13 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s: last %d, clash %d; want %d, %d", c.do, e.Last, e.Clash, c.last, c.clash)
 		}
 	}
+}
+
+// records returns every record of a session with its bytes, and whether it can be copied.
+func records(s *record.Session) (all []string) {
+	for r := range s.AllRecords {
+		usable := r.Ref.Validate() == nil && (r.Defect == nil || r.Defect.Kind != change.Unreadable)
+		all = append(all, fmt.Sprintf("%s %t %s", r.Ref, usable, change.ImageOf(r).Data))
+	}
+	return all
 }
