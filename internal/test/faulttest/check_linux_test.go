@@ -84,7 +84,12 @@ func undecided(es []change.Entry) bool {
 }
 
 // changes reports whether the verb is one that changes records.
-func (sb *sandbox) changes() bool { return sb.verb[0] != "gc" && sb.verb[0] != "forget" }
+func (sb *sandbox) changes() bool {
+	return sb.verb[0] != "gc" && sb.verb[0] != "forget" && !sb.keeps()
+}
+
+// keeps reports whether the verb is one that makes a copy.
+func (sb *sandbox) keeps() bool { return sb.verb[0] == "keep" }
 
 // checkPaths checks that only files of the store and of mend were opened for writing
 // (I8).

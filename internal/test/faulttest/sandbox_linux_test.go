@@ -58,7 +58,7 @@ func (sb *sandbox) in(t *testing.T) *sandbox {
 }
 
 // A snapshot is what is stored, by name: that of damage.Snapshot, and which entries of the
-// journal have lost their images.
+// journal have lost their images; of a verb that makes copies also these.
 type snapshot map[string]string
 
 // fastDir returns a folder in memory if there is one, because each cut syncs often.

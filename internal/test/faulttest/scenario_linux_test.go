@@ -77,6 +77,16 @@ func restore(k kind) scenario {
 	return scenario{name: "restore", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"restore", "--yes", "SESSION", "--at", "k1"}, back: undoLast}
 }
 
+// keepFirst also makes the file with the copies.
+func keepFirst(k kind) scenario {
+	return scenario{name: "keep, first", kind: k, verb: []string{"keep"}}
+}
+
+// keepSecond copies a session that was copied before a repair.
+func keepSecond(k kind) scenario {
+	return scenario{name: "keep, second", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"keep"}}
+}
+
 // recovery returns the scenario of recovering a repair that was killed after it wrote its
 // entry, or some of its changes, or all of them, before a sync.
 func recovery(k kind, name string, half func([]faulttest.Call) int) scenario {
@@ -111,7 +121,7 @@ func seasoned(k kind) scenario {
 func all(k kind) []scenario {
 	two := [][]string{repairOne, repairAll}
 	list := append(recoveries(k),
-		repairFirst(k), repairSecond(k), undo(k), restore(k),
+		repairFirst(k), repairSecond(k), undo(k), restore(k), keepFirst(k), keepSecond(k),
 		scenario{name: "undo --session", kind: k, setup: two, verb: undoAll, back: repairAll},
 		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
 		move(k),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/internal/keep"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 )
@@ -137,7 +138,38 @@ func (sb *sandbox) snapshot() snapshot {
 			all["journal "+e.ID] = "forgotten"
 		}
 	}
+	if sb.keeps() {
+		if err := sb.addCopies(all); err != nil {
+			all["copies"] = err.Error()
+		}
+	}
 	return all
+}
+
+// addCopies adds what was kept, of which every byte is checked.
+func (sb *sandbox) addCopies(all snapshot) error {
+	k, err := keep.Open(sb.journal(), keep.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer k.Close()
+	states, err := k.States(keep.Query{})
+	if err != nil {
+		return err
+	}
+	for _, s := range states {
+		ops, err := k.Load(sb.Context(), s)
+		if err != nil {
+			return err
+		}
+		sum := sha256.New()
+		for _, o := range ops {
+			fmt.Fprintf(sum, "%s %o %q\n", o.Ref, o.Post.Mode, o.Post.Data)
+		}
+		all["copy "+s.ID] = fmt.Sprintf("%d messages, %x", s.Messages, sum.Sum(nil))
+	}
+	_, err = k.Verify()
+	return err
 }
 
 // lastScan matches the file with the results of the last scan, and one that a cut left: a later scan
