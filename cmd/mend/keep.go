@@ -177,6 +177,12 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, n
 			progress = r.Progress(n, "keeping")
 		}
 		progress.Step()
+		if is.None != nil {
+			if len(names) > 0 {
+				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(is.Session.ID), whyNone(is.None)))
+			}
+			return
+		}
 		s.Sessions++
 		switch {
 		case is.Err != nil:
@@ -216,6 +222,14 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, n
 		r.failed = fail.New(fail.Unusable, "", "some sessions could not be read, and have no copy of what they are now")
 	}
 	return nil
+}
+
+// whyNone says why a session has no copy.
+func whyNone(err error) string {
+	if errors.Is(err, keep.ErrNothing) {
+		return keep.ErrNothing.Error()
+	}
+	return "it is in the copy of the session that it belongs to"
 }
 
 // thinned says what became of old copies.

@@ -86,7 +86,8 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 type Kept struct {
 	Session change.Head
 	Saved   keep.Saved
-	Same    bool // it has not changed since it was kept
+	Same    bool  // it has not changed since it was kept
+	None    error // why it has no copy of its own: see [Store.Keep]
 	Err     error
 }
 
@@ -120,7 +121,7 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 		latest[sessionKey{s.Session, s.Ref}] = s.Stamp
 	}
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
-	failed := false
+	failed, none := false, 0
 	for r := range c.readCopies(ctx, heads, latest, dry) {
 		s := Kept{Session: r.head, Err: r.err}
 		switch {
@@ -133,7 +134,8 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 			s.Same = s.Err == nil && !s.Saved.New
 		}
 		if errors.Is(s.Err, keep.ErrNothing) || errors.Is(s.Err, errors.ErrUnsupported) {
-			s.Err, s.Same = nil, true
+			s.None, s.Err = s.Err, nil
+			none++
 		}
 		failed = failed || s.Err != nil
 		yield(len(heads), s)
@@ -142,7 +144,7 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 		return ctx.Err()
 	}
 	if now, err := c.store.State(ctx); err == nil && whole && !failed && now == state && state.Distinct(began) {
-		if err := k.Look(id, state.Sum, len(heads)); err != nil {
+		if err := k.Look(id, state.Sum, len(heads)-none); err != nil {
 			return err
 		}
 	}

@@ -152,7 +152,7 @@ func (sb *sandbox) addCopies(all snapshot) error {
 	if err != nil {
 		return err
 	}
-	defer k.Close()
+	defer func() { _ = k.Close() }()
 	states, err := k.States(keep.Query{})
 	if err != nil {
 		return err
