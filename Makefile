@@ -63,8 +63,8 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	$(MAKE) fuzz FUZZTIME=5m
 
 e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all that TestDamages does
-	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
-		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude
+	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Move|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
+		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude ./agent/opencode
 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/test/claude, kills, two processes, a full disk,
 # subagents, a fork, a compaction, an upgrade and back; and GENERATED transcripts with random damage, from the number SEED on.

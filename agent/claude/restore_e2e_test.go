@@ -19,6 +19,7 @@ import (
 	"mend/internal/keep"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
+	"mend/internal/test/storetest"
 )
 
 // A keeper is a client that keeps and restores the session of a home.
@@ -91,7 +92,7 @@ func TestRealRestore(t *testing.T) {
 		}
 	}
 	const other = "11111111-3333-4333-8333-111111111111"
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name string
 		lose func(*testing.T, *fixture.Home)
 		dies bool // the program finds no conversation
@@ -129,6 +130,7 @@ func TestRealRestore(t *testing.T) {
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			storetest.InSample(t, i, 4)
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)
@@ -225,7 +227,7 @@ func TestRealRestoreBeside(t *testing.T) {
 // each form of its setting.
 func TestRealExpiring(t *testing.T) {
 	cmd := install(t)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		settings string
 		days     int // of the transcript
 	}{
@@ -242,6 +244,7 @@ func TestRealExpiring(t *testing.T) {
 		{`{"cleanupPeriodDays": 5`, 40},
 	} {
 		t.Run(c.settings, func(t *testing.T) {
+			storetest.InSample(t, i, 4)
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)

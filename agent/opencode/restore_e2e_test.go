@@ -24,6 +24,7 @@ import (
 	"mend/internal/test/dbtest"
 	"mend/internal/test/endpoint"
 	fixture "mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
@@ -121,7 +122,7 @@ func (h *lostHome) propose() (done mend.Restored, err error) {
 // on with all that was said, and the undo of the restore is the loss again.
 func TestRealRestore(t *testing.T) {
 	for _, version := range []string{"1.18.34", "1.2.27"} {
-		for _, c := range []struct {
+		for i, c := range []struct {
 			name  string
 			lose  func(h *lostHome, s *fixture.Server) // s runs, and is closed by it
 			state string
@@ -181,6 +182,7 @@ func TestRealRestore(t *testing.T) {
 			}, mend.Deleted},
 		} {
 			t.Run(version+" "+c.name, func(t *testing.T) {
+				storetest.InSample(t, i, 3)
 				exe, err := fixture.Install(version)
 				if err != nil {
 					t.Skip(err)

@@ -17,6 +17,7 @@ import (
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // A relocation is a way in which a folder with sessions gets another place. Paths are below the folder of
@@ -136,9 +137,6 @@ func messages(t *testing.T, raw []byte) []string {
 // TestMoveOpenCode gives folders another place and moves their sessions, and compares what the real program
 // lists and sends before and after.
 func TestMoveOpenCode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes; TestStories/move is the sample")
-	}
 	for _, version := range []string{"1.18.34", "1.2.27"} {
 		t.Run(version, func(t *testing.T) {
 			exe, err := opencode.Install(version)
@@ -155,6 +153,7 @@ func TestMoveOpenCode(t *testing.T) {
 			}
 			for i, r := range relocations() {
 				t.Run(r.name, func(t *testing.T) {
+					storetest.InSample(t, i, 11)
 					dir := filepath.Join(h.Dir(), fmt.Sprintf("case%02d", i))
 					r.make(t, dir)
 					from, to := filepath.Join(dir, r.start()), filepath.Join(dir, r.end())
@@ -210,15 +209,13 @@ func TestMoveOpenCode(t *testing.T) {
 
 // TestMoveClaude does the same for Claude Code.
 func TestMoveClaude(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes; TestStories/move_claude is the sample")
-	}
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range relocations() {
 		t.Run(r.name, func(t *testing.T) {
+			storetest.InSample(t, i, 11)
 			h := claude.NewHome(t, cmd)
 			dir := filepath.Join(h.Dir(), "p")
 			r.make(t, dir)

@@ -17,6 +17,14 @@ func Includes(i, n int) bool { return AllCases() || i%n == 0 }
 // Today returns a number that is greater by one each day, for a sample that is another each day.
 func Today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
 
+// InSample skips case number i in a short run, but for one of n, others each day.
+func InSample(t *testing.T, i, n int) {
+	t.Helper()
+	if testing.Short() && (i+Today())%n > 0 {
+		t.Skip("in turn: it runs on another day, and without -short")
+	}
+}
+
 // InTurn skips one of the longest tests in a short run on two days of three: but for those whose
 // number leaves that remainder.
 func InTurn(t *testing.T, remainder int) {
