@@ -49,15 +49,20 @@ func ImageOf(r *Record) *Image {
 	for c := range r.Cols.All {
 		size += sizeOf(len(c.Name)) + 1 + sizeOf(len(c.Bytes))
 	}
-	b := append(make([]byte, 0, size), rowVersion, byte(cmp.Or(r.Class, ClassText)))
+	return &Image{Data: AppendRow(make([]byte, 0, size), r)}
+}
+
+// AppendRow appends the data of the image of a row.
+func AppendRow(b []byte, r *Record) []byte {
+	b = append(b, rowVersion, byte(cmp.Or(r.Class, ClassText)))
 	b = appendBytes(b, r.Data)
 	b = binary.AppendUvarint(b, uint64(len(r.Cols.Names())))
 	for c := range r.Cols.All {
-		b = appendBytes(b, []byte(c.Name))
+		b = append(binary.AppendUvarint(b, uint64(len(c.Name))), c.Name...)
 		b = append(b, byte(c.Class))
 		b = appendBytes(b, c.Bytes)
 	}
-	return &Image{Data: b}
+	return b
 }
 
 const rowVersion = 1

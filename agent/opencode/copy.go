@@ -26,6 +26,11 @@ func (s *store) Copy(ctx context.Context, head change.Head) (agent.Copy, error) 
 	if len(loaded.Messages) > 0 {
 		c.First = loaded.Messages[0].Ref.Message
 	}
+	n := 2
+	for i := range loaded.Messages {
+		n += 1 + len(loaded.Messages[i].Parts)
+	}
+	c.Records = make([]change.Record, 0, n)
 	add := func(r *change.Record) {
 		if r.Defect != nil && (r.Defect.Kind == change.Unreadable || r.Ref.Validate() != nil) {
 			c.Unread = r.Ref.String() + ": " + r.Defect.Why

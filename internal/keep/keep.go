@@ -278,8 +278,13 @@ func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record
 		list = append(list, h)
 		return errors.Join(err, ctx.Err())
 	}}
+	var row []byte
 	for r := range records {
-		image := change.ImageOf(r)
+		image := change.Image{Data: r.Data, Mode: r.Mode} // of [change.ImageOf], in memory that is used again
+		if r.IsRow() {
+			row = change.AppendRow(row[:0], r)
+			image = change.Image{Data: row}
+		}
 		s.Records, s.Size = s.Records+1, s.Size+int64(len(image.Data))
 		if err := c.add(r.Ref, image.Mode, image.Data); err != nil {
 			return saved, err

@@ -42,7 +42,7 @@ type stampHasher struct {
 	unknown  bool      // a row has no time of its last change, or cannot be read
 	budget   int64     // bytes that may still be loaded
 	ownParts int64     // number of parts with the session's id
-	buf      []byte
+	buf      []byte    // what sum does not have yet
 }
 
 func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
@@ -108,7 +108,7 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 		h.addValue(sqlstore.ColValue(c))
 	}
 	h.addNumber(size)
-	h.add(append(h.buf[:0], class...))
+	h.buf = append(h.buf, class...)
 	updated, _ := r.Col("time_updated")
 	at, ok := updated.Int()
 	h.newest = max(h.newest, at)
@@ -117,18 +117,17 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 
 // addValue adds a value.
 func (h *stampHasher) addValue(v sqlstore.Value) {
-	h.add(binary.LittleEndian.AppendUint32(append(h.buf[:0], byte(v.Class)), uint32(len(v.Bytes))))
-	h.sum.Write(v.Bytes)
+	h.buf = append(binary.LittleEndian.AppendUint32(append(h.buf, byte(v.Class)), uint32(len(v.Bytes))), v.Bytes...)
+	if len(h.buf) >= 4<<10 {
+		h.flush()
+	}
 }
 
-func (h *stampHasher) addNumber(n int64) {
-	h.add(binary.LittleEndian.AppendUint64(h.buf[:0], uint64(n)))
-}
+func (h *stampHasher) addNumber(n int64) { h.buf = binary.LittleEndian.AppendUint64(h.buf, uint64(n)) }
 
-// add adds bytes that were appended to the empty buf.
-func (h *stampHasher) add(buf []byte) {
-	h.buf = buf
-	h.sum.Write(buf)
+func (h *stampHasher) flush() {
+	h.sum.Write(h.buf)
+	h.buf = h.buf[:0]
 }
 
 // stamp returns the stamp of what was added.
@@ -136,6 +135,7 @@ func (h *stampHasher) stamp() change.Stamp {
 	if h.unknown {
 		return change.Stamp{}
 	}
+	h.flush()
 	return change.Stamp{Sum: [32]byte(h.sum.Sum(nil)), Newest: time.UnixMilli(h.newest)}
 }
 
