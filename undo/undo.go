@@ -49,8 +49,8 @@ func matches(r change.Ref, name string) bool {
 }
 
 // Conflicts returns the records that keep ops from being applied: those that hold neither
-// their Pre nor their Post, those whose parent no longer exists, and those to be deleted
-// that other records now belong to.
+// their Pre nor their Post, those whose parent no longer exists, those to be deleted
+// that other records now belong to, and those to be moved back that are where neither end is.
 //
 // now[i] is what the record of ops[i] holds. current has the refs of all records of the
 // stored session; it is nil if the session no longer exists. It may also be nil if
@@ -65,6 +65,9 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 		why := contentConflict(o, now[i])
 		if why == "" && !now[i].Equal(o.Post) {
 			why = stored.conflict(o, ops)
+		}
+		if why == "" && now[i] == nil && o.Pre != nil && movesBack(o.Ref, ops, now) {
+			why = "moved or deleted since"
 		}
 		if why != "" {
 			// The op reverts a repair: its Post is what was before the repair.
@@ -91,6 +94,19 @@ func contentConflict(o change.Op, now *change.Image) string {
 		return "created again after the repair"
 	}
 	return "changed since"
+}
+
+// movesBack reports whether ops create the record of another project that ref is moved to: it would then
+// be there and where it is now.
+func movesBack(ref change.Ref, ops []change.Op, now []*change.Image) bool {
+	for i, o := range ops {
+		to := o.Ref
+		to.Project = ref.Project
+		if o.Ref != ref && to == ref && o.Pre == nil && o.Post != nil && now[i] == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // relations is which messages and parts the stored session has.

@@ -94,6 +94,35 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
+// TestConflictsOfMove: what is where neither end of the move is would be there twice after the undo.
+func TestConflictsOfMove(t *testing.T) {
+	for _, kind := range []change.Kind{change.KindSession, change.KindFile} {
+		from := change.Ref{Kind: kind, Project: "old", Session: "ses_1", Part: "a"}
+		if kind == change.KindSession {
+			from.Part = ""
+		}
+		to := from
+		to.Project = "new"
+		ops := []change.Op{{Ref: from, Post: image("a")}, {Ref: to, Pre: image("b")}}
+		for _, c := range []struct {
+			name     string
+			from, to *change.Image
+			want     int
+		}{
+			{"as the move left it", nil, image("b"), 0},
+			{"at neither end", nil, nil, 1},
+			{"moved back by hand", image("a"), nil, 0},
+			{"copied back by hand", image("a"), image("b"), 0},
+			{"changed since", nil, image("c"), 1},
+		} {
+			got := undo.Conflicts(ops, []*change.Image{c.from, c.to}, stored())
+			if len(got) != c.want || len(got) > 0 && got[0].Ref != to {
+				t.Errorf("%v, %s: conflicts %v, want %d", kind, c.name, got, c.want)
+			}
+		}
+	}
+}
+
 func TestOnly(t *testing.T) {
 	ops := []change.Op{
 		{Ref: folder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}, {Ref: partRef("prt_2"), Post: image("b")},
