@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,8 +45,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		return is, err
 	}
 	post, has := kept[at].Post.Data, []byte(nil)
+	mode := fs.FileMode(linestore.Mode) // of a new file
 	if now[at] != nil {
-		has = now[at].Data
+		has, mode = now[at].Data, now[at].Mode
 	}
 	then, current := chainOf(post, head.ID), chainOf(has, head.ID)
 	lost, gained := then.without(current), current.without(then)
@@ -62,14 +64,18 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		is.Messages, _ = countMessages(post)
 	}
 	if post != nil && (now[at] == nil || !bytes.Equal(post, has)) {
-		is.Ops = append(is.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: linestore.Mode}})
+		is.Ops = append(is.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: mode}})
 	}
 	for i, o := range kept {
 		if i == at {
 			continue
 		}
 		if now[i] == nil || r.Exact && !bytes.Equal(now[i].Data, o.Post.Data) || len(now[i].Data) < len(o.Post.Data) && bytes.HasPrefix(o.Post.Data, now[i].Data) {
-			is.Ops = append(is.Ops, change.Op{Ref: o.Ref, Post: o.Post})
+			post := *o.Post
+			if now[i] != nil {
+				post.Mode = now[i].Mode
+			}
+			is.Ops = append(is.Ops, change.Op{Ref: o.Ref, Post: &post})
 		}
 	}
 	return is, nil

@@ -402,6 +402,37 @@ func TestRestoreAt(t *testing.T) {
 	}
 }
 
+// TestRestoreMode: a file that is there keeps its mode, and the undo of the restore is no conflict.
+func TestRestoreMode(t *testing.T) {
+	for _, beside := range []bool{false, true} { // then whole files are written, not lines
+		b := newLossBench(t, "claude")
+		whole := b.content()
+		written(func(d string) string { return d[:len(d)/2] })(b)
+		if beside {
+			removed("projects/-home-user-project/" + b.session)(b)
+		}
+		lost := b.content()
+		if err := os.Chmod(b.file, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		mode := func(when string) {
+			if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("%s: the transcript is of mode %v, %v", when, info.Mode(), err)
+			}
+		}
+		_, id := b.restore(mend.RestoreRequest{})
+		if b.content() != whole {
+			t.Error("restored: not all is there")
+		}
+		mode("restored")
+		b.undo(id)
+		if b.content() != lost {
+			t.Error("undone: it is not as it was")
+		}
+		mode("undone")
+	}
+}
+
 func firstChain(lines []string) string {
 	i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"parentUuid"`) })
 	return lines[i]
