@@ -28,6 +28,7 @@ type writeCase struct {
 	args  func(sb sandbox) []string // after the verb
 	setup func(sb sandbox)
 	asks  string // the question has it
+	then  string // what is typed at the questions that follow a yes
 }
 
 func commandArgs(text string) func(sandbox) []string {
@@ -67,8 +68,8 @@ var writeCases = []writeCase{
 	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "keep", args: commandArgs("--on"), asks: "Copy each session when one of its turns ends?"},
 	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(exitDone, "keep") }},
-	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?"},
-	{verb: "plugin install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?"},
+	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?", then: "n\n"},
+	{verb: "plugin install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
 	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(exitDone, "plugin", "install", "--yes") }},
 	{verb: "plugin uninstall", args: commandArgs("--agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
 		sb.mustExit(exitDone, "plugin", "install", "--agent", "claude", "--yes")
@@ -245,7 +246,7 @@ func TestWritesAsk(t *testing.T) {
 			}
 			unchanged("without a terminal")
 		}
-		if code, shown := sb.answer(c.asks, "y\n", func() { unchanged("before the answer") }, args...); code > exitProblems {
+		if code, shown := sb.answer(c.asks, "y\n"+c.then, func() { unchanged("before the answer") }, args...); code > exitProblems {
 			t.Errorf("mend %s, yes: exit code %d:\n%s", name, code, shown)
 		}
 		if maps.Equal(before, sb.files()) {

@@ -42,6 +42,7 @@ func TestDefaults(t *testing.T) {
 		"modelFallback": false, "fallbackModels": []string{}, "agentFallbackModels": map[string][]string{},
 		"fallbackErrors": []int{429, 500, 502, 503, 504, 529}, "fallbackAttempts": 3, "fallbackCooldownSeconds": 60, "fallbackSilenceSeconds": 120, "fallbackRestore": false,
 		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0, "watchQuietSeconds": 2, "watchPollSeconds": 5, "desktopNotifications": false,
+		"keepHourly": 24, "keepDaily": 14, "keepWeekly": 12, "keepMaxMB": 2048,
 	}
 	got := map[string]any{}
 	for _, s := range c.Settings() {
