@@ -1,6 +1,10 @@
 package agent
 
-import "mend/change"
+import (
+	"slices"
+
+	"mend/change"
+)
 
 // SalvageOptions are those of a salvage.
 type SalvageOptions struct {
@@ -34,6 +38,22 @@ type SalvagedTable struct {
 	Refused int // read, and refused by the database itself
 	// Partly says that more rows than Lost may be lost: pages are damaged, and no index shows what was there.
 	Partly bool
+
+	Conversation bool // its rows are the conversations: if one is lost, a session is not whole
+	Unassigned   int  // of what is lost of a conversation: rows of which it is not known to which session they belong
+}
+
+// Uncertain reports whether rows of conversations are lost, or may be, of which it is not known to which session they
+// belong: then no session can be called whole.
+func (s *Salvaged) Uncertain() bool {
+	return slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool { return t.Conversation && (t.Partly || t.Unassigned > 0) })
+}
+
+// Complete reports whether nothing of a conversation is lost, and nothing can be.
+func (s *Salvaged) Complete() bool {
+	return !s.Uncertain() &&
+		!slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool { return t.Conversation && t.Lost+t.Refused > 0 }) &&
+		!slices.ContainsFunc(s.Sessions, func(one SalvagedSession) bool { return one.Orphans > 0 })
 }
 
 // A SalvagedSession says what is lost of a session, by table. From and To are when what is lost of its
@@ -43,9 +63,10 @@ type SalvagedSession struct {
 	Lost, Rebuilt map[string]int
 	Orphans       int // records that belong to a record that is lost
 	From, To      int64
+	Notes         []string // other things to say about it, as sentences
 }
 
-// Whole reports whether nothing of the session is lost, rebuilt or orphaned.
+// Whole reports whether nothing of the session is known to be lost, rebuilt or orphaned.
 func (s *SalvagedSession) Whole() bool {
-	return len(s.Lost) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0
+	return len(s.Lost) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0 && len(s.Notes) == 0
 }

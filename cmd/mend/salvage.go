@@ -72,7 +72,7 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	setSalvageAnswer(env, s)
 	if f.dryRun {
 		env.Say("\nDry run: nothing was written. Run again without --dry-run to put the new database into its place.")
-		return nil
+		return salvageResult(s)
 	}
 	if err := confirmChange(ctx, env.Terminal, f, "Put the new database into the place of the damaged one?", nil); err != nil {
 		return err
@@ -93,6 +93,14 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	env.SayAt(2, fmt.Sprintf("The damaged file is kept in %s until %s.", term.Escape(term.ShortenHome(kept)), term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
 		env.SayAt(2, fmt.Sprintf("%s broken by what is lost. Repair: %s", term.CountWords(s.Broken, "session is", "sessions are"), term.Command(env.cmdline("repair"))))
+	}
+	return salvageResult(s)
+}
+
+// salvageResult returns an error that only sets the exit code if something of a conversation is lost, or may be.
+func salvageResult(s mend.Salvage) error {
+	if !s.Complete() {
+		return errProblems
 	}
 	return nil
 }
@@ -128,10 +136,18 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	for _, table := range s.Tables {
 		rows, rebuilt = rows+table.Rows, rebuilt+table.Rebuilt
 		if table.Lost > 0 {
-			lost = append(lost, fmt.Sprintf("%d of %s", table.Lost, table.Name))
+			least := ""
+			if table.Partly {
+				least = "at least "
+			}
+			lost = append(lost, fmt.Sprintf("%s%d of %s", least, table.Lost, table.Name))
 		}
 	}
-	t.Say("%s come back, and %d of %s whole.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
+	if s.Uncertain() {
+		t.Say("%s come back, and %s whole.", term.Count(rows, "row"), term.CountWords(len(s.Sessions), "session of which it is not known whether it is", "sessions of which it is not known which are"))
+	} else {
+		t.Say("%s come back, and %d of %s whole.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
+	}
 	if rebuilt > 0 {
 		t.Say("%s made again from other records.", term.CountWords(rebuilt, "row is", "rows are"))
 	}
@@ -139,6 +155,9 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 		t.Say("Lost rows: %s.", strings.Join(lost, ", "))
 	}
 	for _, table := range s.Tables {
+		if table.Unassigned > 0 {
+			t.Say("%s it is not known of which sessions %s of %s are.", term.Warn("note:"), term.Count(table.Unassigned, "lost row"), table.Name)
+		}
 		if table.Partly && table.Name != "sqlite_sequence" {
 			t.Say("%s more rows of %s may be lost than are known: no index of it is whole.", term.Warn("note:"), table.Name)
 		}
@@ -172,6 +191,9 @@ func printSalvaged(t *term.Terminal, s agent.SalvagedSession) {
 	if s.Orphans > 0 {
 		t.SayAt(2, fmt.Sprintf("%s to a record that is lost", term.CountWords(s.Orphans, "record belongs", "records belong")))
 	}
+	for _, note := range s.Notes {
+		t.SayAt(2, term.Escape(note))
+	}
 }
 
 // tableCounts returns counts by table as a part of a sentence.
@@ -202,6 +224,7 @@ type salvagedJSON struct {
 	Orphans int            `json:"orphans"`
 	From    string         `json:"from,omitempty"`
 	To      string         `json:"to,omitempty"`
+	Notes   []string       `json:"notes,omitempty"`
 }
 
 type salvagedTableJSON struct {
@@ -211,23 +234,26 @@ type salvagedTableJSON struct {
 	Rebuilt int    `json:"rebuilt"`
 	Refused int    `json:"refused"`
 	Partly  bool   `json:"partly"`
+
+	Unassigned int `json:"unassigned"`
 }
 
 func setSalvageAnswer(env *environment, s mend.Salvage) {
 	sessions, tables := []salvagedJSON{}, []salvagedTableJSON{}
 	for _, one := range s.Sessions {
-		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Rebuilt: one.Rebuilt, Orphans: one.Orphans}
+		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
 		if one.From > 0 {
 			j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
 		}
 		sessions = append(sessions, j)
 	}
 	for _, t := range s.Tables {
-		tables = append(tables, salvagedTableJSON{t.Name, t.Rows, t.Lost, t.Rebuilt, t.Refused, t.Partly})
+		tables = append(tables, salvagedTableJSON{t.Name, t.Rows, t.Lost, t.Rebuilt, t.Refused, t.Partly, t.Unassigned})
 	}
 	env.setAnswer("sessions", sessions)
 	env.setAnswer("tables", tables)
 	env.setAnswer("notes", nonNil(s.Notes))
+	env.setAnswer("complete", s.Complete())
 	env.setAnswer("broken", s.Broken)
 	plan := planJSON(s.Plan)
 	env.setAnswer("repairs", []repairJSON{plan})

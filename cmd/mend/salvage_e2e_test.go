@@ -117,9 +117,10 @@ func TestRealSalvage(t *testing.T) {
 						Session string
 						Lost    map[string]int
 					}
-					Repairs []struct{ ID, State string }
+					Repairs  []struct{ ID, State string }
+					Complete *bool
 				}
-				if err := json.Unmarshal([]byte(out), &answer); err != nil || code != exitDone {
+				if err := json.Unmarshal([]byte(out), &answer); err != nil || code != exitDone && (code != exitProblems || answer.Complete == nil || *answer.Complete) {
 					t.Fatalf("seed %d: mend salvage: exit code %d: %v: %s", seed, code, err, out)
 				}
 				fresh, err := os.ReadFile(store)

@@ -15,6 +15,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/salvage"
 	"mend/sqlstore"
 )
@@ -134,7 +135,11 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
 	j := &salvageJob{Result: res, db: res.DB, out: &out, sessions: map[string]*agent.SalvagedSession{}}
-	if err := j.complete(ctx); err != nil {
+	err = j.complete(ctx)
+	if err == nil {
+		err = j.checkAny()
+	}
+	if err != nil {
 		return out, fmt.Errorf("salvaging %s: %w", s.ID().Root, errors.Join(err, res.DB.Abandon()))
 	}
 	bad, err := res.DB.Finish(res.Header)
@@ -154,16 +159,18 @@ type salvageJob struct {
 	out      *agent.Salvaged
 	sessions map[string]*agent.SalvagedSession
 	rebuilt  map[string]int // by table
+	// unassigned counts what is lost and not known to belong to a session, by table
+	unassigned map[string]int
 }
 
 func (j *salvageJob) complete(ctx context.Context) error {
-	j.rebuilt = map[string]int{}
+	j.rebuilt, j.unassigned = map[string]int{}, map[string]int{}
 	if err := j.readSessions(); err != nil {
 		return err
 	}
 	for _, step := range []func() error{
 		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
-		j.countLost, j.countOrphans,
+		j.countLost, j.countOrphans, j.countBare,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -193,6 +200,22 @@ func (j *salvageJob) has(name string) bool {
 func (j *salvageJob) exists(sql string, args ...any) (found bool, err error) {
 	err = j.db.Query(sql, func(*sqlite3.Stmt) error { found = true; return nil }, args...)
 	return found, err
+}
+
+// conversation are the tables of the conversations.
+var conversation = []string{"session", "message", "part"}
+
+// checkAny refuses a new database that has nothing of a conversation: the file is no database of OpenCode, or gone.
+func (j *salvageJob) checkAny() error {
+	for _, name := range conversation {
+		if !j.has(name) {
+			continue
+		}
+		if found, err := j.exists("SELECT 1 FROM " + name + " LIMIT 1"); found || err != nil {
+			return err
+		}
+	}
+	return fail.New(fail.Unusable, "look for a copy of the database in a backup", "nothing of a session, message or part can be read or made again: it is no database of OpenCode, or all of it is lost; nothing was written")
 }
 
 func (j *salvageJob) readSessions() error {
@@ -385,6 +408,7 @@ func (j *salvageJob) countRow(table string, known salvage.Known, messages map[st
 		}
 	}
 	if id == "" || table == "event" && j.sessions[id] == nil && at == 0 && !strings.HasPrefix(id, "ses") {
+		j.unassigned[table]++
 		return nil
 	}
 	s := j.session(id)
@@ -414,10 +438,26 @@ func (j *salvageJob) countOrphans() error {
 	return err
 }
 
+// countBare notes which sessions have messages without any part, if it is not known of which sessions parts are lost.
+func (j *salvageJob) countBare() error {
+	if !j.has("message") || !j.has("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
+		return nil
+	}
+	const bare = "SELECT session_id, sum(id NOT IN (SELECT message_id FROM part WHERE message_id IS NOT NULL)) AS bare, count(*) FROM message GROUP BY session_id HAVING bare > 0"
+	return j.db.Query(bare, func(st *sqlite3.Stmt) error {
+		s := j.session(st.ColumnText(0))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages have no part: what they said is probably lost.", st.ColumnInt(1), st.ColumnInt(2)))
+		return nil
+	})
+}
+
 // report fills in the account.
 func (j *salvageJob) report() {
 	for _, t := range j.Tables {
-		one := agent.SalvagedTable{Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name], Partly: !t.Complete()}
+		one := agent.SalvagedTable{Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name], Partly: !t.Complete(), Conversation: slices.Contains(conversation, t.Name)}
+		if one.Conversation {
+			one.Unassigned = j.unassigned[t.Name]
+		}
 		if t.Damaged {
 			one.Lost = len(t.Lost)
 		}

@@ -3,6 +3,7 @@ package database
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -86,7 +87,8 @@ func TestSalvageRebuilds(t *testing.T) {
 			t.Errorf("%s has %d rows, want %d", table, got[table], want)
 		}
 	}
-	if len(out.Sessions) != 1 || len(out.Sessions[0].Lost) > 0 || out.Sessions[0].Rebuilt["session"] != 1 || out.Sessions[0].Title != "A title" || !out.Damaged {
+	if len(out.Sessions) != 1 || len(out.Sessions[0].Lost) > 0 || out.Sessions[0].Rebuilt["session"] != 1 || out.Sessions[0].Title != "A title" || !out.Damaged ||
+		len(out.Sessions[0].Notes) != 1 || !strings.Contains(out.Sessions[0].Notes[0], "last event") || !out.Complete() {
 		t.Errorf("Salvage = %+v", out)
 	}
 }
