@@ -111,7 +111,43 @@ func shortAge(text string) string {
 // A restorable is a session that can be brought back, with its store.
 type restorable struct {
 	mend.Restorable
-	store *mend.Store
+	store *mend.Store // nil if it is not there now
+}
+
+// storeID returns the store of which it is.
+func (x restorable) storeID() change.StoreID {
+	if x.store == nil {
+		return x.Kept.Store
+	}
+	return x.store.ID()
+}
+
+// noStore says what to do about a session whose store is not there now.
+func (x restorable) noStore(env *environment) error {
+	return fail.New(fail.Problems, fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(x.storeID()), env.cmdline("restore", x.Session.ID)),
+		"session %s was kept, but its store is not there now: %s", x.Session.ID, term.ShortenHome(x.storeID().Root))
+}
+
+// listUnfound returns the sessions that were kept of stores that are not there now.
+func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k *keep.Keep) (all []restorable, err error) {
+	if k == nil || env.opt.Store != "" {
+		return nil, nil
+	}
+	sessions := map[string]bool{}
+	for _, c := range clients {
+		heads, err := c.Sessions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			sessions[h.ID] = true
+		}
+	}
+	found, err := env.opt.Agents.Unfound(k, clients, sessions)
+	for _, r := range found {
+		all = append(all, restorable{Restorable: r})
+	}
+	return all, err
 }
 
 // withKept runs f with the copies of sessions open for reading; with nil if they cannot be used, which is noted.
@@ -143,6 +179,11 @@ func listRestorable(ctx context.Context, env *environment, clients []*mend.Store
 			all = append(all, restorable{r, c})
 		}
 	}
+	unfound, err := listUnfound(ctx, env, clients, k)
+	if err != nil && left == nil { // else it was said
+		left = env.skipStore(ctx, left, err)
+	}
+	all = append(all, unfound...)
 	slices.SortStableFunc(all, func(a, b restorable) int { return b.Time().Compare(a.Time()) })
 	return all, left
 }
@@ -150,14 +191,20 @@ func listRestorable(ctx context.Context, env *environment, clients []*mend.Store
 // runRestorable lists what can be brought back, and lets the user choose.
 func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
 	clients, left := openAll(ctx, env, false)
-	if len(clients) == 0 {
+	if len(clients) == 0 && (env.opt.Store != "" || !errors.Is(left, mend.ErrNoStore)) {
 		return lostStore(env, left)
 	}
 	var all []restorable
 	err := withKept(env, func(k *keep.Keep) (err error) {
 		all, err = listRestorable(ctx, env, clients, k, left)
+		if k == nil {
+			err = fail.Worst(err, fail.New(fail.Unusable, "", "looking for what is missing: what was kept cannot be read, so only sessions that are not shown are known"))
+		}
 		return err
 	})
+	if _, skipped := env.answer["skipped"]; skipped && err == nil {
+		err = fail.New(fail.Unusable, "", "looking for what is missing: not all sessions are examined")
+	}
 	list := []restorableJSON{}
 	for _, x := range all {
 		list = append(list, x.json(env))
@@ -166,20 +213,29 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 	if env.JSON || ctx.Err() != nil {
 		return err
 	}
+	if len(all) == 0 && err != nil {
+		return lostStore(env, err)
+	}
 	if len(all) == 0 {
 		env.Say("Nothing to bring back: every session is shown, and none lacks what was kept of it.")
-		return err
+		return nil
 	}
 	rows := restorableRows(env.Terminal, all)
 	if !env.CanAsk || f.dryRun || err != nil {
 		env.PrintRows(rows, "")
 		env.Printf("\n")
 		env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
+		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
+			env.Note(all[i].noStore(env).Error() + ". Start " + agentOf(all[i].storeID()) + " once, so that its store exists")
+		}
 		return err
 	}
 	i, err := env.Pick(ctx, "Which session do you want back?", rows)
 	if err != nil {
 		return err
+	}
+	if all[i].store == nil {
+		return all[i].noStore(env)
 	}
 	return restoreOne(ctx, env, all[i].store, all[i].Session, f, r)
 }
@@ -196,9 +252,12 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 		messages := fmt.Sprintf("%d messages", x.Now)
 		if x.Kept != nil {
 			messages = fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
+			if n := x.Kept.Records - x.Records; n > 0 && x.Kept.Messages == x.Now {
+				messages = fmt.Sprintf("%d messages, %s missing", x.Now, term.CountWords(n, "record", "records"))
+			}
 		}
 		rows[i] = []string{
-			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agentOf(x.store.ID())),
+			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agentOf(x.storeID())),
 			term.Warn(x.State), messages, titleOf(x.Session),
 		}
 	}
@@ -221,7 +280,7 @@ type restorableJSON struct {
 
 func (x restorable) json(env *environment) restorableJSON {
 	j := restorableJSON{
-		Session: x.Session.ID, Agent: x.store.ID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
+		Session: x.Session.ID, Agent: x.storeID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
 		Time: x.Time().UTC().Format(time.RFC3339), Command: env.cmdline("restore", x.Session.ID),
 	}
 	if j.Messages.Now = x.Now; x.Kept != nil {
@@ -257,7 +316,11 @@ func lostStore(env *environment, left error) error {
 		}
 		states, err := k.States(keep.Query{})
 		if len(states) > 0 {
-			left = fail.WithHint(left, fmt.Sprintf("sessions of %s were kept: start %s once, which makes its store again; then restore", term.ShortenHome(states[0].Store.Root), agentOf(states[0].Store)))
+			hint := fmt.Sprintf("sessions of %s were kept: start %s once, which makes its store again; then restore", term.ShortenHome(states[0].Store.Root), agentOf(states[0].Store))
+			if _, said := errors.AsType[*reportedError](left); said {
+				env.Note(hint)
+			}
+			left = fail.WithHint(left, hint)
 		}
 		return err
 	})
@@ -268,6 +331,7 @@ func lostStore(env *environment, left error) error {
 func findLost(ctx context.Context, env *environment, clients []*mend.Store, name string) (*mend.Store, change.Head, error) {
 	owner := map[string]*mend.Store{}
 	var heads, gone []change.Head
+	var unfound []restorable
 	err := withKept(env, func(k *keep.Keep) error {
 		for _, c := range clients {
 			own, err := c.Sessions(ctx)
@@ -283,6 +347,7 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 			}
 			heads, gone = append(heads, own...), append(gone, lost...)
 		}
+		unfound, _ = listUnfound(ctx, env, clients, k) // what cannot be read was an error before
 		return nil
 	})
 	if err != nil {
@@ -296,6 +361,11 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 	if err != nil && !errors.As(err, &several) {
 		if lost, lerr := findNamed(env.Terminal, gone, name); lerr == nil || errors.As(lerr, &several) {
 			head, err = lost, lerr
+		} else if i := slices.IndexFunc(unfound, func(x restorable) bool {
+			_, err := findNamed(env.Terminal, []change.Head{x.Session}, name)
+			return err == nil
+		}); i >= 0 && name != "@" {
+			err = unfound[i].noStore(env)
 		} else {
 			err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
 		}
@@ -386,7 +456,7 @@ var stateTexts = map[string]string{
 	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
 	string(repair.NotLoaded): "Its agent finds no conversation in it.",
 	mend.Deleted:             "The agent has nothing of it any more.",
-	mend.Shortened:           "It lacks messages that were kept.",
+	mend.Shortened:           "It lacks messages, parts or files that were kept.",
 	mend.Replaced:            "It has other messages than were kept.",
 }
 
@@ -408,6 +478,9 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		}
 	default:
 		env.SayAt(2, fmt.Sprintf("It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now))
+		if later := done.Later; later != nil {
+			env.SayAt(2, fmt.Sprintf("It was kept later, on %s, with %s: for that, %s.", later.Time.Local().Format(time.DateTime), term.Count(later.Messages, "message"), term.Command(env.cmdline("restore", head.ID, "--at", later.ID))))
+		}
 		switch {
 		case done.Session.ID != head.ID:
 			env.SayAt(2, fmt.Sprintf("Its agent has gone on with it otherwise, so it stays, and what was kept becomes the session %s.", term.Bold(done.Session.ID)))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // How a session is that can be brought back, besides how its agent shows it ([repair.Shown]).
 const (
 	Deleted   = "deleted"   // the agent has nothing of it
-	Shortened = "shortened" // it has fewer messages than were kept
+	Shortened = "shortened" // it has fewer messages, parts or files than were kept
 	Replaced  = "replaced"  // it has other messages than were kept
 )
 
@@ -32,6 +33,7 @@ type Restorable struct {
 	Session change.Head // of the list, or of when it was kept
 	State   string      // how it is now: of [repair.Shown], or Deleted, Shortened or Replaced
 	Now     int         // how many messages it has
+	Records int         // how many records it has; 0 if it was not compared
 	Kept    *keep.State // the newest complete one that has what it lacks; nil if only its records are needed
 }
 
@@ -44,7 +46,8 @@ func (r *Restorable) Time() time.Time {
 }
 
 // Restorables lists the sessions of the store that can be brought back, newest first: those that are not
-// shown, and those that lack what was kept in k, which may be nil. It reads only.
+// shown, and those that lack what was kept in k, which may be nil. It reads only. With sessions that cannot be
+// read it returns an error, and the others.
 func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable, err error) {
 	cached := c.Cached()
 	heads, err := cached.Sessions(ctx)
@@ -56,8 +59,12 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		return nil, err
 	}
 	listed := map[string]bool{}
+	var unread []Finding
 	for f := range cached.Scan(ctx, heads) {
 		listed[f.Session.ID] = true
+		if f.Err != nil {
+			unread = append(unread, f)
+		}
 		r, ok, err := c.restorable(ctx, f, kept[f.Session.ID])
 		if err != nil {
 			return nil, err
@@ -67,12 +74,26 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		}
 	}
 	for id, states := range kept {
-		if i := slices.IndexFunc(states, isRestored); !listed[id] && i >= 0 {
-			all = append(all, Restorable{Session: headOf(states[i]), State: Deleted, Kept: &states[i]})
+		if best := fullest(states, isRestored); !listed[id] && best != nil {
+			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best})
 		}
 	}
 	slices.SortFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
+	if len(unread) > 0 && ctx.Err() == nil {
+		return all, fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID, len(unread), unread[0].Err)
+	}
 	return all, ctx.Err()
+}
+
+// fullest returns the state with the most messages of those that are wanted, the newest of several; nil for none.
+// States are newest first: one that continues an older one has all that the older one has.
+func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.State) {
+	for i := range states {
+		if s := &states[i]; wanted(*s) && (best == nil || s.Messages > best.Messages) {
+			best = s
+		}
+	}
+	return best
 }
 
 // restorable reports whether a session of the list can be brought back. states are those that were kept of
@@ -90,13 +111,10 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 	if err != nil {
 		return r, false, err
 	}
-	r.Now = now.Messages
-	for i := range states {
-		if s := &states[i]; isRestored(*s) && (s.Messages > now.Messages || s.First != now.First) {
-			r.Kept = s
-			break
-		}
-	}
+	r.Now, r.Records = now.Messages, now.Records
+	r.Kept = fullest(states, func(s keep.State) bool {
+		return isRestored(s) && (s.Messages > now.Messages || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records)
+	})
 	switch {
 	case shown != repair.Listed:
 		return r, shown != repair.NotLoaded || r.Kept != nil, nil
@@ -110,12 +128,12 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 	return r, true, nil
 }
 
-// copied returns how many messages a session has, and the first of them. It reads the session only if it has
-// changed since it was kept.
-func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (agent.Copy, error) {
+// copied returns how many messages and records a session has, and the first message. It reads the session only
+// if it has changed since it was kept.
+func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (keep.State, error) {
 	if len(states) > 0 && states[0].Stamp != [32]byte{} {
 		if stamp, err := c.store.Stamp(ctx, head); err == nil && stamp.Sum == states[0].Stamp {
-			return agent.Copy{Messages: states[0].Messages, First: states[0].First}, nil
+			return states[0], nil
 		}
 	}
 	now, err := c.store.Copy(ctx, head)
@@ -123,9 +141,9 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 		err = nil
 	}
 	if err != nil && ctx.Err() == nil { // it cannot be read: that is nothing of what was kept
-		return agent.Copy{}, nil
+		return keep.State{}, nil
 	}
-	return now, err
+	return keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, err
 }
 
 // isRestored reports whether a state is restored if the user names none.
@@ -148,6 +166,45 @@ func (c *Store) keptStates(k *keep.Keep, session string) (map[string][]keep.Stat
 		of[s.Session] = append(of[s.Session], s)
 	}
 	return of, err
+}
+
+// Unfound lists the sessions that were kept in k of stores that are not there now: the newest of the fullest states
+// of each. open are the stores that were opened, and sessions the ids in those.
+func (as Agents) Unfound(k *keep.Keep, open []*Store, sessions map[string]bool) (all []Restorable, err error) {
+	states, err := k.States(keep.Query{})
+	if err != nil {
+		return nil, err
+	}
+	type inStore struct{ kind, root string }
+	gone, of := map[inStore]bool{}, map[string][]keep.State{}
+	for _, s := range states {
+		at := inStore{s.Store.Kind, s.Store.Root}
+		if _, ok := gone[at]; !ok {
+			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(s.Store) }) && as.lacks(s.Store)
+		}
+		if gone[at] && !sessions[s.Session] {
+			of[s.Session] = append(of[s.Session], s)
+		}
+	}
+	for _, states := range of {
+		if best := fullest(states, isRestored); best != nil {
+			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best})
+		}
+	}
+	return all, nil
+}
+
+// lacks reports whether it is certain that there is no such store.
+func (as Agents) lacks(id change.StoreID) bool {
+	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
+	if i < 0 {
+		return false
+	}
+	if _, err := os.Lstat(id.Root); err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	_, err := Open(Options{Agents: as[i : i+1], Store: id.Root})
+	return errors.Is(err, ErrNoStore)
 }
 
 // Gone returns the sessions that were kept in k, which may be nil, and that the store has no more: as they were
@@ -181,6 +238,7 @@ type Restored struct {
 	Session  change.Head // that has it then; another id if both stay
 	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // which was kept; nil if its records are enough
+	Later    *keep.State // the newest that was kept, if it has fewer messages than From
 	Joined   bool        // what the session has now stays, and what is missing is added
 	Now      int         // messages that the session has
 	Messages int         // that it has then, as far as that is known
@@ -228,6 +286,9 @@ func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.He
 	if chosen == nil {
 		return c.restoreRows(ctx, done, r, seen)
 	}
+	if i := slices.IndexFunc(states, isRestored); r.At.IsZero() && r.State == "" && i >= 0 && states[i].Messages < chosen.Messages {
+		done.Later = &states[i]
+	}
 	return c.restoreKept(ctx, k, done, chosen, r, seen)
 }
 
@@ -268,8 +329,8 @@ func (c *Store) chooseState(ctx context.Context, head change.Head, found Finding
 		}
 		return nil, noState(head, states)
 	case !listed:
-		if i := slices.IndexFunc(states, isRestored); i >= 0 {
-			return &states[i], nil
+		if best := fullest(states, isRestored); best != nil {
+			return best, nil
 		}
 		return nil, fmt.Errorf("restoring session %s: it is gone, and %w", head.ID, ErrNothingKept)
 	case now.State == string(repair.NotLoaded) && !wrong:

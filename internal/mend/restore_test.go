@@ -242,7 +242,7 @@ func TestRestore(t *testing.T) {
 			other := strings.ReplaceAll(string(fixture.Baseline), fixture.Session, otherID)
 			return strings.ReplaceAll(other, `"uuid":"`, `"uuid":"f`)
 		}), mend.Replaced, true},
-		{"result removed", "claude", func(b *lossBench) { removed("projects/-home-user-project/" + b.session)(b) }, "", true},
+		{"result removed", "claude", func(b *lossBench) { removed("projects/-home-user-project/" + b.session)(b) }, mend.Shortened, true},
 
 		{"archived", "1.18.33", sql("update session set time_archived = 5"), string(repair.Archived), false},
 		{"hidden", "1.18.33", sql("insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project"), string(repair.Hidden), false},
@@ -250,7 +250,13 @@ func TestRestore(t *testing.T) {
 		{"project deleted", "1.18.33", sql("delete from part", "delete from message", dropped, "delete from project"), mend.Deleted, true},
 		{"messages deleted", "1.18.33", sql("delete from part where message_id in (select id from message order by id desc limit 3)", "delete from message where id in (select id from message order by id desc limit 3)"), mend.Shortened, true},
 		{"all messages deleted", "1.18.33", sql("delete from part", "delete from message"), mend.Shortened, true},
-		{"a part deleted", "1.18.33", sql("delete from part where id = (select max(id) from part)"), "", true},
+		{"a part deleted", "1.18.33", sql("delete from part where id = (select max(id) from part)"), mend.Shortened, true},
+		{"half of the parts deleted", "1.18.33", sql("delete from part where rowid % 2 = 0"), mend.Shortened, true},
+		{"a shorter state kept, then unlinked", "claude", func(b *lossBench) {
+			written(func(d string) string { return d[:len(d)/2] })(b)
+			b.keep()
+			removed("")(b)
+		}, mend.Deleted, true},
 		{"deleted", "1.2.27", sql("delete from part", "delete from message", dropped), mend.Deleted, true},
 		{"archived", "1.2.27", sql("update session set time_archived = 5"), string(repair.Archived), false},
 		{"deleted", "tree", func(b *lossBench) {
@@ -272,7 +278,7 @@ func TestRestore(t *testing.T) {
 				t.Fatal("nothing is lost")
 			}
 			r := b.restorable()
-			if r == nil && c.state != "" || r != nil && (r.State != c.state || r.Kept != nil && r.Kept.Messages <= r.Now && r.State != mend.Replaced) {
+			if r == nil && c.state != "" || r != nil && (r.State != c.state || r.Kept != nil && r.Kept.Messages <= r.Now && r.Kept.Records <= r.Records && r.State != mend.Replaced) {
 				t.Errorf("it can be brought back: %+v, want %q", r, c.state)
 			}
 			done, id := b.restore(mend.RestoreRequest{})
