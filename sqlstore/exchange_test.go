@@ -120,6 +120,7 @@ func (f exchangeFixture) check(what string, before map[string]string) (exchanged
 // TestExchangeCutAtEveryStep kills a salvage and its undo at every step, also those of the journal, and the recovery after it:
 // then the files are wholly the old or wholly the new ones, as the journal says, and no byte is lost.
 func TestExchangeCutAtEveryStep(t *testing.T) {
+	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
 		verb := exchangeFixture.salvage
 		if undo {
