@@ -87,14 +87,25 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 	if err != nil || !found || head.Project == "" || head.Project == record.GlobalProject {
 		return false
 	}
-	if idIn(filepath.Join(repo.Common, "opencode")) == head.Project {
-		return true
+	return slices.Contains(s.idsOf(ctx, repo), head.Project)
+}
+
+// idsOf returns the ids that a project of a repository may have. git is asked once for each until the next Refresh.
+func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
+	if ids, ok := s.ids.Load(repo); ok {
+		return ids.([]string)
 	}
-	if origin, err := repo.Origin(ctx); err == nil && remoteID(origin) == head.Project {
-		return true
+	ids := []string{idIn(filepath.Join(repo.Common, "opencode"))}
+	if origin, err := repo.Origin(ctx); err == nil {
+		ids = append(ids, remoteID(origin))
 	}
-	roots, err := repo.Roots(ctx)
-	return err == nil && slices.Contains(roots, head.Project)
+	if roots, err := repo.Roots(ctx); err == nil {
+		ids = append(ids, roots...)
+	}
+	if ctx.Err() == nil {
+		s.ids.Store(repo, ids)
+	}
+	return ids
 }
 
 // searchTime is how long a search for one folder asks for repositories.
@@ -120,7 +131,7 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 		return nil, false
 	}
 	for _, h := range heads {
-		if h.Directory != "" && !slices.Contains(known, h.Directory) {
+		if h.Directory != "" {
 			known = append(known, h.Directory)
 		}
 	}
@@ -129,7 +140,7 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 	for _, c := range found {
 		p.all = append(p.all, c.Path)
 	}
-	if len(found) > 0 && found[0].Same && (len(found) == 1 || !found[1].Same) {
+	if place.Certain(found) {
 		now, err := projectAt(ctx, found[0].Path, newestOf(heads))
 		p.certain = err == nil && now.id == head.Project
 	}

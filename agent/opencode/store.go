@@ -47,6 +47,7 @@ type store struct {
 	usage
 	projects sync.Map // results of projectOf, by folder, until the next Refresh
 	places   sync.Map // results of placesOf, by folder and project, until then
+	ids      sync.Map // results of idsOf, by repository, until then
 	holder   atomic.Pointer[func() bool]
 }
 

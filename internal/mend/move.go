@@ -132,9 +132,7 @@ type GoneFolder struct {
 }
 
 // Certain reports whether the first proposal alone is of the same repository.
-func (g GoneFolder) Certain() bool {
-	return len(g.Proposals) > 0 && g.Proposals[0].Same && (len(g.Proposals) == 1 || !g.Proposals[1].Same)
-}
+func (g GoneFolder) Certain() bool { return place.Certain(g.Proposals) }
 
 // aliases returns the ways in which agents may have stored the path of a folder: as it is, and with the
 // links above it followed.

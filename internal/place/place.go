@@ -73,6 +73,11 @@ func Find(gone string, s Search) []Candidate {
 	return f.found
 }
 
+// Certain reports whether of what [Find] returned the first candidate alone is of the same repository.
+func Certain(found []Candidate) bool {
+	return len(found) > 0 && found[0].Same && (len(found) == 1 || !found[1].Same)
+}
+
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:

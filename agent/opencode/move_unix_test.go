@@ -1,0 +1,44 @@
+//go:build unix
+
+package opencode
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/test/storetest"
+)
+
+// TestRepositoryAskedOnce looks from several folders of a repository for several projects: git is started for the
+// remote and for the root commits once, until the settings are read again.
+func TestRepositoryAskedOnce(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\necho >>'"+log+"'\ncase \"$*\" in *rev-list*) echo root;; esac\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	storetest.Put(t, dir, "repo/.git/HEAD", "ref: refs/heads/main\n")
+	storetest.Put(t, dir, "repo/.git/opencode", "stored\n")
+	storetest.Put(t, dir, "repo/sub/file", "")
+	s := &store{models: newModels()}
+	check := func(calls int) {
+		t.Helper()
+		for project, want := range map[string]bool{"root": true, "stored": true, "other": false, "": false} {
+			for _, folder := range []string{"repo", "repo/sub"} {
+				if is := s.SameRepository(t.Context(), change.Head{Project: project}, filepath.Join(dir, folder)); is != want {
+					t.Errorf("%s is of the project %q: %t, want %t", folder, project, is, want)
+				}
+			}
+		}
+		if data, err := os.ReadFile(log); err != nil || strings.Count(string(data), "\n") != calls {
+			t.Errorf("git was started %d times, want %d (%v)", strings.Count(string(data), "\n"), calls, err)
+		}
+	}
+	check(2)
+	s.Refresh()
+	check(4)
+}
