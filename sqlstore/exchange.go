@@ -48,7 +48,7 @@ type Owned struct {
 // For returns the database for the changes of an owner.
 func (s *Store) For(owner string) *Owned { return &Owned{s, owner} }
 
-// ErrHeld says that a process has the database open.
+// A heldError says which processes have the database open.
 type heldError struct{ who []string }
 
 func (e *heldError) Error() string {
@@ -127,14 +127,16 @@ func (s *Store) SalvageSource() (src salvage.Source, closeFiles func(), err erro
 	if errors.Is(err, fs.ErrNotExist) {
 		return src, closeFiles, nil
 	}
-	if err == nil {
-		info, err = wal.Stat()
-	}
 	if err != nil {
 		return src, nil, errors.Join(err, db.Close())
 	}
+	closeFiles = func() { _, _ = db.Close(), wal.Close() }
+	if info, err = wal.Stat(); err != nil {
+		closeFiles()
+		return src, nil, err
+	}
 	src.WAL, src.WALSize = wal, info.Size()
-	return src, func() { _, _ = db.Close(), wal.Close() }, nil
+	return src, closeFiles, nil
 }
 
 // A setFile is a file of a set.
@@ -198,7 +200,7 @@ func isExchange(ops []change.Op) bool {
 	return len(ops) == 1 && ops[0].Ref.Kind == change.KindDatabase
 }
 
-// image returns what the files of the database are now.
+// setImage returns what the files of the database are now.
 func (s *Store) setImage(ctx context.Context) (*change.Image, error) {
 	set, err := s.setAt(ctx, s.id.Root)
 	if err != nil {
