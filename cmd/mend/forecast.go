@@ -22,10 +22,8 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 	if err != nil {
 		return err
 	}
-	var found mend.Finding
-	for found = range c.Scan(ctx, []change.Head{head}) {
-	}
-	if err := cmp.Or(ctx.Err(), found.Err); err != nil {
+	found, err := c.ScanOne(ctx, head)
+	if err != nil {
 		return err
 	}
 	env.answer = map[string]any{

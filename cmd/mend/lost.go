@@ -78,8 +78,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 	})
 	var found mend.Finding
 	if listed, lerr := c.Session(ctx, head.ID); lerr == nil {
-		for found = range c.Scan(ctx, []change.Head{listed}) {
-		}
+		found, _ = c.ScanOne(ctx, listed) // one that cannot be examined is broken
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

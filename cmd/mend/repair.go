@@ -503,7 +503,7 @@ func (r *repairRun) checkRepaired(ctx context.Context, p proposal) error {
 	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
 		return nil // what remains was shown
 	}
-	f, err := examine(ctx, r.client, p.head)
+	f, err := r.client.ScanOne(ctx, p.head)
 	if err != nil || f.Severity() != repair.Broken { // an error may mean that the repair moved its record
 		return nil
 	}

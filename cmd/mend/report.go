@@ -223,15 +223,11 @@ func agentText(c *mend.Store) string {
 // examineForReport collects what is known about a session now.
 func examineForReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
 	s := report.Source{Program: programText(), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
-	for f := range c.Scan(ctx, []change.Head{head}) {
-		if f.Err != nil {
-			return s, f.Err
-		}
-		s.Diagnoses, s.Thinking = f.Diagnoses, f.Thinking
-	}
-	if err := ctx.Err(); err != nil {
+	f, err := c.ScanOne(ctx, head)
+	if err != nil {
 		return s, err
 	}
+	s.Diagnoses, s.Thinking = f.Diagnoses, f.Thinking
 	forecast, err := c.Forecast(ctx, head)
 	if err != nil {
 		s.NoRequest = err.Error()

@@ -133,17 +133,7 @@ func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k
 	if k == nil || env.opt.Store != "" {
 		return nil, nil
 	}
-	sessions := map[string]bool{}
-	for _, c := range clients {
-		heads, err := c.Sessions(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range heads {
-			sessions[h.ID] = true
-		}
-	}
-	found, err := env.opt.Agents.Unfound(k, clients, sessions)
+	found, err := env.opt.Agents.Unfound(ctx, k, clients)
 	for _, r := range found {
 		all = append(all, restorable{Restorable: r})
 	}
@@ -499,13 +489,11 @@ func finishRestore(ctx context.Context, env *environment, c *mend.Store, of chan
 	if err != nil {
 		return err
 	}
-	for f := range c.Scan(ctx, []change.Head{head}) {
-		if f.Err != nil {
-			return f.Err
-		}
-		return printContinue(env, c, f)
+	f, err := c.ScanOne(ctx, head)
+	if err != nil {
+		return err
 	}
-	return ctx.Err()
+	return printContinue(env, c, f)
 }
 
 // printContinue prints the command that continues a session, or what has to be done first. The error is

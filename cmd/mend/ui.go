@@ -216,18 +216,10 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Store, 
 	return f(c, heads[i])
 }
 
-// examine returns what is wrong with a session.
-func examine(ctx context.Context, c *mend.Store, h change.Head) (mend.Finding, error) {
-	var found mend.Finding
-	for found = range c.Scan(ctx, []change.Head{h}) {
-	}
-	return found, cmp.Or(ctx.Err(), found.Err)
-}
-
 // Examine implements [ui.Backend].
 func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := examine(ctx, c, h)
+		f, err := c.ScanOne(ctx, h)
 		if ctx.Err() == nil && f.Err != nil {
 			err = nil
 		}
@@ -255,7 +247,7 @@ func (b *uiBackend) printed(print func(a *environment) error) ([]string, error) 
 // Detail implements [ui.Backend].
 func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := examine(ctx, c, h)
+		f, err := c.ScanOne(ctx, h)
 		if err != nil {
 			return err
 		}
@@ -300,7 +292,7 @@ func (b *uiBackend) printedPlan(agent string, p proposal) ([]string, error) {
 // Repair implements [ui.Backend].
 func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := examine(ctx, c, h)
+		f, err := c.ScanOne(ctx, h)
 		if err != nil {
 			return err
 		}
@@ -439,7 +431,7 @@ func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
 // Explain implements [ui.Backend].
 func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := examine(ctx, c, h)
+		f, err := c.ScanOne(ctx, h)
 		if err != nil {
 			return err
 		}

@@ -169,8 +169,8 @@ func (c *Store) keptStates(k *keep.Keep, session string) (map[string][]keep.Stat
 }
 
 // Unfound lists the sessions that were kept in k of stores that are not there now: the newest of the fullest states
-// of each. open are the stores that were opened, and sessions the ids in those.
-func (as Agents) Unfound(k *keep.Keep, open []*Store, sessions map[string]bool) (all []Restorable, err error) {
+// of each. A session that one of the stores in open has is none of them.
+func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	states, err := k.States(keep.Query{})
 	if err != nil {
 		return nil, err
@@ -182,8 +182,20 @@ func (as Agents) Unfound(k *keep.Keep, open []*Store, sessions map[string]bool) 
 		if _, ok := gone[at]; !ok {
 			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(s.Store) }) && as.lacks(s.Store)
 		}
-		if gone[at] && !sessions[s.Session] {
+		if gone[at] {
 			of[s.Session] = append(of[s.Session], s)
+		}
+	}
+	for _, c := range open {
+		if len(of) == 0 {
+			return nil, nil
+		}
+		heads, err := c.Sessions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			delete(of, h.ID)
 		}
 	}
 	for _, states := range of {
@@ -265,8 +277,8 @@ func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.He
 	states := kept[head.ID]
 	var found Finding
 	if listed {
-		if found, err = c.look(ctx, head); err != nil {
-			return done, err
+		if found, _ = c.ScanOne(ctx, head); ctx.Err() != nil {
+			return done, ctx.Err()
 		}
 	}
 	if found.Busy && !r.Force {
@@ -299,14 +311,6 @@ func (c *Store) isListed(ctx context.Context, head change.Head) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// look diagnoses one session.
-func (c *Store) look(ctx context.Context, head change.Head) (Finding, error) {
-	for f := range c.Scan(ctx, []change.Head{head}) {
-		return f, ctx.Err()
-	}
-	return Finding{}, ctx.Err()
 }
 
 // chooseState returns the kept state that the request is about, nil if the records of the session are enough.

@@ -114,6 +114,13 @@ func (c *Store) CheckAccess() error {
 	}))
 }
 
+// ScanOne is Scan of one session. The error is that of the context, or of the finding.
+func (c *Store) ScanOne(ctx context.Context, head change.Head) (found Finding, err error) {
+	for found = range c.Scan(ctx, []change.Head{head}) {
+	}
+	return found, cmp.Or(ctx.Err(), found.Err)
+}
+
 // Broken yields those of the sessions that are broken, with what is broken. It reads only, one
 // session at a time: for a process that must leave the machine to others. Of a session that has
 // not changed since an earlier scan it reads only the stamp.
