@@ -175,7 +175,7 @@ func waitForHooksEnd(t *testing.T, h *opencode.Home) {
 func hookPIDs(h *opencode.Home) []string {
 	return slices.DeleteFunc(homePIDs(h), func(pid string) bool {
 		cmdline, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
-		return !strings.HasSuffix(string(cmdline), "/mend\x00hook\x00")
+		return !strings.Contains(string(cmdline), "/mend\x00hook\x00") // flags may follow
 	})
 }
 
