@@ -171,6 +171,8 @@ type Reader interface {
 	// Salvage reads what can be read of a damaged database into a new one beside it. The error wraps
 	// [errors.ErrUnsupported] if the store is no database.
 	Salvage(ctx context.Context, o SalvageOptions) (Salvaged, error)
+	// Space returns what takes the space of the store. progress, which may be nil, is called with the bytes that were read.
+	Space(ctx context.Context, progress func(done, total int64)) (Space, error)
 	// Holders names the other processes that have the store's database open; none if it is no database.
 	Holders(ctx context.Context) ([]string, error)
 	// KeptFolder returns the folder in which the files are that ops took away, for changes of the journal with that

@@ -116,6 +116,11 @@ func (base) Salvage(context.Context, SalvageOptions) (Salvaged, error) {
 	return Salvaged{}, errors.ErrUnsupported
 }
 
+// Space returns [errors.ErrUnsupported].
+func (base) Space(context.Context, func(done, total int64)) (Space, error) {
+	return Space{}, errors.ErrUnsupported
+}
+
 // Holders implements [Store].
 func (base) Holders(context.Context) ([]string, error) { return nil, nil }
 

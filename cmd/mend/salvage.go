@@ -107,21 +107,9 @@ func salvageResult(s mend.Salvage) error {
 
 // proposeSalvage makes the new database, with progress.
 func proposeSalvage(ctx context.Context, env *environment, c *mend.Store, dryRun bool) (mend.Salvage, error) {
-	var p *term.Progress
-	steps := int64(0)
-	s, err := c.ProposeSalvage(ctx, dryRun, func(done, total int64) {
-		const step = 1 << 20
-		if p == nil {
-			p = env.Progress(int(total/step)+1, "reading")
-		}
-		for ; steps < done/step; steps++ {
-			p.Step()
-		}
-	})
-	if p != nil {
-		p.Clear()
-	}
-	return s, err
+	progress, clear := env.byteProgress("reading")
+	defer clear()
+	return c.ProposeSalvage(ctx, dryRun, progress)
 }
 
 // printSalvage prints what comes back and what is lost.

@@ -49,6 +49,7 @@ func verbGroups() []verbGroup {
 			recoverVerb,
 			resolveVerb,
 			verifyVerb,
+			cleanVerb,
 			gcVerb,
 			forgetVerb,
 			completionVerb,

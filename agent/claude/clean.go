@@ -1,0 +1,21 @@
+package claude
+
+import (
+	"context"
+
+	"mend/agent"
+)
+
+// Space implements [agent.Store].
+func (s *store) Space(ctx context.Context, _ func(done, total int64)) (space agent.Space, err error) {
+	heads, err := s.List(ctx)
+	if err == nil {
+		err = space.AddFiles(ctx, s.ID().Root, heads, [][2]string{
+			{projects, agent.Conversations},
+			{"file-history", "copies of edited files, for rewind"},
+			{".mend", "kept by mend beside the sessions"},
+			{"", "other files of Claude Code"},
+		})
+	}
+	return space, err
+}

@@ -1,0 +1,118 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/agent"
+	"mend/sqlstore"
+)
+
+// Space returns what takes the space of the database. What rows contain is counted as content; the rest of the file is free
+// pages, indexes, and what pages leave empty.
+func (s *Store) Space(ctx context.Context, progress func(done, total int64)) (space agent.Space, err error) {
+	err = s.read(ctx, func(c *conn) (err error) {
+		space, err = c.space(progress)
+		return err
+	})
+	if err != nil {
+		return space, fmt.Errorf("measuring %s: %w", s.ID().Root, err)
+	}
+	if info, err := os.Lstat(s.ID().Root + "-wal"); err == nil {
+		space.Add("write-ahead log", info.Size(), "")
+	}
+	space.Add("archives of mend, for undo", agent.FolderSize(filepath.Join(filepath.Dir(s.ID().Root), ".mend")), "")
+	return space, nil
+}
+
+func (c *conn) space(progress func(done, total int64)) (space agent.Space, err error) {
+	var pages, free, size int64
+	for pragma, n := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &size} {
+		if err := c.Query("PRAGMA "+pragma, nil, func(st *sqlite3.Stmt) error { *n = st.ColumnInt64(0); return nil }); err != nil {
+			return space, err
+		}
+	}
+	tables, err := c.Strings(`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`)
+	var conversation, images, events, others, done int64
+	for _, table := range tables {
+		if err != nil {
+			return space, err
+		}
+		var one agent.SessionSpace
+		err = c.tableSpace(table, &space, &one, func(n int64) {
+			if done += n; progress != nil {
+				progress(done, pages*size)
+			}
+		})
+		events += one.Events
+		if isConversation(table) {
+			conversation, images = conversation+one.Conversation, images+one.Images
+		} else {
+			others += one.Conversation
+		}
+	}
+	space.Add("events", events, "events")
+	space.Add(agent.Conversations, conversation, "sessions")
+	space.Add(agent.Images, images, "images")
+	space.Add("other rows", others, "")
+	space.Add("free pages", free*size, "")
+	space.Add("indexes, and what pages leave empty", (pages-free)*size-events-conversation-images-others, "")
+	return space, err
+}
+
+// isConversation reports whether rows of a table are a part of a session.
+func isConversation(table string) bool {
+	return table == "session" || table == "message" || table == "part" || table == "todo" || strings.HasPrefix(table, "session_")
+}
+
+// tableSpace adds the rows of a table to their sessions and to sum. It reads no value that is large, except to look for images.
+func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSpace, read func(n int64)) error {
+	cols, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", sqlstore.Text(table))
+	if err != nil || len(cols) == 0 {
+		return err
+	}
+	owner, image := "NULL", "0"
+	var sizes []string
+	for _, col := range cols {
+		name := sqlite3.QuoteIdentifier(col)
+		sizes = append(sizes, "ifnull(octet_length("+name+"), 0)")
+		if col == sessionColumn(table) {
+			owner = name
+		}
+		if table == "part" && col == "data" {
+			image = "octet_length(" + name + ") > 1000 AND instr(" + name + ", 'data:image/')"
+		}
+	}
+	var of *agent.SessionSpace
+	last := ""
+	const often = 1 << 20
+	unread := int64(0)
+	sql := "SELECT " + owner + ", " + strings.Join(sizes, "+") + ", " + image + " FROM " + sqlite3.QuoteIdentifier(table)
+	return c.Query(sql, nil, func(st *sqlite3.Stmt) error {
+		n := st.ColumnInt64(1)
+		if raw := st.ColumnRawText(0); of == nil || string(raw) != last {
+			last = string(raw)
+			if of = &(agent.SessionSpace{}); strings.HasPrefix(last, "ses") {
+				of = space.Session(last)
+			}
+		}
+		switch {
+		case table == "event":
+			of.Events, sum.Events = of.Events+n, sum.Events+n
+		case st.ColumnInt64(2) > 0:
+			of.Images, sum.Images = of.Images+n, sum.Images+n
+		default:
+			of.Conversation, sum.Conversation = of.Conversation+n, sum.Conversation+n
+		}
+		if unread += n; unread >= often {
+			read(unread)
+			unread = 0
+		}
+		return nil
+	})
+}
