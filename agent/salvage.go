@@ -53,20 +53,29 @@ func (s *Salvaged) Uncertain() bool {
 func (s *Salvaged) Complete() bool {
 	return !s.Uncertain() &&
 		!slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool { return t.Conversation && t.Lost+t.Refused > 0 }) &&
-		!slices.ContainsFunc(s.Sessions, func(one SalvagedSession) bool { return one.Orphans > 0 })
+		!slices.ContainsFunc(s.Sessions, func(one SalvagedSession) bool { return one.Orphans > 0 || len(one.Torn) > 0 })
 }
 
-// A SalvagedSession says what is lost of a session, by table. From and To are when what is lost of its
+// A SalvagedSession says what is lost of a session, by table. From and To are when what is lost or torn of its
 // conversation was created, in milliseconds since 1970; 0 if that is not known.
 type SalvagedSession struct {
 	ID, Title     string
 	Lost, Rebuilt map[string]int
-	Orphans       int // records that belong to a record that is lost
+	Torn          map[string]int // there, and not as the agent wrote them
+	Orphans       int            // records that belong to a record that is lost
 	From, To      int64
 	Notes         []string // other things to say about it, as sentences
 }
 
-// Whole reports whether nothing of the session is known to be lost, rebuilt or orphaned.
+// Span notes that something was created at a time that is lost or torn; 0 if that is not known.
+func (s *SalvagedSession) Span(at int64) {
+	if at > 0 && (s.From == 0 || at < s.From) {
+		s.From = at
+	}
+	s.To = max(s.To, at)
+}
+
+// Whole reports whether nothing of the session is known to be lost, torn, rebuilt or orphaned.
 func (s *SalvagedSession) Whole() bool {
-	return len(s.Lost) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0 && len(s.Notes) == 0
+	return len(s.Lost) == 0 && len(s.Torn) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0 && len(s.Notes) == 0
 }

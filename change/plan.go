@@ -71,6 +71,8 @@ type Finding struct {
 	Fix   string `json:"fix"`
 	Loses string `json:"loses,omitempty"` // what the user lost by it; "" for nothing
 	Count int    `json:"count"`           // how many findings of the session are alike
+
+	Session string `json:"session,omitempty"` // in an entry of no session, that which it is about
 }
 
 // A CauseKind is the kind of a [Cause].

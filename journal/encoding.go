@@ -111,6 +111,8 @@ type findingText struct {
 	Fix   []byte `json:"fix"`
 	Loses []byte `json:"loses,omitempty"`
 	Count int    `json:"count"`
+
+	Session []byte `json:"session,omitempty"` // added later, as those of causeText
 }
 
 // An outcomeText holds the free text of a finish event. Frozen.
@@ -131,7 +133,7 @@ func encodeCause(c change.Cause) []byte {
 	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder)}
 	for _, f := range c.Findings {
 		t.Findings = append(t.Findings, findingText{
-			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count,
+			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count, Session: []byte(f.Session),
 		})
 	}
 	if f := c.Error; f != nil {
@@ -146,7 +148,7 @@ func (t causeText) addTo(c *change.Cause) {
 	c.Text, c.Diagnoses, c.Live, c.Title, c.Folder = string(t.Text), toStrings(t.Diagnoses), t.Live, string(t.Title), string(t.Folder)
 	for _, f := range t.Findings {
 		c.Findings = append(c.Findings, change.Finding{
-			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count,
+			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count, Session: string(f.Session),
 		})
 	}
 	if f := t.Error; f != nil {

@@ -62,7 +62,7 @@ func newPlan(cause change.Cause, ops ...change.Op) (change.Plan, change.Staged) 
 func scanCause() change.Cause {
 	return change.Cause{
 		Kind: change.CauseScan, Diagnoses: []string{"empty message"}, Title: "a title \xff",
-		Findings: []change.Finding{{Rule: "R11", Class: "empty_content_message", Why: "It is empty.", Fix: "It is filled.", Loses: "Nothing.", Count: 2}},
+		Findings: []change.Finding{{Rule: "R11", Class: "empty_content_message", Why: "It is empty.", Fix: "It is filled.", Loses: "Nothing.", Count: 2, Session: "ses_1"}},
 	}
 }
 

@@ -17,13 +17,14 @@ import (
 // A Query selects entries. The zero Query selects all. What an entry does not say, as those of
 // earlier versions, fits no filter for it.
 type Query struct {
-	Limit    int             // 0: no limit
-	Session  string          // "": of any session
-	Sessions map[string]bool // nil: of any session
-	Store    *change.StoreID // nil: of any store
-	State    change.State    // "": in any state
-	Before   uint64          // only entries with a lower number; 0: no limit
-	After    uint64          // only entries with a higher number
+	Limit    int              // 0: no limit
+	Session  string           // "": of any session
+	Sessions map[string]bool  // nil: of any session
+	Store    *change.StoreID  // nil: of any store
+	State    change.State     // "": in any state
+	Cause    change.CauseKind // "": of any kind
+	Before   uint64           // only entries with a lower number; 0: no limit
+	After    uint64           // only entries with a higher number
 
 	Operation uint64 // only the entries of this one, see [change.Entry]; 0: of any
 	InForce   bool   // only changes that are not undone, and no undos
@@ -101,7 +102,7 @@ func (q Query) matches(st *entryState) bool {
 	b, at := st.begin.Begin, st.begin.time()
 	return st.seq > q.After && (q.Session == "" || q.Session == string(b.Session)) &&
 		(q.Sessions == nil || q.Sessions[string(b.Session)]) &&
-		(q.State == "" || q.State == st.state()) && (!q.Forgotten || st.imagesErased) &&
+		(q.State == "" || q.State == st.state()) && (q.Cause == "" || q.Cause == b.Cause) && (!q.Forgotten || st.imagesErased) &&
 		(q.Operation == 0 || q.Operation == cmp.Or(b.Operation, st.seq)) &&
 		(q.Store == nil || q.Store.Kind == b.Store.Kind && q.Store.Root == string(b.Store.Root)) &&
 		!at.Before(q.Since) && (q.Until.IsZero() || at.Before(q.Until)) &&

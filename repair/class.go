@@ -28,6 +28,7 @@ const (
 	IncompleteRecord       = request.IncompleteRecord
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
 	HiddenSession    Class = "hidden_session"    // the agent does not list it
+	LostContent      Class = "lost_content"      // records of it are lost for good
 )
 
 // The classes that only an API error shows.

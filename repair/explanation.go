@@ -125,6 +125,10 @@ var classExplanations = map[Class]Explanation{
 		Fix:     "Readable content is kept, the rest is rebuilt.",
 		Loses:   "What cannot be read.",
 	},
+	LostContent: {
+		Meaning: "Records of the session are lost: what they said is not in the store any more. The agent answers without it.",
+		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",
+	},
 	ThinkingSignature: {
 		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so mend needs its error.",
 		Fix:     "mend repair --error TEXT removes the block that the error names. With --all it removes all of this kind.",

@@ -173,6 +173,9 @@ func printSalvaged(t *term.Terminal, s agent.SalvagedSession) {
 		}
 		t.SayAt(2, text)
 	}
+	if len(s.Torn) > 0 {
+		t.SayAt(2, "damaged: "+tableCounts(s.Torn)+", whose bytes are not those that OpenCode wrote")
+	}
 	if len(s.Rebuilt) > 0 {
 		t.SayAt(2, "made again: "+tableCounts(s.Rebuilt))
 	}
@@ -208,6 +211,7 @@ type salvagedJSON struct {
 	Session string         `json:"session"`
 	Title   string         `json:"title"`
 	Lost    map[string]int `json:"lost"`
+	Torn    map[string]int `json:"torn"`
 	Rebuilt map[string]int `json:"rebuilt"`
 	Orphans int            `json:"orphans"`
 	From    string         `json:"from,omitempty"`
@@ -229,7 +233,7 @@ type salvagedTableJSON struct {
 func setSalvageAnswer(env *environment, s mend.Salvage) {
 	sessions, tables := []salvagedJSON{}, []salvagedTableJSON{}
 	for _, one := range s.Sessions {
-		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
+		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
 		if one.From > 0 {
 			j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
 		}

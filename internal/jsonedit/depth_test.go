@@ -32,6 +32,9 @@ func TestTooDeep(t *testing.T) {
 		if got := TooDeep([]byte(c.text)); got != c.want {
 			t.Errorf("%s: TooDeep = %v, want %v", c.name, got, c.want)
 		}
+		if got, want := IsObject([]byte(c.text)), CheckObject([]byte(c.text)) == nil; got != want {
+			t.Errorf("%s: IsObject = %v, want %v", c.name, got, want)
+		}
 		if read := Parse([]byte(c.text)).Kind() != 0; read && c.want || !read && CheckObject([]byte(c.text)) == nil {
 			t.Errorf("%s: read %v, too deep %v", c.name, read, c.want)
 		}

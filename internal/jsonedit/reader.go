@@ -3,6 +3,7 @@ package jsonedit
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -33,6 +34,12 @@ func readIndex(text []byte, start int) *index {
 		readers.Put(r)
 	}
 	return x
+}
+
+// IsObject reports whether data is one JSON object with nothing but white space around it. [CheckObject] says why not.
+func IsObject(data []byte) bool {
+	r := reader{text: data}
+	return len(data) <= math.MaxInt32 && r.peek() == '{' && r.value(node{}, 0, false) && r.peek() == 0 && r.at == len(data)
 }
 
 // value reads a value, and reports whether there is one. If it is listed, value adds it to the nodes, as

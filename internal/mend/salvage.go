@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"mend/agent"
 	"mend/change"
@@ -42,10 +44,66 @@ func (c *Store) ProposeSalvage(ctx context.Context, dryRun bool, progress func(d
 	seen := c.seen()
 	s.Salvaged, err = c.store.Salvage(ctx, o)
 	s.Plan = change.Plan{
-		Cause: change.Cause{Kind: change.CauseSalvage, Title: filepath.Base(c.ID().Root), Folder: filepath.Dir(c.ID().Root)},
+		Cause: change.Cause{Kind: change.CauseSalvage, Title: filepath.Base(c.ID().Root), Folder: filepath.Dir(c.ID().Root), Findings: lossesOf(s.Salvaged)},
 		Ops:   s.Ops, AgentVersion: c.agentVersion(), Seen: seen,
 	}
 	return s, err
+}
+
+// ruleSalvaged is the rule of what a salvage lost of a session.
+const ruleSalvaged = "salvaged"
+
+// lossesOf returns for each session of which something is lost a finding that the journal keeps.
+func lossesOf(s agent.Salvaged) (fs []change.Finding) {
+	count := func(n int, table, what string) string {
+		if n != 1 {
+			table += "s"
+		}
+		return fmt.Sprintf("%d %s %s", n, table, what)
+	}
+	for _, one := range s.Sessions {
+		var texts []string
+		for _, t := range s.Tables {
+			if n := one.Lost[t.Name]; n > 0 && t.Conversation {
+				texts = append(texts, count(n, t.Name, "lost"))
+			}
+			if n := one.Torn[t.Name]; n > 0 && t.Conversation {
+				texts = append(texts, count(n, t.Name, "damaged"))
+			}
+		}
+		if len(texts) > 0 {
+			why := strings.Join(texts, ", ")
+			fs = append(fs, change.Finding{Rule: ruleSalvaged, Class: string(repair.LostContent), Why: "In the damaged database: " + why + ".", Loses: why, Count: 1, Session: one.ID})
+		}
+	}
+	return fs
+}
+
+// salvageLosses returns what the salvages of the store that are not undone lost of its sessions, except those
+// that were restored since.
+func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
+	id, lost := c.ID(), map[string][]repair.Diagnosis{}
+	if id.Kind != "sqlite" {
+		return nil
+	}
+	_ = c.journal.readAs(true, func(j *journal.Journal) error { // a journal that cannot be read is reported elsewhere
+		clear(lost)
+		es, err := j.List(journal.Query{Store: &id, Cause: change.CauseSalvage, State: change.Committed, InForce: true})
+		for _, e := range es {
+			for _, f := range e.Cause.Findings {
+				restored, err := j.List(journal.Query{Store: &id, Session: f.Session, Cause: change.CauseRestore, State: change.Committed, InForce: true, After: e.Seq, Limit: 1})
+				if f.Session == "" || len(restored) > 0 || err != nil {
+					continue
+				}
+				lost[f.Session] = append(lost[f.Session], repair.Diagnosis{
+					Rule: f.Rule, Class: repair.Class(f.Class), Severity: repair.Latent, Why: f.Why,
+					WhyNot: fmt.Sprintf("The salvage %s of %s could not read it. \"mend restore\" brings it back if it was kept; \"mend forget %s\" deletes the damaged database and this note.", e.ID, e.Time.Local().Format(time.DateOnly), e.ID),
+				})
+			}
+		}
+		return err
+	})
+	return lost
 }
 
 // checkSalvaged lists the sessions of a new database and examines those of which something is lost or was made again:

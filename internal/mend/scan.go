@@ -71,10 +71,12 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 			meanwhile = func(ctx context.Context) { _, _ = p.listOrphans(ctx) } // Orphans returns the error
 		}
 		p.start(len(heads))
+		lost := c.salvageLosses()
 		var summary Summary
 		stopped := false
 		for e := range c.examineAll(ctx, p, heads, meanwhile) {
 			p.add(e.Session, e.result)
+			e.Diagnoses = append(slices.Clip(e.Diagnoses), lost[e.Session.ID]...)
 			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
 			if stopped = !yield(e.Finding); stopped {
 				break

@@ -3,6 +3,7 @@ package salvage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +20,10 @@ type Options struct {
 	Known func(have []Object) []Object
 	// Owners are the columns that say to which row of another table a row belongs, where foreign keys do not say it.
 	Owners map[string]Owner
+	// Doubt, if not nil, reports whether a row cannot be as its program wrote it: then it is written only if it is not
+	// made again from something else, see [Result.WriteDoubtful]. spread says that it lies on several pages. It is
+	// called once for each row of a table, and must not keep vals.
+	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
 	// Progress is called with the number of bytes that were read and that are to be read.
 	Progress func(done, total int64)
 }
@@ -67,6 +72,7 @@ type scan struct {
 	vals        []Value
 	parents     map[string]map[string]bool // ids of lost rows, by table
 	owners      map[string]Owner
+	doubt       func(t *Table, rowid int64, vals []Value, spread bool) bool
 }
 
 // A place is a row that can be read and that may have bytes that are not its own.
@@ -118,7 +124,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 			_ = db.Abandon()
 		}
 	}()
-	s.db, s.owners = db, o.Owners
+	s.db, s.owners, s.doubt = db, o.Owners, o.Doubt
 	if err := s.readAll(); err != nil {
 		return nil, err
 	}
@@ -470,8 +476,9 @@ func (s *scan) readRow(t *Table, p *page, c cell) error {
 		t.Damaged = true
 		return nil
 	}
-	if doubtful {
-		t.Damaged = true
+	t.Damaged = t.Damaged || doubtful
+	if s.doubt != nil && s.doubt(t, c.rowid, vals, c.size > c.local) || doubtful {
+		t.Doubtful[c.rowid] = Known{}
 		s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 		return nil
 	}
@@ -552,6 +559,9 @@ func (s *scan) readIndex(t *Table, ix *index) {
 			return
 		}
 		known := t.Lost[rowid]
+		if doubtful := t.Doubtful[rowid]; doubtful != nil {
+			known = doubtful
+		}
 		if known == nil {
 			known = Known{}
 			t.Lost[rowid] = known
@@ -757,6 +767,7 @@ func (s *scan) lostIDs(table, column string) map[string]bool {
 // Found notes that the row of a table with a rowid is in the new database again.
 func (t *Table) Found(rowid int64) {
 	delete(t.Lost, rowid)
+	delete(t.Doubtful, rowid)
 	t.have.add(rowid)
 }
 
@@ -781,8 +792,12 @@ func (r *Result) WriteDoubtful() (n int, err error) {
 		if err := s.write(at.table, c.rowid, vals); err != nil {
 			return n, err
 		}
-		delete(at.table.Lost, c.rowid)
+		at.table.Found(c.rowid)
 		n++
+	}
+	for _, t := range s.db.tables { // those that cannot be read again
+		maps.Copy(t.Lost, t.Doubtful)
+		clear(t.Doubtful)
 	}
 	return n, nil
 }

@@ -31,6 +31,8 @@ type Table struct {
 	Name string
 	Lost map[int64]Known // rows that an index names and that were not found, by rowid
 	Rows int             // that were found
+	// Doubtful are rows that can be read and that may have bytes which are not theirs: not in the new database yet.
+	Doubtful map[int64]Known
 	// Refused are rows that were read and that the new database does not accept.
 	Refused []Refusal
 	// Damaged says that pages of the table are damaged: rows may be lost that no index names.
@@ -209,7 +211,7 @@ func (db *DB) readTables() error {
 	const tables = `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' OR name IN ('sqlite_sequence')`
 	err := db.Query(tables, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(0)
-		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), internal: strings.HasPrefix(name, "sqlite_"), alias: -1, stmts: map[int]*sqlite3.Stmt{}, Lost: map[int64]Known{}})
+		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), internal: strings.HasPrefix(name, "sqlite_"), alias: -1, stmts: map[int]*sqlite3.Stmt{}, Lost: map[int64]Known{}, Doubtful: map[int64]Known{}})
 		return nil
 	})
 	for _, t := range db.tables {
@@ -294,6 +296,15 @@ func (db *DB) readIndexes(t *Table) error {
 		ix.ordered = ix.ordered && !st.ColumnBool(3) && st.ColumnText(4) == "BINARY"
 		return nil
 	}, t.Name)
+}
+
+// Column returns the value of a column of a row; NULL if the row has none.
+func (t *Table) Column(vals []Value, name string) Value {
+	i := slices.IndexFunc(t.cols, func(c column) bool { return c.name == name })
+	if i < 0 || i >= len(vals) {
+		return Value{Class: change.ClassNull}
+	}
+	return vals[i]
 }
 
 // fits reports whether the values can be a row of the table.

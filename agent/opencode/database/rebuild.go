@@ -79,9 +79,11 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 // want notes which rows of a table are lost.
 func (r *rebuild) want(name string) {
 	t, ids := r.table(name), map[string]int64{}
-	for rowid, known := range t.Lost {
-		if id := string(known["id"].Bytes); id != "" {
-			ids[id] = rowid
+	for _, rows := range []map[int64]salvage.Known{t.Lost, t.Doubtful} {
+		for rowid, known := range rows {
+			if id := string(known["id"].Bytes); id != "" {
+				ids[id] = rowid
+			}
 		}
 	}
 	for _, refused := range t.Refused {

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"embed"
@@ -10,10 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent"
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/salvage"
@@ -130,11 +133,12 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 	}
 	defer closeFiles()
 	known := func(have []salvage.Object) []salvage.Object { return known(have).objects }
-	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Progress: progress})
+	j := &salvageJob{out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
+	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
-	j := &salvageJob{Result: res, db: res.DB, out: &out, sessions: map[string]*agent.SalvagedSession{}}
+	j.Result, j.db = res, res.DB
 	err = j.complete(ctx)
 	if err == nil {
 		err = j.checkAny()
@@ -161,6 +165,8 @@ type salvageJob struct {
 	rebuilt  map[string]int // by table
 	// unassigned counts what is lost and not known to belong to a session, by table
 	unassigned map[string]int
+	// torn are the rows whose data is no JSON object, by table
+	torn map[string][]int64
 }
 
 func (j *salvageJob) complete(ctx context.Context) error {
@@ -170,7 +176,7 @@ func (j *salvageJob) complete(ctx context.Context) error {
 	}
 	for _, step := range []func() error{
 		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
-		j.countLost, j.countOrphans, j.countBare,
+		j.countTorn, j.countLost, j.countOrphans, j.countBare,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -232,7 +238,7 @@ func (j *salvageJob) readSessions() error {
 func (j *salvageJob) session(id string) *agent.SalvagedSession {
 	s := j.sessions[id]
 	if s == nil {
-		s = &agent.SalvagedSession{ID: id, Lost: map[string]int{}, Rebuilt: map[string]int{}}
+		s = &agent.SalvagedSession{ID: id, Lost: map[string]int{}, Rebuilt: map[string]int{}, Torn: map[string]int{}}
 		j.sessions[id] = s
 	}
 	return s
@@ -241,9 +247,43 @@ func (j *salvageJob) session(id string) *agent.SalvagedSession {
 func (j *salvageJob) writeDoubtful() error {
 	n, err := j.WriteDoubtful()
 	if n > 0 {
-		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d of the rows may have bytes that are not theirs: a part of each is on a page of zeros.", n))
+		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d of the rows may have bytes that are not theirs.", n))
 	}
 	return err
+}
+
+// doubt notes a record whose data is no JSON object, and reports whether OpenCode cannot have written it so: it lies on
+// several pages, and nothing else shows that each of them is its own, or it has bytes that JSON does not have.
+func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, spread bool) bool {
+	if t.Name != "part" && t.Name != "message" && t.Name != "event" {
+		return false
+	}
+	data := t.Column(vals, "data")
+	if data.Class != change.ClassText || record.IsWritten(data.Bytes) {
+		return false
+	}
+	j.torn[t.Name] = append(j.torn[t.Name], rowid)
+	return spread || bytes.IndexByte(data.Bytes, 0) >= 0 || !utf8.Valid(data.Bytes)
+}
+
+// countTorn counts for each session the records whose data is no JSON object.
+func (j *salvageJob) countTorn() error {
+	for _, name := range conversation[1:] {
+		for _, rowid := range j.torn[name] {
+			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
+				if !record.IsWritten(st.ColumnRawText(2)) { // else it was made again
+					s := j.session(st.ColumnText(0))
+					s.Torn[name]++
+					s.Span(st.ColumnInt64(1))
+				}
+				return nil
+			}, rowid)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // rebuildProjects makes the project rows again that sessions need: without its project no prompt is answered.
@@ -413,11 +453,8 @@ func (j *salvageJob) countRow(table string, known salvage.Known, messages map[st
 	}
 	s := j.session(id)
 	s.Lost[table]++
-	if at > 0 && (table == "message" || table == "part") {
-		if s.From == 0 || at < s.From {
-			s.From = at
-		}
-		s.To = max(s.To, at)
+	if table == "message" || table == "part" {
+		s.Span(at)
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package database
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,5 +93,64 @@ func TestSalvageRebuilds(t *testing.T) {
 	if len(out.Sessions) != 1 || len(out.Sessions[0].Lost) > 0 || out.Sessions[0].Rebuilt["session"] != 1 || out.Sessions[0].Title != "A title" || !out.Damaged ||
 		len(out.Sessions[0].Notes) != 1 || !strings.Contains(out.Sessions[0].Notes[0], "last event") || !out.Complete() {
 		t.Errorf("Salvage = %+v", out)
+	}
+}
+
+// TestSalvageTorn: two rows whose pages were swapped can be read, and are not what OpenCode wrote. They are made again from their
+// events, or else said to be damaged.
+func TestSalvageTorn(t *testing.T) {
+	for _, events := range []bool{true, false} {
+		dir := t.TempDir()
+		id, err := testdata.Unpack(testdata.OpenCode11833, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "opencode", "opencode.db")
+		c, err := sqlite3.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const two = `(SELECT id FROM part WHERE json_extract(data, '$.type') = 'text' ORDER BY id LIMIT 2)`
+		sql := "PRAGMA journal_mode=DELETE; UPDATE part SET data = json_set(data, '$.text', replace(hex(zeroblob(4070 + rowid)), '00', char(65 + rowid % 26))) WHERE id IN " + two
+		if !events {
+			sql += "; DELETE FROM event"
+		}
+		if err := errors.Join(c.Exec(sql), c.Close()); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pages [][]byte // of one letter
+		for page := range slices.Chunk(data, 4096) {
+			if text := page[4:1000]; text[0] >= 'A' && bytes.Count(text, text[:1]) == len(text) {
+				pages = append(pages, page)
+			}
+		}
+		if len(pages) != 2 {
+			t.Fatalf("%d pages of long rows, want 2", len(pages))
+		}
+		was := bytes.Clone(pages[0])
+		copy(pages[0], pages[1])
+		copy(pages[1], was)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true})
+		if err != nil || len(out.Sessions) != 1 || out.Sessions[0].ID != id {
+			t.Fatalf("Salvage = %+v, %v", out, err)
+		}
+		one := out.Sessions[0]
+		if events && (one.Rebuilt["part"] != 2 || len(one.Torn) > 0 || !out.Complete()) {
+			t.Errorf("with events, Salvage = %+v", out)
+		}
+		if !events && (one.Torn["part"] != 2 || len(one.Rebuilt) > 0 || one.Whole() || out.Complete() || one.From == 0) {
+			t.Errorf("without events, Salvage = %+v", out)
+		}
 	}
 }

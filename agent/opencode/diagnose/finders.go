@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -59,6 +60,22 @@ func findNothing(c *simulation) (fs []finding) {
 		}
 	}
 	return fs
+}
+
+// findEmptied finds a session of which all parts are gone.
+func findEmptied(c *simulation) []finding {
+	answered := false
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if len(m.Parts) > 0 {
+			return nil
+		}
+		answered = answered || m.Role == change.RoleAssistant && m.Finished() && !m.Failed
+	}
+	if !answered {
+		return nil
+	}
+	return []finding{{Text: fmt.Sprintf("None of its %d messages has a part: what was said is gone.", len(c.s.Messages))}}
 }
 
 func isSomething(p *record.Part) bool {

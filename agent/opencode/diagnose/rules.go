@@ -122,6 +122,17 @@ var rows = []repair.Rule{
 	{Code: "link", Severity: repair.Latent, Find: find(findWebLinks)},
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
 	{Code: "order", Find: find(findThinkingOrder)},
+	{
+		Code: "emptied", Class: repair.LostContent, Severity: repair.Latent, Find: find(findEmptied), NoFix: "mend restore brings the parts back if they were kept. OpenCode answers a prompt, and knows nothing of what was said before.",
+		Meaning: "No message of the session has a part, though the model answered: everything that was said is gone. OpenCode shows empty messages, and answers the next prompt as if it were the first one.",
+		Example: "A database that lost the pages of its table of parts, or a tree without its folder part.",
+	},
+	{
+		Code: "salvaged", Class: repair.LostContent, Severity: repair.Latent,
+		Meaning: "A salvage could not read some records of the session in the damaged database.",
+		Example: "A part on a page that was overwritten, and of which no event has a copy.",
+		Fix:     "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
+	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
 		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads the record anyway, so mend does not change it.",

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"mend/agent/opencode/js"
 	"mend/change"
@@ -159,6 +160,9 @@ func decode(r *change.Record) (v js.Value) {
 	}
 	return v
 }
+
+// IsWritten reports whether data can be what OpenCode wrote of a record: one JSON object, in UTF-8.
+func IsWritten(data []byte) bool { return jsonedit.IsObject(data) && utf8.Valid(data) }
 
 func zeros(data []byte) bool {
 	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
