@@ -22,10 +22,11 @@ const (
 	KindEvents  // the row that counts the events of a session
 	// KindDatabase is a whole database with its -wal and -shm; its image is a list of the files.
 	KindDatabase
+	KindIndex // the entry of a session in an index that the agent makes of its sessions
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry",
 }
 
 func (k Kind) String() string {
@@ -65,14 +66,14 @@ func (r Ref) ID() string {
 		return r.Project
 	case KindDatabase:
 		return "database"
-	case KindSession, KindEvents:
+	case KindSession, KindEvents, KindIndex:
 	}
 	return r.Session
 }
 
 // String returns the name of the record in all texts that a person reads or types: the id
 // of a session or a message, message/part for a part, a trailing slash for a folder,
-// session/events for an event counter, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
+// session/events for an event counter, session/index for an entry of an index, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
 // are quoted.
 func (r Ref) String() string {
 	switch r.Kind {
@@ -85,6 +86,8 @@ func (r Ref) String() string {
 		return shown(r.ID()) + "/"
 	case KindEvents:
 		return shown(r.Session) + "/events"
+	case KindIndex:
+		return shown(r.Session) + "/index"
 	default:
 		return shown(r.ID())
 	}
@@ -110,7 +113,7 @@ func (r Ref) Compare(o Ref) int {
 func (r Ref) Validate() error {
 	need := append(make([]string, 0, 4), r.Session) // room for all: this is called for each record
 	switch r.Kind {
-	case KindSession, KindEvents:
+	case KindSession, KindEvents, KindIndex:
 	case KindDatabase:
 		return nil
 	case KindProject:

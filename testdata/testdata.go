@@ -35,6 +35,14 @@ var Claude []byte
 // ClaudeSession is the id of the session in Claude.
 const ClaudeSession = "3cffaf78-5168-420a-bb87-c18ba6c93019"
 
+// Codex is a healthy rollout that Codex 0.169.0 wrote: four prompts. Long texts of the program are cut.
+//
+//go:embed codex-0.169.0.jsonl
+var Codex []byte
+
+// CodexSession is the id of the session in Codex.
+const CodexSession = "01a203f4-30b5-7323-b4e5-490f536edf6c"
+
 // Unpack unpacks an archive below dst, so that dst is its $XDG_DATA_HOME, and
 // returns the id of its session. Nothing is written outside of dst.
 func Unpack(archive []byte, dst string) (session string, err error) {

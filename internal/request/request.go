@@ -32,7 +32,7 @@ type Turn struct {
 
 // The roles of turns besides those of messages.
 const (
-	RoleSystem = "system" // of a system prompt that is numbered with the others; it has no blocks
+	RoleSystem = "system" // of a system prompt that is numbered with the others; without blocks where it is not stored
 	RoleTool   = "tool"   // of the result of a tool where that is a turn of its own
 )
 

@@ -47,10 +47,16 @@ func (Provider) JSON(q request.Request) []byte {
 
 func encodeItem(t request.Turn) jsonItem {
 	switch {
-	case t.Role == request.RoleSystem:
+	case t.Role == request.RoleSystem && len(t.Blocks) == 0:
 		return jsonItem{Role: "developer", Content: request.SystemText}
+	case t.Role == request.RoleSystem:
+		return jsonItem{Role: "developer", ID: t.Blocks[0].ItemID, Content: provider.EncodeBlocks(t.Blocks, encodePart)}
 	case t.Role == change.RoleUser:
-		return jsonItem{Role: t.Role, Content: provider.EncodeBlocks(t.Blocks, encodePart)}
+		id := ""
+		if len(t.Blocks) > 0 {
+			id = t.Blocks[0].ItemID
+		}
+		return jsonItem{Role: t.Role, ID: id, Content: provider.EncodeBlocks(t.Blocks, encodePart)}
 	case len(t.Blocks) == 0:
 		return jsonItem{Role: t.Role, Content: []jsonPart{}}
 	}
@@ -75,11 +81,13 @@ func encodeItem(t request.Turn) jsonItem {
 		}
 		return jsonItem{Type: "function_call", ID: b.ItemID, CallID: &b.ToolID, Name: &b.ToolName, Arguments: &arguments}
 	case request.ToolResult:
-		item := jsonItem{Type: "function_call_output", CallID: &b.ToolID, Output: b.OutputText()}
+		item := jsonItem{Type: "function_call_output", ID: b.ItemID, CallID: &b.ToolID, Output: b.OutputText()}
 		if b.Output == nil {
 			item.Output = provider.EncodeBlocks(b.Content, encodePart)
 		}
 		return item
+	case request.Summary:
+		return jsonItem{Type: "compaction", ID: b.ItemID, Encrypted: &b.Signature}
 	default:
 		return jsonItem{Role: change.RoleAssistant, ID: b.ItemID, Content: []jsonPart{{Type: "output_text", Text: &b.Text}}}
 	}

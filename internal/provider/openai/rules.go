@@ -8,8 +8,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are O1 to O14 of docs/providers.md. Only the provider can check O8 and O10, and no request
-// of an agent breaks O14.
+// rules are O1 to O14 of docs/providers.md. Only the provider can check O8 and O10.
 var rules = []provider.Rule{
 	{
 		Code: "O1", Text: "each function call has its output",
@@ -118,6 +117,7 @@ var rules = []provider.Rule{
 		Error: "Invalid 'input[{n}].content': array too long.",
 		Says:  []provider.Words{{"'input[", "].content'", "array too long"}},
 		Kind:  &provider.ReasoningAsText,
+		Find:  findItems(func(b *request.Block) bool { return b.IsThinking() && len(b.Content) > 0 }),
 	},
 }
 
@@ -226,11 +226,11 @@ func followsReasoning(q request.Request, n int) bool {
 // repeatedItem is O4.
 func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 	first := map[string]*request.Block{}
-	for n := range q.Turns {
-		b := item(q, n)
-		if b == nil || b.ItemID == "" {
+	for n, t := range q.Turns {
+		if len(t.Blocks) == 0 || t.Blocks[0].ItemID == "" {
 			continue
 		}
+		b := t.Blocks[0]
 		if earlier, seen := first[b.ItemID]; seen {
 			found = append(found, provider.Violate(n, 0, b, earlier))
 			continue
@@ -242,7 +242,10 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 
 // wrongPrefix is O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
-	wrong := findItems(func(b *request.Block) bool { return b.ItemID != "" && !strings.HasPrefix(b.ItemID, prefixOf(b)) })
+	wrong := findItems(func(b *request.Block) bool {
+		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh")) // not a function's
+		return b.ItemID != "" && !other && !strings.HasPrefix(b.ItemID, prefixOf(b))
+	})
 	return provider.WithMessage(wrong, func(b *request.Block) string {
 		return "Invalid 'input[{n}].id': '{item}'. Expected an ID that begins with '" + prefixOf(b) + "'."
 	})(q, false)
@@ -255,6 +258,8 @@ func prefixOf(b *request.Block) string {
 		return "rs"
 	case b.Type == request.ToolUse:
 		return "fc"
+	case b.Type == request.Text:
+		return "msg"
 	}
-	return "msg"
+	return "" // of a type that has no rule
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -269,7 +270,7 @@ func badCallID(r *responsesRequest) string {
 
 func noEncryptedContent(r *responsesRequest) string {
 	for n, it := range r.Input {
-		if it.Type == "reasoning" && (it.Encrypted == nil || *it.Encrypted == "") && r.Store != nil && !*r.Store {
+		if (it.Type == "reasoning" || it.Type == "compaction") && (it.Encrypted == nil || *it.Encrypted == "") && r.Store != nil && !*r.Store {
 			return fmt.Sprintf("Missing required parameter: 'input[%d].encrypted_content'.", n)
 		}
 	}
@@ -287,7 +288,7 @@ func reasoningWithContent(r *responsesRequest) string {
 
 func foreignEncrypted(r *responsesRequest) string {
 	for _, it := range r.Input {
-		if it.Type == "reasoning" && it.Encrypted != nil && *it.Encrypted != "" && !r.server.ownsEncrypted(*it.Encrypted) {
+		if (it.Type == "reasoning" || it.Type == "compaction") && it.Encrypted != nil && *it.Encrypted != "" && !r.server.ownsEncrypted(*it.Encrypted) {
 			value := *it.Encrypted
 			return fmt.Sprintf("The encrypted content %s...%s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", value[:min(4, len(value))], value[max(0, len(value)-4):])
 		}
@@ -324,6 +325,20 @@ func outputTooLong(r *responsesRequest) string {
 		}
 	}
 	return ""
+}
+
+// shell returns the name of the agent's tool that runs a command, and its arguments for a call.
+func (r *responsesRequest) shell() (name string, arguments func(ToolCall) string) {
+	const codex = "exec_command"
+	for _, t := range r.Tools {
+		if bytes.Contains(t, []byte(`"`+codex+`"`)) {
+			return codex, func(c ToolCall) string {
+				data, _ := json.Marshal(map[string]string{"cmd": c.Command}) // a string
+				return string(data)
+			}
+		}
+	}
+	return "bash", ToolCall.input
 }
 
 func (r *responsesRequest) refuse(w http.ResponseWriter, v Violation) {
@@ -372,11 +387,12 @@ func (r *responsesRequest) answer(w http.ResponseWriter, s *Server, n int) {
 		e.send("response.output_text.delta", object{"type": "response.output_text.delta", "item_id": itemID, "output_index": index, "content_index": 0, "delta": a.Text})
 		e.send("response.output_text.done", object{"type": "response.output_text.done", "item_id": itemID, "output_index": index, "content_index": 0, "text": a.Text})
 	})
+	name, arguments := r.shell()
 	for i, c := range a.Calls {
-		item := object{"id": fmt.Sprintf("fc_%s%d", id, i), "type": "function_call", "call_id": fmt.Sprintf("call_%s%d", id, i), "name": "bash", "arguments": c.input(), "status": "completed"}
+		item := object{"id": fmt.Sprintf("fc_%s%d", id, i), "type": "function_call", "call_id": fmt.Sprintf("call_%s%d", id, i), "name": name, "arguments": arguments(c), "status": "completed"}
 		emit(item, func(index int, itemID string) {
-			e.send("response.function_call_arguments.delta", object{"type": "response.function_call_arguments.delta", "item_id": itemID, "output_index": index, "delta": c.input()})
-			e.send("response.function_call_arguments.done", object{"type": "response.function_call_arguments.done", "item_id": itemID, "output_index": index, "arguments": c.input()})
+			e.send("response.function_call_arguments.delta", object{"type": "response.function_call_arguments.delta", "item_id": itemID, "output_index": index, "delta": arguments(c)})
+			e.send("response.function_call_arguments.done", object{"type": "response.function_call_arguments.done", "item_id": itemID, "output_index": index, "arguments": arguments(c)})
 		})
 	}
 	s.issueItems(ids)

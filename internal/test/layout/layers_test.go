@@ -15,6 +15,8 @@ var layers = map[string][]string{
 	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/change", "mend/fsstore", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
 	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
 	"mend/agent/claude/transcript":          {"mend/change", "mend/internal/jsonedit", "mend/internal/request"},
+	"mend/agent/codex":                      {"mend/agent", "mend/agent/codex/rollout", "mend/change", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/provider", "mend/internal/provider/openai", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/sqlstore", "mend/txn"},
+	"mend/agent/codex/rollout":              {"mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/openai", "mend/internal/request", "mend/repair"},
 	"mend/agent/opencode":                   {"mend/agent", "mend/agent/opencode/database", "mend/agent/opencode/diagnose", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/tree", "mend/change", "mend/internal/fail", "mend/internal/git", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/place", "mend/internal/provider/chat", "mend/internal/request", "mend/internal/userdir", "mend/repair", "mend/txn"},
 	"mend/agent/opencode/database":          {"mend/agent", "mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/fail", "mend/internal/memory", "mend/internal/salvage", "mend/sqlstore"},
 	"mend/agent/opencode/diagnose":          {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair"},
@@ -56,6 +58,7 @@ var layers = map[string][]string{
 	"mend/internal/termjson":                {},
 	"mend/internal/test/bigstore":           {"mend/testdata"},
 	"mend/internal/test/claude":             {"mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/internal/jsonedit", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/test/endpoint", "mend/internal/test/npm"},
+	"mend/internal/test/codex":              {"mend/internal/ownfile", "mend/internal/test/endpoint", "mend/internal/test/npm", "mend/testdata"},
 	"mend/internal/test/crosscheck":         {},
 	"mend/internal/test/damage":             {},
 	"mend/internal/test/dbtest":             {"mend/agent/opencode/record", "mend/change", "mend/internal/test/storetest", "mend/sqlstore", "mend/testdata"},
@@ -82,7 +85,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/agent/claude/transcript", "mend/agent/opencode/diagnose", "mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair", "mend/undo"}
+var pure = []string{"mend/agent/codex/rollout", "mend/agent/claude/transcript", "mend/agent/opencode/diagnose", "mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair", "mend/undo"}
 
 func TestLayers(t *testing.T) {
 	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata")

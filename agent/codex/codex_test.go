@@ -1,0 +1,175 @@
+package codex_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend/agent"
+	"mend/agent/codex"
+	"mend/change"
+	"mend/internal/mend"
+	fixture "mend/internal/test/codex"
+	"mend/repair"
+	"mend/testdata"
+)
+
+func open(t *testing.T, h *fixture.Home, journal string) *mend.Store {
+	t.Helper()
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{codex.Agent{}}, Store: h.Root(), AgentVersion: fixture.Version, Journal: mend.OpenJournal(journal)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func session(t *testing.T, c *mend.Store) change.Head {
+	t.Helper()
+	heads, err := c.Sessions(t.Context())
+	if err != nil || len(heads) != 1 || heads[0].ID != testdata.CodexSession {
+		t.Fatalf("Sessions: %v, %v", heads, err)
+	}
+	return heads[0]
+}
+
+// predicted returns what mend says that becomes of the session: as [fixture.Reply.Fate].
+func predicted(t *testing.T, c *mend.Store, head change.Head) string {
+	t.Helper()
+	k, err := c.Case(t.Context(), head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range k.Findings().All() {
+		if d := k.Describe(f); d.Severity == repair.Broken && d.Shown == repair.NotLoaded {
+			return "dead"
+		}
+	}
+	_, refused := k.Next()
+	order := []string{"O4", "O11", "O3", "O2", "O1", "O5", "O6", "O13", "O14", "O8", "O9", "O12"} // of the endpoint
+	best := "alive"
+	for _, v := range refused {
+		if best == "alive" || slices.Index(order, v.Rule) < slices.Index(order, best) {
+			best = v.Rule
+		}
+	}
+	return best
+}
+
+// files returns all rollouts, and the rows of the index.
+func files(t *testing.T, h *fixture.Home) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(h.Root(), func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".jsonl") {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		all[p] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["index"] = h.Rows()
+	return all
+}
+
+// apply carries out a plan, and returns the id of its entry.
+func apply(t *testing.T, c *mend.Store, p change.Plan) string {
+	t.Helper()
+	e, err := c.Apply(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.ID
+}
+
+// undo reverts an entry.
+func undo(t *testing.T, c *mend.Store, id string) {
+	t.Helper()
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, p)
+}
+
+// TestDamages predicts what becomes of each damage, repairs it and undoes that. make e2e-codex compares all of it with the real program.
+func TestDamages(t *testing.T) {
+	for _, d := range fixture.Damages() {
+		if d.Index {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			h := fixture.NewHome(t, "")
+			h.Damage(d)
+			c := open(t, h, t.TempDir())
+			head, before := session(t, c), files(t, h)
+			if got := predicted(t, c, head); got != d.Fate && d.Fate != "O8" {
+				t.Errorf("predicted %s, want %s", got, d.Fate)
+			}
+			r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Plan.Ops) == 0 {
+				if d.Fate != "alive" && d.Fate != "O8" && !d.Lost {
+					t.Errorf("no repair of what is %s", d.Fate)
+				}
+				return
+			}
+			id := apply(t, c, r.Plan)
+			head = session(t, c)
+			if got := predicted(t, c, head); got != "alive" {
+				t.Errorf("after the repair it is %s", got)
+			}
+			again, err := c.ProposeRepair(t.Context(), head, repair.Request{})
+			if err != nil || len(again.Plan.Ops) > 0 {
+				t.Errorf("a second repair has %d ops, error %v", len(again.Plan.Ops), err)
+			}
+			undo(t, c, id)
+			if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+				t.Errorf("after the undo: %s", diff)
+			}
+		})
+	}
+}
+
+// TestLock shows that nothing is changed while a process holds the lock of the session.
+func TestLock(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	for _, d := range fixture.Damages() {
+		if d.Name == "reasoning without id" {
+			h.Damage(d)
+		}
+	}
+	c := open(t, h, t.TempDir())
+	head, before := session(t, c), files(t, h)
+	r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
+	if err != nil || len(r.Plan.Ops) != 1 {
+		t.Fatalf("the plan has %d ops, error %v", len(r.Plan.Ops), err)
+	}
+	unlock := h.Lock(testdata.CodexSession)
+	for _, force := range []bool{false, true} {
+		p := r.Plan
+		p.Force = force
+		if _, err := c.Apply(t.Context(), p); err == nil || !strings.Contains(err.Error(), change.ErrInUse.Error()) {
+			t.Errorf("force %t: error %v, want that the session is in use", force, err)
+		}
+		if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+			t.Errorf("it was changed: %s", diff)
+		}
+	}
+	if _, err := c.ProposeRepair(t.Context(), head, repair.Request{}); err == nil {
+		t.Error("a repair is planned of a session that is open")
+	}
+	unlock()
+	apply(t, c, r.Plan)
+	if got := predicted(t, c, session(t, c)); got != "alive" {
+		t.Errorf("after the repair it is %s", got)
+	}
+}

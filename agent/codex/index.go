@@ -1,0 +1,101 @@
+package codex
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/sqlstore"
+)
+
+// threads is the table of the index with a row for each session.
+var threads = sqlstore.TableSpec{
+	Kind: change.KindIndex, Name: "threads", Columns: []string{"id", "rollout_path"}, SessionRows: `"id" = ?1`,
+	Triggers: []string{
+		"threads_created_at_ms_after_insert", "threads_updated_at_ms_after_insert", "threads_recency_at_after_insert",
+		"threads_created_at_ms_after_update", "threads_updated_at_ms_after_update",
+	},
+}
+
+// openIndex opens the index, the newest if there are those of several versions. It returns nil if there is none.
+func (s *store) openIndex() (*sqlstore.Store, error) {
+	newest := s.indexFile()
+	if newest == "" {
+		return nil, nil
+	}
+	if info, err := os.Lstat(newest); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	return sqlstore.Open(newest, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
+}
+
+// indexFile returns the path of the index, "" if there is none.
+func (s *store) indexFile() string {
+	all, _ := filepath.Glob(filepath.Join(s.ID().Root, "state_*.sqlite"))
+	if len(all) == 0 {
+		return ""
+	}
+	number := func(name string) int {
+		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "state_"), ".sqlite"))
+		return n
+	}
+	return slices.MaxFunc(all, func(a, b string) int { return number(a) - number(b) })
+}
+
+// indexStamp returns what changes when the index does.
+func (s *store) indexStamp() (stamp string) {
+	file := s.indexFile()
+	for _, name := range []string{file, file + "-wal"} {
+		if info, err := os.Lstat(name); err == nil {
+			stamp += fmt.Sprint(info.Size(), info.ModTime().UnixNano(), " ")
+		}
+	}
+	return file + stamp
+}
+
+// row returns the row of a session in the index. Codex makes an index again that is gone, or that it cannot read.
+func (s *store) row(id string) (change.Record, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stamp := s.indexStamp(); s.index == nil || s.seen != stamp {
+		s.index, s.why = s.readIndex()
+		s.seen = stamp
+	}
+	r, ok := s.index[id]
+	return r, ok
+}
+
+func (s *store) readIndex() (map[string]change.Record, error) {
+	all := map[string]change.Record{}
+	db, err := s.openIndex()
+	if db == nil || err != nil {
+		return all, err
+	}
+	err = db.View(context.Background(), func(c *sqlstore.Conn) error {
+		clear(all)
+		t := c.Table(change.KindIndex)
+		return c.Query(t.SelectAll, nil, func(st *sqlite3.Stmt) error {
+			r := t.CopyRow(st)
+			id := textIn(r, "id")
+			r.Ref = change.Ref{Kind: change.KindIndex, Session: id}
+			all[id] = r
+			return nil
+		})
+	})
+	return all, err
+}
+
+// CheckAccess implements [agent.Store].
+func (s *store) CheckAccess(bool) error {
+	s.row("")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
+}

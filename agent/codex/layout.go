@@ -1,0 +1,107 @@
+package codex
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"mend/change"
+)
+
+// suffix ends the names of rollouts, and compressed those that Codex has compressed.
+const (
+	suffix     = ".jsonl"
+	compressed = suffix + ".zst"
+)
+
+// A layout says where the rollout of a session is: the project of a ref is its path below the root, see [projectOf].
+type layout struct{}
+
+// Locate implements [linestore.Layout].
+func (layout) Locate(ref change.Ref) (file, key string, err error) {
+	if ref.Kind != change.KindSession {
+		return "", "", fmt.Errorf("%v %s: no rollout", ref.Kind, ref)
+	}
+	if err := ref.Validate(); err != nil {
+		return "", "", err
+	}
+	p, ok := pathOf(ref.Project)
+	if !ok {
+		return "", "", fmt.Errorf("%v %s: no rollout", ref.Kind, ref)
+	}
+	return p, "", nil
+}
+
+// Key implements [linestore.Layout]: no line is a record of its own.
+func (layout) Key([]byte) string { return "" }
+
+// Path implements [fsstore.Layout]. A folder is named by its path.
+func (l layout) Path(ref change.Ref) (string, change.Ref, error) {
+	if ref.Kind == change.KindFolder {
+		p, ok := pathOf(ref.Project)
+		if !ok {
+			return "", ref, fmt.Errorf("%v %s: no folder of rollouts", ref.Kind, ref)
+		}
+		return p, ref, nil
+	}
+	p, _, err := l.Locate(ref)
+	return p, ref, err
+}
+
+// Folder implements [fsstore.Layout].
+func (l layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
+	p, _, err := l.Path(ref)
+	names := strings.Split(p, "/")
+	if err != nil || n < 1 || n >= len(names) {
+		return change.Ref{}, false
+	}
+	return change.Ref{Kind: change.KindFolder, Project: projectOf(strings.Join(names[:n], "/")), Session: ref.Session}, true
+}
+
+// refOf returns the ref of the rollout at a path below the root.
+func refOf(p, id string) change.Ref {
+	return change.Ref{Kind: change.KindSession, Project: projectOf(p), Session: id}
+}
+
+// projectOf returns the id that stands for a path: with + for what is no letter, digit or dash: its two hexadecimal digits behind _, but a dot for a slash.
+func projectOf(p string) string {
+	var b strings.Builder
+	for i := range len(p) {
+		switch c := p[i]; {
+		case c == '/':
+			b.WriteByte('.')
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}
+
+// pathOf reverses projectOf. It reports false for an id that stands for no path of a rollout, or of a folder of some.
+func pathOf(project string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(project); i++ {
+		switch c := project[i]; c {
+		case '.':
+			b.WriteByte('/')
+		case '_':
+			var n byte
+			if i+2 >= len(project) {
+				return "", false
+			}
+			if _, err := fmt.Sscanf(project[i+1:i+3], "%02x", &n); err != nil {
+				return "", false
+			}
+			b.WriteByte(n)
+			i += 2
+		default:
+			b.WriteByte(c)
+		}
+	}
+	p := b.String()
+	first, _, _ := strings.Cut(p, "/")
+	ok := p == path.Clean(p) && (first == sessions || first == archived) && !strings.Contains(p, "\x00") && projectOf(p) == project
+	return p, ok
+}

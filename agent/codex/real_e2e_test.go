@@ -1,0 +1,218 @@
+//go:build e2e
+
+package codex_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend/change"
+	"mend/internal/mend"
+	fixture "mend/internal/test/codex"
+	"mend/repair"
+	"mend/testdata"
+)
+
+var (
+	version = flag.String("codex", fixture.Version, "the version of Codex to run")
+	only    = flag.String("only", "", "the damages to make: those with this in their names")
+	every   = flag.Int("every", 1, "make one of so many damages")
+)
+
+func newHome(t *testing.T) *fixture.Home {
+	t.Helper()
+	exe, err := fixture.Install(*version)
+	if err != nil {
+		t.Skip(err)
+	}
+	h := fixture.NewHome(t, exe)
+	if r := h.Prompt(testdata.CodexSession, "zero more"); r.Fate() != "alive" { // makes the databases
+		t.Fatalf("the healthy session is %s: %s", r.Fate(), r.Output)
+	}
+	return h
+}
+
+func TestRealDamages(t *testing.T) {
+	h := newHome(t)
+	restore := h.Save()
+	healthy := h.Prompt(testdata.CodexSession, "one more")
+	lives, all := 0, 0
+	for i, d := range fixture.Damages() {
+		if !strings.Contains(d.Name, *only) || i%*every != 0 {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			journal := t.TempDir()
+			restore()
+			h.Damage(d)
+			c := open(t, h, journal)
+			head := session(t, c)
+			want, items := predicted(t, c, head), expected(t, c, head)
+			before := files(t, h)
+			seen := h.Prompt(testdata.CodexSession, "one more")
+			if want == "alive" && d.Fate == "O8" {
+				want = "O8" // only the provider knows
+			}
+			if seen.Fate() != want || d.Fate != "?" && seen.Fate() != d.Fate {
+				t.Errorf("mend predicts %s, the table says %s, and it is %s: %s", want, d.Fate, seen.Fate(), seen.Output)
+			}
+			if seen.Sent && seen.Rule != "O9" {
+				if diff := gocmp.Diff(items, short(seen.Items)); diff != "" {
+					t.Errorf("the request is another one (-predicted +seen):\n%s", diff)
+				}
+			}
+			restore()
+			h.Damage(d)
+			if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+				t.Fatalf("the damage is another one: %s", diff)
+			}
+			c = open(t, h, journal)
+			for range 2 {
+				request := repair.Request{}
+				if seen.Rule == "O8" {
+					e := c.ParseAPIError([]byte(seen.Message))
+					request.Error, request.All = &e, true
+				}
+				head = session(t, c)
+				r, err := c.ProposeRepair(t.Context(), head, request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Plan.Ops) == 0 {
+					break
+				}
+				if _, err := c.Apply(t.Context(), r.Plan); err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range r.Fixed {
+					t.Logf("%s: %s %s", f.Rule, f.Why, f.Fix)
+				}
+			}
+			same := seen.Fate() == "alive" && fmt.Sprint(files(t, h)) == fmt.Sprint(before)
+			after := h.Prompt(testdata.CodexSession, "one more")
+			if seen.Fate() != "alive" {
+				all++
+			}
+			switch {
+			case after.Fate() == "alive" && seen.Fate() != "alive":
+				lives++
+			case after.Fate() != "alive" && (!d.Lost || seen.Fate() != "dead"):
+				t.Errorf("after the repair it is %s: %s", after.Fate(), after.Output+after.Message)
+			}
+			if missing := lost(healthy.Items, after.Items, d.Fate == "O8" || d.Fate == "O13"); len(missing) > 0 && !d.Lost && !same && d.Keeps == "" {
+				t.Errorf("after the repair the request lacks %s", strings.Join(missing, "\n"))
+			}
+			restore()
+			h.Damage(d)
+			c = open(t, h, t.TempDir())
+			head = session(t, c)
+			before = files(t, h)
+			if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Latent: true}); err == nil && len(r.Plan.Ops) > 0 {
+				e, err := c.Apply(t.Context(), r.Plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Apply(t.Context(), p); err != nil {
+					t.Fatal(err)
+				}
+				if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+					t.Errorf("after the undo the store is another one: %s", diff)
+				}
+			}
+		})
+	}
+	t.Logf("%d of %d that were dead or refused live again", lives, all)
+}
+
+// expected returns the items that mend expects in the request.
+func expected(t *testing.T, c *mend.Store, head change.Head) []string {
+	t.Helper()
+	f, err := c.Forecast(t.Context(), head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q struct{ Input []json.RawMessage }
+	if err := json.Unmarshal(f.JSON, &q); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, it := range q.Input[1 : len(q.Input)-1] { // without the instructions and the prompt
+		lines = append(lines, string(it))
+	}
+	return short(lines)
+}
+
+// short returns of items what a test compares: what identifies them.
+func short(items []string) (all []string) {
+	for _, raw := range items {
+		var it struct {
+			Type, Role, ID string
+			CallID         string `json:"call_id"`
+			Encrypted      string `json:"encrypted_content"`
+			Name           string
+			Arguments      string
+			Output         json.RawMessage
+			Content        []struct {
+				Text     string
+				ImageURL string `json:"image_url"`
+			}
+		}
+		if err := json.NewDecoder(strings.NewReader(raw)).Decode(&it); err != nil {
+			all = append(all, raw)
+			continue
+		}
+		if it.Role != "" && it.Type == "" {
+			it.Type = "message"
+		}
+		if string(it.Output) == `"aborted"` {
+			it.ID = ""
+		}
+		line := fmt.Sprint(it.Type, " ", it.Role, " ", it.ID, " ", it.CallID, " ", it.Name, " ", it.Encrypted, " ", strings.NewReplacer(" ", "", `"`, "", `\`, "").Replace(it.Arguments))
+		if out := string(it.Output); len(out) < 2000 {
+			line += " " + out
+		}
+		for _, p := range it.Content {
+			if it.Type != "reasoning" {
+				line += fmt.Sprintf(" %.60q", p.Text+p.ImageURL)
+			}
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// lost returns the contents of one request that another one lacks.
+func lost(of, in []string, reasoning bool) (missing []string) {
+	has := map[string]bool{}
+	for _, it := range in {
+		has[content(it)] = true
+	}
+	for _, it := range of {
+		if is := content(it); !has[is] && (!reasoning || !strings.Contains(it, `"type":"reasoning"`)) {
+			missing = append(missing, is)
+		}
+	}
+	return missing
+}
+
+// content returns an item without what fixes change of it.
+func content(raw string) string {
+	var it map[string]any
+	if json.Unmarshal([]byte(raw), &it) != nil {
+		return raw
+	}
+	for _, name := range []string{"id", "call_id", "name"} {
+		delete(it, name)
+	}
+	text, _ := json.Marshal(it) // what was decoded from JSON
+	return string(text)
+}

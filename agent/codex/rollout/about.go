@@ -1,0 +1,39 @@
+package rollout
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"mend/internal/request"
+)
+
+// An About is what a list shows of a session.
+type About struct {
+	Title, Directory, Version string
+	Created                   int64 // milliseconds since 1970
+}
+
+// AboutOf reads the beginning of a rollout.
+func AboutOf(head []byte) (a About) {
+	for raw := range bytes.Lines(head) {
+		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
+		switch {
+		case l.kind == "session_meta" && a.Version == "":
+			a.Directory, a.Version = text(l.payload, "cwd"), text(l.payload, "cli_version")
+		case l.kind == "turn_context" && a.Directory == "":
+			a.Directory = text(l.payload, "cwd")
+		case l.kind == "response_item" && a.Title == "" && isPrompt(l.payload):
+			for part := range l.payload.Get("content").Elements() {
+				if s := strings.TrimSpace(text(part, "text")); a.Title == "" && s != "" {
+					first, _, _ := strings.Cut(s, "\n")
+					a.Title = request.Short(first, 80)
+				}
+			}
+		}
+		if t, err := time.Parse(time.RFC3339, text(l.value, "timestamp")); err == nil && a.Created == 0 {
+			a.Created = t.UnixMilli()
+		}
+	}
+	return a
+}

@@ -1,0 +1,358 @@
+package rollout
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/repair"
+)
+
+// MissingHistory is the class of faults by which records of the rollout do not reach the model.
+const MissingHistory repair.Class = "missing_history"
+
+// faults returns what no request shows.
+func (c *Case) faults() (all []repair.Finding) {
+	add := func(code, why string) {
+		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: why})
+	}
+	if NameID(c.path) != c.src.ID {
+		add("name", fmt.Sprintf("The file has the name %s, and Codex finds a session by the id in the name of its file.", path.Base(c.path)))
+	}
+	switch at, ok := c.meta(); {
+	case ok:
+	case at >= 0 && c.lines[at].kind == "session_meta":
+		add("meta", fmt.Sprintf("The first record of the rollout says that it is of the session %s.", text(c.lines[at].payload, "id")))
+	case len(c.items) == 0:
+		add("empty", "Nothing in the rollout can be read: no message is left.")
+	default:
+		add("meta", "The first line of the rollout is not the record of the session, so Codex does not open it.")
+	}
+	c.findRow(add)
+	c.findOrdinals(add)
+	unread, gone := 0, 0
+	for i := range c.lines {
+		switch l := &c.lines[i]; {
+		case l.kind != "" || l.isBlank() || l.value.Kind() == '{' && !l.isTornItem():
+		case records(l.raw) != nil:
+			unread++
+		default:
+			gone++
+		}
+	}
+	if unread > 0 {
+		add("unread", fmt.Sprintf("%d lines hold whole records that Codex does not read, because of what is before or behind them on the line.", unread))
+	}
+	if gone > 0 {
+		add("torn", fmt.Sprintf("%d lines hold no record that can be read. Codex skips them without a word; what they held is lost.", gone))
+	}
+	if at := c.compaction(); at >= 0 && len(slices.Collect(c.lines[at].payload.Get("replacement_history").Elements())) == 0 && c.lines[at].payload.Get("replacement_history").Kind() == '[' && at > 1 {
+		add("emptied", "A compaction replaced the whole history by nothing, so the model knows nothing of what was said before.")
+	}
+	return all
+}
+
+// findRow finds what is wrong with the row of the index.
+func (c *Case) findRow(add func(code, why string)) {
+	if c.row == nil {
+		return // the program makes it again
+	}
+	at := c.src.Root + "/" + c.path
+	switch stale := c.column("rollout_path"); {
+	case stale == at:
+	case c.src.Located && stale != "" && c.path == c.src.Path:
+		add("elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
+	default:
+		add("index", fmt.Sprintf("The index of Codex says that the rollout is at %s, where there is none.", stale))
+	}
+	if first := c.firstPrompt(); first != "" && (c.column("preview") == "" || c.column("first_user_message") == "") {
+		add("unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
+	}
+	if c.number("archived") != 0 {
+		add("archived", "The session is archived, so Codex does not list it.")
+	}
+}
+
+// firstPrompt returns the text of the first prompt, "" if there is none.
+func (c *Case) firstPrompt() string {
+	for i := range c.lines {
+		if l := &c.lines[i]; l.kind == "response_item" && isPrompt(l.payload) {
+			for part := range l.payload.Get("content").Elements() {
+				if s := strings.TrimSpace(text(part, "text")); s != "" {
+					return s
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (c *Case) findOrdinals(add func(code, why string)) {
+	if !c.isPaginated() {
+		return
+	}
+	last, known := int64(-1), true
+	odd := 0
+	for i := range c.lines {
+		if c.lines[i].kind == "" {
+			continue
+		}
+		n, ok := c.lines[i].ordinal()
+		if known = ok; !ok || n <= last {
+			odd++
+		}
+		last = max(last, n)
+	}
+	switch {
+	case !known:
+		add("ordinal", "The last record of the rollout has no ordinal, so Codex does not open it.")
+	case odd > 0:
+		add("order", fmt.Sprintf("The ordinals of %d records are missing, or not higher than those before them. Codex may leave these records out where it shows the history.", odd))
+	}
+}
+
+// compaction returns the place of the last compaction, -1 if there is none.
+func (c *Case) compaction() int {
+	for i := range slices.Backward(c.lines) {
+		if c.lines[i].kind == "compacted" {
+			return i
+		}
+	}
+	return -1
+}
+
+var begin = []byte(`{"timestamp":`)
+
+// records returns the pieces of a line of which one at least is a whole record that the program would read on a line of its own; nil if
+// there is none.
+func records(raw []byte) (pieces [][]byte) {
+	found := false
+	for len(raw) > 0 {
+		at := bytes.Index(raw, begin)
+		if at > 0 || at < 0 {
+			if at < 0 {
+				at = len(raw)
+			}
+			pieces, raw = append(pieces, raw[:at]), raw[at:]
+			continue
+		}
+		end := len(raw)
+		if value, n := jsonedit.First(raw); value != nil {
+			end = n
+		} else if next := bytes.Index(raw[1:], begin); next >= 0 {
+			end = next + 1
+		}
+		l := newLine(0, raw[:end])
+		found = found || l.kind != ""
+		pieces, raw = append(pieces, raw[:end]), raw[end:]
+	}
+	if !found || len(pieces) < 2 {
+		return nil
+	}
+	return pieces
+}
+
+// setMeta makes the first line the record of the session: what can be read of the one that is there, and what the row and other
+// records say.
+func (d *draft) setMeta() error {
+	c := d.c
+	at, _ := c.meta()
+	d.anew = true
+	first := slices.IndexFunc(d.lines, func(l line) bool {
+		return l.kind == "session_meta" && text(l.payload, "id") == c.src.ID
+	})
+	if first > 0 && d.lines[max(at, 0)].kind != "session_meta" {
+		l := d.lines[first]
+		d.lines = slices.Insert(slices.Delete(d.lines, first, first+1), 0, l)
+		return nil
+	}
+	raw, torn := []byte(`{"payload":{}}`), false
+	if at >= 0 && d.lines[at].kind != "" && d.lines[at].kind != "session_meta" {
+		at = -1
+	}
+	if at >= 0 {
+		l := d.lines[at]
+		torn = bytes.Contains(l.raw, []byte(`"session_meta"`)) || len(bytes.Trim(l.raw, "\x00 \r\t")) == 0
+		if p := jsonedit.ParsePartial(l.raw); torn && p.Data != nil {
+			raw = p.Data
+			if len(p.Cut) > 1 {
+				raw, _ = jsonedit.Remove(raw, p.Cut[:2]...)
+			}
+		}
+		if _, ok := jsonedit.Get(raw, "payload"); !ok {
+			raw = []byte(`{"payload":{}}`)
+		}
+	}
+	for _, m := range c.metaFields() {
+		was, ok := jsonedit.Get(raw, m.path...)
+		if ok && len(was) > 0 && was[0] == m.value[0] && !m.always {
+			continue
+		}
+		var err error
+		if raw, err = jsonedit.Set(raw, m.value, m.path...); err != nil {
+			return err
+		}
+	}
+	l := newLine(0, raw)
+	if torn {
+		d.lines[at] = l
+	} else {
+		d.lines = slices.Insert(d.lines, 0, l)
+	}
+	return nil
+}
+
+// A member is one of a record.
+type member struct {
+	path   []string
+	value  []byte
+	always bool // it takes the place of one that is there
+}
+
+// metaFields returns what the record of the session has to have.
+func (c *Case) metaFields() (all []member) {
+	quoted := func(s string) []byte { return jsonedit.Quote(s) }
+	stamp := c.started()
+	source := quoted(orElse(c.column("source"), "cli"))
+	if s := []byte(c.column("source")); jsonedit.CheckObject(s) == nil {
+		source = s
+	}
+	all = []member{{[]string{"timestamp"}, quoted(stamp), false}, {[]string{"type"}, quoted("session_meta"), true}}
+	mode := "legacy"
+	if c.isPaginated() {
+		mode = "paginated"
+		all = append(all, member{[]string{"ordinal"}, []byte("0"), false})
+	}
+	for _, m := range []struct {
+		name  string
+		value []byte
+	}{
+		{"id", quoted(c.src.ID)},
+		{"session_id", quoted(c.src.ID)},
+		{"timestamp", quoted(stamp)},
+		{"cwd", quoted(orElse(c.column("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings", "cwd"), "/"))},
+		{"originator", quoted(orElse(c.column("originator"), "codex_cli_rs"))},
+		{"cli_version", quoted(orElse(c.column("cli_version"), Version))},
+		{"source", source},
+		{"model_provider", quoted(orElse(c.column("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), "openai"))},
+		{"history_mode", quoted(mode)},
+	} {
+		all = append(all, member{[]string{"payload", m.name}, m.value, m.name == "id"})
+	}
+	return all
+}
+
+func orElse(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// lastText returns the last text that a record of a type has in a member of its payload.
+func (c *Case) lastText(kind string, path ...string) string {
+	for _, l := range slices.Backward(c.lines) {
+		if s := text(l.payload, path...); l.kind == kind && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// started returns when the session began, as a record has it.
+func (c *Case) started() string {
+	if ms := c.number("created_at_ms"); ms > 0 {
+		return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	for i := range c.lines {
+		if c.lines[i].kind != "" {
+			return text(c.lines[i].value, "timestamp")
+		}
+	}
+	return "1970-01-01T00:00:00.000Z"
+}
+
+// setName gives the file the name by which the program finds it: where the index says that it is, or by the time at which it began.
+func (d *draft) setName() error {
+	c := d.c
+	if at := c.where(); NameID(at) == c.src.ID && !c.src.Located {
+		d.path = at
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, c.started())
+	if err != nil {
+		return errNoEdit
+	}
+	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + c.src.ID + ".jsonl"
+	if d.row != nil {
+		return d.setPath()
+	}
+	return nil
+}
+
+// setPath makes the index name the rollout.
+func (d *draft) setPath() error {
+	row := d.row.WithCol(change.TextCol("rollout_path", d.c.src.Root+"/"+d.path))
+	d.row = &row
+	return nil
+}
+
+// setFirst makes the index have the first prompt.
+func (d *draft) setFirst() error {
+	first := d.c.firstPrompt()
+	row := *d.row
+	for _, name := range []string{"first_user_message", "preview", "title"} {
+		if col, ok := row.Col(name); ok && len(col.Bytes) == 0 {
+			row = row.WithCol(change.TextCol(name, first))
+		}
+	}
+	d.row = &row
+	return nil
+}
+
+// setOrdinals gives each record an ordinal that is higher than that before it, where it has none.
+func (d *draft) setOrdinals() error {
+	last := int64(-1)
+	for i := range d.lines {
+		if d.lines[i].kind == "" {
+			continue
+		}
+		n, ok := d.lines[i].ordinal()
+		if !ok || n <= last {
+			n = last + 1
+			raw, err := jsonedit.Set(d.lines[i].raw, fmt.Append(nil, n), "ordinal")
+			if err != nil {
+				return err
+			}
+			d.setRaw(i, raw)
+		}
+		last = n
+	}
+	return nil
+}
+
+// split puts whole records on lines of their own.
+func (d *draft) split() error {
+	var all []line
+	for _, l := range d.lines {
+		pieces := [][]byte(nil)
+		if l.kind == "" && !l.isBlank() {
+			pieces = records(l.raw)
+		}
+		if pieces == nil {
+			all = append(all, l)
+		}
+		for _, p := range pieces {
+			all = append(all, newLine(0, p))
+		}
+	}
+	d.lines, d.anew = all, true
+	return nil
+}

@@ -1,0 +1,139 @@
+package rollout
+
+import (
+	"encoding/json"
+	"strings"
+
+	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/internal/request"
+)
+
+// omitted is what the program sends for an image that it cannot decode.
+const omitted = "image content omitted because it could not be processed"
+
+// maxOutput is about how many bytes of an output the program sends.
+const maxOutput = 40_000
+
+// render returns the request that the program sends when the user types one more prompt, and the items by their turns.
+func (c *Case) render() (q request.Request, items map[int]item) {
+	items = map[int]item{}
+	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
+	for _, it := range c.items {
+		items[len(q.Turns)] = it
+		q.Turns = append(q.Turns, c.turn(it))
+	}
+	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}}})
+	return q, items
+}
+
+func (c *Case) ref(group string) change.Ref {
+	ref := c.src.Ref
+	ref.Kind, ref.Message = change.KindMessage, group
+	return ref
+}
+
+func (c *Case) turn(it item) request.Turn {
+	t := request.Turn{Role: change.RoleAssistant}
+	switch text(it.value, "role") {
+	case change.RoleUser:
+		t.Role = change.RoleUser
+	case "developer":
+		t.Role = request.RoleSystem
+	}
+	if isOutput(it.kind) {
+		t.Role = request.RoleTool
+	}
+	if it.summary {
+		t.Role = change.RoleUser
+	}
+	t.Blocks = c.blocks(it)
+	if !it.added {
+		ref := c.ref(it.group)
+		t.Messages = []change.Ref{ref}
+		for i, b := range t.Blocks {
+			b.Source, b.Index = &ref, it.index+i
+		}
+	}
+	if len(t.Blocks) > 0 {
+		t.Blocks[0].ItemID = text(it.value, "id")
+		t.Blocks[0].Reasoned = c.lost.reasoned[it.group] || c.lost.ids[t.Blocks[0].ItemID]
+	}
+	return t
+}
+
+func (c *Case) blocks(it item) []*request.Block {
+	v := it.value
+	switch it.kind {
+	case "message":
+		if it.summary {
+			return []*request.Block{{Type: request.Text, Text: text(v, "message")}}
+		}
+		return contentOf(v.Get("content"))
+	case "reasoning":
+		var summary []string
+		for part := range v.Get("summary").Elements() {
+			summary = append(summary, text(part, "text"))
+		}
+		b := &request.Block{Type: request.Thinking, Text: strings.Join(summary, "\n"), Content: contentOf(v.Get("content"))}
+		b.Signature = text(v, "encrypted_content")
+		b.Unsigned = b.Signature == ""
+		return []*request.Block{b}
+	case "function_call", "custom_tool_call", "local_shell_call":
+		b := &request.Block{Type: request.ToolUse, ToolID: text(v, "call_id"), ToolName: text(v, "name")}
+		switch it.kind {
+		case "local_shell_call":
+			b.ToolName, b.Input = "local_shell", json.RawMessage(v.Get("action").Raw())
+		case "custom_tool_call":
+			b.Input = json.RawMessage(v.Get("input").Raw())
+		default:
+			b.Input = json.RawMessage(v.Get("arguments").Raw())
+			if s := []byte(text(v, "arguments")); jsonedit.CheckObject(s) == nil {
+				b.Input = s
+			}
+		}
+		return []*request.Block{b}
+	case "function_call_output", "custom_tool_call_output":
+		b := &request.Block{Type: request.ToolResult, ToolID: text(v, "call_id")}
+		if out := v.Get("output"); out.Kind() == '[' {
+			b.Content = contentOf(out)
+		} else if b.Output = json.RawMessage(out.Raw()); len(b.Output) > maxOutput {
+			s, _ := out.Text()
+			b.Output = jsonedit.Quote(s[:min(len(s), maxOutput/2)] + s[max(0, len(s)-maxOutput/2):])
+		}
+		return []*request.Block{b}
+	case "compaction":
+		return []*request.Block{{Type: request.Summary, Signature: text(v, "encrypted_content")}}
+	}
+	return []*request.Block{{Type: request.BlockType(it.kind)}}
+}
+
+// contentOf returns the parts of a content.
+func contentOf(list jsonedit.Value) (blocks []*request.Block) {
+	for part := range list.Elements() {
+		b := &request.Block{Type: request.Text, Text: text(part, "text"), Index: len(blocks)}
+		if text(part, "type") == "input_image" {
+			b = image(text(part, "image_url"))
+			b.Index = len(blocks)
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// image returns an image as the program sends it. What is a URL of data and cannot be decoded becomes a line of text.
+func image(url string) *request.Block {
+	b := &request.Block{Type: request.Image}
+	data, ok := strings.CutPrefix(url, "data:")
+	switch {
+	case strings.HasPrefix(url, "http://"), strings.HasPrefix(url, "https://"):
+		b.URL = url
+	case ok:
+		mime, content, _ := strings.Cut(data, ",")
+		b.Mime, b.Data = strings.TrimSuffix(mime, ";base64"), []byte(content)
+		if !b.MediaInfo().Image() {
+			return &request.Block{Type: request.Text, Text: omitted}
+		}
+	}
+	return b
+}

@@ -1,0 +1,190 @@
+package rollout
+
+import (
+	"bytes"
+	"sync"
+
+	"mend/internal/request"
+	"mend/repair"
+)
+
+// Classes returns the classes of faults that a user can ask for by name.
+func Classes() []repair.Class {
+	return []repair.Class{
+		MissingHistory, repair.HiddenSession, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord,
+	}
+}
+
+// ExplainClass explains a class. An unknown class has only a code.
+func ExplainClass(c repair.Class) repair.Explanation { return rules().ExplainClass(c) }
+
+// Explanations returns one explanation for each rule that is not the provider's.
+func Explanations() (all []repair.Explanation) {
+	for _, r := range rules().Own {
+		all = append(all, rules().Explain(repair.Explanation{Code: r.Code}))
+	}
+	return all
+}
+
+// whole returns the only fix of a rule of the session as a whole.
+func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
+	return func(*repair.Fault) []repair.Fix {
+		return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: func(d repair.Draft) error { return edit(d.(*draft)) }}}
+	}
+}
+
+// block returns the block of a fault.
+func blockOf(x *repair.Fault) *request.Block {
+	_, b := x.Stored(x.Ref).Step(x.Ref, x.Block)
+	return b
+}
+
+// rules are those of Codex, and what it does about some of the provider's in its own way.
+var rules = sync.OnceValue(func() *repair.Rules {
+	removeCompaction := func(d *draft) error {
+		_, err := d.RemoveCompaction()
+		return err
+	}
+	dropReasoning := func(x *repair.Fault) []repair.Fix {
+		b := blockOf(x)
+		if b == nil {
+			return nil
+		}
+		if b.Type == request.Summary {
+			return whole("The compaction is removed: the whole history is sent again.", "The summary, which only the provider could read.", removeCompaction)(x)
+		}
+		return []repair.Fix{{
+			Text: "The reasoning of this answer is removed. Its calls and texts stay.", Loses: "The encrypted reasoning, which only the provider could read, and its summary.", Alike: true,
+			Edit: func(d repair.Draft) error { return d.(*draft).dropReasoning(x.Ref) },
+		}}
+	}
+	return repair.NewRules(
+		map[repair.Class]repair.Explanation{MissingHistory: {
+			Code: string(MissingHistory), Meaning: "Records are in the rollout, and Codex does not send them to the model, without a message.",
+			Fix: "The records are put where Codex reads them.", Loses: "Nothing.",
+		}},
+		repair.Rule{
+			Code: "name", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "The name of the file is not that of a rollout with the id of its session.", Words: "no rollout found for thread id",
+			Fixes: whole("The file gets the name and the place by which Codex finds it.", "", (*draft).setName),
+		},
+		repair.Rule{
+			Code: "meta", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, or of another session.", Words: "failed to read session metadata",
+			Fixes: whole("The record is made again from the name of the file, the index of Codex and the other records.", "", (*draft).setMeta),
+		},
+		repair.Rule{
+			Code: "empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "Nothing in the rollout can be read.", NoFix: "Only a copy helps: mend restore, if mend kept one.",
+		},
+		repair.Rule{
+			Code: "index", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "The index of Codex (state_5.sqlite) says that the rollout is in another place, where there is none.", Words: "no rollout found for thread id",
+			Fixes: whole("The index gets the path of the rollout.", "", (*draft).setPath),
+		},
+		repair.Rule{
+			Code: "elsewhere", Class: repair.HiddenSession, Severity: repair.Latent,
+			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original.",
+			NoFix:   "mend does not decide which of the two is right. To continue this one, move the other one away.",
+		},
+		repair.Rule{
+			Code: "unlisted", Class: repair.HiddenSession, Severity: repair.Latent, Shown: repair.Hidden,
+			Meaning: "The index of Codex has no first message of the session. Codex does not list such a session.",
+			Fixes:   whole("The index gets the first prompt.", "", (*draft).setFirst),
+		},
+		repair.Rule{
+			Code: "archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,
+			Meaning: "The session is archived.", NoFix: "To list it again: codex unarchive and the id of the session.",
+		},
+		repair.Rule{
+			Code: "ordinal", Class: repair.IncompleteRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it.", Words: "final paginated rollout record is missing an ordinal",
+			Fixes: whole("The records get ordinals.", "", (*draft).setOrdinals),
+		},
+		repair.Rule{
+			Code: "order", Class: repair.IncompleteRecord, Severity: repair.Latent,
+			Meaning: "Ordinals are missing, there twice, or too low.",
+			Fixes:   whole("The records get ordinals.", "", (*draft).setOrdinals),
+		},
+		repair.Rule{
+			Code: "unread", Class: MissingHistory, Severity: repair.Broken,
+			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or behind it on the line.",
+			Example: "two records on one line; NUL bytes before a record",
+			Fixes:   whole("The records are put on lines of their own.", "", (*draft).split),
+		},
+		repair.Rule{
+			Code: "torn", Class: repair.UnreadableRecord, Severity: repair.Note,
+			Meaning: "A line holds no record that can be read. Codex skips it.", NoFix: "What the lines held is in no other place.",
+		},
+		repair.Rule{
+			Code: "emptied", Class: MissingHistory, Severity: repair.Broken,
+			Meaning: "A compaction replaced the history by nothing.",
+			Fixes:   whole("The compaction is removed: the whole history is sent again.", "", removeCompaction),
+		},
+		repair.Rule{
+			Code: "O2",
+			Fixes: func(x *repair.Fault) []repair.Fix {
+				return whole("The output is moved behind its call.", "", func(d *draft) error {
+					b := blockOf(x)
+					if b == nil {
+						return errNoBlock
+					}
+					return d.moveBehindCall(b)
+				})(x)
+			},
+		},
+		repair.Rule{
+			Code: "O4",
+			Fixes: func(x *repair.Fault) []repair.Fix {
+				c, b := x.Session.(*Case), blockOf(x)
+				if b == nil || !c.isCopy(b) {
+					return nil
+				}
+				return whole("The record, which is there twice, is removed.", "", func(d *draft) error { return d.removeItem(b) })(x)
+			},
+		},
+		repair.Rule{Code: "O13", Fixes: dropReasoning},
+		repair.Rule{Code: "encrypted", Fixes: dropReasoning},
+		repair.Rule{
+			Code: "O14", Class: repair.EncryptedReasoning,
+			Meaning: "Reasoning has a text that the provider takes in its encrypted form only, as one of another provider has.",
+			Why: func(*repair.Fault) string {
+				return "Reasoning would be sent with a text beside its encrypted form; the provider rejects that."
+			},
+			Fixes: func(x *repair.Fault) []repair.Fix {
+				b := blockOf(x)
+				if b == nil {
+					return nil
+				}
+				return []repair.Fix{{Text: "The text of the reasoning is removed. Its encrypted form and its summary stay.", Loses: "The text of the reasoning.", Alike: true, Edit: func(d repair.Draft) error {
+					return d.(*draft).setIn(b, "content", []byte("null"))
+				}}}
+			},
+		},
+	)
+})
+
+// isCopy reports whether an earlier item is the same as that of a block, byte for byte.
+func (c *Case) isCopy(b *request.Block) bool {
+	var own []byte
+	for _, it := range c.items {
+		if !it.added && it.group == b.Ref().Message && it.index/parts == b.Index/parts {
+			own = it.value.Raw()
+		}
+	}
+	for _, it := range c.items {
+		if !it.added && bytes.Equal(it.value.Raw(), own) {
+			return it.group != b.Ref().Message || it.index/parts != b.Index/parts
+		}
+	}
+	return false
+}
+
+// removeItem removes the whole item of a block.
+func (d *draft) removeItem(b *request.Block) error {
+	p, _, err := d.find(b)
+	if err != nil {
+		return err
+	}
+	return d.edit(p, func([]byte) ([]byte, error) { return nil, nil })
+}

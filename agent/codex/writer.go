@@ -1,0 +1,256 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mend/change"
+	"mend/fsstore"
+	"mend/internal/ownfile"
+	"mend/linestore"
+	"mend/txn"
+)
+
+// locks is the folder with a file for each session, on which Codex holds a lock while it has the session open.
+const locks = "thread-writer-locks"
+
+// whyBusy returns why a session must not be changed now: a process holds its lock.
+func (s *store) whyBusy(id string) string {
+	l, err := s.lock(id, false)
+	if errors.Is(err, ownfile.ErrLocked) {
+		return "Codex has the session open; end it there"
+	}
+	if l != nil {
+		_ = l.Close() // it was not written
+	}
+	return ""
+}
+
+// lock takes the lock of a session that Codex takes. It returns nil if there is none and it is not to be made.
+func (s *store) lock(id string, make bool) (*ownfile.Lock, error) {
+	if change.ValidateSessionID(id) != nil {
+		return nil, nil
+	}
+	folder := filepath.Join(s.ID().Root, locks)
+	flag := os.O_RDWR
+	if make {
+		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		flag |= os.O_CREATE
+	}
+	l, err := ownfile.Acquire(filepath.Join(folder, id+".lock"), flag, false, 0)
+	if errors.Is(err, fs.ErrNotExist) && !make {
+		return nil, nil
+	}
+	return l, err
+}
+
+// A writer changes rollouts, and rows of the index. A rollout comes first: what of a change concerns the index, Codex would find out by
+// itself.
+type writer struct {
+	store *store
+	lines *linestore.Store
+	files *fsstore.Store
+}
+
+var _ txn.Store = (*writer)(nil)
+
+func isRow(o change.Op) bool { return o.Ref.Kind == change.KindIndex }
+
+// split returns the ops on files, and those on rows.
+func split(ops []change.Op) (files, rows []change.Op) {
+	return slices.DeleteFunc(slices.Clone(ops), isRow), slices.DeleteFunc(slices.Clone(ops), func(o change.Op) bool { return !isRow(o) })
+}
+
+// of returns the store for ops on files: a single rollout that gets other bytes is replaced as lines are, so that what is appended meanwhile
+// is carried over.
+func (w *writer) of(files []change.Op) txn.Store {
+	if len(files) == 1 && files[0].Ref.Kind == change.KindSession && files[0].Pre != nil && files[0].Post != nil {
+		return w.lines
+	}
+	return w.files
+}
+
+// staged returns the part of a change that is on files.
+func (w *writer) staged(st change.Staged, files []change.Op) (txn.Store, change.Staged) {
+	to := w.of(files)
+	st.Ops = files
+	if to == txn.Store(w.files) {
+		st.Store = w.files.ID()
+	}
+	return to, st
+}
+
+// rows returns the store of the index, and the part of a change that is on it.
+func (w *writer) rows(st change.Staged, rows []change.Op) (txn.Store, change.Staged, error) {
+	db, err := w.store.openIndex()
+	if err != nil || db == nil {
+		return nil, st, errors.Join(err, fmt.Errorf("%w: the index of Codex is gone", change.ErrInvalid))
+	}
+	return db, change.Staged{Store: db.ID(), Ops: rows}, nil
+}
+
+// locked runs f while this process has the locks of the sessions of ops. The error wraps [change.ErrInUse] if another process has one.
+func (w *writer) locked(ops []change.Op, f func() error) error {
+	var ids []string
+	for _, o := range ops {
+		if !slices.Contains(ids, o.Ref.Session) {
+			ids = append(ids, o.Ref.Session)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		l, err := w.store.lock(id, true)
+		if errors.Is(err, ownfile.ErrLocked) {
+			return fmt.Errorf("%w: Codex has session %s open", change.ErrInUse, id)
+		}
+		if err != nil {
+			return err
+		}
+		if l != nil {
+			defer func() { _ = l.Close() }() // nothing was written to it
+		}
+	}
+	return f()
+}
+
+// Prepare implements [txn.Store].
+func (w *writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
+	err = w.locked(p.Ops, func() error {
+		files, rows := split(p.Ops)
+		st = change.Staged{Store: w.lines.ID()}
+		if len(rows) > 0 {
+			db, _, err := w.rows(st, rows)
+			if err != nil {
+				return err
+			}
+			part := p
+			part.Ops = rows
+			if _, err := db.Prepare(ctx, part); err != nil {
+				return err
+			}
+		}
+		if len(files) > 0 {
+			to := w.of(files)
+			p.Ops, p.Force = w.withModes(ctx, to, files), true // the lock says that none has it open
+			if st, err = to.Prepare(ctx, p); err != nil {
+				return err
+			}
+			st.Store = w.lines.ID()
+		}
+		st.Ops = append(st.Ops, rows...)
+		return nil
+	})
+	return st, err
+}
+
+// withModes returns ops whose Pre have the modes of the files.
+func (w *writer) withModes(ctx context.Context, to txn.Store, ops []change.Op) []change.Op {
+	if to == txn.Store(w.lines) {
+		return ops
+	}
+	ops = slices.Clone(ops)
+	for i, o := range ops {
+		if now, err := w.files.Read(ctx, []change.Ref{o.Ref}); err == nil && now[0] != nil && o.Pre != nil {
+			pre := *o.Pre
+			pre.Mode = now[0].Mode
+			ops[i].Pre = &pre
+		}
+	}
+	return ops
+}
+
+// Commit implements [txn.Store].
+func (w *writer) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	run := false
+	lerr := w.locked(st.Ops, func() error {
+		run = true
+		out, err = w.commit(ctx, st)
+		return nil
+	})
+	if !run {
+		return change.Outcome{State: change.Aborted, Cause: lerr}, nil
+	}
+	return out, err
+}
+
+func (w *writer) commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	files, rows := split(st.Ops)
+	if len(files) > 0 {
+		to, part := w.staged(st, files)
+		if out, err = to.Commit(ctx, part); err != nil || out.State != change.Committed {
+			return out, err
+		}
+	}
+	if len(rows) == 0 {
+		return out, nil
+	}
+	db, part, err := w.rows(st, rows)
+	if err != nil {
+		return out, err
+	}
+	of, err := db.Commit(ctx, part)
+	return w.both(len(files) > 0, out, of), err
+}
+
+// both returns the outcome of a change of files, which came first, and rows.
+func (w *writer) both(files bool, out, rows change.Outcome) change.Outcome {
+	if !files || rows.State == change.Committed {
+		rows.Kept = append(rows.Kept, out.Kept...)
+		return rows
+	}
+	// The rollout is as it should be; another process wrote to the index.
+	out.State, out.Conflicts, out.Cause = change.Conflicted, append(out.Conflicts, rows.Conflicts...), rows.Cause
+	return out
+}
+
+// Settle implements [txn.Store]. Where the rollout is changed, so is the index.
+func (w *writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	err = w.locked(st.Ops, func() error {
+		files, rows := split(st.Ops)
+		if len(files) > 0 {
+			to, part := w.staged(st, files)
+			if out, err = to.Settle(ctx, part); err != nil || len(rows) == 0 {
+				return err
+			}
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		db, part, err := w.rows(st, rows)
+		if err != nil {
+			return err
+		}
+		of, err := db.Settle(ctx, part)
+		if err != nil || len(files) > 0 && out.State != change.Committed {
+			return err
+		}
+		if len(files) > 0 && of.State == change.Aborted && len(of.Conflicts) == 0 {
+			if of, err = db.Commit(ctx, part); err != nil {
+				return err
+			}
+		}
+		out = w.both(len(files) > 0, out, of)
+		return nil
+	})
+	return out, err
+}
+
+// Discard implements [txn.Store].
+func (w *writer) Discard(ctx context.Context, st change.Staged) error {
+	if st.Dir == "" {
+		if len(st.Ops) > 0 { // rows alone
+			return nil
+		}
+		return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st))
+	}
+	files, _ := split(st.Ops)
+	to, part := w.staged(st, files)
+	return to.Discard(ctx, part)
+}

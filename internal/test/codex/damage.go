@@ -1,0 +1,406 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mend/testdata"
+)
+
+// A Damage is one kind of damage of the session in [testdata.Codex], in which one more prompt was answered.
+type Damage struct {
+	Name string
+	Do   func(r *Rollout)
+	// Fate is what becomes of the session: see [Reply.Fate].
+	Fate string
+	// Lost says that the damage takes something away that nothing can bring back.
+	Lost bool
+	// Index says that the damage needs the index, or depends on it.
+	Index bool
+	// Keeps is why a repair leaves something out that is there; "" if it does not.
+	Keeps string
+}
+
+// A Rollout is a file while it is damaged.
+type Rollout struct {
+	h     *Home
+	Lines [][]byte // without their newlines
+	End   string   // what is behind the last line
+	Name  string   // of the file, below the folder of Codex
+	raw   []byte   // the whole file; nil for the lines
+}
+
+// Damage damages the session in the home.
+func (h *Home) Damage(all ...Damage) {
+	h.t.Helper()
+	data, err := os.ReadFile(h.Rollout())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r := &Rollout{h: h, Lines: bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")), End: "\n", Name: File}
+	for _, d := range all {
+		d.Do(r)
+	}
+	if err := os.Remove(h.Rollout()); err != nil {
+		h.t.Fatal(err)
+	}
+	if r.raw == nil {
+		r.raw = append(bytes.Join(r.Lines, []byte("\n")), r.End...)
+	}
+	h.Write(r.Name, r.raw)
+}
+
+type object = map[string]any
+
+// at returns the index of the nth line of a kind: a type of a record, or of an item, or a role. A negative n counts
+// from the end.
+func (r *Rollout) at(kind string, n int) int {
+	var all []int
+	for i, l := range r.Lines {
+		var v struct {
+			Type    string
+			Payload struct{ Type, Role string }
+		}
+		if json.Unmarshal(l, &v) != nil {
+			continue
+		}
+		item := v.Type == "response_item" && (v.Payload.Type == kind || v.Payload.Role == kind)
+		if v.Type == kind || item || v.Type == "event_msg" && v.Payload.Type == kind {
+			all = append(all, i)
+		}
+	}
+	if n < 0 {
+		n += len(all)
+	}
+	if n < 0 || n >= len(all) {
+		return len(r.Lines) - 1 // another damage took it
+	}
+	return all[n]
+}
+
+// edit changes the JSON of a line.
+func (r *Rollout) edit(i int, change func(line, payload object)) {
+	var v object
+	if json.Unmarshal(r.Lines[i], &v) != nil {
+		return
+	}
+	payload, _ := v["payload"].(object)
+	change(v, payload)
+	r.Lines[i], _ = json.Marshal(v) // what was decoded from JSON
+}
+
+func (r *Rollout) remove(i int)             { r.Lines = slices.Delete(r.Lines, i, i+1) }
+func (r *Rollout) insert(i int, raw []byte) { r.Lines = slices.Insert(r.Lines, i, raw) }
+
+// line returns the text of a new line.
+func line(kind string, ordinal int, payload any) []byte {
+	v := object{"timestamp": "2026-11-22T16:00:00.000Z", "type": kind, "payload": payload}
+	if ordinal >= 0 {
+		v["ordinal"] = ordinal
+	}
+	raw, _ := json.Marshal(v) // strings, numbers and what was decoded from JSON
+	return raw
+}
+
+func (r *Rollout) item(i int) object {
+	var v struct{ Payload object }
+	_ = json.Unmarshal(r.Lines[i], &v)
+	return v.Payload
+}
+
+// compact appends a compaction to a history.
+func (r *Rollout) compact(history []object) {
+	p := object{"message": "A summary.", "window_number": 1, "window_id": "01a203f4-30c7-72f0-84e6-48b852cd5d93", "first_window_id": "01a203f4-30c7-72f0-84e6-48b852cd5d92", "previous_window_id": "01a203f4-30c7-72f0-84e6-48b852cd5d92"}
+	if history != nil {
+		p["replacement_history"] = history
+	}
+	r.Lines = append(r.Lines, line("compacted", len(r.Lines), p))
+}
+
+func setPayload(kind string, n int, name string, value any) func(*Rollout) {
+	return func(r *Rollout) {
+		r.edit(r.at(kind, n), func(_, p object) {
+			if p[name] = value; value == nil {
+				delete(p, name)
+			}
+		})
+	}
+}
+
+func drop(kind string, n int) func(*Rollout) {
+	return func(r *Rollout) { r.remove(r.at(kind, n)) }
+}
+
+func twice(kind string, n int) func(*Rollout) {
+	return func(r *Rollout) { i := r.at(kind, n); r.insert(i+1, r.Lines[i]) }
+}
+
+func setLine(kind string, n int, text func(raw []byte) []byte) func(*Rollout) {
+	return func(r *Rollout) { i := r.at(kind, n); r.Lines[i] = text(bytes.Clone(r.Lines[i])) }
+}
+
+func cut(raw []byte) []byte  { return raw[:len(raw)/2] }
+func nuls(raw []byte) []byte { return make([]byte, len(raw)) }
+
+func image(url string) func(*Rollout) {
+	return func(r *Rollout) {
+		r.edit(r.at("user", 1), func(_, p object) {
+			p["content"] = append(p["content"].([]any), object{"type": "input_image", "image_url": url})
+		})
+	}
+}
+
+// pixel is a PNG.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+func whole(data []byte) func(*Rollout) { return func(r *Rollout) { r.raw = data } }
+
+// withoutDatabases removes what Codex makes again.
+func withoutDatabases(r *Rollout) {
+	all, _ := filepath.Glob(filepath.Join(r.h.Root(), "*.sqlite*"))
+	for _, f := range all {
+		_ = os.Remove(f)
+	}
+}
+
+func both(all ...func(*Rollout)) func(*Rollout) {
+	return func(r *Rollout) {
+		for _, do := range all {
+			do(r)
+		}
+	}
+}
+
+// Damages are those of docs/codex.md, and more.
+func Damages() []Damage {
+	return slices.Concat(tornLines(), firstLines(), calls(), ids(), contents(), compactions())
+}
+
+// tornLines are what a crash or a full disk leaves of lines.
+func tornLines() []Damage {
+	return []Damage{
+		{Name: "none", Do: func(*Rollout) {}, Fate: "alive"},
+		{Name: "no databases", Do: withoutDatabases, Fate: "alive", Index: true},
+		{Name: "last line cut", Do: func(r *Rollout) { i := len(r.Lines) - 1; r.Lines[i] = cut(r.Lines[i]); r.End = "" }, Fate: "alive", Lost: true},
+		{Name: "NUL behind the last line", Do: func(r *Rollout) { r.End = "\n\x00\x00\x00\x00" }, Fate: "alive"},
+		{Name: "no newline at the end", Do: func(r *Rollout) { r.End = "" }, Fate: "alive"},
+		{Name: "cut in the last answer", Do: func(r *Rollout) {
+			i := r.at("assistant", -1)
+			r.Lines = r.Lines[:i+1]
+			r.Lines[i], r.End = cut(r.Lines[i]), ""
+		}, Fate: "O3", Lost: true},
+		{Name: "prompt cut", Do: setLine("user", 2, cut), Fate: "alive", Lost: true},
+		{Name: "output cut", Do: setLine("function_call_output", 0, cut), Fate: "alive", Lost: true},
+		{Name: "output NUL", Do: setLine("function_call_output", 0, nuls), Fate: "alive", Lost: true},
+		{Name: "prompt not UTF-8", Do: setLine("user", 2, func(raw []byte) []byte { return bytes.Replace(raw, []byte("say"), []byte("s\xff"), 1) }), Fate: "alive", Lost: true},
+		{Name: "half a line before a whole one", Do: setLine("user", 2, func(raw []byte) []byte { return append(cut(bytes.Clone(raw)), raw...) }), Fate: "alive"},
+		{Name: "NUL before a whole line", Do: setLine("user", 2, func(raw []byte) []byte { return append(make([]byte, 9), raw...) }), Fate: "alive"},
+		{Name: "garbage behind a whole line", Do: setLine("user", 2, func(raw []byte) []byte { return append(raw, "x y"...) }), Fate: "alive"},
+		{Name: "two records on a line", Do: func(r *Rollout) {
+			i := r.at("reasoning", 1)
+			r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
+			r.remove(i + 1)
+		}, Fate: "O3"},
+	}
+}
+
+// firstLines are damages of the first line, the name and the ordinals.
+func firstLines() []Damage {
+	return []Damage{
+		{Name: "first line missing", Do: drop("session_meta", 0), Fate: "dead"},
+		{Name: "first line cut", Do: setLine("session_meta", 0, cut), Fate: "dead"},
+		{Name: "first line NUL", Do: setLine("session_meta", 0, nuls), Fate: "dead"},
+		{Name: "first line missing, no databases", Do: both(drop("session_meta", 0), withoutDatabases), Fate: "dead"},
+		{Name: "first line cut, no databases", Do: both(setLine("session_meta", 0, cut), withoutDatabases), Fate: "dead"},
+		{Name: "first line NUL, no databases", Do: both(setLine("session_meta", 0, nuls), withoutDatabases), Fate: "dead"},
+		{Name: "garbage before the first line", Do: func(r *Rollout) { r.insert(0, []byte("garbage")) }, Fate: "dead"},
+		{Name: "an empty line before the first", Do: func(r *Rollout) { r.insert(0, nil) }, Fate: "alive"},
+		{Name: "first line second", Do: func(r *Rollout) { r.Lines[0], r.Lines[1] = r.Lines[1], r.Lines[0] }, Fate: "dead"},
+		{Name: "empty", Do: whole([]byte{}), Fate: "dead", Lost: true},
+		{Name: "all NUL", Do: whole(make([]byte, 5000)), Fate: "dead", Lost: true},
+		{Name: "another id", Do: setPayload("session_meta", 0, "id", "01a203f4-30b5-7323-b4e5-490f536edf6d"), Fate: "dead"},
+		{Name: "no id", Do: setPayload("session_meta", 0, "id", nil), Fate: "dead"},
+		{Name: "no cwd", Do: setPayload("session_meta", 0, "cwd", nil), Fate: "dead"},
+		{Name: "another session_id", Do: setPayload("session_meta", 0, "session_id", "01a203f4-30b5-7323-b4e5-490f536edf6d"), Fate: "alive"},
+		{Name: "in another folder", Do: func(r *Rollout) { r.Name = strings.Replace(File, "2026/11/22", "2026/10/21", 1) }, Fate: "dead", Index: true},
+		{Name: "in another folder, no databases", Do: both(func(r *Rollout) { r.Name = strings.Replace(File, "2026/11/22", "2026/10/21", 1) }, withoutDatabases), Fate: "alive", Index: true},
+		{Name: "in a folder too deep, no databases", Do: both(func(r *Rollout) { r.Name = strings.Replace(File, "2026/11/22", "2026/11/22/x", 1) }, withoutDatabases), Fate: "alive"},
+		{Name: "renamed without its id", Do: func(r *Rollout) { r.Name = "sessions/2026/11/22/rollout-2026-11-22T15-51-04.jsonl" }, Fate: "dead", Index: true},
+		{Name: "renamed without its id, no databases", Do: both(func(r *Rollout) { r.Name = "sessions/2026/11/22/rollout-2026-11-22T15-51-04.jsonl" }, withoutDatabases), Fate: "dead"},
+		{Name: "renamed to its id alone, no databases", Do: both(func(r *Rollout) { r.Name = "sessions/2026/11/22/" + testdata.CodexSession + ".jsonl" }, withoutDatabases), Fate: "dead"},
+		{Name: "last ordinal missing", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { delete(l, "ordinal") }) }, Fate: "dead"},
+		{Name: "all ordinals missing", Do: func(r *Rollout) {
+			for i := range r.Lines {
+				r.edit(i, func(l, _ object) { delete(l, "ordinal") })
+			}
+		}, Fate: "dead"},
+		{Name: "an ordinal missing", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { delete(l, "ordinal") }) }, Fate: "alive"},
+		{Name: "an ordinal twice", Do: func(r *Rollout) {
+			r.edit(r.at("user", 2), func(l, _ object) { l["ordinal"] = l["ordinal"].(float64) - 1 })
+		}, Fate: "alive"},
+		{Name: "the last ordinal too high", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { l["ordinal"] = 5000 }) }, Fate: "alive"},
+		{Name: "the last ordinal too low", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { l["ordinal"] = 3 }) }, Fate: "alive"},
+		{Name: "the last ordinal a text", Do: func(r *Rollout) { r.edit(len(r.Lines)-1, func(l, _ object) { l["ordinal"] = "x" }) }, Fate: "alive", Lost: true},
+	}
+}
+
+// calls are damages of calls and their outputs.
+func calls() []Damage {
+	return []Damage{
+		{Name: "output missing, the first", Do: drop("function_call_output", 0), Fate: "alive", Lost: true},
+		{Name: "output missing, the last", Do: drop("function_call_output", -1), Fate: "alive", Lost: true},
+		{Name: "call missing", Do: drop("function_call", 0), Fate: "O3", Lost: true},
+		{Name: "call missing, the first of two", Do: drop("function_call", 1), Fate: "O3", Lost: true},
+		{Name: "call missing, the second of two", Do: drop("function_call", 2), Fate: "alive", Lost: true},
+		{Name: "call and reasoning missing", Do: both(drop("function_call", 0), drop("reasoning", 0)), Fate: "alive", Lost: true},
+		{Name: "output before its call", Do: func(r *Rollout) {
+			i, o := r.at("function_call", 0), r.at("function_call_output", 0)
+			raw := r.Lines[o]
+			r.remove(o)
+			r.insert(i, raw)
+		}, Fate: "O3"},
+		{Name: "output before its response", Do: func(r *Rollout) {
+			i, o := r.at("reasoning", 0), r.at("function_call_output", 0)
+			raw := r.Lines[o]
+			r.remove(o)
+			r.insert(i, raw)
+		}, Fate: "O2"},
+		{Name: "reasoning twice", Do: twice("reasoning", 0), Fate: "O4"},
+		{Name: "call twice", Do: twice("function_call", 0), Fate: "O4"},
+		{Name: "output twice", Do: twice("function_call_output", 0), Fate: "O4"},
+		{Name: "answer twice", Do: twice("assistant", 0), Fate: "O4"},
+		{Name: "prompt twice", Do: twice("user", 1), Fate: "O4"},
+		{Name: "developer message twice", Do: twice("developer", 0), Fate: "O4"},
+		{Name: "last event twice", Do: twice("task_complete", -1), Fate: "alive"},
+	}
+}
+
+// ids are damages of ids.
+func ids() []Damage {
+	return []Damage{
+		{Name: "one id of two answers", Do: func(r *Rollout) {
+			id := r.item(r.at("assistant", 0))["id"]
+			r.edit(r.at("assistant", 1), func(_, p object) { p["id"] = id })
+		}, Fate: "O4"},
+		{Name: "one call_id of two calls", Do: func(r *Rollout) {
+			id := r.item(r.at("function_call", 1))["call_id"]
+			r.edit(r.at("function_call", 2), func(_, p object) { p["call_id"] = id })
+			r.edit(r.at("function_call_output", 2), func(_, p object) { p["call_id"] = id })
+		}, Fate: "alive"},
+		{Name: "a long call_id", Do: func(r *Rollout) {
+			for _, kind := range []string{"function_call", "function_call_output"} {
+				r.edit(r.at(kind, 0), func(_, p object) { p["call_id"] = "call_" + strings.Repeat("x", 90) })
+			}
+		}, Fate: "O6"},
+		{Name: "a long id", Do: setPayload("assistant", 1, "id", "msg_"+strings.Repeat("x", 90)), Fate: "O3"},
+		{Name: "an id of another type", Do: setPayload("assistant", 1, "id", "fc_1"), Fate: "O11"},
+		{Name: "a tool name with a dot", Do: setPayload("function_call", 0, "name", "functions.exec"), Fate: "O5"},
+		{Name: "arguments cut", Do: setPayload("function_call", 0, "arguments", `{"cmd": "ec`), Fate: "alive"},
+		{Name: "encrypted content missing", Do: setPayload("reasoning", 0, "encrypted_content", nil), Fate: "O13"},
+		{Name: "encrypted content tampered", Do: setPayload("reasoning", 0, "encrypted_content", "gAAAAtampered"), Fate: "O8"},
+		{Name: "all encrypted content of another account", Do: func(r *Rollout) {
+			for i := range r.Lines {
+				r.edit(i, func(_, p object) {
+					if e, ok := p["encrypted_content"].(string); ok {
+						p["encrypted_content"] = e + "x"
+					}
+				})
+			}
+		}, Fate: "O8"},
+	}
+}
+
+// contents are damages of what is in records.
+func contents() []Damage {
+	return []Damage{
+		{Name: "reasoning without id", Do: setPayload("reasoning", 0, "id", nil), Fate: "O3"},
+		{Name: "reasoning behind its call", Do: func(r *Rollout) {
+			i, c := r.at("reasoning", 0), r.at("function_call", 0)
+			r.Lines[i], r.Lines[c] = r.Lines[c], r.Lines[i]
+		}, Fate: "O3"},
+		{Name: "reasoning alone at the end", Do: func(r *Rollout) { r.Lines = r.Lines[:r.at("reasoning", -1)+1] }, Fate: "O3", Lost: true},
+		{Name: "reasoning missing", Do: drop("reasoning", 0), Fate: "O3", Lost: true},
+		{Name: "answer missing", Do: drop("assistant", 0), Fate: "O3", Lost: true},
+		{Name: "answer cut", Do: setLine("assistant", 0, cut), Fate: "O3", Lost: true},
+		{Name: "reasoning cut", Do: setLine("reasoning", 0, cut), Fate: "O3", Lost: true},
+		{Name: "call NUL", Do: setLine("function_call", 0, nuls), Fate: "O3", Lost: true},
+		{Name: "reasoning with content", Do: setPayload("reasoning", 0, "content", []any{object{"type": "reasoning_text", "text": "hm"}}), Fate: "O14"},
+		{Name: "all ids missing", Do: func(r *Rollout) {
+			for i := range r.Lines {
+				r.edit(i, func(l, p object) {
+					if l["type"] == "response_item" {
+						delete(p, "id")
+					}
+				})
+			}
+		}, Fate: "alive"},
+		{Name: "an image that is text", Do: image("data:image/png;base64,aGVsbG8="), Fate: "alive"},
+		{Name: "an image of no bytes", Do: image("data:image/png;base64,"), Fate: "alive"},
+		{Name: "an image with a bare mime", Do: image("image/png"), Fate: "O9", Keeps: "the image"},
+		{Name: "a good image", Do: image("data:image/png;base64," + pixel), Fate: "alive"},
+		{Name: "an output of 11 MB", Do: setPayload("function_call_output", 0, "output", strings.Repeat("0123456789\n", 1<<20)), Fate: "alive"},
+		{Name: "an output of 60 KB", Do: setPayload("function_call_output", 0, "output", strings.Repeat("0123456789\n", 6000)), Fate: "alive"},
+		{Name: "output a number", Do: setPayload("function_call_output", 0, "output", 7), Fate: "alive", Lost: true},
+		{Name: "unknown item", Do: setPayload("user", 2, "type", "strange"), Fate: "alive", Lost: true},
+		{Name: "unknown record", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["type"] = "strange" }) }, Fate: "alive", Lost: true},
+		{Name: "turn_context missing", Do: drop("turn_context", 0), Fate: "alive"},
+		{Name: "world_state missing", Do: drop("world_state", 0), Fate: "alive"},
+		{Name: "task_complete missing", Do: drop("task_complete", -1), Fate: "alive"},
+	}
+}
+
+// compactions are compactions, and damages of the index.
+func compactions() []Damage {
+	return []Damage{
+		{Name: "compacted without history", Do: func(r *Rollout) { r.compact(nil) }, Fate: "alive"},
+		{Name: "compacted to nothing", Do: func(r *Rollout) { r.compact([]object{}) }, Fate: "alive"},
+		{Name: "compacted", Do: func(r *Rollout) { r.compact([]object{r.item(r.at("user", 1)), r.item(r.at("user", 2))}) }, Fate: "alive"},
+		{Name: "compacted with an open call", Do: func(r *Rollout) { r.compact([]object{r.item(r.at("user", 1)), r.item(r.at("function_call", 0))}) }, Fate: "O3", Keeps: "the compaction"},
+		{Name: "compacted with a lone output", Do: func(r *Rollout) {
+			r.compact([]object{r.item(r.at("user", 1)), r.item(r.at("function_call_output", 0))})
+		}, Fate: "alive"},
+		{Name: "compacted with an encrypted blob of another account", Do: func(r *Rollout) {
+			r.compact([]object{r.item(r.at("user", 1)), {"type": "compaction", "encrypted_content": "gAAAAother"}})
+		}, Fate: "O8"},
+		{Name: "compacted with tampered reasoning", Do: func(r *Rollout) {
+			rs := r.item(r.at("reasoning", 1))
+			rs["encrypted_content"] = "gAAAAother"
+			r.compact([]object{r.item(r.at("user", 1)), rs, r.item(r.at("assistant", 0))})
+		}, Fate: "O8", Keeps: "the compaction"},
+		{Name: "compacted with a message twice", Do: func(r *Rollout) {
+			r.compact([]object{r.item(r.at("user", 1)), r.item(r.at("user", 1))})
+		}, Fate: "O4", Keeps: "the compaction"},
+		{Name: "compacted record cut", Do: func(r *Rollout) {
+			r.compact([]object{r.item(r.at("user", 1))})
+			i := len(r.Lines) - 1
+			r.Lines[i] = cut(r.Lines[i])
+		}, Fate: "alive", Lost: true},
+		{Name: "rolled back", Do: func(r *Rollout) {
+			r.Lines = append(r.Lines, line("event_msg", len(r.Lines), object{"type": "thread_rolled_back", "num_turns": 2}))
+		}, Fate: "alive"},
+		{Name: "legacy", Do: func(r *Rollout) {
+			for i := range r.Lines {
+				r.edit(i, func(l, p object) {
+					delete(l, "ordinal")
+					if l["type"] == "session_meta" {
+						delete(p, "history_mode")
+					}
+				})
+			}
+		}, Fate: "alive"},
+		{Name: "file is archived", Do: func(r *Rollout) { r.Name = "archived_sessions/" + filepath.Base(File) }, Fate: "dead", Index: true},
+		{Name: "a row with another path", Do: row("UPDATE threads SET rollout_path = '/nowhere/x.jsonl'"), Fate: "dead", Index: true},
+		{Name: "a row without a first message", Do: row("UPDATE threads SET first_user_message = '', preview = '', title = ''"), Fate: "alive", Index: true},
+		{Name: "a row of an archived session", Do: row("UPDATE threads SET archived = 1"), Fate: "alive", Index: true},
+		{Name: "no row", Do: row("DELETE FROM threads"), Fate: "alive", Index: true},
+	}
+}
+
+// row returns a damage of the index.
+func row(sql string) func(*Rollout) {
+	return func(r *Rollout) { r.h.SQL(sql) }
+}

@@ -1,0 +1,259 @@
+package codex
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/ownfile"
+	"mend/internal/test/endpoint"
+	"mend/testdata"
+)
+
+// Timeout is how long a prompt may take, also on a machine with much else to do.
+const Timeout = 3 * time.Minute
+
+// File is the path of the rollout of the session in [testdata.Codex], below the folder of Codex.
+const File = "sessions/2026/11/22/rollout-2026-11-22T15-51-04-" + testdata.CodexSession + ".jsonl"
+
+// A Home is a temporary home directory in which Codex knows no provider but a strict endpoint, which knows
+// what is in [testdata.Codex] as its own.
+type Home struct {
+	t   testing.TB
+	exe string
+	dir string
+	API *endpoint.Server
+}
+
+// NewHome makes a home for the program that [Install] returned, with the session of [testdata.Codex].
+func NewHome(t testing.TB, exe string) *Home {
+	t.Helper()
+	h := &Home{t: t, exe: exe, dir: t.TempDir(), API: endpoint.NewKnown(nil, known(testdata.Codex))}
+	t.Cleanup(h.API.Close)
+	h.Write(File, testdata.Codex)
+	h.Write("../work/README", nil)
+	h.Write("config.toml", h.Config())
+	return h
+}
+
+// Config returns settings that name the endpoint.
+func (h *Home) Config() []byte {
+	return fmt.Appendf(nil, "model = \"gpt-5-fake\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = %q\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n\n[projects.%q]\ntrust_level = \"trusted\"\n", h.API.URL+"/openai", h.Work())
+}
+
+// known returns what the endpoint issued of a rollout.
+func known(rollout []byte) endpoint.Known {
+	k := endpoint.Known{Encrypted: map[string]string{}, Items: map[string][]string{}}
+	var group []string
+	for line := range bytes.Lines(rollout) {
+		var r struct {
+			Type    string
+			Payload struct {
+				Type, Role, ID string
+				Encrypted      string `json:"encrypted_content"`
+			}
+		}
+		if json.Unmarshal(line, &r) != nil || r.Type != "response_item" {
+			continue
+		}
+		switch p := r.Payload; {
+		case p.Type == "reasoning":
+			k.Encrypted[p.Encrypted] = endpoint.FirstAccount
+			group = []string{p.ID}
+		case p.Type == "function_call" || p.Role == "assistant":
+			group = append(group, p.ID)
+		default:
+			group = nil
+		}
+		for _, id := range group {
+			k.Items[id] = group
+		}
+	}
+	return k
+}
+
+// Root returns the folder of Codex.
+func (h *Home) Root() string { return filepath.Join(h.dir, ".codex") }
+
+// Work returns the folder in which the program is started.
+func (h *Home) Work() string { return filepath.Join(h.dir, "work") }
+
+// Rollout returns the path of the session's file.
+func (h *Home) Rollout() string { return filepath.Join(h.Root(), File) }
+
+// Write writes a file below the folder of Codex.
+func (h *Home) Write(name string, data []byte) {
+	h.t.Helper()
+	file := filepath.Join(h.Root(), name)
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Save keeps the folder of Codex as it is. The function that it returns brings that state back.
+func (h *Home) Save() (restore func()) {
+	h.t.Helper()
+	kept := h.t.TempDir()
+	h.copy(h.Root(), kept)
+	return func() {
+		h.t.Helper()
+		if err := os.RemoveAll(h.Root()); err != nil {
+			h.t.Fatal(err)
+		}
+		h.copy(kept, h.Root())
+	}
+}
+
+func (h *Home) copy(from, to string) {
+	h.t.Helper()
+	if out, err := exec.CommandContext(h.t.Context(), "cp", "-a", from+"/.", to).CombinedOutput(); err != nil {
+		if os.MkdirAll(to, 0o755) == nil {
+			out, err = exec.CommandContext(h.t.Context(), "cp", "-a", from+"/.", to).CombinedOutput()
+		}
+		if err != nil {
+			h.t.Fatalf("copying: %v: %s", err, out)
+		}
+	}
+}
+
+// A Reply is what became of a prompt.
+type Reply struct {
+	Answered bool     // the program ended well
+	Sent     bool     // it sent a request
+	Rule     string   // that the first request broke
+	Message  string   // the provider's, for it
+	Items    []string // of the first request: in short, without those that the program adds at each start
+	Output   string
+}
+
+// Fate returns in a word what became of the session: alive, dead, or the rule that the provider refused it with.
+func (r Reply) Fate() string {
+	switch {
+	case r.Rule != "":
+		return r.Rule
+	case r.Answered:
+		return "alive"
+	}
+	return "dead"
+}
+
+// Prompt sends one more prompt in a session.
+func (h *Home) Prompt(session, prompt string) Reply {
+	h.t.Helper()
+	before := len(h.API.Calls())
+	ctx, cancel := context.WithTimeout(h.t.Context(), Timeout)
+	defer cancel()
+	cmd := h.Command(ctx, "exec", "resume", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", session, prompt)
+	out, err := cmd.CombinedOutput()
+	r := Reply{Answered: err == nil, Output: string(out)}
+	if calls := h.API.Calls()[before:]; len(calls) > 0 {
+		r.Sent, r.Rule, r.Message, r.Items = true, calls[0].Rule, calls[0].Message, Items(calls[0].Raw, prompt)
+	}
+	return r
+}
+
+// Command returns a command of the program with its whole environment.
+func (h *Home) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, h.exe, args...)
+	cmd.Dir = h.Work()
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "CODEX_HOME=" + h.Root(), "PWD=" + h.Work(), "TMPDIR=" + h.dir, "NO_COLOR=1"}
+	return cmd
+}
+
+// Items returns the items of a request that are stored, one line each.
+func Items(body []byte, prompt string) (all []string) {
+	var q struct{ Input []map[string]any }
+	if json.Unmarshal(body, &q) != nil {
+		return nil
+	}
+	for _, it := range q.Input {
+		delete(it, "internal_chat_message_metadata_passthrough")
+		text, _ := json.Marshal(it) // what was decoded from JSON
+		all = append(all, string(text))
+	}
+	// The instructions come first; behind what is stored come what the program says about its surroundings, and the prompt.
+	if len(all) == 0 {
+		return nil
+	}
+	all = all[1:]
+	for i, line := range all {
+		if strings.Contains(line, prompt) {
+			all = all[:i]
+			break
+		}
+	}
+	for len(all) > 0 && isSurroundings(all[len(all)-1]) && !strings.Contains(all[len(all)-1], "/home/user/src/cx") {
+		all = all[:len(all)-1]
+	}
+	return all
+}
+
+func isSurroundings(line string) bool {
+	return strings.Contains(line, `"text":"\u003cenvironment_context`) || strings.Contains(line, `"text":"\u003cskills_instructions`) || strings.Contains(line, `"text":"\u003cpermissions instructions`)
+}
+
+// SQL changes the index.
+func (h *Home) SQL(sql string) {
+	h.t.Helper()
+	db, err := sqlite3.Open(filepath.Join(h.Root(), "state_5.sqlite"))
+	if err == nil {
+		err = errors.Join(db.Exec(sql), db.Close())
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Rows returns the rows of the index, as text.
+func (h *Home) Rows() string {
+	h.t.Helper()
+	file := filepath.Join(h.Root(), "state_5.sqlite")
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	db, err := sqlite3.Open(file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // it was read
+	st, _, err := db.Prepare("SELECT * FROM threads")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	var all strings.Builder
+	for st.Step() {
+		for i := range st.ColumnCount() {
+			fmt.Fprintf(&all, "%s=%q ", st.ColumnName(i), st.ColumnText(i))
+		}
+		all.WriteByte('\n')
+	}
+	return all.String()
+}
+
+// Lock holds the lock of a session as a running Codex does, until the function is called.
+func (h *Home) Lock(session string) (unlock func()) {
+	h.t.Helper()
+	name := "thread-writer-locks/" + session + ".lock"
+	h.Write(name, nil)
+	l, err := ownfile.Acquire(filepath.Join(h.Root(), name), os.O_RDWR, false, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return func() { _ = l.Close() } // a test of the lock, which nothing was written to
+}
