@@ -84,8 +84,9 @@ type Reader interface {
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 
 	// Copy reads everything that makes a session of List whole, for a copy from which it can be restored
-	// after the agent has lost it. The error wraps [errors.ErrUnsupported] if the store has no such copies.
-	Copy(ctx context.Context, head change.Head) (Copy, error)
+	// after the agent has lost it. If a copy had marks, the messages before the last of them that the session still
+	// has may be skipped. The error wraps [errors.ErrUnsupported] if the store has no such copies.
+	Copy(ctx context.Context, head change.Head, marks []change.Mark) (Copy, error)
 
 	// Restore plans to bring a session back as it was when it was copied: kept creates its records then. head
 	// is of List, or of that time if the session is gone. It reads only, and the Pre of the ops need not be right.
@@ -204,12 +205,16 @@ type Examination struct {
 
 // A Copy is what makes a session whole: written to an empty store, these records are the session again.
 type Copy struct {
-	Records  []change.Record // in an order in which an append changes little before it
+	Records  []change.Record // each message followed by its parts, and what grows least first
 	Messages int
 	First    string // the id of the first message, "" without one
 	Unread   string // what of the session could not be read, or does not count as a record; "" for nothing
 
 	Stamp change.Stamp // that the session had when it was read; the zero stamp if that is unknown
+
+	// Marks are behind each message, also those that were skipped; none if only reading all records shows a change.
+	Marks   []change.Mark
+	Skipped int // how many messages, the first ones, are not in Records with their parts
 }
 
 // A RestoreRequest says which state of a session is wanted.

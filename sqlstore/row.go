@@ -231,14 +231,19 @@ func (t *Table) columnsWith(data string) []string {
 	return cols
 }
 
-// sessionSelect returns a query for the rows of a session in the order in which they are
-// read, with an expression in the place of the data, and its size as last column.
-func (t *Table) sessionSelect(data string) string {
+// SelectSizedWhere returns a query as SelectSized, for the rows that a condition and an order name.
+func (t *Table) SelectSizedWhere(rows string) string {
+	return t.selectWhere(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), t.Limit), rows)
+}
+
+// selectWhere returns a query for the rows that a condition and an order name, with an expression in the place
+// of the data, and its size as last column.
+func (t *Table) selectWhere(data, rows string) string {
 	size := "0"
 	if t.DataIndex >= 0 {
 		size = "octet_length(" + sqlite3.QuoteIdentifier(t.Data) + ")"
 	}
-	return "SELECT " + strings.Join(t.columnsWith(data), ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + t.SessionRows
+	return "SELECT " + strings.Join(t.columnsWith(data), ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + rows
 }
 
 func (v Value) equal(o Value) bool {

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -128,8 +127,8 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
 	class := "typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")"
 	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + t.whereKey()
-	t.SelectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), limit))
-	t.SelectSizes = t.sessionSelect(class)
+	t.SelectSized = t.SelectSizedWhere(t.SessionRows)
+	t.SelectSizes = t.selectWhere(class, t.SessionRows)
 	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
 	return t, err
 }

@@ -21,7 +21,7 @@ import (
 // such as results of tools, as [change.KindFile] with their path below that folder. Not copied are what is
 // elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells), links,
 // and hidden files. A subagent that belongs to a session is copied with it alone.
-func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
+func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
 	if owner, _, ok := subagent(head.ID); ok && owner != "" {
 		return c, errors.ErrUnsupported
 	}

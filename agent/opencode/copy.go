@@ -12,18 +12,19 @@ import (
 // a tree their files. That is all that OpenCode needs to list a session and to answer in it with
 // everything. Not copied are what it makes anew (events and their counter, rows of project_directory), what
 // is no part of the conversation (todo, share, queued input, diffs, snapshots of the project's files), and
-// files in a tree that are no records.
-func (s *store) Copy(ctx context.Context, head change.Head) (agent.Copy, error) {
-	load := s.Load
+// files in a tree that are no records. A tree has no marks.
+func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark) (c agent.Copy, err error) {
+	var loaded database.Copied
 	if db, ok := s.records.(*database.Store); ok {
-		load = db.LoadRaw
+		loaded, err = db.LoadRaw(ctx, head, marks)
+	} else {
+		loaded.Session, loaded.Stamp, err = s.Load(ctx, head)
 	}
-	loaded, stamp, err := load(ctx, head)
 	if err != nil {
-		return agent.Copy{}, err
+		return c, err
 	}
-	c := agent.Copy{Stamp: stamp, Messages: len(loaded.Messages)}
-	if len(loaded.Messages) > 0 {
+	c = agent.Copy{Stamp: loaded.Stamp, Skipped: loaded.Skipped, Marks: loaded.Marks, Messages: loaded.Skipped + len(loaded.Messages)}
+	if c.First = loaded.First; loaded.Skipped == 0 && len(loaded.Messages) > 0 {
 		c.First = loaded.Messages[0].Ref.Message
 	}
 	n := 2
@@ -48,8 +49,6 @@ func (s *store) Copy(ctx context.Context, head change.Head) (agent.Copy, error) 
 	}
 	for i := range loaded.Messages {
 		add(&loaded.Messages[i].Record)
-	}
-	for i := range loaded.Messages {
 		for j := range loaded.Messages[i].Parts {
 			add(&loaded.Messages[i].Parts[j].Record)
 		}
@@ -60,6 +59,9 @@ func (s *store) Copy(ctx context.Context, head change.Head) (agent.Copy, error) 
 			c.Unread = stray.Path + ": " + stray.Why
 		case change.StrayOther, change.StrayIgnored, change.StrayFile, change.StrayRow, change.StraySession:
 		}
+	}
+	if c.Unread != "" {
+		c.Marks = nil
 	}
 	return c, nil
 }

@@ -172,7 +172,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, n
 	}
 	var progress *term.Progress
 	var failures []string
-	err := client.KeepAll(ctx, k, heads, "keep", r.dry, func(n int, is mend.Kept) {
+	err := client.KeepAll(ctx, k, heads, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
 		if progress == nil {
 			progress = r.Progress(n, "keeping")
 		}

@@ -57,7 +57,7 @@ func (f *File) boltOptions(open func(string, int, os.FileMode) (*os.File, error)
 }
 
 // growth is by how many bytes a file grows at least. bbolt's own 16 MiB would be more than most files have.
-const growth = 1 << 20
+const growth = 32 << 10
 
 func (f *File) openBolt() error {
 	open := func(name string, flag int, _ os.FileMode) (*os.File, error) {

@@ -11,8 +11,9 @@ import (
 )
 
 // A session is stored as one stream of its records, cut into chunks. Where a cut is depends on the bytes
-// before it alone, so what did not change becomes the same chunks again, wherever it is in the stream.
-// A chunk is a list of pieces, and the pieces of a record follow one another. Frozen.
+// before it, and on whether a part follows, so what did not change becomes the same chunks again, wherever it is
+// in the stream: a cut between two records is before a message as long as messages are small, so the next copy can
+// begin there. A chunk is a list of pieces, and the pieces of a record follow one another. Frozen.
 //
 //	piece:  byte     1 if it begins a record, then:
 //	                   byte kind, then project, session, message and part, each as uvarint length and bytes
@@ -20,10 +21,13 @@ import (
 //	                   uvarint size of the record
 //	        uvarint  length
 //	        bytes
+//
+// Where the cuts are is not frozen: another choice makes other chunks of the next copy.
 const (
-	minChunk = 16 << 10  // no cut before
-	maxChunk = 256 << 10 // a cut at the latest
-	cutMask  = 7         // of a sum of the end of a line or a record: one of 8 is a cut
+	minChunk = 64 << 10  // no cut before
+	maxPart  = 256 << 10 // no cut before a part before
+	maxChunk = 512 << 10 // a cut at the latest
+	cutMask  = 3         // of a sum of the end of a line or a record: one of 4 is a cut
 	tail     = 1 << 10   // bytes before a cut that decide about it
 )
 
@@ -35,6 +39,18 @@ type cutter struct {
 	emit  func(chunk []byte) error // must not keep the chunk
 }
 
+// begin cuts the stream before a record if a cut can be there, and reports whether it did.
+func (c *cutter) begin(ref change.Ref) (cut bool, err error) {
+	least := minChunk
+	if ref.Kind == change.KindPart {
+		least = maxPart
+	}
+	if len(c.chunk) < least || !cuts(c.chunk) {
+		return false, nil
+	}
+	return true, c.flush()
+}
+
 // add adds a record to the stream. It reads of an image no more than it needs.
 func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 	b := binary.AppendUvarint(change.AppendRef(append(c.chunk, 1), ref), uint64(mode))
@@ -43,7 +59,7 @@ func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 		if !first {
 			c.chunk = append(c.chunk, 0)
 		}
-		n, cut := c.cut(data)
+		n, cut := c.cut(data, mode != 0)
 		c.chunk = append(binary.AppendUvarint(c.chunk, uint64(n)), data[:n]...)
 		data = data[n:]
 		if cut {
@@ -55,10 +71,11 @@ func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 	return nil
 }
 
-// cut returns how much of the data goes to the chunk, and whether the chunk ends there.
-func (c *cutter) cut(data []byte) (n int, cut bool) {
+// cut returns how much of the data goes to the chunk, and whether the chunk ends there: at the end of a line if it has
+// some, or because it is full.
+func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 	most := maxChunk - len(c.chunk)
-	for at := max(0, minChunk-len(c.chunk)); at < min(len(data), most); {
+	for at := max(0, minChunk-len(c.chunk)); lines && at < min(len(data), most); {
 		i := bytes.IndexByte(data[at:min(len(data), most)], '\n')
 		if i < 0 {
 			break
@@ -70,7 +87,7 @@ func (c *cutter) cut(data []byte) (n int, cut bool) {
 	if len(data) >= most {
 		return max(most, 0), true
 	}
-	return len(data), len(c.chunk)+len(data) >= minChunk && cuts(data)
+	return len(data), false
 }
 
 // cuts reports whether a chunk may end behind these bytes.

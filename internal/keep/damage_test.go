@@ -25,7 +25,7 @@ func turns(t *testing.T, dir string, n int, o Options) (*session, [][]change.Op)
 		s.turn()
 		st := s.state()
 		st.Time = time.Now().Add(-time.Duration(n-i) * time.Hour)
-		if _, err := k.Save(t.Context(), st, s.all); err != nil {
+		if _, err := k.Save(t.Context(), st, Records{All: s.all}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, s.images())
@@ -58,7 +58,7 @@ func TestCutAtEveryStep(t *testing.T) {
 			}
 			defer func() { _ = k.Close() }()
 			s.turn()
-			if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
+			if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil {
 				return err
 			}
 			if _, err := k.Thin(t.Context(), Policy{Hourly: 3}); err != nil {
@@ -85,7 +85,7 @@ func TestCutAtEveryStep(t *testing.T) {
 				t.Fatalf("cut before step %d: state %s is not what was kept: %v", at, st.ID, lerr)
 			}
 		}
-		if _, serr := k.Save(t.Context(), s.state(), s.all); serr != nil {
+		if _, serr := k.Save(t.Context(), s.state(), Records{All: s.all}); serr != nil {
 			t.Fatalf("cut before step %d: the next copy: %v", at, serr)
 		}
 		_ = k.Close()
@@ -151,7 +151,7 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := k.Save(t.Context(), s.state(), s.all); err != nil && !errors.Is(err, ErrDamaged) {
+		if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
 		}
 		_ = k.Close()
@@ -199,7 +199,7 @@ func TestThin(t *testing.T) {
 		st := s.state()
 		st.Time = now.Add(-ago * time.Hour)
 		s.records[0].Data = s.text(50)
-		if _, err := k.Save(t.Context(), st, s.all); err != nil {
+		if _, err := k.Save(t.Context(), st, Records{All: s.all}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestThinBySize(t *testing.T) {
 		s.turn()
 	}
 	most := s.records
-	if _, err := k.Save(t.Context(), s.state(), s.all); err != nil {
+	if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
@@ -254,7 +254,7 @@ func TestThinBySize(t *testing.T) {
 		if i == 4 {
 			st.Unread = "a part"
 		}
-		if _, err := k.Save(t.Context(), st, s.all); err != nil {
+		if _, err := k.Save(t.Context(), st, Records{All: s.all}); err != nil {
 			t.Fatal(err)
 		}
 	}

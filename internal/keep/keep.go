@@ -228,10 +228,17 @@ type Saved struct {
 // maxDepth is more levels than the tree of any session has.
 const maxDepth = 8
 
+// Records are those of a session, of which the first messages may have been skipped: then they are in the latest state.
+type Records struct {
+	All     iter.Seq[*change.Record] // each message followed by its parts
+	Skipped int                      // messages that All does not have: as many as precede one of [State.Marks] of the latest state
+	Marks   []change.Mark            // one behind each message, also those that were skipped; or none
+}
+
 // Save stores a state of a session durably, of which the caller sets what Save does not, with these records. If
 // the latest state of the session has the same records, that one stays the latest, with the stamp of s.
-func (k *Keep) Save(ctx context.Context, s State, records iter.Seq[*change.Record]) (Saved, error) {
-	saved, err := k.Add(ctx, s, records)
+func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
+	saved, err := k.Add(ctx, s, r)
 	if err == nil {
 		err = k.Flush()
 	}
@@ -242,15 +249,15 @@ func (k *Keep) Save(ctx context.Context, s State, records iter.Seq[*change.Recor
 }
 
 // Add is Save, but what it stores is durable only after the next Flush that returns no error.
-func (k *Keep) Add(ctx context.Context, s State, records iter.Seq[*change.Record]) (Saved, error) {
-	saved, err := k.add(ctx, s, records)
+func (k *Keep) Add(ctx context.Context, s State, r Records) (Saved, error) {
+	saved, err := k.add(ctx, s, r)
 	if err != nil {
 		return Saved{}, fmt.Errorf("keeping session %s: %w", s.Session, k.found(err))
 	}
 	return saved, nil
 }
 
-func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record]) (saved Saved, err error) {
+func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err error) {
 	if err := k.file.CheckWritable(); err != nil {
 		return saved, err
 	}
@@ -270,27 +277,13 @@ func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record
 	if !found && s.Messages == 0 {
 		return saved, ErrNothing
 	}
-	s.Records, s.Size, s.Lost = 0, 0, 0
-	var list []hash
-	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	c := cutter{emit: func(chunk []byte) error {
-		h, err := put(chunk)
-		list = append(list, h)
-		return errors.Join(err, ctx.Err())
-	}}
-	var row []byte
-	for r := range records {
-		image := change.Image{Data: r.Data, Mode: r.Mode} // of [change.ImageOf], in memory that is used again
-		if r.IsRow() {
-			row = change.AppendRow(row[:0], r)
-			image = change.Image{Data: row}
-		}
-		s.Records, s.Size = s.Records+1, s.Size+int64(len(image.Data))
-		if err := c.add(r.Ref, image.Mode, image.Data); err != nil {
-			return saved, err
-		}
+	s.Read = s.Time
+	if r.Skipped > 0 {
+		s.Read = last.Read
 	}
-	if err := c.flush(); err != nil {
+	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
+	list, err := k.cut(ctx, &s, &last, r, put)
+	if err != nil {
 		return saved, err
 	}
 	for s.depth = 0; len(list) > 1; s.depth++ {
@@ -304,12 +297,13 @@ func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record
 	s.root = list[0]
 	if found && last.root == s.root && last.depth == s.depth {
 		saved = Saved{State: last}
-		if last.Stamp == s.Stamp {
+		if last.Stamp == s.Stamp && last.Read.Equal(s.Read) {
 			return saved, nil
 		}
-		saved.State.Stamp = s.Stamp
+		saved.State.Stamp, saved.State.Read, saved.State.head, saved.State.marks = s.Stamp, s.Read, s.head, s.marks
 		return saved, k.put(bucketStates, boltfile.U64(last.seq), encodeState(&saved.State))
 	}
+	s.Lost = 0
 	if found {
 		s.Lost = s.lost(&last)
 	}
@@ -321,6 +315,118 @@ func (k *Keep) add(ctx context.Context, s State, records iter.Seq[*change.Record
 	return saved, errors.Join(
 		k.put(bucketSessions, append([]byte(session), boltfile.U64(^s.seq)...), nil),
 		k.put(bucketStates, boltfile.U64(s.seq), encodeState(&s)))
+}
+
+// cut cuts the records of a state into chunks, and returns the hashes of all. The chunks of the messages that were skipped are
+// those of the latest state. What precedes the first message has chunks of its own, since it changes with each turn.
+func (k *Keep) cut(ctx context.Context, s, last *State, r Records, put func([]byte) (hash, error)) (list []hash, err error) {
+	c := cutter{emit: func(chunk []byte) error {
+		h, err := put(chunk)
+		list = append(list, h)
+		return errors.Join(err, ctx.Err())
+	}}
+	s.Records, s.Size, s.head, s.marks = 0, 0, 0, nil
+	var head State // what precedes the first message
+	messages, marks := -1, []mark(nil)
+	first := func() error { // called before the first message
+		if err := c.flush(); err != nil {
+			return err
+		}
+		head, messages = *s, r.Skipped
+		s.head = len(list)
+		if r.Skipped == 0 {
+			return nil
+		}
+		chunks, at, err := k.skipped(last, r.Skipped)
+		list = append(list, chunks...)
+		s.Records, s.Size = s.Records+at.records, s.Size+at.size
+		for _, m := range last.marks {
+			if m.Messages <= r.Skipped {
+				marks = append(marks, m)
+			}
+		}
+		return err
+	}
+	var row []byte
+	for r0 := range r.All {
+		isMessage := r0.Ref.Kind == change.KindMessage
+		if isMessage && messages < 0 {
+			if err := first(); err != nil {
+				return nil, err
+			}
+		}
+		cut, err := c.begin(r0.Ref)
+		if err != nil {
+			return nil, err
+		}
+		if isMessage {
+			if cut && messages > 0 && messages <= len(r.Marks) {
+				marks = append(marks, mark{r.Marks[messages-1], s.Records - head.Records, s.Size - head.Size, len(list) - s.head})
+			}
+			messages++
+		}
+		image := change.Image{Data: r0.Data, Mode: r0.Mode} // of [change.ImageOf], in memory that is used again
+		if r0.IsRow() {
+			row = change.AppendRow(row[:0], r0)
+			image = change.Image{Data: row}
+		}
+		s.Records, s.Size = s.Records+1, s.Size+int64(len(image.Data))
+		if err := c.add(r0.Ref, image.Mode, image.Data); err != nil {
+			return nil, err
+		}
+	}
+	if messages < 0 && r.Skipped > 0 {
+		err = first()
+	}
+	if err == nil {
+		err = c.flush()
+	}
+	if len(r.Marks) > 0 {
+		s.marks = thinMarks(marks, len(list)-s.head)
+	}
+	return list, err
+}
+
+// skipped returns the chunks of the messages before a mark of a state, and that mark.
+func (k *Keep) skipped(s *State, messages int) ([]hash, mark, error) {
+	i := slices.IndexFunc(s.marks, func(m mark) bool { return m.Messages == messages })
+	if i < 0 {
+		return nil, mark{}, fmt.Errorf("state %s has no mark behind %d messages", s.ID, messages)
+	}
+	var leaves []hash
+	err := k.leaves(s.root, s.depth, &leaves)
+	from, to := s.head, s.head+s.marks[i].chunks
+	if err == nil && to > len(leaves) {
+		err = damaged("state %s has %d chunks, want %d", s.ID, len(leaves), to)
+	}
+	if err != nil {
+		return nil, mark{}, err
+	}
+	return leaves[from:to], s.marks[i], nil
+}
+
+// leaves appends the hashes of the chunks of a tree.
+func (k *Keep) leaves(h hash, depth int, list *[]hash) error {
+	if depth == 0 {
+		*list = append(*list, h)
+		return nil
+	}
+	below, err := k.node(h)
+	for _, h := range below {
+		if err == nil {
+			err = k.leaves(h, depth-1, list)
+		}
+	}
+	return err
+}
+
+// node returns the hashes in a node.
+func (k *Keep) node(h hash) ([]hash, error) {
+	blob, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+	if err != nil {
+		return nil, err
+	}
+	return splitNode(blob)
 }
 
 // blob collects a blob, unless the file has it.

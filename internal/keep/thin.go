@@ -293,7 +293,7 @@ func (l *ledger) need(h hash, depth int) error {
 	if l.uses[h]++; l.uses[h] > 1 || depth == 0 {
 		return nil
 	}
-	list, err := l.node(h)
+	list, err := l.k.node(h)
 	for _, h := range list {
 		if err == nil {
 			err = l.need(h, depth-1)
@@ -314,21 +314,13 @@ func (l *ledger) release(h hash, depth int) error {
 	if depth == 0 {
 		return nil
 	}
-	list, err := l.node(h)
+	list, err := l.k.node(h)
 	for _, h := range list {
 		if err == nil {
 			err = l.release(h, depth-1)
 		}
 	}
 	return err
-}
-
-func (l *ledger) node(h hash) ([]hash, error) {
-	blob, err := l.k.file.Codec.Read(l.k.file.Snap, bucketBlobs, h)
-	if err != nil {
-		return nil, err
-	}
-	return splitNode(blob)
 }
 
 // measure adds up the sizes of the blobs that are needed.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"mend/agent"
 	"mend/change"
@@ -41,7 +42,11 @@ func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 // now. why says what the copy is made for. The error wraps [errors.ErrUnsupported] if such a session has no
 // copy of its own, as a subagent's that is in the copy of its owner, and [keep.ErrNothing] if it has no message.
 func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
-	r := c.readCopy(ctx, head)
+	last, found, err := k.Latest(c.ID(), head.ID, head.Ref)
+	if err != nil {
+		return keep.Saved{}, err
+	}
+	r := c.readCopy(ctx, head, c.marks(last, found, why))
 	if r.err != nil {
 		return keep.Saved{}, r.err
 	}
@@ -59,11 +64,29 @@ type readCopy struct {
 	err    error
 }
 
-func (c *Store) readCopy(ctx context.Context, head change.Head) readCopy {
+// KeptAsked is why a copy is made that the user asked for. For it each record is read, though it seems to be as it was.
+const KeptAsked = "keep"
+
+// maxUnread is how long copies may go on without reading the messages of a session that seem to be as they were.
+const maxUnread = 24 * time.Hour
+
+// marks returns behind which messages a copy may begin to read, given the latest one. What was changed without another time or
+// size is found when all is read again.
+func (c *Store) marks(last keep.State, found bool, why string) []change.Mark {
+	if !found || why == KeptAsked || c.clock().Sub(last.Read).Abs() > maxUnread {
+		return nil
+	}
+	return last.Marks()
+}
+
+func (c *Store) readCopy(ctx context.Context, head change.Head, marks []change.Mark) readCopy {
 	began := c.clock()
-	copied, err := c.store.Copy(ctx, head)
+	copied, err := c.store.Copy(ctx, head, marks)
 	if !copied.Stamp.Distinct(began) {
 		copied.Stamp = change.Stamp{} // a change that follows may leave the same one
+	}
+	if i := slices.IndexFunc(copied.Marks, func(m change.Mark) bool { return !m.Distinct(began) }); i >= 0 {
+		copied.Marks = copied.Marks[:max(i, copied.Skipped)]
 	}
 	return readCopy{head, copied, err}
 }
@@ -73,13 +96,13 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	return k.Add(ctx, keep.State{
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Updated: r.head.Updated,
 		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.Unread, Stamp: r.copied.Stamp.Sum,
-	}, func(yield func(*change.Record) bool) {
+	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, All: func(yield func(*change.Record) bool) {
 		for i := range r.copied.Records {
 			if !yield(&r.copied.Records[i]) {
 				return
 			}
 		}
-	})
+	}})
 }
 
 // A Kept is what became of the copy of one session.
@@ -111,18 +134,21 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 			return err
 		}
 	}
-	id := c.ID()
-	states, err := k.States(keep.Query{Store: &id})
-	if err != nil {
-		return err
-	}
-	latest := make(map[sessionKey][32]byte, len(heads))
-	for _, s := range slices.Backward(states) {
-		latest[sessionKey{s.Session, s.Ref}] = s.Stamp
-	}
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
+	id := c.ID()
+	plan := make([]planned, len(heads))
+	for i, head := range heads {
+		last, found, err := k.Latest(id, head.ID, head.Ref)
+		if err != nil {
+			return err
+		}
+		plan[i] = planned{head, last.Stamp, c.marks(last, found, why)}
+		if !dry && (len(plan[i].marks) > 0 || !whole && why == KeptAsked) {
+			plan[i].stamp = change.Stamp{}.Sum // to read it costs no more than to look at it, or the user wants it to be read
+		}
+	}
 	failed, none := false, 0
-	for r := range c.readCopies(ctx, heads, latest, dry) {
+	for r := range c.readCopies(ctx, plan, dry) {
 		s := Kept{Session: r.head, Err: r.err}
 		switch {
 		case errors.Is(r.err, errSame):
@@ -151,9 +177,11 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 	return k.Flush()
 }
 
-type sessionKey struct {
-	id  string
-	ref change.Ref
+// A planned is a session of which a copy is made unless it has a stamp.
+type planned struct {
+	head  change.Head
+	stamp [32]byte // zero: it is read in any case
+	marks []change.Mark
 }
 
 // errSame says that a session has the stamp with which it was kept.
@@ -161,7 +189,7 @@ var errSame = errors.New("it has not changed")
 
 // readCopies reads the sessions whose stamp is not that of their latest copy. While one is used, the next is
 // read.
-func (c *Store) readCopies(ctx context.Context, heads []change.Head, latest map[sessionKey][32]byte, dry bool) iter.Seq[readCopy] {
+func (c *Store) readCopies(ctx context.Context, plan []planned, dry bool) iter.Seq[readCopy] {
 	return func(yield func(readCopy) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
@@ -170,15 +198,15 @@ func (c *Store) readCopies(ctx context.Context, heads []change.Head, latest map[
 		read := make(chan readCopy)
 		wg.Go(func() {
 			defer close(read)
-			for _, head := range heads {
-				r := readCopy{head: head}
-				if was := latest[sessionKey{head.ID, head.Ref}]; was != [32]byte{} {
-					if now, err := c.store.Stamp(ctx, head); err == nil && now.Sum == was {
+			for _, p := range plan {
+				r := readCopy{head: p.head}
+				if p.stamp != [32]byte{} {
+					if now, err := c.store.Stamp(ctx, p.head); err == nil && now.Sum == p.stamp {
 						r.err = errSame
 					}
 				}
 				if r.err == nil && !dry {
-					r = c.readCopy(ctx, head)
+					r = c.readCopy(ctx, p.head, p.marks)
 				}
 				select {
 				case read <- r:

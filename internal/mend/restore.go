@@ -136,7 +136,7 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 			return states[0], nil
 		}
 	}
-	now, err := c.store.Copy(ctx, head)
+	now, err := c.store.Copy(ctx, head, nil)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
