@@ -174,6 +174,10 @@ type Reader interface {
 	Salvage(ctx context.Context, o SalvageOptions) (Salvaged, error)
 	// Space returns what takes the space of the store. progress, which may be nil, is called with the bytes that were read.
 	Space(ctx context.Context, progress func(done, total int64)) (Space, error)
+	// Clean plans to remove something. The error wraps [errors.ErrUnsupported] if the store has no such thing.
+	Clean(ctx context.Context, r CleanRequest) (Cleaned, error)
+	// Reclaim gives free pages of a database back to the file system, and returns how many bytes its files had before and after.
+	Reclaim(ctx context.Context) (before, after int64, err error)
 	// Holders names the other processes that have the store's database open; none if it is no database.
 	Holders(ctx context.Context) ([]string, error)
 	// KeptFolder returns the folder in which the files are that ops took away, for changes of the journal with that

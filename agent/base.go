@@ -121,6 +121,14 @@ func (base) Space(context.Context, func(done, total int64)) (Space, error) {
 	return Space{}, errors.ErrUnsupported
 }
 
+// Clean returns [errors.ErrUnsupported].
+func (base) Clean(context.Context, CleanRequest) (Cleaned, error) {
+	return Cleaned{}, errors.ErrUnsupported
+}
+
+// Reclaim implements [Store].
+func (base) Reclaim(context.Context) (before, after int64, err error) { return 0, 0, nil }
+
 // Holders implements [Store].
 func (base) Holders(context.Context) ([]string, error) { return nil, nil }
 

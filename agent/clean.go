@@ -14,6 +14,23 @@ import (
 	"mend/internal/ownfile"
 )
 
+// A CleanRequest says what is removed from a store to make room.
+type CleanRequest struct {
+	Events   bool                    // all events
+	Sessions []change.Head           // of List, with all that is theirs
+	DryRun   bool                    // write nothing
+	Progress func(done, total int64) // in bytes; nil for nothing
+}
+
+// Cleaned is a plan to remove something. Nothing is removed yet.
+type Cleaned struct {
+	Plans   []change.Plan    // none if there is nothing to remove
+	Rows    map[string]int64 // or records, by table or kind
+	Content int64            // bytes of them
+	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
+	Discard func() error     // removes what was made beside the store, if the plans are not carried out
+}
+
 // A Space is what takes the space of a store.
 type Space struct {
 	Parts    []SpacePart // that together are all of it
@@ -119,8 +136,12 @@ func (o owners) of(names []string) string {
 	last := strings.TrimSuffix(names[len(names)-1], ".json")
 	for i, name := range names {
 		id := strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".jsonl")
-		if !o.sessions[id] && len(id) > uuidSize { // todos and other files have more behind the id
-			id = id[:uuidSize]
+		if !o.sessions[id] && len(id) > uuidSize { // files may have more behind the id, or before it
+			if first, last := id[:uuidSize], id[len(id)-uuidSize:]; o.sessions[first] {
+				id = first
+			} else {
+				id = last
+			}
 		}
 		if o.sessions[id] {
 			if i+1 < len(names) && strings.HasPrefix(last, "msg") {

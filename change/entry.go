@@ -47,14 +47,19 @@ func (e *Entry) HasDatabase() bool {
 	return len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindDatabase
 }
 
+// HasRows reports whether the entry took many rows out of a database into an archive, or put them back.
+func (e *Entry) HasRows() bool {
+	return len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindRows
+}
+
 // Blocks reports whether a plan is about the session or a record of the entry.
 func (e *Entry) Blocks(p Plan) bool {
-	return e.HasDatabase() || e.Session == p.Session || e.has(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
+	return e.HasDatabase() || e.HasRows() || e.Session == p.Session || e.has(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
 }
 
 // Shares reports whether both entries are about the same session or record.
 func (e *Entry) Shares(o Entry) bool {
-	return e.HasDatabase() || e.Session == o.Session || e.has(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
+	return e.HasDatabase() || e.HasRows() || e.Session == o.Session || e.has(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
 }
 
 // has reports whether the entry changed one of n records.

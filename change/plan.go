@@ -88,6 +88,7 @@ const (
 	CauseRestore   CauseKind = "restore"   // brings a session back that the agent did not show, or had lost
 	CauseMove      CauseKind = "move"      // gives the session another folder, Text
 	CauseSalvage   CauseKind = "salvage"   // exchanges a damaged database for a new one with its rows
+	CauseClean     CauseKind = "clean"     // takes out what Text says, to make room
 	CauseUndo      CauseKind = "undo"      // reverts Entries
 	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry

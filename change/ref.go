@@ -23,10 +23,12 @@ const (
 	// KindDatabase is a whole database with its -wal and -shm; its image is a list of the files.
 	KindDatabase
 	KindIndex // the entry of a session in an index that the agent makes of its sessions
+	// KindRows is many rows of a database together, which are in it or in an archive alone; its image is a list of the archive, or empty.
+	KindRows
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows",
 }
 
 func (k Kind) String() string {
@@ -45,7 +47,7 @@ type Ref struct {
 	Project string `json:"project,omitempty"`
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
-	// Part is the id of a part. For a file it is the path below the folder that the other
+	// Part is the id of a part, or the name of an archive. For a file it is the path below the folder that the other
 	// ids name, which may be any bytes; "" if the file is in the place of that folder.
 	Part string `json:"part,omitempty"`
 }
@@ -54,7 +56,7 @@ type Ref struct {
 // or the session that it belongs to.
 func (r Ref) ID() string {
 	switch r.Kind {
-	case KindPart, KindFile:
+	case KindPart, KindFile, KindRows:
 		return r.Part
 	case KindMessage:
 		return r.Message
@@ -116,6 +118,8 @@ func (r Ref) Validate() error {
 	case KindSession, KindEvents, KindIndex:
 	case KindDatabase:
 		return nil
+	case KindRows:
+		need[0] = r.Part
 	case KindProject:
 		need[0] = r.Project
 	case KindMessage:

@@ -99,11 +99,11 @@ func (s *Store) CheckFree(ctx context.Context) error {
 	return nil
 }
 
-// CheckSpace returns an error if fewer bytes than needed are free in a folder.
-func CheckSpace(dir string, needed int64) error {
+// CheckSpace returns an error if fewer bytes than needed are free in a folder. what needs them, as in "the new database needs".
+func CheckSpace(dir string, needed int64, what string) error {
 	needed += needed/8 + 1<<20 // indexes may be larger than they were
 	if free := freeBytes(dir); free < needed {
-		return fmt.Errorf("writing to %s: %w: the new database needs up to %d MB there, and %d MB are free", dir, syscall.ENOSPC, needed>>20+1, free>>20)
+		return fmt.Errorf("writing to %s: %w: %s up to %d MB there, and %d MB are free", dir, syscall.ENOSPC, what, needed>>20+1, free>>20)
 	}
 	return nil
 }
@@ -436,6 +436,9 @@ func (x *exchange) removeUnfinished(own bool) error {
 // Prepare checks, for an exchange, that the files are as the change expects and that no process has them open, and makes
 // the folder in which they are kept. Else it is that of the [Store].
 func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	if isRows(p.Ops) {
+		return o.prepareRows(ctx, p)
+	}
 	if !isExchange(p.Ops) {
 		return o.Store.Prepare(ctx, p)
 	}
@@ -445,7 +448,7 @@ func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return st, err
 	}
 	defer x.close()
-	if err := x.adopt(); err != nil {
+	if err := x.adopt(x.post.name()); err != nil {
 		return st, err
 	}
 	if err := x.check(ctx, p.Ops[0]); err != nil {
@@ -460,8 +463,8 @@ func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, x.own.Sync(&atomicfile.Barrier{}, x.own.OwnerDir(), stage.Dir, ".")
 }
 
-// adopt takes over the new database that this process has built, if there is one and the owner has none.
-func (x *exchange) adopt() error {
+// adopt takes over the new database or the archive that this process has built, if there is one and the owner has none.
+func (x *exchange) adopt(as string) error {
 	built, err := x.own.Root.Sub(stage.Dir + "/" + builder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -482,7 +485,7 @@ func (x *exchange) adopt() error {
 	if err := x.step("adopt " + name); err != nil {
 		return err
 	}
-	err = built.Move(name, owner, x.post.name())
+	err = built.Move(name, owner, as)
 	if errors.Is(err, fs.ErrExist) { // an undo has put the same one there
 		return x.own.Empty(builtFolder(), x.own.Remove)
 	}
@@ -490,7 +493,7 @@ func (x *exchange) adopt() error {
 		return err
 	}
 	x.mu.Lock()
-	x.adopted = x.post.name()
+	x.adopted = as
 	x.mu.Unlock()
 	return x.own.RemoveEmpty(built.Path)
 }
@@ -521,6 +524,9 @@ func (x *exchange) check(ctx context.Context, op change.Op) error {
 
 // Commit makes an exchange. Else it is that of the [Store].
 func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	if isRows(st.Ops) {
+		return o.commitRows(ctx, st)
+	}
 	if !isExchange(st.Ops) {
 		return o.Store.Commit(ctx, st)
 	}
@@ -613,6 +619,9 @@ func (x *exchange) move(from, to *safedir.Dir, name string) error {
 
 // Settle finds out how far an exchange came, and finishes or reverts it. Else it is that of the [Store].
 func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	if isRows(st.Ops) {
+		return o.settleRows(ctx, st)
+	}
 	if !isExchange(st.Ops) {
 		return o.Store.Settle(ctx, st)
 	}
@@ -790,6 +799,9 @@ func (x *exchange) removeAdopted() error {
 
 // KeptFolder returns the folder in which the files are that an exchange took away.
 func (o *Owned) KeptFolder(ops []change.Op) string {
+	if isRows(ops) {
+		return filepath.Join(filepath.Dir(o.id.Root), stage.Dir, o.owner, ops[0].Ref.Part)
+	}
 	set, err := setOf(ops[0].Pre)
 	if err != nil {
 		return ""
@@ -799,6 +811,9 @@ func (o *Owned) KeptFolder(ops []change.Op) string {
 
 // Forget removes the files that are kept for an exchange, and returns how many bytes these were.
 func (o *Owned) Forget(ops []change.Op) (freed int64, err error) {
+	if isRows(ops) {
+		return o.forgetRows(ops[0].Ref)
+	}
 	if !isExchange(ops) {
 		return 0, nil
 	}

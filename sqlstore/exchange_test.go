@@ -21,13 +21,14 @@ import (
 type exchangeFixture struct {
 	*testing.T
 	dir, path string
+	specs     []sqlstore.TableSpec
 }
 
 const newDatabase = "SQLite format 3\x00 of the new database"
 
 func newExchangeFixture(t *testing.T) exchangeFixture {
 	dir := storetest.FastDir(t)
-	f := exchangeFixture{t, dir, filepath.Join(dir, "store", dbtest.Name)}
+	f := exchangeFixture{t, dir, filepath.Join(dir, "store", dbtest.Name), nil}
 	dbtest.Must(t, os.Mkdir(filepath.Dir(f.path), 0o700))
 	for suffix, text := range map[string]string{"": "a damaged database", "-wal": "its log", "-shm": "its index"} {
 		dbtest.Must(t, os.WriteFile(f.path+suffix, []byte(text), 0o640))
@@ -41,7 +42,7 @@ func (f exchangeFixture) reopen(step func(string) error, do func(*journal.Journa
 	if err != nil {
 		return err
 	}
-	s, err := sqlstore.Open(f.path, nil, sqlstore.Options{Step: step})
+	s, err := sqlstore.Open(f.path, f.specs, sqlstore.Options{Step: step})
 	if err == nil {
 		err = do(j, s.For(j.ID()))
 	}

@@ -134,6 +134,10 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 		}
 		return []*change.Image{whole}, nil
 	}
+	if len(refs) == 1 && refs[0].Kind == change.KindRows {
+		image, err := s.readRows(ctx, refs[0])
+		return []*change.Image{image}, err
+	}
 	err := s.View(ctx, func(c *Conn) error {
 		images = make([]*change.Image, len(refs))
 		for i, ref := range refs {

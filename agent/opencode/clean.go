@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"mend/agent"
@@ -31,4 +32,20 @@ func (s *store) Space(ctx context.Context, progress func(done, total int64)) (sp
 		}
 	}
 	return space, err
+}
+
+// Clean implements [agent.Store].
+func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
+	if db, ok := s.records.(*database.Store); ok {
+		return db.Clean(ctx, r)
+	}
+	return agent.Cleaned{}, errors.ErrUnsupported
+}
+
+// Reclaim implements [agent.Store].
+func (s *store) Reclaim(ctx context.Context) (before, after int64, err error) {
+	if db, ok := s.records.(*database.Store); ok {
+		return db.Reclaim(ctx)
+	}
+	return 0, 0, nil
 }

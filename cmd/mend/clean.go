@@ -2,12 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -17,12 +23,204 @@ func cleanVerb(env *environment) *cobra.Command {
 		Use:   "clean",
 		Short: "Show what takes the space, and remove what can go",
 		Long: `Clean shows in bytes what takes the space of the stores of all agents, and which sessions
-are the largest. It writes nothing.`,
-		Example: `  mend clean`,
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
+are the largest. It writes nothing; its commands remove something.
+
+What they remove goes into an archive first, compressed, so that "mend undo" brings all of
+it back, until "mend gc" or "mend forget" deletes the archive. Then the database gives the
+bytes back to the disk. No program may have it open meanwhile.`,
+		Example: `  mend clean
+  mend clean events --dry-run`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
+	cmd.AddCommand(cleanEventsVerb(env), cleanPagesVerb(env))
 	return cmd
+}
+
+func cleanEventsVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Remove the events of OpenCode, a second copy of every session",
+		Long: `OpenCode writes everything that it stores a second time, as events, which are up to 96 %
+of its database. No prompt, list, fork or export needs them: they serve to synchronise
+machines. Clean events removes all of them; the counters of events stay.
+
+A damaged database can be salvaged better with events than without them.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runClean(cmd.Context(), env, f, "events", func(context.Context, *mend.Store) (agent.CleanRequest, error) {
+				return agent.CleanRequest{Events: true}, nil
+			})
+		},
+	}
+	f.add(cmd, "")
+	return cmd
+}
+
+func cleanPagesVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "pages",
+		Short: "Give the free pages of a database back to the disk",
+		Long: `A database keeps the pages of what was deleted, for later rows. Clean pages has SQLite copy
+what is in use (VACUUM), and empties the write-ahead log. No row changes. No program may
+have the database open, and twice the size of what is in use has to be free.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCleanPages(cmd.Context(), env, f) },
+	}
+	f.add(cmd, "")
+	return cmd
+}
+
+func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
+	c, err := openFirst(ctx, env, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	if c.ID().Kind != "sqlite" {
+		return usagef("%s is no database: only a database has free pages", c.ID().Root)
+	}
+	printStore(env, c)
+	parts, _, err := c.Space(ctx, nil)
+	if err != nil {
+		return err
+	}
+	j := cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
+	for _, p := range parts {
+		if p.Clean == "pages" {
+			j.Bytes += p.Bytes
+			env.PrintRows([][]string{partRow(p)}, "  ")
+		}
+	}
+	env.setAnswer("cleaned", []cleanedJSON{j})
+	if f.dryRun {
+		env.Say("Dry run: nothing was written.")
+		return nil
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Give the free pages of %s back?", term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
+		return err
+	}
+	j.Before, j.After, err = reclaim(ctx, env, c)
+	env.setAnswer("cleaned", []cleanedJSON{j})
+	return err
+}
+
+// runClean removes something from all stores that have it. what says it in one word.
+func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
+	clients, left := openAll(ctx, env, !f.dryRun)
+	done := []cleanedJSON{}
+	env.opt.Journal.Join()
+	found := false
+	for _, c := range clients {
+		r, err := request(ctx, c)
+		var one cleanedJSON
+		var some bool
+		if err == nil {
+			one, some, err = cleanStore(ctx, env, c, f, what, r)
+		}
+		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
+			continue
+		}
+		if found = found || some; some {
+			done = append(done, one)
+		}
+		if left = fail.Worst(left, err); errors.Is(err, term.ErrDeclined) {
+			break
+		}
+	}
+	env.setAnswer("cleaned", done)
+	if !found && left == nil {
+		env.Say("There is nothing to remove. Nothing was changed.")
+	}
+	return left
+}
+
+// cleanStore removes something from one store, and reports whether there was anything.
+func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, some bool, err error) {
+	progress, clear := env.byteProgress("archiving")
+	r.DryRun, r.Progress = f.dryRun, progress
+	found, err := c.ProposeClean(ctx, what, r)
+	clear()
+	if err != nil || len(found.Plans) == 0 {
+		return j, false, err
+	}
+	keep := false
+	defer func() {
+		if found.Discard != nil && !keep {
+			err = errors.Join(err, found.Discard())
+		}
+	}()
+	j = cleanedJSON{c.ID().Agent, c.ID().Root, found.Rows, found.Content, found.Packed, []repairJSON{}, 0, 0, ""}
+	printStore(env, c)
+	archive := ""
+	if found.Packed > 0 {
+		archive = fmt.Sprintf("; the archive of them has %s", term.Size(found.Packed))
+	}
+	env.Say("%s of %s: %s%s.", term.Bold(term.Size(found.Content)), what, rowCounts(found.Rows), archive)
+	if f.dryRun {
+		for _, p := range found.Plans {
+			j.Repairs = append(j.Repairs, planJSON(p))
+		}
+		env.Say("Dry run: nothing was written.")
+		return j, true, nil
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove the %s from %s?", what, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
+		return j, true, err
+	}
+	undo := ""
+	for _, p := range found.Plans {
+		e, err := applyPlan(ctx, env, c, p)
+		if e.ID != "" {
+			keep = keep || e.State != change.Aborted
+			j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
+		}
+		if err != nil {
+			return j, true, printConflicts(env.Terminal, err)
+		}
+		if undo = "mend undo " + e.ID; len(found.Plans) > 1 {
+			undo = "mend undo " + mend.OperationOf(e)
+		}
+	}
+	env.Say("%s the %s. Undo: %s", term.Good("Removed"), what, term.Command(undo))
+	j.Before, j.After, err = reclaim(ctx, env, c)
+	if err != nil {
+		j.Note = err.Error()
+		env.Say("%s the space is not given back to the disk yet, and new rows use it first: %s. Later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
+	}
+	return j, true, ctx.Err()
+}
+
+// reclaim gives the free pages of a database back, and says how much that is.
+func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, after int64, err error) {
+	done := env.Busy("giving the space back ...")
+	before, after, err = c.Reclaim(ctx)
+	if done(); err == nil && before > 0 {
+		env.Say("The database had %s and has %s now.", term.Size(before), term.Size(after))
+	}
+	return before, after, err
+}
+
+// rowCounts returns counts by table as a part of a sentence.
+func rowCounts(counts map[string]int64) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, fmt.Sprintf("%s of %s", term.CountWords(int(counts[name]), "row", "rows"), name))
+	}
+	return term.Enumerate(all)
+}
+
+// A cleanedJSON is what was removed from a store.
+type cleanedJSON struct {
+	Agent   string           `json:"agent"`
+	Store   string           `json:"store"`
+	Rows    map[string]int64 `json:"rows"`    // by table
+	Bytes   int64            `json:"bytes"`   // of the rows
+	Archive int64            `json:"archive"` // bytes of the archive
+	Repairs []repairJSON     `json:"repairs"`
+	Before  int64            `json:"before"` // bytes of the files of the database, and after it gave back its free pages
+	After   int64            `json:"after"`
+	Note    string           `json:"note,omitempty"` // why it has not given them back
 }
 
 // largestSessions is how many sessions are listed.

@@ -54,7 +54,10 @@ func runGC(ctx context.Context, env *environment, older string, f writeFlags) er
 	old := droppable(es, before)
 	yours := idsWithFiles(old)
 	old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 || e.HasDatabase() })
-	if err := drop(ctx, env, f, old, yours, func() (journal.Freed, error) { return env.opt.Journal.GC(ctx, before) }); err != nil {
+	if err := drop(ctx, env, f, old, yours, func() (journal.Freed, error) {
+		freed, err := env.opt.Journal.GC(ctx, before)
+		return withArchives(ctx, env, freed, err)
+	}); err != nil {
 		return err
 	}
 	return thinKept(ctx, env, f, before)
@@ -151,8 +154,34 @@ func dropForgotten(ctx context.Context, env *environment, f writeFlags, es []cha
 		}
 		freed, err := env.opt.Journal.Forget(ctx, es)
 		freed.Bytes += kept
-		return freed, err
+		return withArchives(ctx, env, freed, err)
 	})
+}
+
+// withArchives removes the archives that "mend clean" has made and that no entry needs any more.
+func withArchives(ctx context.Context, env *environment, freed journal.Freed, err error) (journal.Freed, error) {
+	es, errLog := env.opt.Journal.Log(journal.Query{})
+	if err = errors.Join(err, errLog); err != nil {
+		return freed, err
+	}
+	seen := map[string]bool{}
+	for _, e := range es {
+		if !e.HasRows() || seen[e.Store.Root] {
+			continue
+		}
+		seen[e.Store.Root] = true
+		o := env.opt
+		o.Store, o.Layout = e.Store.Root, ""
+		c, err := mend.Open(o)
+		if err != nil {
+			continue // the store is gone, and what was beside it
+		}
+		n, err := c.ForgetArchives(ctx)
+		if freed.Bytes += n; err != nil {
+			return freed, err
+		}
+	}
+	return freed, nil
 }
 
 // forgetDatabases removes the databases that the entries have exchanged for others. A crash leaves entries of which the

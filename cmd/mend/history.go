@@ -318,6 +318,8 @@ func causeText(e change.Entry) string {
 		return "orphans moved to the journal"
 	case change.CauseSalvage:
 		return "salvage"
+	case change.CauseClean:
+		return "clean: removed " + term.OneLine(e.Cause.Text, 40)
 	case change.CauseError:
 		return fixedClasses(e, "repair after an API error")
 	default:

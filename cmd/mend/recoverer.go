@@ -63,6 +63,7 @@ func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) 
 	}
 	for day := time.NewTicker(24 * time.Hour); ; {
 		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days))
+		freed, err = withArchives(ctx, env, freed, err)
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)
 		} else if freed.Images > 0 {

@@ -53,9 +53,11 @@ var writeCases = []writeCase{
 		}
 	}},
 	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
-	{verb: "salvage", args: func(sb sandbox) []string {
-		return []string{"--store", filepath.Join(sb.dir, "malformed", "opencode", "opencode.db")}
-	}, asks: "Put the new database into the place of the damaged one?", setup: malformed},
+	{verb: "salvage", args: databaseArgs, asks: "Put the new database into the place of the damaged one?", setup: malformed},
+	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
+	{verb: "clean pages", args: databaseArgs, asks: "Give the free pages of", setup: func(sb sandbox) {
+		damage.SQL(sb, otherDatabase(sb))("DELETE FROM event")
+	}},
 	{verb: "restore", args: commandArgs("SESSION"), asks: `Restore "A title"?`, setup: archived},
 	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
@@ -85,16 +87,25 @@ func longOutputs(sb sandbox) {
 	damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "long outputs"))
 }
 
-// malformed makes a database with a damaged page.
-func malformed(sb sandbox) {
-	dir := filepath.Join(sb.dir, "malformed")
+// otherDatabase makes a database beside the store, which databaseArgs name.
+func otherDatabase(sb sandbox) string {
+	dir := filepath.Join(sb.dir, "other")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		sb.Fatal(err)
 	}
 	if _, err := testdata.Unpack(testdata.OpenCode11833, dir); err != nil {
 		sb.Fatal(err)
 	}
-	path := filepath.Join(dir, "opencode", "opencode.db")
+	return databaseArgs(sb)[1]
+}
+
+func databaseArgs(sb sandbox) []string {
+	return []string{"--store", filepath.Join(sb.dir, "other", "opencode", "opencode.db")}
+}
+
+// malformed makes a database with a damaged page.
+func malformed(sb sandbox) {
+	path := otherDatabase(sb)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		sb.Fatal(err)

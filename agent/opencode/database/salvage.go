@@ -95,7 +95,7 @@ func (s *Store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 		return out, err
 	}
 	build := func(path string) (err error) {
-		if err := sqlstore.CheckSpace(filepath.Dir(path), s.salvageSize()); err != nil {
+		if err := sqlstore.CheckSpace(filepath.Dir(path), s.salvageSize(), "the new database needs"); err != nil {
 			return err
 		}
 		if out, err = s.salvage(ctx, path, o.Progress); err == nil && o.Check != nil {

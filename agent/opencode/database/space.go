@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent"
+	"mend/change"
 	"mend/sqlstore"
 )
 
@@ -24,7 +25,7 @@ func (s *Store) Space(ctx context.Context, progress func(done, total int64)) (sp
 		return space, fmt.Errorf("measuring %s: %w", s.ID().Root, err)
 	}
 	if info, err := os.Lstat(s.ID().Root + "-wal"); err == nil {
-		space.Add("write-ahead log", info.Size(), "")
+		space.Add("write-ahead log", info.Size(), "pages")
 	}
 	space.Add("archives of mend, for undo", agent.FolderSize(filepath.Join(filepath.Dir(s.ID().Root), ".mend")), "")
 	return space, nil
@@ -60,7 +61,7 @@ func (c *conn) space(progress func(done, total int64)) (space agent.Space, err e
 	space.Add(agent.Conversations, conversation, "sessions")
 	space.Add(agent.Images, images, "images")
 	space.Add("other rows", others, "")
-	space.Add("free pages", free*size, "")
+	space.Add("free pages", free*size, "pages")
 	space.Add("indexes, and what pages leave empty", (pages-free)*size-events-conversation-images-others, "")
 	return space, err
 }
@@ -115,4 +116,29 @@ func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSp
 		}
 		return nil
 	})
+}
+
+// Clean implements [agent.Store].
+func (s *Store) Clean(ctx context.Context, r agent.CleanRequest) (c agent.Cleaned, err error) {
+	request := sqlstore.ArchiveRequest{DryRun: r.DryRun, Progress: r.Progress}
+	for _, h := range r.Sessions {
+		request.Sessions = append(request.Sessions, h.ID)
+	}
+	if r.Events {
+		request.Table = "event"
+		found := false
+		err := s.read(ctx, func(c *conn) (err error) {
+			found, err = c.Has("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", sqlstore.Text(request.Table))
+			return err
+		})
+		if err != nil || !found {
+			return c, err
+		}
+	}
+	a, err := s.Archive(ctx, request)
+	c.Rows, c.Content, c.Packed, c.Discard = a.Rows, a.Content, a.Packed, a.Discard
+	if len(a.Ops) > 0 {
+		c.Plans = []change.Plan{{Ops: a.Ops}}
+	}
+	return c, err
 }

@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Reclaim gives the free pages of the database back to the file system: SQLite copies what is in use (VACUUM), and the -wal is
+// emptied. Rows keep their bytes and their primary keys; the hidden numbers of rows change. It returns how many bytes the files
+// had before and after. The error names the processes that have the database open, or how much space is missing; then
+// everything is as it was.
+func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
+	before = s.filesSize()
+	if err := s.CheckFree(ctx); err != nil {
+		return before, before, err
+	}
+	err = s.reclaim(ctx)
+	if after = s.filesSize(); err != nil {
+		err = fmt.Errorf("giving back the free pages of %s: %w", s.id.Root, err)
+	}
+	return before, after, err
+}
+
+func (s *Store) filesSize() (n int64) {
+	for _, suffix := range suffixes[:2] {
+		if info, err := os.Lstat(s.id.Root + suffix); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+func (s *Store) reclaim(ctx context.Context) (err error) {
+	s.conns.RLock()
+	defer s.conns.RUnlock()
+	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
+	defer recoverPanic(&err)
+	s.dropIdle()
+	files, err := inspectFiles(s.id.Root)
+	if err == nil && !files.walMode {
+		err = errNoWAL
+	}
+	if err == nil {
+		err = s.makeSideFiles(files)
+	}
+	if err != nil {
+		return err
+	}
+	c, err := s.openWriter(ctx, files, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmpErr(err, s.finish(c, false)) }()
+	const truncate = "PRAGMA wal_checkpoint(TRUNCATE)"
+	if err := s.step("checkpoint"); err != nil {
+		return err
+	}
+	if err := c.db.Exec(truncate); err != nil {
+		return err
+	}
+	var pages, free, size int64
+	for pragma, n := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &size} {
+		if err := c.Query("PRAGMA "+pragma, nil, func(st *sqlite3.Stmt) error { *n = st.ColumnInt64(0); return nil }); err != nil {
+			return err
+		}
+	}
+	if free == 0 {
+		return nil
+	}
+	// What is in use is copied into a temporary file, and from there into the -wal.
+	dir := filepath.Dir(s.id.Root)
+	if err := CheckSpace(dir, 2*(pages-free)*size, "giving back free pages needs"); err != nil {
+		return err
+	}
+	_, set := os.LookupEnv(tempFolder)
+	if !set { // the folder of temporary files may be in memory
+		if err := os.Setenv(tempFolder, dir); err != nil {
+			return err
+		}
+		defer os.Unsetenv(tempFolder)
+	}
+	if err := s.step("vacuum"); err != nil {
+		return err
+	}
+	if err := c.db.Exec("PRAGMA temp_store=FILE; VACUUM"); err != nil {
+		return err
+	}
+	if err := s.step("checkpoint"); err != nil {
+		return err
+	}
+	return c.db.Exec(truncate)
+}
+
+// tempFolder is the variable with the folder of SQLite's temporary files.
+const tempFolder = "SQLITE_TMPDIR"

@@ -1,0 +1,702 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/fail"
+	"mend/internal/safedir"
+	"mend/internal/stage"
+)
+
+// Many rows are taken out of the database by one op of [change.KindRows]: its Pre is the list of an archive that has them, its
+// Post is empty. No row is in memory longer than it is looked at. The undo is the same op the other way.
+//
+//	before   the archive is complete, in a folder of the process that made it
+//	1        the archive becomes the owner's, durably
+//	2        in one transaction each row of the archive is compared with the row of the same key, and deleted
+//
+// So rows that are not in the database are in an archive, of which every byte was read back. A crash leaves all rows or none
+// in the database, and Settle looks which.
+
+func isRows(ops []change.Op) bool { return len(ops) == 1 && ops[0].Ref.Kind == change.KindRows }
+
+// An ArchiveRequest says which rows go into an archive.
+type ArchiveRequest struct {
+	Table    string                  // all rows of it
+	Sessions []string                // all rows of these sessions: what foreign keys delete with them
+	DryRun   bool                    // write nothing
+	Progress func(done, total int64) // in bytes; nil for nothing
+
+	size int64 // of the database
+}
+
+// Archived is an archive, and the change that deletes its rows.
+type Archived struct {
+	Ops     []change.Op // none if there is no row
+	Rows    map[string]int64
+	Content int64 // bytes of the rows
+	Packed  int64 // bytes of the archive
+	Discard func() error
+}
+
+// errNoWAL says that a transaction on many rows would be in memory.
+var errNoWAL = fail.New(fail.Refused, "", "the database is not in WAL mode, as its agent has it: many rows are not changed in it at once")
+
+// Archive writes rows into an archive, and returns the change that deletes them. The database is only read.
+func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err error) {
+	x := &exchange{Owned: s.For(builder), base: filepath.Base(s.id.Root)}
+	a.Discard = func() error { return nil }
+	if err := x.open(); err != nil {
+		return a, err
+	}
+	defer x.close()
+	fresh := builtFolder()
+	open := func() (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }
+	if !r.DryRun {
+		if err := x.removeUnfinished(true); err != nil {
+			return a, err
+		}
+		open = func() (io.WriteCloser, error) {
+			d, err := x.own.Make(fresh)
+			if err != nil {
+				return nil, err
+			}
+			defer d.Close()
+			if err := errors.Join(x.own.Remove(d, archiveFile), x.step("create "+archiveFile)); err != nil {
+				return nil, err
+			}
+			return d.Create(archiveFile, 0o600)
+		}
+		a.Discard = func() error {
+			y := &exchange{Owned: x.Owned, base: x.base}
+			if err := y.open(); err != nil {
+				return err
+			}
+			defer y.close()
+			return y.own.Empty(fresh, y.own.Remove)
+		}
+	}
+	var list rowList
+	r.size = s.filesSize()
+	err = s.View(ctx, func(c *Conn) error {
+		f, err := open()
+		if err != nil {
+			return err
+		}
+		list, err = c.archive(ctx, f, r)
+		if file, ok := f.(*os.File); ok && err == nil {
+			err = errors.Join(x.step("sync "+archiveFile), file.Sync())
+		}
+		return errors.Join(err, f.Close())
+	})
+	if err != nil {
+		return a, errors.Join(fmt.Errorf("writing the archive of %s: %w", s.id.Root, err), a.Discard())
+	}
+	a.Rows, a.Content, a.Packed = map[string]int64{}, list.content, list.size
+	for _, t := range list.tables {
+		a.Rows[t.name] = t.rows
+	}
+	if len(a.Rows) > 0 {
+		a.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindRows, Part: list.name()}, Pre: list.image(), Post: noRows()}}
+	}
+	return a, nil
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// archive writes the rows of a request.
+func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowList, error) {
+	selections := []selection{{table: r.Table}}
+	if len(r.Sessions) > 0 {
+		var err error
+		if selections, err = c.sessionRows(r.Sessions); err != nil {
+			return rowList{}, err
+		}
+	}
+	a, err := newArchiveWriter(w)
+	done := int64(0)
+	for _, sel := range selections {
+		if err != nil {
+			break
+		}
+		var t *rowTable
+		if t, err = c.rowTable(sel.table, nil); err != nil {
+			break
+		}
+		var b RowBuffer
+		first := true
+		err = c.Query("SELECT "+quoteAll(t.cols)+" FROM "+sqlite3.QuoteIdentifier(t.name)+sel.where, sel.args, func(st *sqlite3.Stmt) error {
+			if first {
+				a.table(t.name, t.cols)
+				first = false
+			}
+			for _, i := range t.keys {
+				if st.ColumnType(i) == sqlite3.NULL {
+					return Unusable("a row of %s has no %s, and would not be found again", t.name, t.cols[i])
+				}
+			}
+			err := a.begin()
+			for i := range t.cols {
+				err = errors.Join(err, a.value(b.value(st, i)))
+			}
+			if done++; done%1024 == 0 && r.Progress != nil {
+				r.Progress(a.content, r.size)
+			}
+			return cmpErr(err, ctx.Err())
+		})
+	}
+	if err != nil {
+		return rowList{}, err
+	}
+	err = a.close()
+	return a.rowList, err
+}
+
+func cmpErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// A selection is some rows of a table.
+type selection struct {
+	table, where string
+	args         []Value
+}
+
+// sessionRows returns the rows that are deleted with sessions: those of the tables of sessions and of counters of events, and
+// all that foreign keys with ON DELETE CASCADE delete with them. They are in an order in which parents come first.
+func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	args := []Value{Text(string(list))}
+	for _, kind := range []change.Kind{change.KindSession, change.KindEvents} {
+		if t := c.Table(kind); t != nil {
+			all = append(all, selection{t.Name, " WHERE " + sqlite3.QuoteIdentifier(t.key()) + " IN (SELECT value FROM json_each(?1))", args})
+		}
+	}
+	const links = `SELECT m.name, f."from", coalesce(f."to", ''), f.on_delete, (SELECT count(*) FROM pragma_foreign_key_list(m.name) AS g WHERE g.id = f.id)
+		FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table' AND lower(f."table") = lower(?1) ORDER BY m.name`
+	for i := 0; i < len(all); i++ {
+		parent := all[i]
+		err := c.Query(links, []Value{Text(parent.table)}, func(st *sqlite3.Stmt) error {
+			child, from, to := st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)
+			if slices.ContainsFunc(all, func(s selection) bool { return s.table == child }) {
+				return nil // or it refers to itself
+			}
+			if st.ColumnText(3) != "CASCADE" || st.ColumnInt64(4) != 1 || to == "" {
+				return Unusable("unknown schema: the foreign key of %s to %s says not what becomes of its rows", child, parent.table)
+			}
+			where := " WHERE " + sqlite3.QuoteIdentifier(from) + " IN (SELECT " + sqlite3.QuoteIdentifier(to) + " FROM " + sqlite3.QuoteIdentifier(parent.table) + parent.where + ")"
+			all = append(all, selection{child, where, args})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// A rowTable has the statements for single rows of a table.
+type rowTable struct {
+	name                   string
+	cols                   []string
+	keys                   []int // of cols, the primary key
+	lookup, insert, remove string
+	parents                []rowParent
+	alone                  bool // the archive has no other table, so parents are in the database or gone
+}
+
+// A rowParent finds the row of another table to which a column refers.
+type rowParent struct {
+	col    int
+	lookup string
+}
+
+// rowTable returns a table with those columns, nil for all.
+func (c *Conn) rowTable(name string, cols []string) (*rowTable, error) {
+	if err := c.checkKind(name); err != nil {
+		return nil, err
+	}
+	t := &rowTable{name: name, cols: cols}
+	now, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", Text(name))
+	if err != nil {
+		return nil, err
+	}
+	if cols == nil {
+		t.cols = now
+	}
+	for _, col := range t.cols {
+		if !slices.Contains(now, col) {
+			return nil, Unusable("the table %s has no column %s any more", name, col)
+		}
+	}
+	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", Text(name))
+	triggers, errTriggers := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = lower(?)", Text(name))
+	if err := errors.Join(err, errTriggers); err != nil {
+		return nil, err
+	}
+	var where []string
+	for _, key := range keys {
+		t.keys = append(t.keys, slices.Index(t.cols, key))
+		where = append(where, sqlite3.QuoteIdentifier(key)+" = ?")
+	}
+	switch {
+	case len(keys) == 0 || slices.Contains(t.keys, -1):
+		return nil, Unusable("unknown schema: the table %s has no primary key by which a row is found again", name)
+	case len(triggers) > 0:
+		return nil, Unusable("table %s has the trigger %s, which might change more than is planned", name, triggers[0])
+	}
+	quoted := sqlite3.QuoteIdentifier(name)
+	cond := " WHERE " + strings.Join(where, " AND ")
+	t.lookup = "SELECT " + quoteAll(t.cols) + " FROM " + quoted + cond
+	t.remove = "DELETE FROM " + quoted + cond
+	err = c.Query(`SELECT f."from", f."table", f."to" FROM pragma_foreign_key_list(?1) AS f WHERE f."to" IS NOT NULL`, []Value{Text(name)}, func(st *sqlite3.Stmt) error {
+		if at := slices.Index(t.cols, st.ColumnText(0)); at >= 0 {
+			t.parents = append(t.parents, rowParent{at, "SELECT 1 FROM " + sqlite3.QuoteIdentifier(st.ColumnText(1)) + " WHERE " + sqlite3.QuoteIdentifier(st.ColumnText(2)) + " = ?"})
+		}
+		return nil
+	})
+	t.insert = "INSERT OR ABORT INTO " + quoted + " (" + quoteAll(t.cols) + ") VALUES (" + strings.TrimSuffix(strings.Repeat("?, ", len(t.cols)), ", ") + ")"
+	return t, err
+}
+
+// A rowState is how a row of an archive is in the database.
+type rowState uint8
+
+const (
+	rowAbsent rowState = iota
+	rowSame            // it is there, with the same bytes
+	rowOther           // another one has its key
+	rowOrphan          // it is absent, and so is what it belongs to, which was deleted since
+)
+
+func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
+	var b RowBuffer
+	err = c.Query(t.lookup, t.key(row), func(st *sqlite3.Stmt) error {
+		state = rowSame
+		for i, v := range row {
+			if now := b.value(st, i); !now.equal(v) {
+				state = rowOther
+			}
+		}
+		return nil
+	})
+	for _, p := range t.parents {
+		if err == nil && state == rowAbsent && t.alone && row[p.col].Class != change.ClassNull {
+			var found bool
+			if found, err = c.Has(p.lookup, row[p.col]); !found {
+				state = rowOrphan
+			}
+		}
+	}
+	return state, err
+}
+
+func (t *rowTable) key(row []Value) []Value {
+	key := make([]Value, len(t.keys))
+	for i, at := range t.keys {
+		key[i] = row[at]
+	}
+	return key
+}
+
+// archivePath returns the path of an archive that an owner has.
+func (x *exchange) archivePath(name string) string {
+	return filepath.Join(x.own.Path, x.own.OwnerDir(), name, archiveFile)
+}
+
+// errNoArchive says that there is no archive.
+var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
+
+// eachRow calls each for the rows of an archive, with their tables, and then checks that the archive has what the list says.
+func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each func(t *rowTable, row []Value) error) (l rowList, err error) {
+	f, err := openPlain(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, errNoArchive
+	}
+	if err != nil {
+		return l, err
+	}
+	defer f.Close()
+	var t *rowTable
+	first := ""
+	l, err = readArchive(f, func(table string, cols []string) (err error) {
+		if t, err = c.rowTable(table, slices.Clone(cols)); err == nil {
+			if first == "" {
+				first = table
+			}
+			sessions := c.Table(change.KindSession)
+			t.alone = sessions == nil || first != sessions.Name
+		}
+		return err
+	}, func(row []Value) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return each(t, row)
+	})
+	if err == nil && want != nil && string(l.image().Data) != string(want.image().Data) {
+		err = errArchive
+	}
+	return l, err
+}
+
+// A tally counts the rows of an archive by their state.
+type tally [4]int64
+
+// count counts the rows of an archive by their state.
+func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, l rowList, err error) {
+	l, err = c.eachRow(ctx, path, want, func(t *rowTable, row []Value) error {
+		state, err := c.stateOf(t, row)
+		n[state]++
+		return err
+	})
+	return n, l, err
+}
+
+// readRows returns the image of the rows of an archive: its list if all are in the database, nothing if none is.
+func (s *Store) readRows(ctx context.Context, ref change.Ref) (image *change.Image, err error) {
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", ref.Part, archiveFile))
+	if err == nil && len(found) == 0 {
+		err = errNoArchive
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = s.View(ctx, func(c *Conn) error {
+		n, l, err := c.count(ctx, found[0], nil)
+		switch {
+		case n[rowSame] == 0 && n[rowOther] == 0:
+			image = noRows()
+		case n[rowAbsent] == 0 && n[rowOther] == 0:
+			image = l.image()
+		default:
+			image = &change.Image{Data: fmt.Appendf(nil, "%d of the rows are there, %d are not, and %d are others\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
+	}
+	return image, nil
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "*", `\*`, "?", `\?`).Replace(path)
+}
+
+// A rowsChange deletes the rows of an archive, or inserts them.
+type rowsChange struct {
+	*exchange
+	op     change.Op
+	list   rowList
+	remove bool
+	fresh  bool // the archive was made for this change
+}
+
+func (o *Owned) rowsChange(ops []change.Op) (*rowsChange, error) {
+	x := &rowsChange{exchange: &exchange{Owned: o, base: filepath.Base(o.id.Root)}, op: ops[0]}
+	var err error
+	if ops[0].Pre == nil || ops[0].Post == nil {
+		err = errors.New("rows are only put from one place to another")
+	} else if x.remove = len(ops[0].Post.Data) == 0; x.remove {
+		x.list, err = rowListOf(ops[0].Pre)
+	} else {
+		x.list, err = rowListOf(ops[0].Post)
+	}
+	if err == nil && x.list.name() != ops[0].Ref.Part {
+		err = errors.New("the name of the archive is not that of its rows")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+	}
+	return x, x.open()
+}
+
+func (x *rowsChange) path() string { return x.archivePath(x.list.name()) }
+
+// prepareRows checks what can be checked before the change is in the journal.
+func (o *Owned) prepareRows(ctx context.Context, p change.Plan) (change.Staged, error) {
+	st := change.Staged{Store: o.id, Ops: p.Ops}
+	x, err := o.rowsChange(p.Ops)
+	if err != nil {
+		return st, err
+	}
+	defer x.close()
+	st.Dir = x.own.OwnerDir() + "/" + x.list.name()
+	files, err := inspectFiles(o.id.Root)
+	if err == nil {
+		err = errors.Join(x.CheckFree(ctx), x.checkRights())
+	}
+	if err == nil && !files.walMode {
+		err = errNoWAL
+	}
+	if _, errOwn := os.Lstat(x.path()); err == nil && errOwn != nil {
+		built := filepath.Join(x.own.Path, builtFolder(), archiveFile)
+		if info, errBuilt := os.Lstat(built); !x.remove || errBuilt != nil || info.Size() != x.list.size {
+			err = errNoArchive
+		}
+	}
+	if err == nil && !x.remove {
+		err = CheckSpace(x.own.Path, 2*x.list.content, "the rows need")
+	}
+	if err != nil {
+		return st, fmt.Errorf("preparing a change of %s: %w", o.id.Root, err)
+	}
+	return st, nil
+}
+
+// commitRows makes the change.
+func (o *Owned) commitRows(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	x, err := o.rowsChange(st.Ops)
+	if err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	defer x.close()
+	var stage commitState
+	if err = x.adoptArchive(); err == nil {
+		err = x.CheckFree(ctx)
+	}
+	if err == nil {
+		err = o.write(ctx, func(c *Conn) error { return x.apply(ctx, c, &stage) })
+	}
+	switch stage {
+	case committed:
+		return change.Outcome{State: change.Committed}, nil
+	case commitSent:
+		return change.Outcome{}, fmt.Errorf("committing to %s: %w", o.id.Root, err)
+	case notCommitted:
+	}
+	out := change.Outcome{State: change.Aborted, Conflicts: conflictsIn(err)}
+	if len(out.Conflicts) == 0 {
+		out.Cause = fmt.Errorf("writing to %s: %w", o.id.Root, err)
+	}
+	if x.fresh { // no row was deleted
+		if _, err := o.forgetRows(x.op.Ref); err != nil && out.Cause != nil {
+			out.Cause = errors.Join(out.Cause, err)
+		}
+	}
+	return out, nil
+}
+
+// adoptArchive makes the archive that this process has written the owner's, durably.
+func (x *rowsChange) adoptArchive() error {
+	if !x.remove {
+		return nil
+	}
+	if _, err := os.Lstat(x.path()); err == nil {
+		return nil // of a redo
+	}
+	x.fresh = true
+	if err := x.adopt(x.list.name()); err != nil {
+		return err
+	}
+	return x.own.Sync(&atomicfile.Barrier{}, path.Join(x.own.OwnerDir(), x.list.name()), x.own.OwnerDir(), stage.Dir, ".")
+}
+
+// apply makes the change in the transaction of c, and commits it.
+func (x *rowsChange) apply(ctx context.Context, c *Conn, at *commitState) (err error) {
+	if x.remove {
+		err = x.removeRows(ctx, c)
+	} else {
+		err = x.insertRows(ctx, c)
+	}
+	if err == nil {
+		err = x.step("sync folder")
+	}
+	if err == nil {
+		err = syncFolder(x.id.Root)
+	}
+	if err = cmpErr(err, ctx.Err()); err != nil {
+		return err
+	}
+	return x.commit(c, at)
+}
+
+func (x *rowsChange) conflict(format string, args ...any) error {
+	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}}, nil)
+}
+
+// removeRows deletes the rows, each of which must be as it is in the archive.
+func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
+	whole := map[string]bool{} // tables that get empty: SQLite empties a table without a look at its rows
+	for _, t := range x.list.tables {
+		n, err := c.countRows(selection{table: t.name})
+		if err != nil {
+			return err
+		}
+		whole[t.name] = n == t.rows
+	}
+	if err := x.step("delete rows"); err != nil {
+		return err
+	}
+	var ids []string
+	sessions := x.hasSessions(c)
+	_, err := c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
+		state, err := c.stateOf(t, row)
+		switch {
+		case err != nil:
+			return err
+		case state == rowOther:
+			return x.conflict("a row of %s was changed since", t.name)
+		case state != rowSame:
+			return x.conflict("a row of %s was deleted since", t.name)
+		case sessions && t.name == c.Table(change.KindSession).Name:
+			ids = append(ids, string(row[t.keys[0]].Bytes))
+		case !sessions && !whole[t.name]:
+			_, err = c.exec(t.remove, t.key(row))
+		}
+		return err
+	})
+	if err == nil && sessions {
+		err = x.removeSessions(c, ids)
+	}
+	for _, t := range x.list.tables {
+		if err == nil && !sessions && whole[t.name] {
+			_, err = c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(t.name), nil)
+		}
+	}
+	return err
+}
+
+// hasSessions reports whether the archive has whole sessions.
+func (x *rowsChange) hasSessions(c *Conn) bool {
+	sessions := c.Table(change.KindSession)
+	return sessions != nil && slices.ContainsFunc(x.list.tables, func(t tableRows) bool { return t.name == sessions.Name })
+}
+
+// removeSessions deletes all rows of sessions, of which the archive must have all.
+func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
+	all, err := c.sessionRows(ids)
+	if err != nil {
+		return err
+	}
+	for _, sel := range all {
+		n, err := c.countRows(sel)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(x.list.tables, func(t tableRows) bool { return t.name == sel.table })
+		if i < 0 && n > 0 || i >= 0 && n != x.list.tables[i].rows {
+			return x.conflict("a session has rows of %s that were added since", sel.table)
+		}
+	}
+	for _, sel := range slices.Backward(all) { // children first: they are found by their parents
+		if _, err := c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Conn) countRows(sel selection) (n int64, err error) {
+	err = c.Query("SELECT count(*) FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args, func(st *sqlite3.Stmt) error {
+		n = st.ColumnInt64(0)
+		return nil
+	})
+	return n, err
+}
+
+// insertRows inserts the rows, of which none may be there. Events of a session that was deleted since stay in the archive.
+func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
+	if err := x.step("insert rows"); err != nil {
+		return err
+	}
+	n := 0
+	_, err := c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
+		switch state, err := c.stateOf(t, row); {
+		case err != nil:
+			return err
+		case state == rowOrphan:
+			return nil
+		case state != rowAbsent:
+			return x.conflict("a row of %s is there again", t.name)
+		}
+		n++
+		if _, err := c.exec(t.insert, row); err != nil {
+			return fmt.Errorf("a row of %s: %w", t.name, err)
+		}
+		state, err := c.stateOf(t, row)
+		if err == nil && state != rowSame {
+			err = errors.New("the database does not keep a row as it was given")
+		}
+		return err
+	})
+	if err == nil && n == 0 {
+		err = fail.New(fail.Refused, "", "all sessions of these rows were deleted since")
+	}
+	return err
+}
+
+// settleRows finds out by the rows alone what became of a change.
+func (o *Owned) settleRows(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	x, err := o.rowsChange(st.Ops)
+	if err != nil {
+		return out, err
+	}
+	defer x.close()
+	var n tally
+	err = o.syncFiles()
+	if _, errOwn := os.Lstat(x.path()); err == nil && errors.Is(errOwn, fs.ErrNotExist) && x.remove {
+		return change.Outcome{State: change.Aborted}, nil // without an archive no row was deleted
+	}
+	if err == nil {
+		err = o.write(ctx, func(c *Conn) (err error) {
+			if n, _, err = c.count(ctx, x.path(), &x.list); err == nil && c.shared {
+				err = o.overwrite(c)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return out, fmt.Errorf("settling a change of %s: %w", o.id.Root, err)
+	}
+	out.State = change.Aborted
+	switch {
+	case n[rowOther] > 0 || n[rowSame] > 0 && n[rowAbsent] > 0:
+		out.State = change.Conflicted
+		out.Conflicts = []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf("%d rows are there, %d are not, and %d are others", n[rowSame], n[rowAbsent], n[rowOther])}}
+	case x.remove == (n[rowSame] == 0):
+		out.State = change.Committed
+	case x.remove:
+		_, err = o.forgetRows(x.op.Ref)
+	}
+	return out, err
+}
+
+// forgetRows removes an archive, and returns how many bytes it had.
+func (o *Owned) forgetRows(ref change.Ref) (freed int64, err error) {
+	if err := safedir.CanWrite(); err != nil {
+		return 0, err
+	}
+	x := &exchange{Owned: o, base: filepath.Base(o.id.Root)}
+	if err := errors.Join(ref.Validate(), x.open()); err != nil {
+		return 0, err
+	}
+	defer x.close()
+	if info, err := os.Lstat(x.archivePath(ref.Part)); err == nil {
+		freed = info.Size()
+	}
+	return freed, x.own.Empty(x.own.OwnerDir()+"/"+ref.Part, x.own.Remove)
+}

@@ -1,0 +1,288 @@
+package sqlstore_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+	"mend/journal"
+	"mend/sqlstore"
+	"mend/txn"
+)
+
+// A rowsFixture is a database with events and a journal. Each call opens both again.
+type rowsFixture struct {
+	exchangeFixture
+	session string
+}
+
+func newRowsFixture(t *testing.T) rowsFixture {
+	dir := storetest.FastDir(t)
+	db, session := dbtest.Unpack(t, "1.18.33")
+	tables := append(specs(), sqlstore.TableSpec{
+		Kind: change.KindEvents, Name: "event_sequence", Key: "aggregate_id", Optional: true,
+		Columns: []string{"aggregate_id", "seq"}, SessionRows: `"aggregate_id" = ?1`,
+	})
+	f := rowsFixture{exchangeFixture{t, dir, filepath.Join(dir, "store", dbtest.Name), tables}, session}
+	data, err := os.ReadFile(db)
+	dbtest.Must(t, errors.Join(err, os.Mkdir(filepath.Dir(f.path), 0o700), os.WriteFile(f.path, data, 0o600)))
+	return f
+}
+
+// archives returns the paths of archives that a journal has.
+func (f rowsFixture) archives() []string {
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), ".mend", "*", "rows-*", "rows.zst"))
+	dbtest.Must(f.T, err)
+	return found
+}
+
+// clean takes rows out of the database.
+func (f rowsFixture) clean(step func(string) error, r sqlstore.ArchiveRequest, meanwhile func()) error {
+	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
+		a, err := s.Archive(context.Background(), r)
+		if err != nil {
+			return err
+		}
+		if meanwhile != nil {
+			meanwhile()
+		}
+		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseClean}, Ops: a.Ops})
+		if err != nil && step == nil {
+			err = errors.Join(err, a.Discard())
+		}
+		return err
+	})
+}
+
+// undoClean puts the rows of the first entry back.
+func (f rowsFixture) undoClean() {
+	f.Helper()
+	dbtest.Must(f.T, f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
+		es, err := j.List(journal.Query{})
+		dbtest.Must(f.T, err)
+		ops, err := j.Ops(es[len(es)-1])
+		dbtest.Must(f.T, err)
+		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{es[0].Seq}}, Ops: change.Inverse(ops)})
+		return err
+	}))
+}
+
+// hostile adds events of every storage class that are hard to bring back.
+func (f rowsFixture) hostile() {
+	dbtest.Alter(f.T, f.path,
+		`CREATE TABLE other (id text PRIMARY KEY, a, b BLOB, c INTEGER, session text REFERENCES session(id) ON DELETE CASCADE)`,
+		`INSERT INTO other VALUES ('nul', CAST(x'61006200' AS TEXT), x'', NULL, NULL)`,
+		`INSERT INTO other VALUES ('utf', CAST(x'fffe80c3' AS TEXT), CAST(x'c328' AS TEXT), 'no number', NULL)`,
+		`INSERT INTO other VALUES ('', 1.5, 9007199254740993, -1e999, NULL)`,
+		`INSERT INTO other VALUES (x'00ff', '', 0, x'01', NULL)`,
+		`INSERT INTO other VALUES ('of', 1, 2, 3, (SELECT id FROM session LIMIT 1))`,
+		`INSERT INTO other VALUES ('huge', CAST(zeroblob(9000000) AS TEXT), randomblob(3000000), 1e308, NULL)`)
+}
+
+// TestRowsComeBack: rows of every storage class that a clean took out come back with the same bytes, also with whole sessions, and
+// a redo takes them out again.
+func TestRowsComeBack(t *testing.T) {
+	for name, request := range map[string]func(rowsFixture) sqlstore.ArchiveRequest{
+		"events":   func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "event"} },
+		"hostile":  func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "other"} },
+		"sessions": func(f rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Sessions: []string{f.session}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newRowsFixture(t)
+			f.hostile()
+			before := dbtest.DumpRows(t, f.path)
+			dbtest.Must(t, f.clean(nil, request(f), nil))
+			gone := dbtest.DumpRows(t, f.path)
+			if gone == before {
+				t.Error("nothing was removed")
+			}
+			if name == "sessions" && strings.Contains(gone, hex.EncodeToString([]byte(f.session))) {
+				t.Errorf("rows of the session are left: %s", gone)
+			}
+			for i, want := range []string{before, gone, before} { // undo, redo, undo
+				dbtest.Must(t, f.undo(nil))
+				if dbtest.DumpRows(t, f.path) != want {
+					t.Fatalf("%d: the rows are not as they were", i)
+				}
+			}
+		})
+	}
+}
+
+// TestRowsCutAtEveryStep kills a clean and its undo at every step, also those of the journal, and the recovery after it: then all
+// of the rows are in the database, or none and all in an archive, as the journal says, and nothing else is left.
+func TestRowsCutAtEveryStep(t *testing.T) {
+	storetest.Long(t)
+	for _, sessions := range []bool{false, true} {
+		for _, undo := range []bool{false, true} {
+			t.Run(fmt.Sprintf("sessions %t, undo %t", sessions, undo), func(t *testing.T) { cutRows(t, sessions, undo) })
+		}
+	}
+}
+
+func cutRows(t *testing.T, sessions, undo bool) {
+	forward, back := 0, 0
+	for k := 0; ; k++ {
+		f := newRowsFixture(t)
+		request := sqlstore.ArchiveRequest{Table: "event"}
+		if sessions {
+			request = sqlstore.ArchiveRequest{Sessions: []string{f.session}}
+		}
+		before := dbtest.DumpRows(t, f.path)
+		verb := func(step func(string) error) error { return f.clean(step, request, nil) }
+		if undo {
+			dbtest.Must(t, verb(nil))
+			verb = f.undo
+		}
+		start := dbtest.DumpRows(t, f.path)
+		fault := &storetest.Fault{At: k}
+		err := verb(fault.Step)
+		if !fault.Hit() {
+			dbtest.Must(t, err)
+			t.Logf("%d steps, %d end after it, %d before", k, forward, back)
+			break
+		}
+		cut := &storetest.Fault{At: k % 5} // the recovery is cut, too
+		_ = f.recover(cut.Step)
+		if err := f.recover(nil); err != nil {
+			t.Fatalf("step %d (%s): Recover: %v", k, fault.Calls[k], err)
+		}
+		made := dbtest.DumpRows(t, f.path) != start
+		var committed bool
+		dbtest.Must(t, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
+			es, err := j.List(journal.Query{})
+			committed = len(es) > 0 && es[0].State == change.Committed && (len(es) == 2 || !undo)
+			return err
+		}))
+		if committed != made {
+			t.Errorf("step %d (%s): the change is in the database: %t, the entry is committed: %t", k, fault.Calls[k], made, committed)
+		}
+		if n := len(f.archives()); n != 1 && (made || undo) || n > 0 && !made && !undo {
+			t.Errorf("step %d (%s): there are %d archives, the change was made: %t", k, fault.Calls[k], n, made)
+		}
+		if committed {
+			forward++
+		} else {
+			back++
+		}
+		if made != undo { // else all is there
+			f.undoClean()
+		}
+		if dbtest.DumpRows(t, f.path) != before {
+			t.Fatalf("step %d (%s): not all rows come back", k, fault.Calls[k])
+		}
+	}
+	if forward == 0 || back == 0 {
+		t.Errorf("%d after, %d before: want some of each", forward, back)
+	}
+}
+
+// TestRowsRefused: what was written after the archive is not lost, and what was removed stays removed.
+func TestRowsRefused(t *testing.T) {
+	const newEvent = `INSERT INTO event SELECT id || 'x', aggregate_id, seq + 100000, type, data FROM event LIMIT 1`
+	events := sqlstore.ArchiveRequest{Table: "event"}
+	for name, c := range map[string]struct {
+		sessions  bool
+		meanwhile string
+		removed   bool
+	}{
+		"a new event":            {false, newEvent, true},
+		"an event changed":       {false, `UPDATE event SET data = 'x' WHERE seq = 3`, false},
+		"an event deleted":       {false, `DELETE FROM event WHERE seq = 3`, false},
+		"a new part":             {true, `INSERT INTO part SELECT id || 'x', message_id, session_id, time_created, time_updated, data FROM part LIMIT 1`, false},
+		"a new event of session": {true, newEvent, false},
+		"title changed":          {true, `UPDATE session SET title = 'x'`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newRowsFixture(t)
+			r := events
+			if c.sessions {
+				r = sqlstore.ArchiveRequest{Sessions: []string{f.session}}
+			}
+			want := ""
+			err := f.clean(nil, r, func() {
+				dbtest.Alter(t, f.path, c.meanwhile)
+				want = dbtest.DumpRows(t, f.path)
+			})
+			var conflict *change.ConflictError
+			if (err == nil) != c.removed || err != nil && !errors.As(err, &conflict) {
+				t.Errorf("clean: %v, want it made: %t, or a conflict", err, c.removed)
+			}
+			if c.removed {
+				dbtest.Must(t, f.undo(nil))
+			}
+			if dbtest.DumpRows(t, f.path) != want {
+				t.Error("the rows are not as another program wrote them")
+			}
+			if left := f.files(true); !c.removed && len(left) > 0 {
+				t.Errorf("left over: %d files", len(left))
+			}
+		})
+	}
+}
+
+// TestRowsOfDeletedSession: the undo of removed events brings none back of a session that was deleted since: with them a session of the
+// same id would not answer.
+func TestRowsOfDeletedSession(t *testing.T) {
+	f := newRowsFixture(t)
+	dbtest.Alter(t, f.path, `INSERT INTO event_sequence (aggregate_id, seq) VALUES ('ses_other', 0)`,
+		`INSERT INTO event SELECT id || 'o', 'ses_other', 0, type, data FROM event LIMIT 1`)
+	before, other := dbtest.DumpRows(t, f.path), hex.EncodeToString([]byte("ses_other"))
+	dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Table: "event"}, nil))
+	dbtest.Alter(t, f.path, `DELETE FROM event_sequence WHERE aggregate_id = 'ses_other'`)
+	dbtest.Must(t, f.undo(nil))
+	dbtest.Alter(t, f.path, `INSERT INTO event_sequence (aggregate_id, seq) VALUES ('ses_other', 0)`)
+	if now := dbtest.DumpRows(t, f.path); now == before || strings.Count(now, other) != 1 {
+		t.Errorf("the events of the deleted session are back: %d times", strings.Count(now, other))
+	}
+}
+
+// TestRowsDamagedArchive: an archive that is not as it was written brings nothing back and takes nothing out.
+func TestRowsDamagedArchive(t *testing.T) {
+	f := newRowsFixture(t)
+	dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Table: "event"}, nil))
+	gone := dbtest.DumpRows(t, f.path)
+	found := f.archives()
+	whole, err := os.ReadFile(found[0])
+	dbtest.Must(t, err)
+	for i := 0; i < len(whole); i += 1 + len(whole)/40 {
+		for _, data := range [][]byte{whole[:i], append(append(append([]byte{}, whole[:i]...), whole[i]^4), whole[i+1:]...)} {
+			dbtest.Must(t, os.WriteFile(found[0], data, 0o600))
+			if err := f.undo(nil); err == nil {
+				t.Fatalf("undo with a byte changed or cut at %d: no error", i)
+			}
+			if dbtest.DumpRows(t, f.path) != gone {
+				t.Fatalf("undo with a byte changed at %d: rows were written", i)
+			}
+		}
+	}
+}
+
+// TestReclaim: free pages are given back, and no row changes.
+func TestReclaim(t *testing.T) {
+	f := newRowsFixture(t)
+	dbtest.Alter(t, f.path, `INSERT INTO part SELECT id || 'big', message_id, session_id, 1, 1, randomblob(4000000) FROM part LIMIT 1`, `DELETE FROM part WHERE id GLOB '*big'`)
+	before := dbtest.DumpRows(t, f.path)
+	s := open(t, f.path, sqlstore.Options{})
+	was, is, err := s.Reclaim(t.Context())
+	dbtest.Must(t, err)
+	if was < 4e6 || is > 1e6 {
+		t.Errorf("Reclaim: %d bytes before, %d after", was, is)
+	}
+	if dbtest.DumpRows(t, f.path) != before {
+		t.Error("rows changed")
+	}
+	agent := dbtest.Agent(t, f.path)
+	if was, is, err := s.Reclaim(t.Context()); err == nil || was != is {
+		t.Errorf("Reclaim while a program has the database open: %d, %d, no error", was, is)
+	}
+	dbtest.Must(t, agent.Close())
+}
