@@ -108,6 +108,12 @@ type Reader interface {
 	// reads, "" if it is not there. If this store is the older one, Former returns its path.
 	Former() string
 
+	// Beside lists the other stores of the agent that have sessions which this one lacks, or cannot be read. have are the
+	// ids of those that it has.
+	Beside(ctx context.Context, have map[string]bool) ([]Beside, error)
+	// Adopt returns what creates the records of a session of such a store in this one, as the kept ones of Restore.
+	Adopt(ctx context.Context, copied Copy) ([]change.Op, error)
+
 	// Stamp returns the stamp that the records of a session of List have now, the zero stamp if it
 	// has none. It reads no record.
 	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)

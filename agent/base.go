@@ -46,6 +46,12 @@ func (base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
 // Former implements [Store].
 func (base) Former() string { return "" }
 
+// Beside implements [Reader].
+func (base) Beside(context.Context, map[string]bool) ([]Beside, error) { return nil, nil }
+
+// Adopt implements [Reader].
+func (base) Adopt(context.Context, Copy) ([]change.Op, error) { return nil, errors.ErrUnsupported }
+
 // Stamp returns the zero stamp: every scan reads the session.
 func (base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }
 

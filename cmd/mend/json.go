@@ -31,6 +31,15 @@ type scannedJSON struct {
 	Profile      string `json:"profile"`
 	VersionNote  string `json:"versionNote"`      // "" if mend was verified with the version
 	Damage       string `json:"damage,omitempty"` // of its file as a whole
+
+	Elsewhere []elsewhereJSON `json:"elsewhere,omitempty"`
+}
+
+// An elsewhereJSON is another store of the agent with sessions that the one that is scanned lacks.
+type elsewhereJSON struct {
+	Store    string `json:"store"`
+	Sessions int    `json:"sessions"`
+	Command  string `json:"command"`
 }
 
 type sessionJSON struct {

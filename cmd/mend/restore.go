@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 
 func restoreVerb(env *environment) *cobra.Command {
 	var f writeFlags
-	var at string
+	var at, from string
 	cmd := &cobra.Command{
 		Use:   "restore [SESSION]",
 		Short: "Bring back a session that is hidden, archived, deleted or damaged",
@@ -33,26 +34,36 @@ func restoreVerb(env *environment) *cobra.Command {
   deleted      by you, by the agent or by its clean-up: it is as it was kept
   shortened    cut, reverted, or overwritten: what was kept of it is there again
   not loaded   the agent finds no conversation in it: it is as it was kept
+  elsewhere    OpenCode does not read the store that has it: the files of OpenCode 1.1,
+               which 1.18 does not import, or the database of another channel
 
 Without a session it lists what can be brought back, newest first, and asks.
 
-The first two need nothing but the store. The others need a copy: "mend keep" makes
-them. What the session has now is kept before it is replaced. If the agent has gone on
+Hidden, archived and elsewhere need no copy; the others do: "mend keep" makes them. What the session has now is kept before it is replaced. If the agent has gone on
 with it, both stay: what is missing is added, or becomes a session of its own.
 
 With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
-repair, for the state before that.`,
+repair, for the state before that. --from STORE takes it from another store of the agent;
+alone, it brings back all sessions there that this one lacks.`,
 		Example: `  mend restore                     list what can be brought back, and ask
   mend restore "dark mode"         the session with this in its title
   mend restore 3cffaf78 --at "2h ago"
-  mend restore ses_1 --dry-run     show what would be done`,
+  mend restore ses_1 --dry-run     show what would be done
+  mend restore --from ~/.local/share/opencode/storage`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r, err := parseRestore(at, time.Now())
 			if err != nil {
 				return err
 			}
-			r.Force = f.force
+			if r.Force = f.force; from != "" {
+				if r.From, err = filepath.Abs(from); err != nil || at != "" {
+					return cmp.Or(err, usagef("--from and --at cannot be combined"))
+				}
+				if len(names) == 0 {
+					return runRestoreFrom(cmd.Context(), env, f, r)
+				}
+			}
 			if len(names) == 0 {
 				if at != "" || f.yes {
 					return usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
@@ -64,6 +75,7 @@ repair, for the state before that.`,
 	}
 	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise")
 	cmd.Flags().StringVar(&at, "at", "", "as it was at a `TIME`: an age, a date, a time, or the id of a repair: before that")
+	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent; without a session, all that this one lacks")
 	return cmd
 }
 
@@ -240,6 +252,9 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 	rows := make([][]string, len(all))
 	for i, x := range all {
 		messages := fmt.Sprintf("%d messages", x.Now)
+		if x.Other != "" {
+			messages = "in " + term.OneLine(term.ShortenHome(x.Other), 60)
+		}
 		if x.Kept != nil {
 			messages = fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
 			if n := x.Kept.Records - x.Records; n > 0 && x.Kept.Messages == x.Now {
@@ -264,14 +279,15 @@ type restorableJSON struct {
 		Now  int `json:"now"`
 		Kept int `json:"kept"`
 	} `json:"messages"`
-	Time    string `json:"time"` // when it was kept, or used last
+	Time    string `json:"time"`            // when it was kept, or used last
+	Store   string `json:"store,omitempty"` // that has it, for one that is elsewhere
 	Command string `json:"command"`
 }
 
 func (x restorable) json(env *environment) restorableJSON {
 	j := restorableJSON{
 		Session: x.Session.ID, Agent: x.storeID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
-		Time: x.Time().UTC().Format(time.RFC3339), Command: env.cmdline("restore", x.Session.ID),
+		Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.cmdline("restore", x.Session.ID),
 	}
 	if j.Messages.Now = x.Now; x.Kept != nil {
 		j.Messages.Kept = x.Kept.Messages
@@ -404,7 +420,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 			return printConflicts(env.Terminal, err)
 		}
 		entries = append(entries, e)
-		if done.From == nil {
+		if done.From == nil && done.Other == "" {
 			break
 		}
 		r = mend.RestoreRequest{Force: r.Force}
@@ -412,7 +428,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		if err != nil || len(rows.Plan.Ops) == 0 {
 			break
 		}
-		done.Plan, done.From = rows.Plan, nil
+		done.Plan, done.From, done.Other = rows.Plan, nil, ""
 	}
 	if env.JSON {
 		list := []repairJSON{}
@@ -448,6 +464,7 @@ var stateTexts = map[string]string{
 	mend.Deleted:             "The agent has nothing of it any more.",
 	mend.Shortened:           "It lacks messages, parts or files that were kept.",
 	mend.Replaced:            "It has other messages than were kept.",
+	mend.Elsewhere:           "Its agent does not read the store that has it.",
 }
 
 // printRestore says what a restore does.
@@ -460,6 +477,8 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		env.SayAt(2, fmt.Sprintf("What was kept is the session %s already.", term.Bold(done.Session.ID)))
 	case len(done.Plan.Ops) == 0:
 		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are no part of it: mend does not bring those back.")
+	case done.Other != "":
+		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and comes into this store. That one stays as it is.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
 	case from == nil && strings.HasPrefix(done.State, "before"):
 		env.SayAt(2, fmt.Sprintf("It becomes as it was %s: %s of the journal.", done.State, term.CountWords(len(done.Plan.Ops), "record", "records")))
 	case from == nil:
@@ -538,10 +557,11 @@ type restoreJSON struct {
 	Session  string    `json:"session"`
 	Agent    string    `json:"agent"`
 	Title    string    `json:"title"`
-	State    string    `json:"state"`    // how the session is before
-	Restored string    `json:"restored"` // the session that has it then; another one if both stay
-	Joined   bool      `json:"joined"`   // what the session has stays, and what is missing is added
-	From     *fromJSON `json:"from"`     // null if its own records are enough
+	State    string    `json:"state"`           // how the session is before
+	Restored string    `json:"restored"`        // the session that has it then; another one if both stay
+	Joined   bool      `json:"joined"`          // what the session has stays, and what is missing is added
+	From     *fromJSON `json:"from"`            // null if its own records are enough
+	Store    string    `json:"store,omitempty"` // that has it, for one that is elsewhere
 	Messages struct {
 		Now  int `json:"now"`
 		Then int `json:"then"`
@@ -557,7 +577,7 @@ type fromJSON struct {
 
 func newRestoreJSON(c *mend.Store, head change.Head, done mend.Restored) restoreJSON {
 	j := restoreJSON{Session: head.ID, Agent: c.ID().Agent, Title: head.Title, State: done.State, Restored: done.Session.ID, Joined: done.Joined}
-	j.Messages.Now, j.Messages.Then = done.Now, done.Messages
+	j.Store, j.Messages.Now, j.Messages.Then = done.Other, done.Now, done.Messages
 	if done.From != nil {
 		j.From = &fromJSON{done.From.ID, done.From.Time, done.From.Messages}
 	}

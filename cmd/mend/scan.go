@@ -120,7 +120,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 		if err := c.CheckAccess(); err != nil {
 			left = env.skipStore(ctx, left, err)
 		}
-		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version.Name, Profile: r.version.Profile, VersionNote: r.version.Note()}
+		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version.Name, Profile: r.version.Profile, VersionNote: r.version.Note(), Elsewhere: r.elsewhere}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
 			left = env.skipStore(ctx, left, r.damaged)
@@ -175,9 +175,27 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 		r.print(all)
 	}
 	if whole {
+		if err := r.findBeside(ctx, c); err != nil {
+			return err
+		}
 		return scanOrphans(ctx, r.environment, c, r.flags.all)
 	}
 	return nil
+}
+
+// findBeside says which other stores of the agent have sessions that this one lacks.
+func (r *scanReport) findBeside(ctx context.Context, c *mend.Store) error {
+	beside, err := c.Beside(ctx)
+	for _, b := range beside {
+		if b.Err != nil {
+			continue // restore says it
+		}
+		one := elsewhereJSON{b.Path, len(b.Sessions), r.cmdline("restore", "--from", b.Path)}
+		r.elsewhere = append(r.elsewhere, one)
+		r.Say("%s of %s not in this store. To bring them back: %s", term.CountWords(one.Sessions, "session", "sessions"),
+			term.Escape(term.ShortenHome(b.Path))+map[bool]string{true: " is", false: " are"}[one.Sessions == 1], term.Command(one.Command))
+	}
+	return err
 }
 
 // largestChecked is the size in bytes of the largest file that each scan checks as a whole if it has
@@ -209,7 +227,8 @@ type scanReport struct {
 	json    []sessionJSON
 	fixable int // sessions that are latent, and of which a fix is known
 
-	version mend.Version // that was diagnosed for
+	version   mend.Version // that was diagnosed for
+	elsewhere []elsewhereJSON
 }
 
 // add adds what was found in a session.

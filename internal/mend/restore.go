@@ -23,6 +23,7 @@ const (
 	Deleted   = "deleted"   // the agent has nothing of it
 	Shortened = "shortened" // it has fewer messages, parts or files than were kept
 	Replaced  = "replaced"  // it has other messages than were kept
+	Elsewhere = "elsewhere" // another store of the agent has it, which the agent does not read
 )
 
 // keptBefore is why a session is kept that a restore replaces. Such a state is not restored by itself.
@@ -35,6 +36,7 @@ type Restorable struct {
 	Now     int         // how many messages it has
 	Records int         // how many records it has; 0 if it was not compared
 	Kept    *keep.State // the newest complete one that has what it lacks; nil if only its records are needed
+	Other   string      // the path of the store that has it, for one that is elsewhere
 }
 
 // Time returns when what is restored was: when the session was kept, or used last.
@@ -78,7 +80,18 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best})
 		}
 	}
+	beside, errBeside := c.elsewhere(ctx)
+	for _, b := range beside {
+		for _, head := range b.heads {
+			if fullest(kept[head.ID], isRestored) == nil {
+				all = append(all, Restorable{Session: head, State: Elsewhere, Other: b.store.ID().Root})
+			}
+		}
+	}
 	slices.SortFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
+	if errBeside != nil && len(unread) == 0 {
+		return all, errBeside
+	}
 	if len(unread) > 0 && ctx.Err() == nil {
 		return all, fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID, len(unread), unread[0].Err)
 	}
@@ -219,12 +232,23 @@ func (as Agents) lacks(id change.StoreID) bool {
 	return errors.Is(err, ErrNoStore)
 }
 
-// Gone returns the sessions that were kept in k, which may be nil, and that the store has no more: as they were
-// kept last, newest first.
+// Gone returns the sessions that were kept in k, which may be nil, or that another store has, and that the store
+// has no more: as they were kept last, newest first.
 func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, err error) {
 	kept, err := c.keptStates(k, "")
-	if err != nil || len(kept) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	beside, _ := c.elsewhere(ctx) // what cannot be read was an error before
+	for _, b := range beside {
+		for _, h := range b.heads {
+			if len(kept[h.ID]) == 0 {
+				gone = append(gone, h)
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return gone, nil
 	}
 	heads, err := c.Sessions(ctx)
 	for _, h := range heads {
@@ -241,6 +265,7 @@ func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, err
 type RestoreRequest struct {
 	At    time.Time // the newest that was kept until then; the zero time for the newest complete one
 	State string    // the id of a kept state, or of a repair: the state before that; "" for none
+	From  string    // the path of another store of the agent that has it; "" to look in those that are known
 	Force bool      // even if an agent uses the session, or went on with it otherwise
 }
 
@@ -250,6 +275,7 @@ type Restored struct {
 	Session  change.Head // that has it then; another id if both stay
 	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // which was kept; nil if its records are enough
+	Other    string      // the path of the store that has it, for one that is elsewhere
 	Later    *keep.State // the newest that was kept, if it has fewer messages than From
 	Joined   bool        // what the session has now stays, and what is missing is added
 	Now      int         // messages that the session has
@@ -290,6 +316,11 @@ func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.He
 			return done, err
 		}
 		r.At, r.State = e.Time, ""
+	}
+	if !listed && (r.From != "" || fullest(states, isRestored) == nil) {
+		if done, ok, err := c.restoreElsewhere(ctx, done, r, seen); ok || err != nil {
+			return done, err
+		}
 	}
 	chosen, err := c.chooseState(ctx, head, found, listed, states, r, &done)
 	if err != nil {
@@ -366,11 +397,17 @@ func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest
 
 // restoreKept plans to write what was kept.
 func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, from *keep.State, r RestoreRequest, seen *uint64) (Restored, error) {
-	head := done.Session
 	ops, err := k.Load(ctx, *from)
 	if err != nil {
 		return done, err
 	}
+	done.From = from
+	return c.restoreOps(ctx, done, ops, r, seen, change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
+}
+
+// restoreOps plans to write the records that ops create, as far as they are not there.
+func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, r RestoreRequest, seen *uint64, cause change.Cause) (Restored, error) {
+	head := done.Session
 	exact := !r.At.IsZero() || r.State != ""
 	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force})
 	if err != nil {
@@ -384,14 +421,14 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 	if err != nil {
 		return done, err
 	}
-	done.From, done.Joined, done.Session.ID = from, plan.Joined, plan.Session
+	done.Joined, done.Session.ID = plan.Joined, plan.Session
 	done.Messages = plan.Messages
 	if plan.Session != head.ID {
 		done.Session.Ref.Session = plan.Session
 	}
 	done.Plan = change.Plan{
 		Session: plan.Session, Force: r.Force, Fresh: true, Seen: seen,
-		Cause: change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder},
+		Cause: cause,
 		Ops:   undo.Rebase(undo.AddColumns(plan.Ops, now, defaults), now),
 	}
 	return done, c.checkLinks(ctx, done.Plan)

@@ -182,7 +182,7 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	var cols []eventColumn
 	switch e.table {
 	case "session":
-		cols = sessionColumns(d.Info)
+		cols = columnsAt("", d.Info, sessionFields)
 	case "message":
 		cols = recordColumns(d.Info, e.first, 0, map[string]string{"id": "id", "sessionID": "session_id"})
 	case "part":
@@ -310,16 +310,14 @@ var sessionFields = map[string]string{
 	"time.compacting": "time_compacting", "time.archived": "time_archived",
 }
 
-// sessionColumns returns the columns of a session.
-func sessionColumns(info json.RawMessage) []eventColumn { return sessionColumnsAt("", info) }
-
-func sessionColumnsAt(place string, object json.RawMessage) (cols []eventColumn) {
+// columnsAt returns the columns of a record of which each field is a column of its own.
+func columnsAt(place string, object json.RawMessage, fields map[string]string) (cols []eventColumn) {
 	for _, m := range membersOf(object) {
 		at := place + m.name
-		column, ok := sessionFields[at]
+		column, ok := fields[at]
 		switch {
 		case !ok && bytes.HasPrefix(m.value, []byte("{")) && strings.Count(at, ".") < 3:
-			cols = append(cols, sessionColumnsAt(at+".", m.value)...)
+			cols = append(cols, columnsAt(at+".", m.value, fields)...)
 		case ok:
 			cols = append(cols, eventColumn{column, columnValue(m.value)})
 		}

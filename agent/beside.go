@@ -1,0 +1,8 @@
+package agent
+
+// A Beside is another store of the agent beside one that has sessions which that one lacks.
+type Beside struct {
+	Path     string
+	Sessions map[string]bool // their ids
+	Err      error           // why it cannot be read
+}

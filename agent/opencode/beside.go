@@ -1,0 +1,82 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mend/agent"
+	"mend/agent/opencode/database"
+	"mend/change"
+)
+
+// Beside implements [agent.Reader]: the tree that OpenCode 1.1 wrote, which 1.18 does not import any more, and the
+// databases of other channels or names in the same folder.
+func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.Beside, err error) {
+	if s.tree != nil {
+		return nil, nil
+	}
+	dir := filepath.Dir(s.ID().Root)
+	for _, path := range append(database.Others(dir), filepath.Join(dir, "opencode.db")) {
+		if path == s.ID().Root || !hasDatabase(path) {
+			continue
+		}
+		one := agent.Beside{Path: path, Sessions: map[string]bool{}}
+		var heads []change.Head
+		db, err := database.Open(path, database.Options{})
+		if err == nil {
+			heads, err = db.List(ctx)
+		}
+		for _, h := range heads {
+			if h.ID != "" && !have[h.ID] {
+				one.Sessions[h.ID] = true
+			}
+		}
+		if one.Err = err; err != nil || len(one.Sessions) > 0 {
+			all = append(all, one)
+		}
+	}
+	if former := s.Former(); former != "" {
+		one := agent.Beside{Path: former, Sessions: map[string]bool{}}
+		projects, err := os.ReadDir(filepath.Join(former, "session"))
+		for _, p := range projects {
+			files, _ := os.ReadDir(filepath.Join(former, "session", p.Name())) // what is no folder has none
+			for _, f := range files {
+				if id, ok := strings.CutSuffix(f.Name(), ".json"); ok && !have[id] {
+					one.Sessions[id] = true
+				}
+			}
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			one.Err = err
+		}
+		if one.Err != nil || len(one.Sessions) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all, ctx.Err()
+}
+
+// Adopt implements [agent.Reader]. Files of a tree become the rows that the migration of OpenCode 1.2 makes of them.
+func (s *store) Adopt(ctx context.Context, copied agent.Copy) ([]change.Op, error) {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	records := copied.Records
+	if slices.ContainsFunc(records, func(r change.Record) bool { return r.Mode != 0 }) {
+		var err error
+		if records, err = db.RowsOf(ctx, records); err != nil {
+			return nil, err
+		}
+	}
+	ops := make([]change.Op, len(records))
+	for i := range records {
+		ops[i] = change.Op{Ref: records[i].Ref, Post: change.ImageOf(&records[i])}
+	}
+	return ops, nil
+}

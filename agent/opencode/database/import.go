@@ -1,0 +1,130 @@
+package database
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"mend/change"
+)
+
+// projectFields are the columns of a project, by the place in the JSON of its file.
+var projectFields = map[string]string{
+	"id": "id", "worktree": "worktree", "vcs": "vcs", "name": "name", "icon.url": "icon_url", "icon.color": "icon_color", "sandboxes": "sandboxes",
+	"commands": "commands", "time.created": "time_created", "time.updated": "time_updated", "time.initialized": "time_initialized",
+}
+
+// RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
+// session, its messages and parts. A file that is no JSON object becomes no row, as there, and neither does a part
+// without its message. A time that a record does not say is that of its message, or of the session.
+func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, err error) {
+	defaults := map[change.Kind]change.Record{}
+	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {
+		if defaults[kind], err = s.DefaultRow(ctx, kind); err != nil {
+			return nil, err
+		}
+	}
+	created := map[string]int64{} // by message; that of the session has no message
+	var session, project *change.Record
+	for _, f := range files {
+		var head struct {
+			Time struct {
+				Created float64 `json:"created"`
+				Updated float64 `json:"updated"`
+			} `json:"time"`
+			Directory string `json:"directory"`
+		}
+		var data bytes.Buffer // as JSON.stringify writes it
+		if json.Unmarshal(f.Data, &head) != nil || !isObject(f.Data) || json.Compact(&data, f.Data) != nil {
+			continue
+		}
+		f.Data = data.Bytes()
+		ref := f.Ref
+		at := cmp.Or(int64(head.Time.Created), created[ref.Message], created[""])
+		var cols []eventColumn
+		switch ref.Kind {
+		case change.KindProject:
+			ref = change.Ref{Kind: ref.Kind, Project: ref.Project}
+			cols = append(columnsAt("", f.Data, projectFields), eventColumn{"id", ref.Project})
+		case change.KindSession:
+			created[""] = at
+			cols = append(columnsAt("", f.Data, sessionFields), eventColumn{"id", ref.Session}, eventColumn{"project_id", ref.Project})
+			ref = change.Ref{Kind: ref.Kind, Session: ref.Session}
+		case change.KindMessage:
+			created[ref.Message] = at
+			ref = change.Ref{Kind: ref.Kind, Session: ref.Session, Message: ref.Message}
+			cols = recordColumns(f.Data, at, int64(head.Time.Updated), map[string]string{"id": "id", "sessionID": "session_id"})
+			cols = append(cols, eventColumn{"id", ref.Message}, eventColumn{"session_id", ref.Session})
+		case change.KindPart:
+			if _, ok := created[ref.Message]; !ok {
+				continue
+			}
+			session := cmp.Or(ref.Session, files[0].Ref.Session)
+			ref = change.Ref{Kind: ref.Kind, Session: session, Message: ref.Message, Part: ref.Part}
+			cols = recordColumns(f.Data, at, int64(head.Time.Updated), map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
+			cols = append(cols, eventColumn{"id", ref.Part}, eventColumn{"session_id", session}, eventColumn{"message_id", ref.Message})
+		default:
+			continue
+		}
+		row := newRow(ref, cols, defaults[ref.Kind], at)
+		rows = append(rows, row)
+		if ref.Kind == change.KindProject {
+			project = &row
+		}
+		if ref.Kind == change.KindSession {
+			session = &row
+		}
+	}
+	if session == nil {
+		return nil, errors.New("importing a session: its own record cannot be read")
+	}
+	if id, _ := session.Col("project_id"); project == nil && len(id.Bytes) > 0 { // without it no prompt is answered
+		folder, _ := session.Col("directory")
+		ref := change.Ref{Kind: change.KindProject, Project: string(id.Bytes)}
+		worktree := string(folder.Bytes)
+		if ref.Project == "global" {
+			worktree = "/"
+		}
+		row := newRow(ref, []eventColumn{{"id", ref.Project}, {"worktree", worktree}}, defaults[ref.Kind], created[""])
+		rows = slices.Insert(rows, 0, row)
+	}
+	return rows, nil
+}
+
+func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
+
+// newRow returns a row with those of cols that its table has, the last of several, and with what the table or OpenCode gives
+// the others.
+func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
+	r := change.Record{Ref: ref}
+	values := map[string]any{"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]", "time_created": at, "time_updated": at}
+	given := map[string]bool{}
+	for _, c := range cols {
+		if c.name == "data" {
+			r.Data = []byte(c.value.(string))
+		} else if c.value != nil {
+			values[c.name], given[c.name] = c.value, true
+		}
+	}
+	var all []change.Col
+	for c := range defaults.Cols.All {
+		if value, ok := values[c.Name]; ok && (given[c.Name] || c.Class == 0) {
+			switch value := value.(type) {
+			case string:
+				c = change.TextCol(c.Name, value)
+			case int64:
+				c = change.IntCol(c.Name, value)
+			case float64:
+				c = change.RealCol(c.Name, value)
+			}
+		}
+		if c.Class != 0 {
+			all = append(all, c)
+		}
+	}
+	r.Cols = change.NewCols(all...)
+	return r
+}

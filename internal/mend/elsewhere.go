@@ -1,0 +1,108 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/agent"
+	"mend/change"
+)
+
+// A besideStore is another store of the agent, with the sessions of it that are missed.
+type besideStore struct {
+	store *Store
+	heads []change.Head
+}
+
+// Beside lists the other stores of the agent that have sessions which this one lacks, or cannot be read.
+func (c *Store) Beside(ctx context.Context) ([]agent.Beside, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[string]bool, len(heads))
+	for _, h := range heads {
+		have[h.ID] = true
+	}
+	return c.store.Beside(ctx, have)
+}
+
+// elsewhere returns the sessions that other stores of the agent have and this one lacks. With an error it returns those
+// that can be read.
+func (c *Store) elsewhere(ctx context.Context) (all []besideStore, err error) {
+	found, err := c.Beside(ctx)
+	errs := []error{err}
+	for _, b := range found {
+		err := b.Err
+		if err == nil {
+			var one besideStore
+			if one, err = c.besideAt(ctx, b.Path, func(id string) bool { return !b.Sessions[id] }); err == nil {
+				all = append(all, one)
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("looking for sessions in %s: %w", b.Path, err))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// besideAt opens another store of the agent, and lists its sessions without those that have.
+func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {
+	o := c.opt
+	o.Store, o.Layout = path, ""
+	o.Agents = slices.DeleteFunc(slices.Clone(o.Agents), func(a agent.Agent) bool { return a.Name() != c.agent })
+	other, err := Open(o)
+	if err != nil {
+		return besideStore{}, err
+	}
+	heads, err := other.Sessions(ctx)
+	return besideStore{other, slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) })}, err
+}
+
+// MissingFrom lists the sessions of another store of the agent that this one lacks.
+func (c *Store) MissingFrom(ctx context.Context, path string) ([]change.Head, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.besideAt(ctx, path, func(id string) bool {
+		return slices.ContainsFunc(heads, func(h change.Head) bool { return h.ID == id })
+	})
+	return b.heads, err
+}
+
+// restoreElsewhere plans to create a session that another store of the agent has; false if none has it.
+func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRequest, seen *uint64) (Restored, bool, error) {
+	var beside []besideStore
+	if r.From != "" {
+		one, err := c.besideAt(ctx, r.From, func(id string) bool { return id != done.Session.ID })
+		if err != nil {
+			return done, false, err
+		}
+		beside = append(beside, one)
+	} else {
+		beside, _ = c.elsewhere(ctx) // of a store that cannot be read there is another error
+	}
+	for _, b := range beside {
+		i := slices.IndexFunc(b.heads, func(h change.Head) bool { return h.ID == done.Session.ID })
+		if i < 0 {
+			continue
+		}
+		head := b.heads[i]
+		copied, err := b.store.store.Copy(ctx, head, nil)
+		if err != nil {
+			return done, false, err
+		}
+		ops, err := c.store.Adopt(ctx, copied)
+		if err != nil {
+			return done, false, err
+		}
+		done.State, done.Other = Elsewhere, b.store.ID().Root
+		done, err = c.restoreOps(ctx, done, ops, r, seen, change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})
+		return done, true, err
+	}
+	return done, false, nil
+}
