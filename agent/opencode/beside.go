@@ -21,13 +21,13 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.B
 		return nil, nil
 	}
 	dir := filepath.Dir(s.ID().Root)
-	for _, path := range append(database.Others(dir), filepath.Join(dir, "opencode.db")) {
-		if path == s.ID().Root || !hasDatabase(path) {
+	for _, path := range append(s.databases().Others(dir), filepath.Join(dir, s.name+".db")) {
+		if path == s.ID().Root || !hasDatabase(s.program, path) {
 			continue
 		}
 		one := agent.Beside{Path: path, Sessions: map[string]bool{}}
 		var heads []change.Head
-		db, err := database.Open(path, database.Options{})
+		db, err := database.Open(path, database.Options{Program: s.databases()})
 		if err == nil {
 			heads, err = db.List(ctx)
 		}

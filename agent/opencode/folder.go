@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -50,7 +49,7 @@ func (s *store) findProject(folder string) string {
 		return ""
 	}
 	if s.tree == nil {
-		return storedProject(folder)
+		return storedProject(folder, s.name)
 	}
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")
@@ -111,7 +110,7 @@ func isWindows(path string) bool {
 func (s *store) isHere() bool {
 	s.here.Do(func() {
 		home, _ := userdir.Home("XDG_DATA_HOME")
-		s.isUsed = slices.ContainsFunc(database.Find(os.Getenv, home), func(path string) bool {
+		s.isUsed = slices.ContainsFunc(s.databases().Find(os.Getenv, home), func(path string) bool {
 			real, err := filepath.EvalSymlinks(path)
 			return err == nil && real == s.ID().Root
 		})

@@ -31,33 +31,36 @@ var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // Installer implements [agent.Agent].
-func (Agent) Installer() agent.Installer { return plugin{} }
+func (a Agent) Installer() agent.Installer { return plugin{program: a.program()} }
 
 // Resume implements [agent.Agent].
-func (Agent) Resume(id string) []string { return []string{"opencode", "-s", id} }
+func (a Agent) Resume(id string) []string { return []string{a.Name(), "-s", id} }
 
 // A plugin is one file, which is mend's as a whole.
-type plugin struct{ agent.BaseInstaller }
+type plugin struct {
+	agent.BaseInstaller
+	program *program
+}
 
 // About implements [agent.Installer].
-func (plugin) About() agent.Installation {
+func (p plugin) About() agent.Installation {
 	return agent.Installation{
-		Missing: "is not installed", Done: "Restart OpenCode to apply this.", Undone: "Restart OpenCode to apply this.",
-		Offer: "let OpenCode repair sessions as they break", Max: 1 << 20, Mode: 0o644, Folder: 0o755,
+		Missing: "is not installed", Done: "Restart " + p.program.title + " to apply this.", Undone: "Restart " + p.program.title + " to apply this.",
+		Offer: "let " + p.program.title + " repair sessions as they break", Max: 1 << 20, Mode: 0o644, Folder: 0o755,
 	}
 }
 
 // Path implements [agent.Installer]. On every system OpenCode reads plugins from
-// $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
-func (plugin) Path(project bool) (string, error) {
+// $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project, and so does Kilo.
+func (p plugin) Path(project bool) (string, error) {
 	if project {
 		dir, err := projectRoot()
-		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
+		return filepath.Join(dir, "."+p.program.name, "plugins", pluginFile), err
 	}
-	for _, place := range []struct{ variable, subdir string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
+	for _, place := range []struct{ variable, subdir string }{{strings.ToUpper(p.program.name) + "_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", p.program.name}} {
 		dir := os.Getenv(place.variable)
 		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
-			return "", fmt.Errorf("finding OpenCode's folder of plugins: %s is %q: set it to an absolute path", place.variable, dir)
+			return "", fmt.Errorf("finding %s's folder of plugins: %s is %q: set it to an absolute path", p.program.title, place.variable, dir)
 		}
 		if dir != "" {
 			return filepath.Join(dir, place.subdir, "plugins", pluginFile), nil
@@ -65,9 +68,9 @@ func (plugin) Path(project bool) (string, error) {
 	}
 	home, err := userdir.Home("XDG_CONFIG_HOME")
 	if err != nil {
-		return "", fmt.Errorf("finding OpenCode's folder of plugins: %w", err)
+		return "", fmt.Errorf("finding %s's folder of plugins: %w", p.program.title, err)
 	}
-	return filepath.Join(home, ".config", "opencode", "plugins", pluginFile), nil
+	return filepath.Join(home, ".config", p.program.name, "plugins", pluginFile), nil
 }
 
 // projectRoot returns the folder of the project of the current folder: the nearest one
@@ -90,24 +93,27 @@ func projectRoot() (string, error) {
 // Accepts implements [agent.Installer].
 func (plugin) Accepts(s agent.Setup) error {
 	if s.Repair {
-		return fail.New(fail.Usage, "", "--repair is for --agent claude: the setting preflight says whether the plugin of OpenCode repairs sessions")
+		return fail.New(fail.Usage, "", "--repair is for --agent claude: the setting preflight says whether the plugin repairs sessions")
 	}
 	return nil
 }
 
 // Install implements [agent.Installer].
-func (plugin) Install(text []byte, s agent.Setup) ([]byte, error) {
+func (p plugin) Install(text []byte, s agent.Setup) ([]byte, error) {
 	was, err := readPlugin(text, s)
 	if err != nil {
 		return nil, err
 	}
 	s.Store, s.Hooks = cmp.Or(s.Store, was.Store), cmp.Or(s.Hooks, was.Hooks)
-	return pluginText(s)
+	return p.text(s)
 }
 
-// pluginText returns the text of the plugin that starts mend.
-func pluginText(s agent.Setup) ([]byte, error) {
+// text returns the text of the plugin that starts mend.
+func (p plugin) text(s agent.Setup) ([]byte, error) {
 	args := []string{s.Program, "hook"}
+	if p.program != &openCode {
+		args = append(args, "--agent", p.program.name)
+	}
 	if s.Store != "" {
 		args = append(args, "--store", s.Store)
 	}
@@ -164,13 +170,13 @@ func readPlugin(text []byte, s agent.Setup) (is agent.Status, err error) {
 }
 
 // Status implements [agent.Installer].
-func (plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
+func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	is, err := readPlugin(text, s)
 	if err != nil || is.State == agent.Absent {
 		return is, nil //nolint:nilerr // the state says it
 	}
 	s.Store, s.Hooks = is.Store, is.Hooks
-	want, err := pluginText(s)
+	want, err := p.text(s)
 	if err == nil && bytes.Equal(text, want) {
 		is.State = agent.Current
 	}
@@ -178,7 +184,7 @@ func (plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 }
 
 // Notes implements [agent.Installer].
-func (plugin) Notes([]byte, agent.Setup) []string {
+func (p plugin) Notes([]byte, agent.Setup) []string {
 	return []string{`Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
-With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.`}
+With any plugin, ` + p.program.title + ` installs npm packages at its next start. Without a network that takes about a minute.`}
 }

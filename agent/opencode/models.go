@@ -30,10 +30,11 @@ import (
 // those of a project say, or else its own copy of the list of models. Of the settings and of
 // the logins only the members of the types below are kept: no key is.
 type models struct {
-	list   string   // the path of the list, "" if it is not known
-	global []string // the settings that hold everywhere, the strongest last
-	above  []string // those that are stronger than a project's, the strongest last
-	text   string   // settings in a variable, stronger than these files
+	program *program
+	list    string   // the path of the list, "" if it is not known
+	global  []string // the settings that hold everywhere, the strongest last
+	above   []string // those that are stronger than a project's, the strongest last
+	text    string   // settings in a variable, stronger than these files
 
 	managed []string // the settings of the machine's administrator, stronger than all others
 	auth    string   // the path of the logins, "" if it is not known
@@ -109,46 +110,43 @@ const (
 	deepestSettings = 200
 )
 
-// settingsNames are the files of settings in a folder, the stronger one last.
-var settingsNames = [...]string{"opencode.json", "opencode.jsonc"}
-
-func newModels() *models {
-	m := &models{list: openCodeFile("XDG_CACHE_HOME", ".cache", "models.json"), text: os.Getenv("OPENCODE_CONFIG_CONTENT"), project: os.Getenv("OPENCODE_DISABLE_PROJECT_CONFIG") == ""}
-	if path := openCodeFile("XDG_CONFIG_HOME", ".config", "opencode.json"); path != "" {
-		m.global = append([]string{filepath.Join(filepath.Dir(path), "config.json")}, settingsIn(filepath.Dir(path))...)
+func newModels(p *program) *models {
+	m := &models{program: p, list: p.file("XDG_CACHE_HOME", ".cache", "models.json"), text: p.env("CONFIG_CONTENT"), project: p.env("DISABLE_PROJECT_CONFIG") == ""}
+	if path := p.file("XDG_CONFIG_HOME", ".config", "config.json"); path != "" {
+		m.global = append([]string{path}, join(filepath.Dir(path), p.settings)...)
 	}
-	if path := os.Getenv("OPENCODE_CONFIG"); filepath.IsAbs(path) {
+	if path := p.env("CONFIG"); filepath.IsAbs(path) {
 		m.global = append(m.global, path)
 	}
 	if home, err := userdir.Home("XDG_CONFIG_HOME"); err == nil {
-		m.above = append(m.above, settingsIn(filepath.Join(home, ".opencode"))...)
+		m.above = append(m.above, p.inFoldersOf(home)...)
 	}
-	if dir := os.Getenv("OPENCODE_CONFIG_DIR"); filepath.IsAbs(dir) {
-		m.above = append(m.above, settingsIn(dir)...)
+	if dir := p.env("CONFIG_DIR"); filepath.IsAbs(dir) {
+		m.above = append(m.above, join(dir, p.inFolders)...)
 	}
-	m.managed = settingsIn(managedDir())
-	m.auth, m.logins = openCodeFile("XDG_DATA_HOME", filepath.Join(".local", "share"), "auth.json"), os.Getenv("OPENCODE_AUTH_CONTENT")
+	m.managed = join(p.managedDir(), p.settings)
+	m.auth, m.logins = p.file("XDG_DATA_HOME", filepath.Join(".local", "share"), "auth.json"), p.env("AUTH_CONTENT")
 	return m
 }
 
 // managedDir is the folder with the settings of the machine's administrator.
-func managedDir() string {
-	if dir := os.Getenv("OPENCODE_TEST_MANAGED_CONFIG_DIR"); filepath.IsAbs(dir) {
+func (p *program) managedDir() string {
+	if dir := p.env("TEST_MANAGED_CONFIG_DIR"); filepath.IsAbs(dir) {
 		return dir
 	}
 	switch runtime.GOOS {
 	case "darwin":
-		return "/Library/Application Support/opencode"
+		return "/Library/Application Support/" + p.name
 	case "windows":
-		return filepath.Join(cmp.Or(os.Getenv("ProgramData"), `C:\ProgramData`), "opencode")
+		return filepath.Join(cmp.Or(os.Getenv("ProgramData"), `C:\ProgramData`), p.name)
 	default:
-		return "/etc/opencode"
+		return "/etc/" + p.name
 	}
 }
 
-// openCodeFile is a file of OpenCode's in the folder of that variable, or else of
+// file is a file of the program's in the folder of that variable, or else of
 // that name in the home folder, on every system alike; "" if neither is known.
-func openCodeFile(variable, folder, name string) string {
+func (p *program) file(variable, folder, name string) string {
 	dir := os.Getenv(variable)
 	if dir == "" {
 		home, err := userdir.Home(variable)
@@ -157,11 +155,19 @@ func openCodeFile(variable, folder, name string) string {
 		}
 		dir = filepath.Join(home, folder)
 	}
-	return filepath.Join(dir, "opencode", name)
+	return filepath.Join(dir, p.name, name)
 }
 
-func settingsIn(dir string) (paths []string) {
-	for _, name := range settingsNames {
+// inFoldersOf are the files of settings in the program's folders in a folder.
+func (p *program) inFoldersOf(dir string) (paths []string) {
+	for _, folder := range p.folders {
+		paths = append(paths, join(filepath.Join(dir, folder), p.inFolders)...)
+	}
+	return paths
+}
+
+func join(dir string, names []string) (paths []string) {
+	for _, name := range names {
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	return paths
@@ -184,8 +190,8 @@ func (m *models) projectFiles(dir string) []string {
 	var plain, hidden [][]string // of the directory first
 	at := filepath.Clean(dir)
 	for range maxParents {
-		plain = append(plain, settingsIn(at))
-		hidden = append(hidden, settingsIn(filepath.Join(at, ".opencode")))
+		plain = append(plain, join(at, m.program.settings))
+		hidden = append(hidden, m.program.inFoldersOf(at))
 		_, err := os.Lstat(filepath.Join(at, ".git"))
 		parent := filepath.Dir(at)
 		if err == nil || parent == at {

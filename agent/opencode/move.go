@@ -95,7 +95,7 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	if ids, ok := s.ids.Load(repo); ok {
 		return ids.([]string)
 	}
-	ids := []string{idIn(filepath.Join(repo.Common, "opencode"))}
+	ids := []string{idIn(filepath.Join(repo.Common, s.name))}
 	if origin, err := repo.Origin(ctx); err == nil {
 		ids = append(ids, remoteID(origin))
 	}

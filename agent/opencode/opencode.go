@@ -21,14 +21,14 @@ import (
 // Database is the layout of a store that is a database.
 const Database = "sqlite"
 
-// Agent is OpenCode.
-type Agent struct{}
+// Agent is OpenCode, or a program made from it: see [Kilo].
+type Agent struct{ made *program }
 
 // Name implements [agent.Agent].
-func (Agent) Name() string { return "opencode" }
+func (a Agent) Name() string { return a.program().name }
 
 // Title implements [agent.Agent].
-func (Agent) Title() string { return "OpenCode" }
+func (a Agent) Title() string { return a.program().title }
 
 // Classes implements [agent.Agent].
 func (Agent) Classes() []repair.Class { return diagnose.Classes() }
@@ -37,14 +37,19 @@ func (Agent) Classes() []repair.Class { return diagnose.Classes() }
 func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
 
 // ParseAPIError implements [agent.Agent].
-func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
+func (a Agent) ParseAPIError(input []byte) request.APIError {
+	e := diagnose.ParseAPIError(input)
+	e.Explanation = a.program().says(e.Explanation)
+	return e
+}
 
 // Explanations implements [agent.Agent].
 func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
 
 // Find implements [agent.Agent]. Databases come first: OpenCode reads its database if
 // there is one, even if the JSON tree that it was made from is still there.
-func (Agent) Find(layout string) ([]agent.Located, error) {
+func (a Agent) Find(layout string) ([]agent.Located, error) {
+	p := a.program()
 	if layout != "" && layout != Database {
 		if err := tree.CheckLayout(layout); errors.Is(err, tree.ErrLayout) {
 			return nil, treeError{err, agent.ErrLayout}
@@ -52,20 +57,25 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	}
 	home, errHome := userdir.Home("XDG_DATA_HOME") // without one only what variables name is found
 	var found []agent.Located
-	for _, path := range database.Find(os.Getenv, home) {
+	for _, path := range p.databases().Find(os.Getenv, home) {
 		found = append(found, agent.Located{Path: path, Layout: Database})
 	}
-	for _, l := range tree.Find(os.Getenv, home) {
-		found = append(found, agent.Located{Path: l.Path, Layout: l.Layout})
+	if p == &openCode {
+		for _, l := range tree.Find(os.Getenv, home) {
+			found = append(found, agent.Located{Path: l.Path, Layout: l.Layout})
+		}
 	}
 	found = slices.DeleteFunc(found, func(l agent.Located) bool { return layout != "" && l.Layout != layout })
 	switch {
 	case len(found) > 0:
 		return found, nil
 	case errHome != nil && os.Getenv("XDG_DATA_HOME") == "":
-		return nil, fmt.Errorf("%w: the location of OpenCode's data is unknown: %w", agent.ErrNoStore, errHome)
+		return nil, fmt.Errorf("%w: the location of %s's data is unknown: %w", agent.ErrNoStore, p.title, errHome)
 	}
-	storage := filepath.Join(database.DataDir(os.Getenv, home), "storage")
+	if p != &openCode {
+		return nil, fmt.Errorf("%w: looked in %s's data folder", agent.ErrNoStore, p.title)
+	}
+	storage := filepath.Join(p.databases().DataDir(os.Getenv, home), "storage")
 	switch info, err := os.Stat(storage); {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
@@ -85,16 +95,23 @@ func (e treeError) Unwrap() []error { return []error{e.error, e.is} }
 
 // Open implements [agent.Agent]. A path may lead to a database or to a folder. Without
 // a layout, a folder that holds a database is opened as that database.
-func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
-	m := newModels()
-	if at.Layout == Database || at.Layout == "" && hasDatabase(at.Path) {
-		db, err := database.Open(at.Path, database.Options{})
+func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
+	p := a.program()
+	if p == &openCode && kilo.databases().Has(at.Path) && !p.databases().Has(at.Path) {
+		return nil, fmt.Errorf("%w: %s is Kilo's", agent.ErrNoStore, at.Path)
+	}
+	s := &store{program: p, at: at, warn: warn, models: newModels(p)}
+	if at.Layout == Database || at.Layout == "" && hasDatabase(p, at.Path) {
+		db, err := database.Open(at.Path, database.Options{Program: p.databases()})
 		if err != nil {
 			return nil, err
 		}
-		return &store{records: db, at: at, warn: warn, models: m}, nil
+		s.records = db
+		return s, nil
 	}
-	s := &store{at: at, warn: warn, models: m}
+	if p != &openCode {
+		return nil, fmt.Errorf("%w: %s has no database of %s", agent.ErrNoStore, at.Path, p.title)
+	}
 	st, err := tree.Open(at.Path, at.Layout, tree.Options{Note: warn, ProjectOf: s.projectOf})
 	if errors.Is(err, tree.ErrLayout) {
 		return nil, treeError{err, agent.ErrLayout}
@@ -109,7 +126,7 @@ func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	return s, nil
 }
 
-func hasDatabase(path string) bool {
+func hasDatabase(p *program, path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -117,10 +134,10 @@ func hasDatabase(path string) bool {
 	if !info.IsDir() {
 		return true
 	}
-	for _, name := range []string{"opencode.db", "opencode.db-wal"} {
+	for _, name := range []string{p.name + ".db", p.name + ".db-wal"} {
 		if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
 			return true
 		}
 	}
-	return len(database.Others(path)) > 0
+	return len(p.databases().Others(path)) > 0
 }

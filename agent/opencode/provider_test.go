@@ -150,7 +150,7 @@ func TestTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := modelOf(c.model)
-			got := newModels().at(dir).targetAs(c.chosen, c.agent)(m)
+			got := newModels(&openCode).at(dir).targetAs(c.chosen, c.agent)(m)
 			if got != c.want || got.API(m) != c.api {
 				t.Errorf("target = %+v, %v, want %+v, %v", got, got.API(m), c.want, c.api)
 			}
@@ -186,7 +186,7 @@ func TestSettingsInVariables(t *testing.T) {
 	m := request.Model{ProviderID: "mine", ModelID: "m"}
 	want := func(api render.API) {
 		t.Helper()
-		if got := newModels().at(home).target(m, "").API(m); got != api {
+		if got := newModels(&openCode).at(home).target(m, "").API(m); got != api {
 			t.Errorf("API = %v, want %v", got, api)
 		}
 	}
@@ -200,7 +200,7 @@ func TestSettingsInVariables(t *testing.T) {
 	want(render.Bedrock)
 
 	project := filepath.Join(home, "project")
-	k := newModels()
+	k := newModels(&openCode)
 	k.reset()
 	before := k.stateIn(project)
 	write(filepath.Join(project, "opencode.json"), "@ai-sdk/azure")

@@ -3,6 +3,7 @@ package opencode
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -37,7 +38,7 @@ func (s *store) setUsedProject(ctx context.Context, loaded *record.Session) erro
 
 // storedProject returns the id of the project as which the agent uses a folder: the one that it has stored in the
 // repository, or global outside of one; "" if that is not known.
-func storedProject(folder string) string {
+func storedProject(folder, program string) string {
 	repo, found, err := git.Find(folder)
 	switch {
 	case err != nil:
@@ -45,5 +46,5 @@ func storedProject(folder string) string {
 	case !found:
 		return record.GlobalProject
 	}
-	return idIn(repo.Common + "/opencode")
+	return idIn(filepath.Join(repo.Common, program))
 }

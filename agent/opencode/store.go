@@ -40,6 +40,7 @@ type records interface {
 // A store is a JSON tree or a database of OpenCode's.
 type store struct {
 	records
+	*program
 	tree   *tree.Store // nil for a database
 	at     agent.Located
 	warn   func(string)
@@ -121,7 +122,7 @@ func (s *store) CheckAccess(inUse bool) error {
 		return nil
 	}
 	if err := db.CheckWritable(); err != nil {
-		return fmt.Errorf("OpenCode answers no prompt, because it cannot write to its database: %w", err)
+		return fmt.Errorf("%s answers no prompt, because it cannot write to its database: %w", s.title, err)
 	}
 	return nil
 }
@@ -193,7 +194,7 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 		return e, err
 	}
 	k := s.models.at(loaded.Directory)
-	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
+	e = diagnose.Environment{Agent: s.title, Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()
@@ -265,7 +266,7 @@ func (s *store) Abandoned(journal string) ([]string, error) {
 func (s *store) Former() string {
 	root := s.ID().Root
 	tree := filepath.Join(filepath.Dir(root), "storage")
-	if root != tree && s.tree != nil || !hasDatabase(filepath.Dir(root)) {
+	if root != tree && s.tree != nil || !hasDatabase(s.program, filepath.Dir(root)) {
 		return ""
 	}
 	if info, err := os.Stat(filepath.Join(tree, "message")); err != nil || !info.IsDir() {

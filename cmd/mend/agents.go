@@ -22,7 +22,8 @@ func agentNames() string {
 	for _, ag := range agents {
 		names = append(names, ag.Name())
 	}
-	return strings.Join(names, " or ")
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // selectAgent leaves the agent of --agent alone in the options.

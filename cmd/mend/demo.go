@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent/claude"
+	"mend/agent/opencode"
 	"mend/internal/term"
 	"mend/testdata"
 )
@@ -39,6 +40,9 @@ type demo struct {
 }
 
 func runDemo(env *environment) error {
+	if env.agentName == opencode.Kilo().Name() {
+		return usagef("the demo has no store of Kilo: leave out --agent")
+	}
 	dir, err := os.MkdirTemp("", "mend-demo-")
 	if err != nil {
 		return err

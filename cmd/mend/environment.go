@@ -42,7 +42,7 @@ type environment struct {
 }
 
 // agents are all supported agents.
-var agents = []agent.Agent{opencode.Agent{}, claude.Agent{}}
+var agents = []agent.Agent{opencode.Agent{}, claude.Agent{}, opencode.Kilo()}
 
 // root returns the command with all its verbs.
 func (env *environment) root() *cobra.Command {
@@ -50,7 +50,7 @@ func (env *environment) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mend",
 		Short: "Repair broken sessions of coding agents, and undo every repair",
-		Long: `mend finds sessions of OpenCode and Claude Code that the provider refuses, or that have
+		Long: `mend finds sessions of OpenCode, Kilo and Claude Code that the provider refuses, or that have
 lost their past. It explains why, and repairs them with the smallest possible change.
 It keeps a journal, so that every repair can be undone.
 

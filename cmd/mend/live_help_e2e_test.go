@@ -97,7 +97,11 @@ func (g *gate) open(t *testing.T, api *endpoint.Server) {
 // home returns a home with the fixture of the version, and a gate before its provider.
 func home(t *testing.T, version string, thinking bool) (h *opencode.Home, session string, g *gate) {
 	t.Helper()
-	exe, err := opencode.Install(version)
+	install, make, archive := opencode.Install, opencode.New, archives[version]
+	if version == kiloVersion {
+		install, make, archive = opencode.InstallKilo, opencode.NewKilo, archives["1.18.33"]
+	}
+	exe, err := install(version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +109,8 @@ func home(t *testing.T, version string, thinking bool) (h *opencode.Home, sessio
 	t.Cleanup(api.Close)
 	g = &gate{}
 	g.open(t, api)
-	h = opencode.New(t, exe, api, thinking)
-	return h, h.Unpack(archives[version]), g
+	h = make(t, exe, api, thinking)
+	return h, h.Unpack(archive), g
 }
 
 // damageSession applies a row of [damage.Table] to the session.

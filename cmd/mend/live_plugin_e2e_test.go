@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,18 +34,19 @@ func installPlugin(t *testing.T, h *opencode.Home) {
 		}
 	})
 	config, state := pluginHome(h)
-	cmd := mendCommand(t, h, state, "plugin", "install", "--yes")
+	program := filepath.Base(h.DataDir())
+	cmd := mendCommand(t, h, state, "plugin", "install", "--yes", "--agent", program)
 	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
 	if out, err := cmd.Output(); err != nil {
 		t.Fatalf("installing the plugin: %v: %s", err, out)
 	}
 	// With any plugin OpenCode waits until its own packages are installed in this
 	// folder. For a user that was done at an earlier start; here is no registry.
-	dir := filepath.Join(config, "opencode")
+	dir := filepath.Join(config, program)
 	if err := os.MkdirAll(filepath.Join(dir, "node_modules"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lock := `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`
+	lock := `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*", "@kilocode/plugin": "*"}}}}`
 	if err := os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte(lock), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ type logAnswer struct {
 // explained and not changed. With -record it writes the events to live/testdata.
 func TestLivePlugin(t *testing.T) {
 	t.Parallel()
-	for version := range archives {
+	for _, version := range slices.Concat(slices.Collect(maps.Keys(archives)), []string{kiloVersion}) {
 		for _, c := range liveCases {
 			if testing.Short() && c.name != "empty content" {
 				continue

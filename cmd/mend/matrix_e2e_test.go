@@ -55,6 +55,12 @@ func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) str
 	ts.Helper()
 	whole := ts.records()
 	damage.Edit(ts, ts.path, ts.session, apply)
+	return w.try(ts, whole, want)
+}
+
+// try tests a damaged store whose records were other ones before.
+func (w agentPool) try(ts *testStore, whole []damage.Record, want string) string {
+	ts.Helper()
 	c := w.start(ts)
 	real := c.before.Verdict
 	if real != want {

@@ -60,7 +60,7 @@ repaired after its error; then send your prompt again. Each repair can be undone
 "mend plugin uninstall" removes it.`
 	install.Example = `  mend plugin install
   mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
-  mend plugin install --store ~/kilo/kilo.db    for an OpenCode whose store mend does not find
+  mend plugin install --agent kilo   for Kilo
   mend plugin install --agent claude --keep     also copy each session (mend keep --help)`
 	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
 	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")

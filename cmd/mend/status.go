@@ -354,7 +354,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	}
 	for _, ag := range agents[1:] {
 		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
-			rows = append(rows, term.Row{ag.Title(), cmp.Or(text, "the hook is not installed")})
+			rows = append(rows, term.Row{ag.Title(), cmp.Or(text, "the "+starter(ag)+" is not installed")})
 		}
 	}
 	var left []string
@@ -492,6 +492,10 @@ func hookText(all []pluginJSON, of agent.Agent) string {
 	for _, p := range all {
 		switch {
 		case !p.isOf(of):
+		case starter(of) == "plugin" && p.State == agent.Current:
+			return "the plugin is installed"
+		case starter(of) == "plugin" && p.State == agent.Other:
+			return "the plugin is of another version (mend plugin install --agent " + of.Name() + " updates it)"
 		case p.State == agent.Current && p.Repair:
 			return "the hook is installed: it repairs damaged sessions"
 		case p.State == agent.Current:
@@ -503,6 +507,14 @@ func hookText(all []pluginJSON, of agent.Agent) string {
 		}
 	}
 	return ""
+}
+
+// starter returns what starts mend: a plugin that talks to it, or a hook that reports one event.
+func starter(of agent.Agent) string {
+	if of.Installer().About().Deadline == 0 {
+		return "plugin"
+	}
+	return "hook"
 }
 
 const pluginOff = "off: the plugin is not installed"

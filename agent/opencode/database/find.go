@@ -15,21 +15,42 @@ import (
 	"mend/sqlstore"
 )
 
-// dbName is the database of a released OpenCode. Builds of another channel use
-// opencode-<channel>.db.
+// A Program is the name of OpenCode, or of one made from it, in the names of its folders and files.
+type Program string
+
+// OpenCode and the programs made from it.
 const (
-	dbName      = "opencode.db"
-	channelGlob = "opencode-*.db"
+	OpenCode Program = "opencode"
+	Kilo     Program = "kilo"
 )
 
-// Find returns OpenCode's databases, first the one that a released OpenCode uses, also if it
+// file is the database of a released version. Builds of another channel use opencode-<channel>.db.
+func (p Program) file() string { return string(p) + ".db" }
+
+// Has reports whether the database at path, or one in the folder at path, has the name of a database of
+// the program.
+func (p Program) Has(path string) bool {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return exists(filepath.Join(path, p.file()))
+	}
+	name := filepath.Base(path)
+	return name == p.file() || p.isChannel(name)
+}
+
+// isChannel reports whether a build of another channel gives its database that name.
+func (p Program) isChannel(name string) bool {
+	of, _ := filepath.Match(string(p)+"-*.db", name)
+	return of
+}
+
+// Find returns the program's databases, first the one that a released OpenCode uses, also if it
 // is no regular file: OpenCode would not use another store. They are in
 // $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB names
 // another file, absolute or relative to that folder (since 1.18 at the latest; 1.2.27 ignores
 // it).
-func Find(env func(string) string, home string) []string {
+func (p Program) Find(env func(string) string, home string) []string {
 	var names []string
-	dir, named := DataDir(env, home), env("OPENCODE_DB")
+	dir, named := p.DataDir(env, home), env(strings.ToUpper(string(p))+"_DB")
 	if filepath.IsAbs(named) {
 		names = append(names, named)
 	}
@@ -37,8 +58,8 @@ func Find(env func(string) string, home string) []string {
 		if named != "" && named != ":memory:" && !filepath.IsAbs(named) {
 			names = append(names, filepath.Join(dir, named))
 		}
-		names = append(names, filepath.Join(dir, dbName))
-		names = append(names, databases(dir, func(path string, ofChannel bool) bool { return ofChannel && isRegular(os.Stat(path)) })...)
+		names = append(names, filepath.Join(dir, p.file()))
+		names = append(names, p.databases(dir, func(path string, ofChannel bool) bool { return ofChannel && isRegular(os.Stat(path)) })...)
 	}
 	var found []string
 	for _, name := range names {
@@ -49,10 +70,10 @@ func Find(env func(string) string, home string) []string {
 	return found
 }
 
-// DataDir returns OpenCode's data folder, "" if neither the variable nor the home folder
+// DataDir returns the program's data folder, "" if neither the variable nor the home folder
 // is known. Like OpenCode it accepts a relative XDG_DATA_HOME, and treats an empty one as
 // unset.
-func DataDir(env func(string) string, home string) string {
+func (p Program) DataDir(env func(string) string, home string) string {
 	base := env("XDG_DATA_HOME")
 	if base == "" && home == "" {
 		return ""
@@ -60,13 +81,13 @@ func DataDir(env func(string) string, home string) string {
 	if base == "" {
 		base = filepath.Join(home, ".local", "share")
 	}
-	return filepath.Join(base, "opencode")
+	return filepath.Join(base, string(p))
 }
 
 // locate returns the canonical path of the database at path: a file, or the folder that
 // contains it. SQLite derives the names of -wal and -shm from the path, so it must contain
 // no links.
-func locate(path string) (string, error) {
+func (p Program) locate(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -82,18 +103,18 @@ func locate(path string) (string, error) {
 	if err != nil || !info.IsDir() {
 		return file, err
 	}
-	if filepath.Base(path) == dbName {
+	if filepath.Base(path) == p.file() {
 		return "", sqlstore.Unusable("not a plain file but %s", info.Mode())
 	}
-	if exists(filepath.Join(file, dbName)) {
-		return filepath.EvalSymlinks(filepath.Join(file, dbName))
+	if exists(filepath.Join(file, p.file())) {
+		return filepath.EvalSymlinks(filepath.Join(file, p.file()))
 	}
-	if exists(filepath.Join(file, dbName+"-wal")) {
-		return "", sqlstore.Unusable("%s is missing, only its -wal is there", dbName)
+	if exists(filepath.Join(file, p.file()+"-wal")) {
+		return "", sqlstore.Unusable("%s is missing, only its -wal is there", p.file())
 	}
-	switch others := Others(file); len(others) {
+	switch others := p.Others(file); len(others) {
 	case 0:
-		return "", fmt.Errorf("no %s in it: %w", dbName, fs.ErrNotExist)
+		return "", fmt.Errorf("no %s in it: %w", p.file(), fs.ErrNotExist)
 	case 1:
 		return others[0], nil
 	default:
@@ -101,26 +122,26 @@ func locate(path string) (string, error) {
 	}
 }
 
-// Others returns the databases of OpenCode's in dir that have another name than a released
+// Others returns the databases of the program's in dir that have another name than a released
 // OpenCode uses, by name: plain files NAME.db with its tables, and those that are named as of
 // another channel, so that a damaged one is not passed over.
-func Others(dir string) []string {
-	return databases(dir, func(path string, ofChannel bool) bool {
+func (p Program) Others(dir string) []string {
+	return p.databases(dir, func(path string, ofChannel bool) bool {
 		return isRegular(os.Lstat(path)) && (ofChannel || hasTables(path))
 	})
 }
 
 // databases returns the files NAME.db in dir that isOne accepts, by name. ofChannel says that
 // a build of another channel has given the name.
-func databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
+func (p Program) databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		ofChannel, _ := filepath.Match(channelGlob, e.Name())
-		if e.Name() != dbName && filepath.Ext(path) == ".db" && isOne(path, ofChannel) {
+		ofChannel, isKilos := p.isChannel(e.Name()), Kilo.isChannel(e.Name()) || e.Name() == Kilo.file()
+		if e.Name() != p.file() && (p == Kilo || !isKilos) && filepath.Ext(path) == ".db" && isOne(path, ofChannel) {
 			found = append(found, path)
 		}
 	}

@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 	}
 	find := func(env map[string]string) string {
 		var names []string
-		for _, path := range Find(func(k string) string { return env[k] }, home) {
+		for _, path := range OpenCode.Find(func(k string) string { return env[k] }, home) {
 			names = append(names, filepath.Base(path))
 		}
 		return strings.Join(names, " ")
@@ -131,17 +131,18 @@ func TestOthers(t *testing.T) {
 		want  string // the name that is opened, or a part of the error
 	}{
 		{"none", nil, "no opencode.db in it"},
-		{"another name", map[string]string{"kilo.db": db}, "kilo.db"},
+		{"another name", map[string]string{"other.db": db}, "other.db"},
 		{"a channel", map[string]string{"opencode-dev.db": db}, "opencode-dev.db"},
-		{"side files", map[string]string{"kilo.db": db, "kilo.db-wal": "", "kilo.db-shm": "", "gone.db-wal": db}, "kilo.db"},
-		{"two", map[string]string{"kilo.db": db, "opencode-dev.db": db}, "kilo.db, "},
+		{"side files", map[string]string{"other.db": db, "other.db-wal": "", "other.db-shm": "", "gone.db-wal": db}, "other.db"},
+		{"two", map[string]string{"other.db": db, "opencode-dev.db": db}, "opencode-dev.db, "},
 		{"two unknown names", map[string]string{"a.db": db, "b.db": db}, "a.db, "},
-		{"a damaged channel", map[string]string{"kilo.db": db, "opencode-dev.db": "x"}, "more than one database in it, name one: "},
-		{"OpenCode's own", map[string]string{"kilo.db": db, "opencode-dev.db": db, "opencode.db": db}, "opencode.db"},
+		{"a damaged channel", map[string]string{"other.db": db, "opencode-dev.db": "x"}, "more than one database in it, name one: "},
+		{"OpenCode's own", map[string]string{"other.db": db, "opencode-dev.db": db, "opencode.db": db}, "opencode.db"},
 		{"other tables", map[string]string{"notes.db": other}, "no opencode.db in it"},
-		{"other tables beside it", map[string]string{"notes.db": other, "text.db": "text", "empty.db": "", "kilo.db": db}, "kilo.db"},
-		{"links", map[string]string{"kilo.db": link, "opencode-dev.db": link}, "no opencode.db in it"},
-		{"a copy", map[string]string{"kilo.db": db, "kilo.db.bak": db}, "kilo.db"},
+		{"other tables beside it", map[string]string{"notes.db": other, "text.db": "text", "empty.db": "", "other.db": db}, "other.db"},
+		{"links", map[string]string{"other.db": link, "opencode-dev.db": link}, "no opencode.db in it"},
+		{"of Kilo", map[string]string{"kilo.db": db, "kilo-dev.db": db}, "no opencode.db in it"},
+		{"a copy", map[string]string{"other.db": db, "other.db.bak": db}, "other.db"},
 	}
 	for _, c := range cases {
 		dir := t.TempDir()

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ var errNoSession = errors.New("no such session")
 
 // Options configure a [Store]. The zero value is right for a user.
 type Options struct {
+	// Program is whose database it is, as the names of the files in its folder tell; "" for OpenCode.
+	Program Program
 	// Step, BusyTimeout and MaxRecord are those of [sqlstore.Options].
 	Step        func(what string) error
 	BusyTimeout time.Duration
@@ -52,7 +55,7 @@ func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()
 	}
-	file, err := locate(path)
+	file, err := cmp.Or(o.Program, OpenCode).locate(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"errors"
 	"fmt"
 
 	"mend/agent/opencode/record"
@@ -10,6 +11,14 @@ import (
 
 // Describe implements [repair.Case].
 func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
+	d := c.describe(f)
+	for _, text := range []*string{&d.Why, &d.Text, &d.WhyNot} {
+		*text = c.env.Says(*text)
+	}
+	return d
+}
+
+func (c *simulation) describe(f repair.Finding) repair.Diagnosis {
 	d := rules().Fault(c, f).Describe()
 	if d.WhyNot == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
@@ -42,9 +51,20 @@ func (c *simulation) unreadable(ref change.Ref) bool {
 	return c.s.Info.Unreadable()
 }
 
-// Fixes implements [repair.Case]. There are no fixes if something that a safe change
-// depends on is unknown.
+// Fixes implements [repair.Case].
 func (c *simulation) Fixes(f repair.Finding) ([]repair.Fix, error) {
+	all, err := c.fixes(f)
+	for i := range all {
+		all[i].Text, all[i].Loses = c.env.Says(all[i].Text), c.env.Says(all[i].Loses)
+	}
+	if refusal, ok := errors.AsType[*repair.RefusalError](err); ok {
+		refusal.Why = c.env.Says(refusal.Why)
+	}
+	return all, err
+}
+
+// fixes returns no fixes if something that a safe change depends on is unknown.
+func (c *simulation) fixes(f repair.Finding) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
 		return nil, &repair.RefusalError{Why: why}
 	}

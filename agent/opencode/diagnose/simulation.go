@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"mend/agent/opencode/record"
@@ -51,8 +53,10 @@ var _ repair.Case = (*simulation)(nil)
 
 // An Environment is what a diagnosis needs to know besides the session and the request.
 type Environment struct {
-	Held time.Time // the start of the oldest process that has the store open; zero: there is none
-	Free bool      // it is certain that no process has the store open
+	// Agent is the name of the program that uses the store, in texts; "" for OpenCode.
+	Agent string
+	Held  time.Time // the start of the oldest process that has the store open; zero: there is none
+	Free  bool      // it is certain that no process has the store open
 	// Foreign says that no version of OpenCode reads the store. There are then no latent
 	// findings, because those are about other versions and their screen.
 	Foreign bool
@@ -75,6 +79,23 @@ type Environment struct {
 	// ProjectOf returns the id of the project as which an agent with a tree uses a folder; ""
 	// if that is not known, and for a database.
 	ProjectOf func(folder string) string
+}
+
+// openCode matches the name of OpenCode, and with a digit that of a version.
+var openCode = regexp.MustCompile(`OpenCode( [0-9])?`)
+
+// Says returns a text about OpenCode with the name of the program that uses the store. What it says of
+// versions of OpenCode stays.
+func (e Environment) Says(text string) string {
+	if e.Agent == "" || e.Agent == "OpenCode" || !strings.Contains(text, "OpenCode") {
+		return text
+	}
+	return openCode.ReplaceAllStringFunc(text, func(name string) string {
+		if name == "OpenCode" {
+			return e.Agent
+		}
+		return name
+	})
 }
 
 // New returns the case of a session for a request. In a busy session the newest answer
@@ -151,7 +172,7 @@ func (c *simulation) Reset() repair.Case {
 // screen returns why newer versions cannot show the session.
 func (c *simulation) screen() []render.Failure {
 	if c.cachedScreen == nil {
-		found := c.view().Screen(render.ProfileFor(""))
+		found := c.view().Screen(c.newestProfile())
 		c.cachedScreen = &found
 	}
 	return *c.cachedScreen
@@ -236,8 +257,8 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 	if c.env.Foreign {
 		return all
 	}
-	profiles := []render.Profile{use.profile, render.ProfileFor("")}
-	if c.judgesAll() {
+	profiles := []render.Profile{use.profile, c.newestProfile()}
+	if c.judgesAll() && !use.profile.IsKilo() {
 		profiles = append(profiles, render.Profiles()...)
 	}
 	switches := c.render(use).API == render.Anthropic
@@ -249,6 +270,14 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 		}
 	}
 	return all
+}
+
+// newestProfile returns that of the newest version of the program that is used.
+func (c *simulation) newestProfile() render.Profile {
+	if p := render.ProfileFor(c.request.Version); p.IsKilo() {
+		return p
+	}
+	return render.ProfileFor("")
 }
 
 // judgesAll reports whether what is wrong in another setting is a finding.

@@ -30,6 +30,13 @@ var profiles = [...]struct {
 	{[3]int{1, 18, 26}, Profile{"1.18.26", v11826}},
 }
 
+// kilo is how Kilo 7.7.9 makes a request. Its versions have numbers of their own, from 7 on. Its schema is that of
+// OpenCode 1.18.34, but tool calls stay in place.
+var kilo = Profile{"7.7.9", v11815}
+
+// IsKilo reports whether the profile is that of Kilo.
+func (p Profile) IsKilo() bool { return p == kilo }
+
 // Profiles returns all profiles in ascending order of versions.
 func Profiles() []Profile {
 	all := make([]Profile, len(profiles))
@@ -43,6 +50,9 @@ func Profiles() []Profile {
 // version that is the newest.
 func ProfileFor(version string) Profile {
 	want, ok := parseVersion(version)
+	if ok && isKilo(want) {
+		return kilo
+	}
 	for _, p := range slices.Backward(profiles[:]) {
 		if !ok || slices.Compare(p.first[:], want) <= 0 {
 			return p.Profile
@@ -67,8 +77,14 @@ func Verified(version string) bool {
 func Newer(version string) bool {
 	v, ok := parseVersion(version)
 	newest, _ := parseVersion(NewestVerified)
+	if ok && isKilo(v) {
+		newest, _ = parseVersion(kilo.Version)
+	}
 	return ok && slices.Compare(v, newest) > 0
 }
+
+// isKilo reports whether a version is one of Kilo.
+func isKilo(version []int) bool { return version[0] >= 7 }
 
 // NeedsFolder reports whether the version answers no prompt in a session whose folder does
 // not exist: 1.17.0 answers, 1.17.9 does not. For "" and for what is no version it reports true.

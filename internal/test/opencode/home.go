@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/internal/test/damage"
@@ -27,6 +28,8 @@ type Home struct {
 	api *endpoint.Server
 	dir string
 
+	program string // the name of the program: opencode, or kilo
+
 	user uint32   // as whom the program runs; 0 for the user of the test
 	vars []string // environment variables besides those of every home
 }
@@ -36,16 +39,24 @@ type Home struct {
 // the test.
 func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
-	h := newHome(t, exe, config(api.URL, thinking))
+	h := newHome(t, "opencode", exe, config(api.URL, thinking))
+	h.api = api
+	return h
+}
+
+// NewKilo makes a temporary home as [New] does, for the executable that [InstallKilo] returned.
+func NewKilo(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
+	t.Helper()
+	h := newHome(t, "kilo", exe, config(api.URL, thinking))
 	h.api = api
 	return h
 }
 
 // newHome makes a temporary home with that configuration.
-func newHome(t testing.TB, exe string, config map[string]any) *Home {
+func newHome(t testing.TB, program, exe string, config map[string]any) *Home {
 	t.Helper()
-	h := &Home{t: t, exe: exe, dir: t.TempDir()}
-	for _, dir := range []string{".config/opencode", ".local/share/opencode", ".local/state", ".cache", "project", "tmp"} {
+	h := &Home{t: t, program: program, exe: exe, dir: t.TempDir()}
+	for _, dir := range []string{".config/" + program, ".local/share/" + program, ".local/state", ".cache", "project", "tmp"} {
 		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
 			t.Fatalf("making scratch home: %v", err)
 		}
@@ -54,7 +65,7 @@ func newHome(t testing.TB, exe string, config map[string]any) *Home {
 	if err != nil {
 		t.Fatalf("encoding configuration: %v", err)
 	}
-	if err := os.WriteFile(h.path(".config/opencode/opencode.json"), data, 0o644); err != nil {
+	if err := os.WriteFile(h.path(".config/"+program+"/"+program+".json"), data, 0o644); err != nil {
 		t.Fatalf("making scratch home: %v", err)
 	}
 	return h
@@ -76,8 +87,11 @@ func (h *Home) GiveTo(user uint32) {
 // Dir returns the home folder.
 func (h *Home) Dir() string { return h.dir }
 
-// DataDir returns OpenCode's data directory, which holds storage and opencode.db.
-func (h *Home) DataDir() string { return h.path(".local/share/opencode") }
+// DataDir returns the program's data directory, which holds storage and the database.
+func (h *Home) DataDir() string { return h.path(".local/share/" + h.program) }
+
+// database returns the path of the database in a data directory.
+func (h *Home) database(dir string) string { return filepath.Join(dir, h.program+".db") }
 
 // Project returns the directory in which OpenCode is started.
 func (h *Home) Project() string { return h.path("project") }
@@ -88,19 +102,38 @@ func (h *Home) Project() string { return h.path("project") }
 // session whose directory is gone.
 func (h *Home) Unpack(archive []byte) (session string) {
 	h.t.Helper()
+	if h.program != "opencode" {
+		return h.take(archive)
+	}
 	session, err := testdata.Unpack(archive, h.path(".local/share"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
+	if _, err := os.Stat(h.database(h.DataDir())); err == nil {
 		h.SQL("update session set directory = ?", h.Project())
+	}
+	return session
+}
+
+// take starts the program, which makes its database, and copies the session of an archive into that.
+func (h *Home) take(archive []byte) (session string) {
+	h.t.Helper()
+	dir := h.t.TempDir()
+	session, err := testdata.Unpack(archive, dir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.Serve().Close()
+	s := &StoreRunner{home: h, session: session}
+	if err := s.exchangeRows(filepath.Join(dir, "opencode", "opencode.db"), session); err != nil {
+		h.t.Fatal(err)
 	}
 	return session
 }
 
 // Store returns the store with the session, to be damaged.
 func (h *Home) Store(session string) damage.Store {
-	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
+	if _, err := os.Stat(h.database(h.DataDir())); err == nil {
 		return damage.Database{SQL: h.SQL}
 	}
 	return damage.Tree{T: h.t, Root: filepath.Join(h.DataDir(), "storage"), Session: session}
@@ -121,9 +154,9 @@ func (h *Home) env() []string {
 		"XDG_CONFIG_HOME=" + h.path(".config"),
 		"XDG_STATE_HOME=" + h.path(".local/state"),
 		"XDG_CACHE_HOME=" + h.path(".cache"),
-		"OPENCODE_DISABLE_MODELS_FETCH=1",
-		"OPENCODE_DISABLE_AUTOUPDATE=1",
-		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+		strings.ToUpper(h.program) + "_DISABLE_MODELS_FETCH=1",
+		strings.ToUpper(h.program) + "_DISABLE_AUTOUPDATE=1",
+		strings.ToUpper(h.program) + "_DISABLE_DEFAULT_PLUGINS=1",
 		"npm_config_registry=" + unreachableRegistry,
 		"BUN_CONFIG_REGISTRY=" + unreachableRegistry,
 	}, h.vars...)

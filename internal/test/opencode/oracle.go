@@ -51,7 +51,7 @@ func (h *Home) ServeOracle(archive []byte) *Oracle {
 
 // prepare makes the healthy store, with the project as the program knows it.
 func (o *Oracle) prepare(archive []byte) error {
-	other := &Home{t: o.home.t, exe: o.home.exe, api: o.home.api, dir: o.healthy}
+	other := &Home{t: o.home.t, program: o.home.program, exe: o.home.exe, api: o.home.api, dir: o.healthy}
 	if err := os.MkdirAll(other.path(".local/share"), 0o755); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (o *Oracle) prepare(archive []byte) error {
 }
 
 func (o *Oracle) collectIDs() error {
-	other := &Home{dir: o.healthy}
+	other := &Home{program: o.home.program, dir: o.healthy}
 	path := o.file(other)
 	if !exists(path) {
 		path = filepath.Join(other.DataDir(), "storage")
@@ -105,7 +105,7 @@ func (o *Oracle) collectIDs() error {
 	return s.Close()
 }
 
-func (o *Oracle) file(h *Home) string { return filepath.Join(h.DataDir(), "opencode.db") }
+func (o *Oracle) file(h *Home) string { return h.database(h.DataDir()) }
 
 // Healthy writes the healthy store to the data directory dir, with new ids of its session,
 // messages and parts: after an answer the program still writes to the messages for a
@@ -120,7 +120,7 @@ func (o *Oracle) Healthy(dir string) (path, id string, err error) {
 		pairs = append(pairs, old, fresh(old))
 	}
 	r := strings.NewReplacer(pairs...)
-	from := (&Home{dir: o.healthy}).DataDir()
+	from := (&Home{program: o.home.program, dir: o.healthy}).DataDir()
 	renamed := func(data []byte) []byte { return []byte(r.Replace(string(data))) }
 	if db := filepath.Join(from, "opencode.db"); exists(db) {
 		data, err := os.ReadFile(db)

@@ -137,7 +137,7 @@ func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunne
 	p := &ProviderRunner{Store: UnpackProviders(t)}
 	p.API = endpoint.NewKnown(freshAnswer, p.Store.Known)
 	t.Cleanup(p.API.Close)
-	p.home = newHome(t, exe, providerConfig(p.API.URL))
+	p.home = newHome(t, "opencode", exe, providerConfig(p.API.URL))
 	p.home.vars = append(vars, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1")
 	name := filepath.Join(filepath.Dir(exe), "bench") // as in ServeStores
 	if err := os.Link(exe, name); err == nil || errors.Is(err, os.ErrExist) {
@@ -286,7 +286,7 @@ func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderRes
 // the endpoint, and returns the directory that XDG_CONFIG_HOME names.
 func WriteProviderConfig(t testing.TB, url string) (configHome string) {
 	t.Helper()
-	return newHome(t, "", providerConfig(url)).path(".config")
+	return newHome(t, "opencode", "", providerConfig(url)).path(".config")
 }
 
 // providerConfig returns the content of opencode.json with one provider for each setting.

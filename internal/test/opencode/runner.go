@@ -135,7 +135,7 @@ func (s *Server) abort(id string) {
 const statusTimeout = 10 * time.Second
 
 func (s *StoreRunner) exchange(dir, id string) error {
-	if db := filepath.Join(dir, "opencode.db"); exists(db) {
+	if db := s.home.database(dir); exists(db) {
 		return s.exchangeRows(db, id)
 	}
 	from, to := filepath.Join(dir, "storage"), filepath.Join(s.home.DataDir(), "storage")
@@ -181,12 +181,21 @@ const fixtureDir = "/home/user/project"
 // exchangeRows copies the rows in one transaction; the session's directory
 // becomes Project, as in [Home.Unpack].
 func (s *StoreRunner) exchangeRows(from, id string) error {
-	db, err := sqlite3.Open(filepath.Join(s.home.DataDir(), "opencode.db"))
+	db, err := sqlite3.Open(s.home.database(s.home.DataDir()))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
 	return errors.Join(db.BusyTimeout(timeout), db.Exec(exchangeScript(from, id, fixtureDir, s.home.Project())))
+}
+
+// CopyRows replaces the rows of a database by those of the one in from, which has one session.
+func CopyRows(from, to, session string) error {
+	db, err := sqlite3.Open(to)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Exec(exchangeScript(from, session, "", "")), db.Close())
 }
 
 // exchangeScript returns the statements that replace the rows of a database by those of the

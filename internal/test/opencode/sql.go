@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"path/filepath"
 )
 
 // sqlScript runs one statement in OpenCode's JavaScript engine.
@@ -23,7 +22,7 @@ db.close();
 func (h *Home) SQL(statement string, args ...any) []map[string]any {
 	h.t.Helper()
 	input, err := json.Marshal(map[string]any{
-		"file":      filepath.Join(h.DataDir(), "opencode.db"),
+		"file":      h.database(h.DataDir()),
 		"statement": statement,
 		"args":      append([]any{}, args...),
 	})

@@ -1,0 +1,52 @@
+package opencode
+
+import (
+	"os"
+	"strings"
+
+	"mend/agent/opencode/database"
+	"mend/agent/opencode/diagnose"
+)
+
+// A program is OpenCode, or one made from it that stores sessions as OpenCode does.
+type program struct {
+	name, title string
+	settings    []string // the names of its files of settings, the stronger one last
+	inFolders   []string // those in its folders of a project or of the user
+	folders     []string // the names of these folders, the stronger one last
+}
+
+var openCode = program{
+	name: "opencode", title: "OpenCode",
+	settings:  []string{"opencode.json", "opencode.jsonc"},
+	inFolders: []string{"opencode.json", "opencode.jsonc"},
+	folders:   []string{".opencode"},
+}
+
+// Source: docs/opencode.md, "Kilo".
+var kilo = program{
+	name: "kilo", title: "Kilo",
+	settings:  []string{"kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc"},
+	inFolders: []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"},
+	folders:   []string{".kilocode", ".kilo"},
+}
+
+// Kilo returns the agent Kilo, which has a database as OpenCode 1.18 and no other store.
+func Kilo() Agent { return Agent{&kilo} }
+
+// program returns whose stores the agent opens.
+func (a Agent) program() *program {
+	if a.made == nil {
+		return &openCode
+	}
+	return a.made
+}
+
+// env returns one of the program's own variables of the environment.
+func (p *program) env(name string) string { return os.Getenv(strings.ToUpper(p.name) + "_" + name) }
+
+// says returns a text about OpenCode with the name of the program.
+func (p *program) says(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }
+
+// databases returns the program's name as that of its databases.
+func (p *program) databases() database.Program { return database.Program(p.name) }

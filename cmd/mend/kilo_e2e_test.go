@@ -1,0 +1,72 @@
+//go:build e2e
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/test/damage"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
+)
+
+// kiloVersion is the newest whose packages of all platforms are there.
+const kiloVersion = "7.7.9"
+
+// kiloFates are the fates with Kilo that are not those with OpenCode 1.18.33.
+var kiloFates = map[string]string{
+	"last prompt dated in the future": "R8", // it works on it instead of the new one
+}
+
+// TestRealKilo is [TestMatrix] with Kilo, for the damages that its database can have: its indexes refuse a
+// message that is no JSON.
+func TestRealKilo(t *testing.T) {
+	exe, err := opencode.InstallKilo(kiloVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := agentPool{make(chan *opencode.StoreRunner, 2)}
+	var empty string // its database
+	for range cap(w.benches) {
+		api := endpoint.New(uniqueAnswer)
+		t.Cleanup(api.Close)
+		h := opencode.NewKilo(t, exe, api, true)
+		w.benches <- h.ServeStores(fixtures[2])
+		if empty == "" {
+			empty = filepath.Join(t.TempDir(), "kilo.db")
+			damage.SQL(t, filepath.Join(h.DataDir(), "kilo.db"))("vacuum into ?", empty)
+		}
+	}
+	for n, c := range damage.Table {
+		if damage.AddsFile(c.Name) || testing.Short() && (n+storetest.Today())%8 != 0 && kiloFates[c.Name] == "" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			ts := newTestStore(t, 2)
+			ts.damage(c)
+			db := filepath.Join(ts.data, "kilo.db")
+			damage.SQL(t, empty)("vacuum into ?", db)
+			if err := opencode.CopyRows(ts.path, db, ts.session); err != nil {
+				t.Skip("no database of Kilo can have it: ", err)
+			}
+			if err := os.Remove(ts.path); err != nil {
+				t.Fatal(err)
+			}
+			damage.SQL(t, db)("update session set version = ?", kiloVersion)
+			ts.path, ts.version = db, kiloVersion
+			want := c.Want[2]
+			if fate := kiloFates[c.Name]; fate != "" {
+				want = fate
+			}
+			w.try(ts, newTestStore(t, 2).records(), want)
+			if code, out := ts.mend("scan"); strings.Contains(out, "OpenCode") || code == exitUsage {
+				t.Errorf("mend scan names OpenCode:\n%s", out)
+			}
+		})
+	}
+}
