@@ -20,15 +20,34 @@ type CleanRequest struct {
 	Sessions []change.Head           // of List, with all that is theirs
 	DryRun   bool                    // write nothing
 	Progress func(done, total int64) // in bytes; nil for nothing
+	// Each is called with the plan for each session of a store that is in files, one after the other, so that only one is in
+	// memory. With nil they are only counted.
+	Each func(change.Plan) error
 }
 
 // Cleaned is a plan to remove something. Nothing is removed yet.
 type Cleaned struct {
-	Plans   []change.Plan    // none if there is nothing to remove
+	Plans   []change.Plan    // of a database; none if there is nothing to remove
 	Rows    map[string]int64 // or records, by table or kind
 	Content int64            // bytes of them
+	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
 	Discard func() error     // removes what was made beside the store, if the plans are not carried out
+}
+
+// AddPlan adds the removal of a session that is in files.
+func (c *Cleaned) AddPlan(p change.Plan, r CleanRequest) error {
+	change.Sort(p.Ops)
+	for _, o := range p.Ops {
+		if o.Ref.Kind != change.KindFolder {
+			c.Rows[o.Ref.Kind.String()]++
+			c.Content += int64(len(o.Pre.Data))
+		}
+	}
+	if r.Each == nil {
+		return nil
+	}
+	return r.Each(p)
 }
 
 // A Space is what takes the space of a store.

@@ -42,6 +42,11 @@ func (e *Entry) Files() (refs []Ref) {
 	return refs
 }
 
+// KeepsFiles reports whether the entry has files of the user's own, or a whole database, that gc does not delete.
+func (e *Entry) KeepsFiles() bool {
+	return e.HasDatabase() || len(e.Files()) > 0 && e.Cause.Kind != CauseClean
+}
+
 // HasDatabase reports whether the entry exchanged a whole database.
 func (e *Entry) HasDatabase() bool {
 	return len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindDatabase

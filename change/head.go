@@ -11,6 +11,8 @@ type Head struct {
 	Project   string // the id of the project it belongs to, if known
 	Directory string // where the user worked
 
+	Parent string // the session of which it is a subagent's; "" for none
+
 	Title   string
 	Version string // of the agent that created it, such as "1.1.53"
 	Created int64  // milliseconds since 1970; 0 if unknown

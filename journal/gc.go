@@ -91,7 +91,8 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	return old, nil
 }
 
-// withoutUserFiles returns the entries that hold no file of the user's own and no whole database.
+// withoutUserFiles returns the entries that hold no file of the user's own and no whole database. What a user has removed to make
+// room is not kept for ever.
 func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 	var left []*entryState
 	for _, st := range all {
@@ -99,7 +100,7 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == change.KindFile || o.Ref.Kind == change.KindDatabase }) {
+		if st.begin.Begin.Cause == change.CauseClean || !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == change.KindFile || o.Ref.Kind == change.KindDatabase }) {
 			left = append(left, st)
 		}
 	}

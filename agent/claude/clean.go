@@ -2,8 +2,10 @@ package claude
 
 import (
 	"context"
+	"errors"
 
 	"mend/agent"
+	"mend/change"
 )
 
 // Space implements [agent.Store].
@@ -18,4 +20,38 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (space age
 		})
 	}
 	return space, err
+}
+
+// Clean implements [agent.Store]: of a session go the transcript, and the folder beside it with those of its subagents.
+func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
+	c := agent.Cleaned{Rows: map[string]int64{}}
+	if r.Events {
+		return c, errors.ErrUnsupported
+	}
+	for _, h := range r.Sessions {
+		if h.Parent != "" {
+			continue // it goes with that
+		}
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
+		e, err := s.load(h, nil)
+		if err != nil {
+			return c, err
+		}
+		beside, err := s.beside(h, h.Project)
+		if err != nil {
+			return c, err
+		}
+		p := change.Plan{Session: h.ID, Cause: change.Cause{Title: h.Title, Folder: h.Directory}, Ops: []change.Op{{Ref: h.Ref, Pre: &change.Image{Data: e.Data, Mode: e.Mode.Perm()}}}}
+		for _, o := range beside {
+			if o.Pre != nil { // the others create them elsewhere
+				p.Ops = append(p.Ops, o)
+			}
+		}
+		if err := c.AddPlan(p, r); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }

@@ -253,6 +253,9 @@ func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (change.Head, error) {
 		ID: f.id, Project: project, Ref: change.Ref{Kind: change.KindSession, Project: project, Session: f.id},
 		Updated: time.Unix(0, f.entry.Mtime).UnixMilli(),
 	}
+	if owner, _, ok := subagent(f.id); ok {
+		h.Parent = owner
+	}
 	stray := func(why string) (change.Head, error) {
 		h.Stray = append(h.Stray, change.Stray{Path: f.path(), Why: why, Kind: change.StrayHidden})
 		return h, nil

@@ -7,6 +7,8 @@ import (
 
 	"mend/agent"
 	"mend/agent/opencode/database"
+	"mend/change"
+	"mend/internal/jsonedit"
 )
 
 // Space implements [agent.Store].
@@ -39,7 +41,38 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 	if db, ok := s.records.(*database.Store); ok {
 		return db.Clean(ctx, r)
 	}
-	return agent.Cleaned{}, errors.ErrUnsupported
+	if r.Events {
+		return agent.Cleaned{}, errors.ErrUnsupported
+	}
+	refs, err := s.tree.SessionRefs(ctx, r.Sessions)
+	c := agent.Cleaned{Rows: map[string]int64{}}
+	for _, h := range r.Sessions {
+		if err == nil {
+			err = s.cleanSession(ctx, h, refs[h.ID], &c, r)
+		}
+	}
+	return c, err
+}
+
+// cleanSession adds the removal of a session of a tree.
+func (s *store) cleanSession(ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned, r agent.CleanRequest) error {
+	images, err := s.Read(ctx, refs)
+	if err != nil {
+		return err
+	}
+	p := change.Plan{Session: h.ID, Cause: change.Cause{Title: h.Title, Folder: h.Directory}}
+	for i, image := range images {
+		if image != nil {
+			p.Ops = append(p.Ops, change.Op{Ref: refs[i], Pre: image})
+		}
+	}
+	if len(images) == 0 || images[0] == nil {
+		return nil // it was removed since
+	}
+	if share, ok := jsonedit.Get(images[0].Data, "share"); ok && string(share) != "null" {
+		c.Shared = append(c.Shared, h.ID)
+	}
+	return c.AddPlan(p, r)
 }
 
 // Reclaim implements [agent.Store].

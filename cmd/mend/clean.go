@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,11 +30,12 @@ What they remove goes into an archive first, compressed, so that "mend undo" bri
 it back, until "mend gc" or "mend forget" deletes the archive. Then the database gives the
 bytes back to the disk. No program may have it open meanwhile.`,
 		Example: `  mend clean
-  mend clean events --dry-run`,
+  mend clean events --dry-run
+  mend clean sessions --older-than 90d`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
-	cmd.AddCommand(cleanEventsVerb(env), cleanPagesVerb(env))
+	cmd.AddCommand(cleanEventsVerb(env), cleanSessionsVerb(env), cleanPagesVerb(env))
 	return cmd
 }
 
@@ -56,6 +58,64 @@ A damaged database can be salvaged better with events than without them.`,
 	}
 	f.add(cmd, "")
 	return cmd
+}
+
+func cleanSessionsVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	var older, folder string
+	cmd := &cobra.Command{
+		Use:   "sessions [SESSION...]",
+		Short: "Remove sessions by age, by folder or by name",
+		Long: `Clean sessions removes the named sessions, or those of all agents that were not used for an
+age, or that are of a folder, or both: with all that is theirs, and with the sessions of
+their subagents. Archived ones count as all others. The page of a session that is shared
+stays on the web; such sessions are named.`,
+		Example: `  mend clean sessions --older-than 90d --dry-run
+  mend clean sessions --folder ~/src/old
+  mend clean sessions "dark mode"`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			s := mend.Selection{}
+			if (older == "" && folder == "") == (len(names) == 0) {
+				return usagef("clean sessions needs names of sessions, or --older-than AGE, or --folder DIR")
+			}
+			if older != "" {
+				d, err := parseAge("older-than", older)
+				if err != nil {
+					return err
+				}
+				s.Before = time.Now().Add(-d)
+			}
+			if cmd.Flags().Changed("folder") {
+				var err error
+				if s.Folder, err = filepath.Abs(folder); err != nil || folder == "" {
+					return usagef("--folder %q: want a folder", folder)
+				}
+			}
+			return runCleanSessions(cmd.Context(), env, f, s, names)
+		},
+	}
+	f.add(cmd, "")
+	cmd.Flags().StringVar(&older, "older-than", "", "sessions that were not used for `AGE`, such as 90d")
+	cmd.Flags().StringVar(&folder, "folder", "", "sessions of the folder `DIR` and of those below it")
+	return cmd
+}
+
+func runCleanSessions(ctx context.Context, env *environment, f writeFlags, s mend.Selection, names []string) error {
+	heads, _, unread := sessionsOf(ctx, agentOptions(env))
+	for _, name := range names {
+		h, err := findNamed(env.Terminal, heads, name)
+		if errors.Is(err, mend.ErrNoSession) && unread != nil {
+			return unread
+		}
+		if err != nil {
+			return err
+		}
+		s.Named = append(s.Named, h)
+	}
+	return runClean(ctx, env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
+		r.Sessions, err = c.Select(ctx, s)
+		return r, err
+	})
 }
 
 func cleanPagesVerb(env *environment) *cobra.Command {
@@ -138,11 +198,18 @@ func runClean(ctx context.Context, env *environment, f writeFlags, what string, 
 
 // cleanStore removes something from one store, and reports whether there was anything.
 func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, some bool, err error) {
+	if !r.Events && len(r.Sessions) == 0 {
+		return j, false, nil
+	}
 	progress, clear := env.byteProgress("archiving")
 	r.DryRun, r.Progress = f.dryRun, progress
+	j.Repairs = []repairJSON{}
+	if f.dryRun {
+		r.Each = func(p change.Plan) error { j.Repairs = append(j.Repairs, planJSON(p)); return nil }
+	}
 	found, err := c.ProposeClean(ctx, what, r)
 	clear()
-	if err != nil || len(found.Plans) == 0 {
+	if err != nil || len(found.Rows) == 0 {
 		return j, false, err
 	}
 	keep := false
@@ -151,13 +218,20 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 			err = errors.Join(err, found.Discard())
 		}
 	}()
-	j = cleanedJSON{c.ID().Agent, c.ID().Root, found.Rows, found.Content, found.Packed, []repairJSON{}, 0, 0, ""}
+	j.Agent, j.Store, j.Rows, j.Bytes, j.Archive, j.Shared = c.ID().Agent, c.ID().Root, found.Rows, found.Content, found.Packed, found.Shared
 	printStore(env, c)
+	for _, h := range r.Sessions {
+		env.Printf("  %s\n", sessionLine(h))
+		j.Sessions = append(j.Sessions, cleanedSession{h.ID, h.Title})
+	}
 	archive := ""
 	if found.Packed > 0 {
 		archive = fmt.Sprintf("; the archive of them has %s", term.Size(found.Packed))
 	}
 	env.Say("%s of %s: %s%s.", term.Bold(term.Size(found.Content)), what, rowCounts(found.Rows), archive)
+	for _, id := range found.Shared {
+		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), term.Escape(id))
+	}
 	if f.dryRun {
 		for _, p := range found.Plans {
 			j.Repairs = append(j.Repairs, planJSON(p))
@@ -165,24 +239,40 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		env.Say("Dry run: nothing was written.")
 		return j, true, nil
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove the %s from %s?", what, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
+	of := "the " + what
+	if len(r.Sessions) > 0 {
+		of = term.Count(len(r.Sessions), "session")
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove %s from %s?", of, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
 		return j, true, err
 	}
 	undo := ""
-	for _, p := range found.Plans {
+	r.Each = func(p change.Plan) error {
 		e, err := applyPlan(ctx, env, c, p)
 		if e.ID != "" {
 			keep = keep || e.State != change.Aborted
 			j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
+			if undo == "" {
+				undo = "mend undo " + e.ID
+			} else {
+				undo = "mend undo " + mend.OperationOf(e)
+			}
 		}
-		if err != nil {
-			return j, true, printConflicts(env.Terminal, err)
-		}
-		if undo = "mend undo " + e.ID; len(found.Plans) > 1 {
-			undo = "mend undo " + mend.OperationOf(e)
-		}
+		return printConflicts(env.Terminal, err)
 	}
-	env.Say("%s the %s. Undo: %s", term.Good("Removed"), what, term.Command(undo))
+	if len(found.Plans) == 0 {
+		_, err = c.ProposeClean(ctx, what, r)
+	}
+	for _, p := range found.Plans {
+		err = errors.Join(err, r.Each(p))
+	}
+	if err != nil {
+		if keep {
+			err = fail.WithHint(err, "what was removed before that comes back with "+undo)
+		}
+		return j, true, err
+	}
+	env.Say("%s %s. Undo: %s", term.Good("Removed"), of, term.Command(undo))
 	j.Before, j.After, err = reclaim(ctx, env, c)
 	if err != nil {
 		j.Note = err.Error()
@@ -212,15 +302,22 @@ func rowCounts(counts map[string]int64) string {
 
 // A cleanedJSON is what was removed from a store.
 type cleanedJSON struct {
-	Agent   string           `json:"agent"`
-	Store   string           `json:"store"`
-	Rows    map[string]int64 `json:"rows"`    // by table
-	Bytes   int64            `json:"bytes"`   // of the rows
-	Archive int64            `json:"archive"` // bytes of the archive
-	Repairs []repairJSON     `json:"repairs"`
-	Before  int64            `json:"before"` // bytes of the files of the database, and after it gave back its free pages
-	After   int64            `json:"after"`
-	Note    string           `json:"note,omitempty"` // why it has not given them back
+	Agent    string           `json:"agent"`
+	Store    string           `json:"store"`
+	Sessions []cleanedSession `json:"sessions,omitempty"` // that were removed
+	Shared   []string         `json:"shared,omitempty"`   // of them
+	Rows     map[string]int64 `json:"rows"`               // by table
+	Bytes    int64            `json:"bytes"`              // of the rows
+	Archive  int64            `json:"archive"`            // bytes of the archive
+	Repairs  []repairJSON     `json:"repairs"`
+	Before   int64            `json:"before"` // bytes of the files of the database, and after it gave back its free pages
+	After    int64            `json:"after"`
+	Note     string           `json:"note,omitempty"` // why it has not given them back
+}
+
+type cleanedSession struct {
+	Session string `json:"session"`
+	Title   string `json:"title"`
 }
 
 // largestSessions is how many sessions are listed.

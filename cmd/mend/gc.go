@@ -53,7 +53,7 @@ func runGC(ctx context.Context, env *environment, older string, f writeFlags) er
 	before := time.Now().Add(-d)
 	old := droppable(es, before)
 	yours := idsWithFiles(old)
-	old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 || e.HasDatabase() })
+	old = slices.DeleteFunc(old, func(e change.Entry) bool { return e.KeepsFiles() })
 	if err := drop(ctx, env, f, old, yours, func() (journal.Freed, error) {
 		freed, err := env.opt.Journal.GC(ctx, before)
 		return withArchives(ctx, env, freed, err)
@@ -90,7 +90,7 @@ func movedUserFiles(es []change.Entry) (refs []change.Ref) {
 func idsWithFiles(es []change.Entry) []string {
 	ids := []string{}
 	for _, e := range es {
-		if len(e.Files()) > 0 || e.HasDatabase() {
+		if e.KeepsFiles() {
 			ids = append(ids, e.ID)
 		}
 	}

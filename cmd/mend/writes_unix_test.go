@@ -55,6 +55,7 @@ var writeCases = []writeCase{
 	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
 	{verb: "salvage", args: databaseArgs, asks: "Put the new database into the place of the damaged one?", setup: malformed},
 	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
+	{verb: "clean sessions", args: commandArgs("SESSION"), asks: "Remove 1 session from"},
 	{verb: "clean pages", args: databaseArgs, asks: "Give the free pages of", setup: func(sb sandbox) {
 		damage.SQL(sb, otherDatabase(sb))("DELETE FROM event")
 	}},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mend/agent"
 	"mend/change"
@@ -61,19 +62,36 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 		return agent.Cleaned{}, err
 	}
 	for _, h := range r.Sessions {
-		if why := c.whyBusy(ctx, h); why != "" {
-			return agent.Cleaned{}, fmt.Errorf("removing session %s: %w: %s", h.ID, repair.ErrBusy, why)
+		if h.Ref.Kind != change.KindSession {
+			err = fail.New(fail.Refused, `"mend repair --orphans" removes records that belong to no session`, "session %s has no record of its own", h.ID)
+		} else if c.ID().Kind != "sqlite" { // of a database nobody has it open
+			if why := c.whyBusy(ctx, h); why != "" {
+				err = fmt.Errorf("removing session %s: %w: %s", h.ID, repair.ErrBusy, why)
+			}
+		}
+		if err != nil {
+			return agent.Cleaned{}, err
 		}
 	}
-	found, err := c.store.Clean(ctx, r)
-	for i := range found.Plans {
-		p := &found.Plans[i]
+	complete := func(p *change.Plan) error {
 		p.Cause.Kind, p.Cause.Text = change.CauseClean, what
 		p.Seen, p.AgentVersion = seen, c.agentVersion()
 		if p.Session == "" {
 			p.Cause.Title, p.Cause.Folder = filepath.Base(c.ID().Root), filepath.Dir(c.ID().Root)
 		}
-		err = cmp.Or(err, c.checkLinks(ctx, *p))
+		return c.checkLinks(ctx, *p)
+	}
+	if each := r.Each; each != nil {
+		r.Each = func(p change.Plan) error {
+			if err := complete(&p); err != nil {
+				return err
+			}
+			return each(p)
+		}
+	}
+	found, err := c.store.Clean(ctx, r)
+	for i := range found.Plans {
+		err = errors.Join(err, complete(&found.Plans[i]))
 	}
 	return found, err
 }
@@ -106,4 +124,72 @@ func (c *Store) ForgetArchives(ctx context.Context) (freed int64, err error) {
 		}
 	}
 	return freed, err
+}
+
+// A Selection says which sessions are removed: those that are named, or all that fit both of the others.
+type Selection struct {
+	Named  []change.Head
+	Before time.Time // not used since; the zero time for all
+	Folder string    // of it or below; "" for all
+}
+
+// Select returns the sessions of the store that a selection is about, with those of their subagents behind each. A session
+// counts as used when one of its subagents was, and one of a subagent goes with its session alone, unless it is named.
+func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, err error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	children, known := map[string][]change.Head{}, map[string]bool{}
+	for _, h := range heads {
+		known[h.ID] = true
+	}
+	for _, h := range heads {
+		if h.Parent != "" && h.Parent != h.ID && known[h.Parent] {
+			children[h.Parent] = append(children[h.Parent], h)
+		}
+	}
+	seen := map[string]bool{}
+	var family func(h change.Head) []change.Head
+	family = func(h change.Head) []change.Head {
+		if seen[h.ID] {
+			return nil
+		}
+		seen[h.ID] = true
+		all := []change.Head{h}
+		for _, child := range children[h.ID] {
+			all = append(all, family(child)...)
+		}
+		return all
+	}
+	named := map[string]bool{}
+	for _, h := range s.Named {
+		named[h.ID] = true
+	}
+	fits := func(h change.Head) bool {
+		if len(named) > 0 {
+			return named[h.ID]
+		}
+		in := s.Folder == ""
+		for _, folder := range aliases(s.Folder) {
+			if _, is := within(folder, h.Directory); is {
+				in = true
+			}
+		}
+		return in && h.ID != "" && h.Ref.Kind == change.KindSession && (h.Parent == "" || !known[h.Parent])
+	}
+	for _, h := range heads {
+		if !fits(h) {
+			continue
+		}
+		all := family(h)
+		used := int64(0)
+		for _, one := range all {
+			used = max(used, one.Updated, one.Created)
+		}
+		if s.Before.IsZero() || used > 0 && time.UnixMilli(used).Before(s.Before) {
+			selected = append(selected, all...)
+		}
+	}
+	return selected, nil
 }

@@ -123,7 +123,7 @@ func newSession(r change.Record) record.Session {
 	ref := change.Ref{Kind: change.KindSession, Session: str("id")}
 	h := change.Head{
 		ID: ref.Session, Ref: ref, Project: str("project_id"), Directory: str("directory"), Title: str("title"),
-		Version: str("version"), Created: num("time_created"), Updated: num("time_updated"),
+		Parent: str("parent_id"), Version: str("version"), Created: num("time_created"), Updated: num("time_updated"),
 	}
 	r.Ref = ref
 	return record.Session{Head: h, Info: r}

@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -135,10 +136,31 @@ func (s *Store) Clean(ctx context.Context, r agent.CleanRequest) (c agent.Cleane
 			return c, err
 		}
 	}
+	if len(r.Sessions) > 0 {
+		if c.Shared, err = s.shared(ctx, request.Sessions); err != nil {
+			return c, err
+		}
+	}
 	a, err := s.Archive(ctx, request)
 	c.Rows, c.Content, c.Packed, c.Discard = a.Rows, a.Content, a.Packed, a.Discard
 	if len(a.Ops) > 0 {
 		c.Plans = []change.Plan{{Ops: a.Ops}}
 	}
 	return c, err
+}
+
+// shared returns those of the sessions that are shared.
+func (s *Store) shared(ctx context.Context, ids []string) (shared []string, err error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, func(c *conn) error {
+		found, err := c.Has("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_share'")
+		if err == nil && found {
+			shared, err = c.Strings("SELECT session_id FROM session_share WHERE session_id IN (SELECT value FROM json_each(?1)) ORDER BY 1", sqlstore.Text(string(list)))
+		}
+		return err
+	})
+	return shared, err
 }

@@ -28,6 +28,7 @@ func NewSession(r change.Record) Session {
 	}
 	s.Directory, _ = obj.Get("directory").Text()
 	s.Title, _ = obj.Get("title").Text()
+	s.Parent, _ = obj.Get("parentID").Text()
 	s.Version, _ = obj.Get("version").Text()
 	if project, _ := obj.Get("projectID").Text(); project != "" {
 		s.Project = project

@@ -53,21 +53,43 @@ func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
 func (inv *inventory) messagesWithoutSession(tr *treeReader) []change.Ref {
 	var refs []change.Ref
 	for _, k := range inv.messageFolders {
-		if inv.sessions == nil || inv.sessions[k.ref.Session] {
-			continue
+		if inv.sessions != nil && !inv.sessions[k.ref.Session] {
+			refs = append(refs, inv.messagesIn(tr, k)...)
 		}
-		ref := k.ref
-		ref.Kind = change.KindMessage
-		for _, id := range tr.recordIDs(k) {
-			ref.Message = id
-			refs = append(refs, ref)
-			part := ref
-			refs = append(refs, tr.partsIn(part)...)
-		}
-		ref.Message = ""
-		refs = append(refs, change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: ref.Session})
 	}
 	return refs
+}
+
+// messagesIn returns the messages in a folder, with their parts and folders, and then the folder.
+func (inv *inventory) messagesIn(tr *treeReader, k folder) (refs []change.Ref) {
+	ref := k.ref
+	ref.Kind = change.KindMessage
+	for _, id := range tr.recordIDs(k) {
+		ref.Message = id
+		refs = append(refs, ref)
+		refs = append(refs, tr.partsIn(ref)...)
+	}
+	return append(refs, change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: ref.Session})
+}
+
+// SessionRefs returns the records of each of the sessions, and their folders.
+func (s *Store) SessionRefs(ctx context.Context, heads []change.Head) (map[string][]change.Ref, error) {
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tr.close()
+	all := map[string][]change.Ref{}
+	for _, h := range heads {
+		all[h.ID] = append([]change.Ref{h.Ref}, h.Others...)
+	}
+	inv := tr.newInventory(tr.listPartsRoots())
+	for _, k := range inv.messageFolders {
+		if refs, ok := all[k.ref.Session]; ok {
+			all[k.ref.Session] = append(refs, inv.messagesIn(tr, k)...)
+		}
+	}
+	return all, tr.err
 }
 
 // partsWithoutMessage returns the parts of a message that does not exist, and their
