@@ -29,6 +29,7 @@ const (
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
 	HiddenSession    Class = "hidden_session"    // the agent does not list it
 	LostContent      Class = "lost_content"      // records of it are lost for good
+	MissingFolder    Class = "missing_folder"    // the session's folder does not exist
 )
 
 // The classes that only an API error shows.

@@ -39,6 +39,7 @@ type store struct {
 	snapshots snapshotCache
 	unread    atomic.Pointer[error] // of the first folder of a project that could not be read at the last walk; nil if there was none
 	buffers   sync.Pool             // of *safedir.Buffer, for examinations
+	homeless  sync.Map              // whether a folder is gone and no list has its sessions, until the next Refresh
 	most      int64                 // the size in bytes of the largest transcript that is loaded
 }
 
@@ -161,8 +162,12 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 	if err != nil {
 		return nil, e, err
 	}
+	gone := ""
+	if s.isHomeless(head) {
+		gone = head.Directory
+	}
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.whyLocked(head) }), Texts: texts,
+		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.whyLocked(head) }), Texts: texts,
 	}), e, nil
 }
 

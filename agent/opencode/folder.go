@@ -26,7 +26,7 @@ func (s *store) folder(path string) string {
 		return ""
 	}
 	fault := folderFault(path)
-	if fault == "" || !hasLocalParent(path) && !s.isHere() {
+	if fault == "" || !place.IsLocal(path) && !s.isHere() {
 		return ""
 	}
 	return fault
@@ -45,7 +45,7 @@ func (s *store) projectOf(folder string) string {
 }
 
 func (s *store) findProject(folder string) string {
-	if !filepath.IsAbs(folder) || folderFault(folder) != "" || !hasLocalParent(folder) && !s.isHere() {
+	if !filepath.IsAbs(folder) || folderFault(folder) != "" || !place.IsLocal(folder) && !s.isHere() {
 		return ""
 	}
 	if s.tree == nil {
@@ -120,19 +120,6 @@ func (s *store) isHere() bool {
 		}
 	})
 	return s.isUsed
-}
-
-// hasLocalParent reports whether the path lies in a folder that only this machine is likely
-// to have: the user's home, or one that is at least two levels deep.
-func hasLocalParent(path string) bool {
-	home, _ := userdir.Home("")
-	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
-		if info, err := os.Stat(at); err == nil && info.IsDir() {
-			top := filepath.Dir(at)
-			return at == home || top != filepath.Dir(top)
-		}
-	}
-	return false
 }
 
 // A usage is whether the agent of this machine uses a store.

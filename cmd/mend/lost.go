@@ -103,7 +103,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 			return errProblems
 		}
 		return restoreOne(ctx, env, c, head, writeFlags{dryRun: f.dryRun, yes: f.yes, force: f.force}, request)
-	case found.Shown() == repair.NoFolder:
+	case found.Shown() == repair.NoFolder && !found.Fixable():
 		env.Say("%s", whereText(c, head))
 		return printContinue(env, c, found)
 	case found.Severity() == repair.Broken:

@@ -515,20 +515,24 @@ func finishRestore(ctx context.Context, env *environment, c *mend.Store, of chan
 	return printContinue(env, c, f)
 }
 
-// printContinue prints the command that continues a session, or what has to be done first. The error is
-// errProblems then.
+// printContinue prints the command that continues a session, and what has to be done so that it can be, or is
+// listed. The error is errProblems then.
 func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
 	h := f.Session
 	command, why := firstCommand(env, f)
-	if command == "" {
+	if command != "" {
+		env.setAnswer("next", command)
+		env.Say("%s: %s", why, term.Command(command))
+	}
+	if f.Severity() != repair.Broken {
 		next := continueCommand(c.ID().Agent, h)
 		env.setAnswer("continue", next)
 		env.Printf("To continue it: %s\n", term.Bold(term.Escape(next)))
-		return nil
 	}
-	env.setAnswer("next", command)
-	env.Say("%s: %s", why, term.Command(command))
-	return errProblems
+	if command != "" {
+		return errProblems
+	}
+	return nil
 }
 
 // firstCommand returns the command without which a session cannot be continued, or is not listed, and why; "" if

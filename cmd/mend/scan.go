@@ -249,7 +249,7 @@ func (r *scanReport) add(f mend.Finding) {
 			j.Command, _ = firstCommand(r.environment, f)
 		}
 		r.json = append(r.json, j)
-	case r.flags.all || r.named || severity != 0 && severity <= repair.Latent:
+	case r.flags.all || r.named || severity != 0 && severity <= repair.Latent || f.Shown() != repair.Listed:
 		r.shown = append(r.shown, f)
 	}
 }

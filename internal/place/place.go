@@ -14,6 +14,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"mend/internal/git"
+	"mend/internal/userdir"
 )
 
 // A Search says what is known of a folder that is gone.
@@ -47,6 +48,22 @@ func Gone(path string) bool {
 func NoFolder(err error) bool {
 	return slices.ContainsFunc([]error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL}, func(e error) bool { return errors.Is(err, e) })
 }
+
+// IsLocal reports whether the path lies in a folder that only this machine is likely
+// to have: the user's home, or one that is at least two levels deep.
+func IsLocal(path string) bool {
+	home, _ := userdir.Home("")
+	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && info.IsDir() {
+			top := filepath.Dir(at)
+			return at == home || top != filepath.Dir(top)
+		}
+	}
+	return false
+}
+
+// Beside returns the folders beside a path.
+func Beside(path string) []string { return (&finder{}).subfolders(filepath.Dir(path)) }
 
 // Find returns the folders in which the content of a gone folder may be, best first: those of the same
 // repository, then those of its name, then those beside it with a similar one. The path below what was

@@ -23,6 +23,7 @@ type Source struct {
 	Version string        // of the program that wrote last, or that will load it; "" for that in its records
 	Busy    string        // why the session is in use; "" if it is not
 	Locked  func() string // why the transcript cannot be changed, "" if it can; it is asked for a fix; may be nil
+	Gone    string        // the folder of the session, if it is gone and the program lists the session nowhere; else ""
 	Texts   repair.Texts
 }
 

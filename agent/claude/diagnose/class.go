@@ -16,8 +16,16 @@ func Classes() []repair.Class {
 
 // ExplainClass explains a class. An unknown class has only a code.
 func ExplainClass(c repair.Class) repair.Explanation {
-	if c != MissingHistory {
+	switch c {
+	default:
 		return repair.ExplainClass(c)
+	case repair.MissingFolder:
+		return repair.Explanation{
+			Code:    string(c),
+			Meaning: "The session's folder does not exist on this machine. Claude Code lists a session in its folder alone; --resume with its id finds it.",
+			Fix:     "A repair changes nothing. If the folder was moved or renamed, mend move OLD NEW gives its sessions to the new one.",
+		}
+	case MissingHistory:
 	}
 	return repair.Explanation{
 		Code:    string(c),
@@ -42,6 +50,7 @@ func Explanations() []repair.Explanation {
 		{Code: ruleBranch, Class: MissingHistory, Meaning: "Two processes wrote to the transcript, and only the branch of the last one is sent. What you may have left yourself by going back to an earlier prompt is a note.", Fix: "The branch in use is linked to the end of the other one. A note is left alone.", Loses: "Nothing."},
 		{Code: ruleDisorder, Class: MissingHistory, Meaning: "Lines of the transcript are in another order than that in which they were written, so Claude Code goes on at another record than the last one, or takes what follows a compaction for what is before it.", Example: "a transcript whose lines were sorted, reversed or merged", Fix: "The last record is appended again, so that the conversation goes on there. Where that does not bring back all, the lines are put back into their order.", Loses: "Nothing."},
 		{Code: ruleUnreadable, Class: repair.UnreadableRecord, Meaning: "Claude Code finds no prompt and no answer in the transcript, so it does not list the session.", Example: "a transcript in UTF-16, of NUL bytes, empty, or with titles and settings alone", Fix: "Only a copy helps; a transcript in UTF-16 must be saved as UTF-8.", Loses: "Nothing."},
+		{Code: ruleFolder, Class: repair.MissingFolder, Meaning: "The folder of the session does not exist, so no list of Claude Code has the session, and --continue does not find it.", Example: "a project that was renamed or moved, a worktree that was removed", Fix: "mend move OLD NEW gives the sessions of a folder to another one.", Loses: "Nothing."},
 		{Code: ruleSummary, Class: MissingHistory, Meaning: "A compaction has no summary, so nothing of what was said before it reaches the model.", Fix: "The compaction is removed: the whole history is sent again.", Loses: "Nothing."},
 		{Code: ruleBoundary, Class: MissingHistory, Meaning: "The record that begins a compaction is lost, so the messages that it preserved do not reach the model.", Fix: "The record is written again before the summary. It preserves the last answer.", Loses: "Nothing."},
 		{Code: rulePreserved, Class: MissingHistory, Meaning: "A compaction does not say which messages it preserved, so they do not reach the model.", Fix: "The record is appended again. It preserves the last answer.", Loses: "Nothing."},

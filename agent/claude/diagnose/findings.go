@@ -50,6 +50,9 @@ func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 	if f.Code == ruleUnreadable && f.Severity == repair.Broken {
 		d.Shown = repair.NotLoaded
 	}
+	if f.Code == ruleFolder {
+		d.Shown = repair.NoFolder
+	}
 	return d
 }
 
@@ -88,6 +91,7 @@ func (c *Case) examine() {
 	if !c.findNothing() {
 		c.findTorn()
 	}
+	c.findFolder()
 }
 
 // after returns the edits with those of a fix; without them if the fix cannot be applied.

@@ -21,6 +21,7 @@ const (
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
 	ruleDisorder  = "out_of_order"     // lines are in another order than that in which they were written
 
+	ruleFolder     = "folder_gone"       // the folder of the session does not exist
 	ruleUnreadable = "nothing_readable"  // no line of the transcript is a record
 	ruleSummary    = "summary_lost"      // a compaction has no summary
 	ruleBoundary   = "boundary_lost"     // a summary has no compaction

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/internal/ownfile"
 	"mend/repair"
 )
 
@@ -41,6 +42,18 @@ func (c *Case) findNothing() bool {
 		refusal: refusal,
 	})
 	return true
+}
+
+// findFolder notes that no list of the program has the session, because its folder is gone.
+func (c *Case) findFolder() {
+	gone := c.base.Gone
+	if gone == "" {
+		return
+	}
+	c.report(repair.Finding{Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref}, found{
+		why:     fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for --continue, in its folder alone; --resume with its id finds it.", gone),
+		refusal: &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("If the folder was moved or renamed: mend move %s NEW. If it was deleted, create it: mkdir -p -- %[1]s.", ownfile.Quote(gone))},
+	})
 }
 
 // isUTF16 reports whether a transcript begins as one in UTF-16.

@@ -39,7 +39,7 @@ func findFolder(c *simulation) []finding {
 	if !render.NeedsFolder(c.request.Version) {
 		severity = repair.Latent
 	}
-	return []finding{{Code: folderRule, Class: MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
+	return []finding{{Code: folderRule, Class: repair.MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
 }
 
 // folder returns the path of the folder in which the agent works in the session, and what it

@@ -11,11 +11,9 @@ import (
 // what a rule of this package finds in the records.
 type finding = repair.Finding
 
-// The classes of faults that only OpenCode's sessions can have.
-const (
-	IDsBeforeWrap repair.Class = "ids_before_clock_wrap" // ids that older versions take for newer than every new one
-	MissingFolder repair.Class = "missing_folder"        // the session's folder does not exist
-)
+// IDsBeforeWrap is the class of ids that older versions take for newer than every new one. Only OpenCode's
+// sessions can have it.
+const IDsBeforeWrap repair.Class = "ids_before_clock_wrap"
 
 // Classes returns the classes of faults that a user can ask for by name.
 func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
@@ -30,7 +28,7 @@ var classes = map[repair.Class]repair.Explanation{
 		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
 		Fix:     "A repair changes nothing, because this may be intentional; mend restore lists the session again. With OpenCode 1.1 the session's record is moved to the project of its folder, without which no prompt is answered.",
 	},
-	MissingFolder: {
+	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
 		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
 	},
@@ -176,7 +174,7 @@ var rows = []repair.Rule{
 		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
 	},
 	{
-		Code: folderRule, Class: MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
+		Code: folderRule, Class: repair.MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
 		Words:   "Unexpected server error. Check server logs for details.",
 		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else mend move OLD NEW does it, for all sessions of the folder.",
