@@ -37,10 +37,12 @@ type store struct {
 	except    []int // processes that do not count as using a session
 	step      func(call string) error
 	snapshots snapshotCache
-	unread    atomic.Pointer[error] // of the first folder of a project that could not be read at the last walk; nil if there was none
-	buffers   sync.Pool             // of *safedir.Buffer, for examinations
-	homeless  sync.Map              // whether a folder is gone and no list has its sessions, until the next Refresh
-	most      int64                 // the size in bytes of the largest transcript that is loaded
+	unread    atomic.Pointer[error]                        // of the first folder of a project that could not be read at the last walk; nil if there was none
+	buffers   sync.Pool                                    // of *safedir.Buffer, for examinations
+	homeless  sync.Map                                     // whether a folder is gone and no list has its sessions, until the next Refresh
+	commits   atomic.Pointer[map[string]map[string]string] // of goneCommits, until then
+	trees     sync.Map                                     // the commits of those that a repository has, by its common folder, until then
+	most      int64                                        // the size in bytes of the largest transcript that is loaded
 }
 
 var _ agent.Store = (*store)(nil)

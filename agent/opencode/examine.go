@@ -48,6 +48,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 func (s *store) Refresh() {
 	s.projects.Clear()
 	s.places.Clear()
+	s.finder.Store(nil)
 	s.ids.Clear()
 	s.models.reset()
 	s.holder.Store(nil)

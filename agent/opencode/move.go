@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -108,9 +107,6 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	return ids
 }
 
-// searchTime is how long a search for one folder asks for repositories.
-const searchTime = 5 * time.Second
-
 // A places is what is known of a folder that is gone.
 type places struct {
 	all     []string // where it may be now, best first
@@ -123,8 +119,6 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 	if p, ok := s.places.Load(key); ok {
 		return p.(places).all, p.(places).certain
 	}
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
-	defer cancel()
 	var known []string
 	heads, err := s.List(ctx)
 	if err != nil {
@@ -135,13 +129,23 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 			known = append(known, h.Directory)
 		}
 	}
-	found := place.Find(head.Directory, place.Search{Known: known, Same: func(folder string) bool { return s.SameRepository(ctx, head, folder) }})
+	finder := s.finder.Load()
+	if finder == nil {
+		finder = new(place.Finder)
+		s.finder.CompareAndSwap(nil, finder)
+	}
+	found := finder.Find(ctx, head.Directory, place.Search{Known: known, Same: func(ctx context.Context, worktree string) int {
+		if s.SameRepository(ctx, head, worktree) {
+			return 1
+		}
+		return 0
+	}})
 	var p places
-	for _, c := range found {
+	for _, c := range found.All {
 		p.all = append(p.all, c.Path)
 	}
-	if place.Certain(found) {
-		now, err := projectAt(ctx, found[0].Path, newestOf(heads))
+	if found.Certain() {
+		now, err := projectAt(ctx, p.all[0], newestOf(heads))
 		p.certain = err == nil && now.id == head.Project
 	}
 	s.places.Store(key, p)

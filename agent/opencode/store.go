@@ -17,6 +17,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/internal/place"
 	"mend/repair"
 	"mend/txn"
 )
@@ -46,9 +47,10 @@ type store struct {
 	warn   func(string)
 	models *models
 	usage
-	projects sync.Map // results of projectOf, by folder, until the next Refresh
-	places   sync.Map // results of placesOf, by folder and project, until then
-	ids      sync.Map // results of idsOf, by repository, until then
+	projects sync.Map                     // results of projectOf, by folder, until the next Refresh
+	places   sync.Map                     // results of placesOf, by folder and project, until then
+	finder   atomic.Pointer[place.Finder] // until then
+	ids      sync.Map                     // results of idsOf, by repository, until then
 	holder   atomic.Pointer[func() bool]
 }
 

@@ -32,7 +32,8 @@ exist; sessions that it has already stay as they are. If OLD was made again sinc
 has sessions of its own, those stay there. One undo brings all of it back.
 
 Without names it lists the folders that are gone, with where each may be now: first
-folders of the same repository, then those of the same name. It asks for each.`,
+folders of the same repository, which its first commit shows, or those that a transcript
+names; then those of the same name, and neighbours. It asks for each.`,
 		Example: `  mend move                          list what is gone, and ask
   mend move ~/src/app ~/src/shop     the sessions of app belong to shop
   mend move ../app . --dry-run       show what would move`,
@@ -244,7 +245,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	}
 	for i, g := range gone {
 		printGone(env, g)
-		if !ask || len(g.Proposals) == 0 {
+		if !ask || len(g.Proposals.All) == 0 {
 			continue
 		}
 		to, err := pickPlace(ctx, env, list[i])
@@ -267,7 +268,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 // printGone prints a folder that is gone, and where it may be now.
 func printGone(env *environment, g mend.GoneFolder) {
 	env.Printf("%s  %s  %s\n", term.Bold(term.Escape(g.Folder)), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
-	for _, p := range g.Proposals {
+	for _, p := range g.Proposals.All {
 		why := "the same name"
 		switch {
 		case p.Same:
@@ -277,7 +278,7 @@ func printGone(env *environment, g mend.GoneFolder) {
 		}
 		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
 	}
-	if len(g.Proposals) == 0 {
+	if len(g.Proposals.All) == 0 {
 		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+ownfile.Quote(g.Folder)+" NEW"))
 	}
 }
@@ -311,8 +312,8 @@ type goneJSON struct {
 }
 
 func goneJSONOf(g mend.GoneFolder) goneJSON {
-	j := goneJSON{Folder: g.Folder, Sessions: g.Sessions, Proposals: []string{}, Certain: g.Certain()}
-	for _, p := range g.Proposals {
+	j := goneJSON{Folder: g.Folder, Sessions: g.Sessions, Proposals: []string{}, Certain: g.Proposals.Certain()}
+	for _, p := range g.Proposals.All {
 		j.Proposals = append(j.Proposals, p.Path)
 	}
 	return j

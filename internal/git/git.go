@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -118,6 +119,29 @@ func (r Repository) Roots(ctx context.Context) ([]string, error) {
 	roots := strings.Fields(out)
 	slices.Sort(roots)
 	return roots, err
+}
+
+// mostHashes is how many commits git is asked for at once.
+const mostHashes = 4000
+
+var shortHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+
+// Commits returns the commits that the repository has of those with these hashes, which may be short: the whole
+// hashes by subject.
+func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]string, error) {
+	args := []string{"log", "--no-walk", "--ignore-missing", "--format=%H %s"}
+	for _, h := range hashes {
+		if shortHash.MatchString(h) && len(args) < mostHashes {
+			args = append(args, h)
+		}
+	}
+	out, err := r.run(ctx, append(args, "--")...)
+	of := map[string][]string{}
+	for line := range strings.Lines(out) {
+		hash, subject, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		of[subject] = append(of[subject], hash)
+	}
+	return of, err
 }
 
 // deadline is how long git may take for one question.

@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,11 +129,8 @@ type GoneFolder struct {
 	Folder    string
 	Sessions  int // of it and of those below
 	Newest    int64
-	Proposals []place.Candidate // where it may be now, best first
+	Proposals place.Candidates // where it may be now, best first
 }
-
-// Certain reports whether the first proposal alone is of the same repository.
-func (g GoneFolder) Certain() bool { return place.Certain(g.Proposals) }
 
 // aliases returns the ways in which agents may have stored the path of a folder: as it is, and with the
 // links above it followed.
@@ -149,57 +147,77 @@ func aliases(folder string) []string {
 	}
 }
 
-// searchTime is how long a search for one folder asks for repositories.
-const searchTime = 10 * time.Second
-
 // GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
 // is below another is part of that.
 func GoneFolders(ctx context.Context, stores []*Store) ([]GoneFolder, error) {
 	type owned struct {
-		*Store
 		change.Head
+		store int
+	}
+	type project struct {
+		id    string
+		store int
 	}
 	var gone []owned
-	var known []string
-	for _, c := range stores {
+	isGone := map[string]bool{} // by folder
+	for i, c := range stores {
 		heads, err := c.Sessions(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, h := range heads {
-			switch {
-			case h.Directory == "" || !filepath.IsAbs(h.Directory):
-			case place.Gone(h.Directory):
-				gone = append(gone, owned{c, h})
-			default:
-				known = append(known, h.Directory)
+			if h.Directory = folderOf(h); !filepath.IsAbs(h.Directory) {
+				continue
+			}
+			if _, known := isGone[h.Directory]; !known {
+				isGone[h.Directory] = place.Gone(h.Directory)
+			}
+			if isGone[h.Directory] {
+				gone = append(gone, owned{h, i})
 			}
 		}
 	}
-	slices.SortStableFunc(gone, func(a, b owned) int { return strings.Compare(folderOf(a.Head), folderOf(b.Head)) })
+	var known []string
+	for folder, gone := range isGone {
+		if !gone {
+			known = append(known, folder)
+		}
+	}
+	slices.Sort(known)
+	inOrder := func(folder string) string { return strings.ReplaceAll(folder, string(filepath.Separator), "\x00") } // what is below a folder follows it
+	slices.SortStableFunc(gone, func(a, b owned) int { return strings.Compare(inOrder(a.Directory), inOrder(b.Directory)) })
+	var finder place.Finder
 	var all []GoneFolder
-	for len(gone) > 0 {
-		f := GoneFolder{Folder: folderOf(gone[0].Head)}
-		var projects []owned // a session of each
-		gone = slices.DeleteFunc(gone, func(o owned) bool {
-			_, in := within(f.Folder, o.Directory)
-			if !in {
-				return false
+	for len(gone) > 0 && ctx.Err() == nil {
+		f := GoneFolder{Folder: gone[0].Directory}
+		n := 0
+		var projects []owned // the newest session of each
+		at := map[project]int{}
+		for n < len(gone) {
+			o := gone[n]
+			if _, in := within(f.Folder, o.Directory); !in {
+				break
 			}
-			f.Sessions++
 			f.Newest = max(f.Newest, o.Updated, o.Created)
-			if !slices.ContainsFunc(projects, func(p owned) bool { return p.Store == o.Store && p.Project == o.Project }) {
-				projects = append(projects, o)
+			of := project{o.Project, o.store}
+			i, seen := at[of]
+			switch n++; {
+			case !seen:
+				at[of], projects = len(projects), append(projects, o)
+			case o.Updated > projects[i].Updated:
+				projects[i] = o
 			}
-			return true
-		})
-		ctx, cancel := context.WithTimeout(ctx, searchTime)
-		f.Proposals = place.Find(f.Folder, place.Search{Known: known, Same: func(folder string) bool {
-			return slices.ContainsFunc(projects, func(o owned) bool { return o.store.SameRepository(ctx, o.Head, folder) })
+		}
+		f.Sessions, gone = n, gone[n:]
+		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Known: known, Same: func(ctx context.Context, worktree string) int {
+			i := slices.IndexFunc(projects, func(o owned) bool { return stores[o.store].store.SameRepository(ctx, o.Head, worktree) })
+			if i < 0 {
+				return 0
+			}
+			return len(stores) - projects[i].store // the first agent says it of the first commit
 		}})
-		cancel()
 		all = append(all, f)
 	}
-	slices.SortStableFunc(all, func(a, b GoneFolder) int { return int(b.Newest - a.Newest) })
+	slices.SortStableFunc(all, func(a, b GoneFolder) int { return cmp.Compare(b.Newest, a.Newest) })
 	return all, ctx.Err()
 }

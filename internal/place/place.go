@@ -3,13 +3,16 @@ package place
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/agnivade/levenshtein"
 
@@ -17,12 +20,16 @@ import (
 	"mend/internal/userdir"
 )
 
+// SearchTime is how long a [Finder] asks for repositories.
+const SearchTime = 10 * time.Second
+
 // A Search says what is known of a folder that is gone.
 type Search struct {
 	// Known are folders that agents have worked in.
 	Known []string
-	// Same reports whether a folder is in the repository that the gone one was in; nil: that is not known.
-	Same func(folder string) bool
+	// Same returns how sure it is that a work tree is of the repository that the gone folder was in, 0 for not at
+	// all; nil: that is not known. It is asked once for each work tree.
+	Same func(ctx context.Context, worktree string) int
 }
 
 // A Candidate is a folder, which exists, in which the content of a gone one may be.
@@ -30,9 +37,24 @@ type Candidate struct {
 	Path string
 	Same bool // it is in the same repository
 
+	sure   int  // that it is, see [Search]
 	linked bool // in a work tree besides the main one
 	name   int  // how far its name is from that of the gone folder
 	far    int  // how many folders lie between both
+}
+
+// Candidates are what a search found, best first.
+type Candidates struct {
+	All []Candidate
+	cut bool // the search ended before all folders were looked at
+}
+
+// mostCandidates is how many candidates are of use to a user.
+const mostCandidates = 5
+
+// Certain reports whether the first candidate alone is of the same repository.
+func (c Candidates) Certain() bool {
+	return !c.cut && len(c.All) > 0 && c.All[0].Same && (len(c.All) == 1 || !c.All[1].Same)
 }
 
 // Gone reports whether no folder is at a path. If that is not known it returns false.
@@ -63,36 +85,53 @@ func IsLocal(path string) bool {
 }
 
 // Beside returns the folders beside a path.
-func Beside(path string) []string { return (&finder{}).subfolders(filepath.Dir(path)) }
+func Beside(path string) []string { return new(Finder).subfolders(filepath.Dir(path), new(int)) }
+
+// A Finder searches for folders that are gone. It reads each folder once, and asks for repositories for
+// [SearchTime] after its first search. The zero Finder is ready; its methods may be called concurrently.
+type Finder struct {
+	mu    sync.Mutex
+	until time.Time
+	names map[string][]string // folders in a folder
+	trees map[string]tree     // work trees, by the folders that were looked at
+}
+
+// A tree is the work tree in which a folder is.
+type tree struct {
+	top    string // "" for none
+	linked bool
+}
 
 // Find returns the folders in which the content of a gone folder may be, best first: those of the same
 // repository, then those of its name, then those beside it with a similar one. The path below what was
 // renamed or moved stays.
-func Find(gone string, s Search) []Candidate {
-	f := finder{Search: s, gone: filepath.Clean(gone), seen: map[string]bool{}}
-	for at := f.gone; Gone(at) && at != filepath.Dir(at); at = filepath.Dir(at) {
-		f.roots = append(f.roots, at)
+func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.until.IsZero() {
+		f.until, f.names, f.trees = time.Now().Add(SearchTime), map[string][]string{}, map[string]tree{}
 	}
-	if len(f.roots) == 0 {
-		return nil
+	ctx, cancel := context.WithDeadline(ctx, f.until)
+	defer cancel()
+	g := search{Search: s, Finder: f, ctx: ctx, gone: filepath.Clean(gone), seen: map[string]bool{}, paths: map[string]bool{}, sure: map[string]int{}}
+	for at := g.gone; Gone(at) && at != filepath.Dir(at); at = filepath.Dir(at) {
+		g.roots = append(g.roots, at)
 	}
-	top := f.roots[len(f.roots)-1]
-	f.addBeside(top)
+	if len(g.roots) == 0 {
+		return Candidates{}
+	}
+	top := g.roots[len(g.roots)-1]
+	g.addBeside(top)
 	for _, known := range s.Known {
-		f.add(known, false)
+		g.add(known, false)
 	}
 	for at, up := filepath.Dir(top), 0; up < 3 && at != filepath.Dir(at); at, up = filepath.Dir(at), up+1 {
-		f.walk(at, 2)
+		g.walk(at, 2)
 	}
-	slices.SortStableFunc(f.found, func(a, b Candidate) int {
-		return cmp.Or(compareBool(b.Same, a.Same), compareBool(a.linked, b.linked), cmp.Compare(a.name, b.name), cmp.Compare(a.far, b.far), strings.Compare(a.Path, b.Path))
+	slices.SortStableFunc(g.found, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(b.sure, a.sure), compareBool(a.linked, b.linked), cmp.Compare(a.name, b.name), cmp.Compare(a.far, b.far), strings.Compare(a.Path, b.Path))
 	})
-	return f.found
-}
-
-// Certain reports whether of what [Find] returned the first candidate alone is of the same repository.
-func Certain(found []Candidate) bool {
-	return len(found) > 0 && found[0].Same && (len(found) == 1 || !found[1].Same)
+	return Candidates{g.found[:min(len(g.found), mostCandidates)], ctx.Err() != nil || g.read > maxNames}
 }
 
 func compareBool(a, b bool) int {
@@ -105,26 +144,50 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// A finder collects candidates.
-type finder struct {
+// A search collects candidates for one folder.
+type search struct {
 	Search
+	*Finder
+	ctx   context.Context
 	gone  string
 	roots []string // the gone folder and those above it that are gone, too
 	read  int      // how many names of folders were read
 	found []Candidate
 	seen  map[string]bool
+	paths map[string]bool // of found
+	sure  map[string]int  // what Same says of work trees
 }
 
-// maxNames is how many names of folders a search reads.
+// maxNames is how many names of folders a search looks at.
 const maxNames = 20_000
 
-// subfolders returns the folders in a folder, without hidden ones.
-func (f *finder) subfolders(dir string) (all []string) {
-	entries, _ := os.ReadDir(dir) // one that cannot be read has no candidate
-	for _, e := range entries {
-		if f.read++; f.read > maxNames {
-			return all
+// subfolders returns the folders in a folder, without hidden ones, and adds how many names it has to read. Of more
+// than maxNames it returns none.
+func (f *Finder) subfolders(dir string, read *int) []string {
+	if *read > maxNames {
+		return nil
+	}
+	all, known := f.names[dir]
+	if !known {
+		all = foldersIn(dir)
+		if f.names != nil {
+			f.names[dir] = all
 		}
+	}
+	*read += 1 + len(all)
+	return all
+}
+
+// foldersIn returns the folders in a folder; none if it cannot be read: then it has no candidate.
+func foldersIn(dir string) (all []string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	entries, _ := d.ReadDir(maxNames)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "node_modules" {
 			all = append(all, filepath.Join(dir, e.Name()))
 		}
@@ -133,18 +196,18 @@ func (f *finder) subfolders(dir string) (all []string) {
 }
 
 // addBeside adds the folders beside the topmost gone one, which may have been renamed.
-func (f *finder) addBeside(top string) {
-	for _, dir := range f.subfolders(filepath.Dir(top)) {
-		f.add(dir, isLike(filepath.Base(dir), filepath.Base(top)))
+func (g *search) addBeside(top string) {
+	for _, dir := range g.subfolders(filepath.Dir(top), &g.read) {
+		g.add(dir, isLike(filepath.Base(dir), filepath.Base(top)))
 	}
 }
 
 // walk adds folders below dir.
-func (f *finder) walk(dir string, depth int) {
-	for _, sub := range f.subfolders(dir) {
-		f.add(sub, false)
+func (g *search) walk(dir string, depth int) {
+	for _, sub := range g.subfolders(dir, &g.read) {
+		g.add(sub, false)
 		if depth > 1 {
-			f.walk(sub, depth-1)
+			g.walk(sub, depth-1)
 		}
 	}
 }
@@ -156,36 +219,59 @@ func isLike(a, b string) bool {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	return a == b || len(short) >= 3 && (strings.HasPrefix(long, short) || strings.HasSuffix(long, short)) || levenshtein.ComputeDistance(a, b) <= len(short)/3
+	return a == b || len(short) >= 3 && (strings.HasPrefix(long, short) || strings.HasSuffix(long, short)) || len(long) <= 2*len(short) && levenshtein.ComputeDistance(a, b) <= len(short)/3
+}
+
+// treeOf returns the work tree of a folder.
+func (f *Finder) treeOf(dir string) tree {
+	t, known := f.trees[dir]
+	if !known {
+		if repo, in, err := git.Find(dir); err == nil && in {
+			t = tree{repo.Worktree, repo.Common != filepath.Join(repo.Worktree, ".git")}
+		}
+		f.trees[dir] = t
+	}
+	return t
+}
+
+// sureOf returns how sure it is that a work tree is of the repository of the gone folder.
+func (g *search) sureOf(top string) int {
+	n, known := g.sure[top]
+	if !known && top != "" && g.Same != nil && g.ctx.Err() == nil {
+		n = g.Same(g.ctx, top)
+		g.sure[top] = n
+	}
+	return n
 }
 
 // add adds a folder, or what is below it in the place of what is gone, if it may be what is looked for.
-func (f *finder) add(dir string, like bool) {
+func (g *search) add(dir string, like bool) {
 	dir = filepath.Clean(dir)
-	if f.seen[dir] || Gone(dir) {
+	if g.seen[dir] {
 		return
 	}
-	f.seen[dir] = true
-	c := Candidate{far: distance(f.gone, dir)}
-	if f.Same != nil {
-		repo, in, err := git.Find(dir)
-		if c.Same = err == nil && in && f.Same(dir); c.Same {
-			c.linked = repo.Common != filepath.Join(repo.Worktree, ".git")
-			dir = repo.Worktree
+	g.seen[dir] = true
+	var c Candidate
+	if g.Same != nil && g.ctx.Err() == nil {
+		t := g.treeOf(dir)
+		if c.sure = g.sureOf(t.top); c.sure > 0 {
+			c.Same, c.linked, dir = true, t.linked, t.top
 		}
 	}
-	for _, root := range slices.Backward(f.roots) { // the longest path below it first
-		at := filepath.Join(dir, strings.TrimPrefix(f.gone, root))
-		switch named := strings.EqualFold(filepath.Base(dir), filepath.Base(root)); {
-		case Gone(at):
-			continue
-		case !c.Same && !named && (!like || root != f.roots[len(f.roots)-1]):
+	for _, root := range slices.Backward(g.roots) { // the longest path below it first
+		named := strings.EqualFold(filepath.Base(dir), filepath.Base(root))
+		if !c.Same && !named && (!like || root != g.roots[len(g.roots)-1]) {
 			continue
 		}
-		c.Path, c.name = at, levenshtein.ComputeDistance(filepath.Base(dir), filepath.Base(root))
-		if !slices.ContainsFunc(f.found, func(o Candidate) bool { return o.Path == at }) {
-			f.found = append(f.found, c)
+		at := filepath.Join(dir, strings.TrimPrefix(g.gone, root))
+		if g.paths[at] {
+			return
 		}
+		if Gone(at) {
+			continue
+		}
+		c.Path, c.far, c.name = at, distance(g.gone, at), levenshtein.ComputeDistance(filepath.Base(dir), filepath.Base(root))
+		g.paths[at], g.found = true, append(g.found, c)
 		return
 	}
 }

@@ -1,0 +1,151 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/git"
+	"mend/internal/jsonedit"
+	"mend/internal/place"
+)
+
+// isHomeless reports whether the folder of a session is gone, so that the program lists the session nowhere: it
+// lists those of the folder in which it is started. One whose transcript was put into the folder of projects of
+// another folder is listed there.
+func (s *store) isHomeless(head change.Head) bool {
+	dir := head.Directory
+	if !filepath.IsAbs(dir) || head.Project != projectID(folderOf(dir)) {
+		return false
+	}
+	if known, ok := s.homeless.Load(dir); ok {
+		return known.(bool)
+	}
+	gone := place.Gone(dir) && (place.IsLocal(dir) || s.isHere()) &&
+		!slices.ContainsFunc(place.Beside(dir), func(other string) bool { return folderOf(other) == folderOf(dir) })
+	s.homeless.Store(dir, gone)
+	return gone
+}
+
+// isHere reports whether the store is that of the program on this machine. Another one may be a copy from
+// another machine.
+func (s *store) isHere() bool {
+	found, err := Agent{}.Find("")
+	if err != nil || len(found) == 0 {
+		return false
+	}
+	root, err := filepath.EvalSymlinks(found[0].Path)
+	return err == nil && root == s.ID().Root
+}
+
+// Settings implements [agent.Store]: what is found depends on the folder of the session.
+func (s *store) Settings(head change.Head) string {
+	if s.isHomeless(head) {
+		return "no folder"
+	}
+	return ""
+}
+
+// Refresh implements [agent.Store].
+func (s *store) Refresh() {
+	s.homeless.Clear()
+	s.commits.Store(nil)
+	s.trees.Clear()
+}
+
+// SameRepository implements [agent.Store]: a repository has a commit that the transcript names among the newest
+// when it was begun.
+func (s *store) SameRepository(ctx context.Context, head change.Head, folder string) bool {
+	repo, found, err := git.Find(folder)
+	if err != nil || !found {
+		return false
+	}
+	all := s.commits.Load()
+	if all == nil {
+		list := s.goneCommits(ctx)
+		all = &list
+		s.commits.Store(all)
+	}
+	own := (*all)[head.Directory]
+	if len(own) == 0 {
+		return false
+	}
+	has, known := s.trees.Load(repo.Common)
+	if !known {
+		var hashes []string
+		for _, of := range *all {
+			for hash := range of {
+				hashes = append(hashes, hash)
+			}
+		}
+		commits, err := repo.Commits(ctx, hashes)
+		if has = commits; err == nil {
+			s.trees.Store(repo.Common, commits)
+		}
+	}
+	for hash, subject := range own {
+		if slices.ContainsFunc(has.(map[string][]string)[subject], func(whole string) bool { return strings.HasPrefix(whole, hash) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// goneCommits returns the commits that the newest transcript of each folder names that is gone: subjects by short
+// hash, by folder.
+func (s *store) goneCommits(ctx context.Context) map[string]map[string]string {
+	newest := map[string]change.Head{}
+	heads, err := s.List(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, h := range heads {
+		if h.Directory != "" && h.Updated >= newest[h.Directory].Updated {
+			newest[h.Directory] = h
+		}
+	}
+	all := map[string]map[string]string{}
+	for folder, h := range newest {
+		if ctx.Err() == nil && place.Gone(folder) {
+			all[folder] = s.commitsOf(h)
+		}
+	}
+	return all
+}
+
+// contextSize is the size in bytes of the beginning of a transcript in which the context of the session is.
+const contextSize = 256 << 10
+
+// commitsOf returns the newest commits of when a session was begun: subjects by short hash.
+func (s *store) commitsOf(head change.Head) map[string]string {
+	d, name, err := s.open(head)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	begin, _, err := d.ReadEnds(nil, name, contextSize, 0)
+	if err != nil {
+		return nil
+	}
+	for line := range bytes.Lines(begin) {
+		if !bytes.Contains(line, []byte(`"gitStatus"`)) {
+			continue
+		}
+		status, _ := jsonedit.Parse(bytes.TrimSpace(line)).Get("attachment").Get("context").Get("gitStatus").Text()
+		_, list, found := strings.Cut(status, "\nRecent commits:\n")
+		if !found {
+			continue
+		}
+		of := map[string]string{}
+		for commit := range strings.Lines(list) {
+			if hash, subject, ok := strings.Cut(strings.TrimRight(commit, "\n"), " "); ok {
+				of[hash] = subject
+			}
+		}
+		return of
+	}
+	return nil
+}

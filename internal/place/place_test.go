@@ -1,0 +1,97 @@
+package place_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/place"
+)
+
+// folders makes folders, those that end in .git with a HEAD.
+func folders(t *testing.T, dir string, all ...string) {
+	t.Helper()
+	for _, name := range all {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(path, 0o755)
+		if err == nil && filepath.Base(name) == ".git" {
+			err = os.WriteFile(filepath.Join(path, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFind: first the repository of which it is surest, then the same name, then neighbours with a similar one; at
+// most five. Each work tree is asked for once.
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	folders(t, dir, "src/shop/.git", "src/shop/a/b", "work/other/.git", "work/app", "src/app2", "src/zzz", "lib/app", "src/far/app", "src/app-old", "src/appendix")
+	asked := map[string]int{}
+	var finder place.Finder
+	found := finder.Find(t.Context(), filepath.Join(dir, "src", "app"), place.Search{
+		Known: []string{filepath.Join(dir, "src/shop/a"), filepath.Join(dir, "work/other")},
+		Same: func(_ context.Context, top string) int {
+			asked[filepath.Base(top)]++
+			return map[string]int{"other": 2, "shop": 1}[filepath.Base(top)]
+		},
+	})
+	var got []string
+	for _, c := range found.All {
+		got = append(got, strings.TrimPrefix(c.Path, dir+"/"))
+	}
+	if diff := cmp.Diff([]string{"work/other", "src/shop", "src/far/app", "lib/app", "work/app"}, got); diff != "" {
+		t.Errorf("Find (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"other": 1, "shop": 1}, asked); diff != "" || found.Certain() {
+		t.Errorf("certain %t, asked (-want +got):\n%s", found.Certain(), diff)
+	}
+}
+
+// TestFindNeighbours: without a repository the nearest name is first.
+func TestFindNeighbours(t *testing.T) {
+	dir := t.TempDir()
+	folders(t, dir, "app-old", "app2", "zzz", "xapp", "App")
+	found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "app", "sub"), place.Search{})
+	if len(found.All) > 0 {
+		t.Errorf("found %v, but none has the folder below", found.All)
+	}
+	folders(t, dir, "app2/sub", "zzz/sub")
+	found = new(place.Finder).Find(t.Context(), filepath.Join(dir, "app", "sub"), place.Search{})
+	if len(found.All) != 2 || found.All[0].Path != filepath.Join(dir, "zzz", "sub") || found.All[1].Path != filepath.Join(dir, "app2", "sub") {
+		t.Errorf("found %v, want the same name, then the folder with a similar one", found.All)
+	}
+}
+
+// TestFindLarge: a hundred folders are searched for beside 21,000; each is read once, and what the search
+// does not reach makes nothing certain.
+func TestFindLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes many folders")
+	}
+	dir := t.TempDir()
+	for i := range 21_000 {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("some folder %d", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folders(t, dir, "some folder 7/.git")
+	began := time.Now()
+	var finder place.Finder
+	for i := range 100 {
+		found := finder.Find(t.Context(), filepath.Join(dir, fmt.Sprint("gone ", i)), place.Search{Same: func(context.Context, string) int { return 1 }})
+		if found.Certain() {
+			t.Fatal("it is certain, and not all folders were looked at")
+		}
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("a hundred searches took %v", took)
+	}
+}
