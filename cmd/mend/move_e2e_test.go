@@ -134,10 +134,10 @@ func messages(t *testing.T, raw []byte) []string {
 	return all
 }
 
-// TestMoveOpenCode gives folders another place and moves their sessions, and compares what the real program
-// lists and sends before and after.
+// TestMoveOpenCode gives folders another place and moves their sessions, archived ones and those of subagents
+// too, and compares what the real program lists and sends before and after.
 func TestMoveOpenCode(t *testing.T) {
-	for _, version := range []string{"1.18.34", "1.2.27"} {
+	for _, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
 		t.Run(version, func(t *testing.T) {
 			exe, err := opencode.Install(version)
 			if err != nil {
@@ -146,18 +146,22 @@ func TestMoveOpenCode(t *testing.T) {
 			api := endpoint.New(uniqueAnswer)
 			t.Cleanup(api.Close)
 			h := opencode.New(t, exe, api, false)
-			store, journal := filepath.Join(h.DataDir(), "opencode.db"), filepath.Join(t.TempDir(), "journal")
-			server, sql := h.Serve(), damage.SQL(t, store)
-			rows := func(id string) string {
-				return fmt.Sprint(sql("select * from session where id = ?", id), sql("select id, worktree from project order by id"))
+			m := movedStore{t: t, store: filepath.Join(h.DataDir(), "opencode.db"), journal: filepath.Join(t.TempDir(), "journal")}
+			if version == "1.1.53" {
+				m.store = h.DataDir()
 			}
+			server := h.Serve()
 			for i, r := range relocations() {
 				t.Run(r.name, func(t *testing.T) {
 					storetest.InSample(t, i, 11)
+					m := m
+					m.t = t
 					dir := filepath.Join(h.Dir(), fmt.Sprintf("case%02d", i))
 					r.make(t, dir)
 					from, to := filepath.Join(dir, r.start()), filepath.Join(dir, r.end())
-					id := server.In(from).NewSession()
+					id, archived := server.In(from).NewSession(), server.In(from).NewSession()
+					child := server.In(from).NewChild(id)
+					server.In(from).Archive(archived)
 					last := server.In(from).Prompt(id, "first of "+r.name)
 					if last.Verdict != opencode.Alive {
 						t.Fatalf("before anything: %s: %s", last.Verdict, last.Output)
@@ -168,30 +172,19 @@ func TestMoveOpenCode(t *testing.T) {
 					if r.sessions != nil {
 						own = server.In(to).NewSession()
 					}
-					before := rows(id)
-					for end := time.Now().Add(time.Minute); time.Now().Before(end); { // the program goes on writing for a moment
-						time.Sleep(3 * time.Second)
-						if now := rows(id); now != before {
-							before = now
-							continue
-						}
-						break
-					}
-					run := func(args ...string) {
-						t.Helper()
-						if code, out := runMend(t, store, journal, args...); code != 0 {
-							t.Fatalf("mend %q: exit code %d: %s", args, code, out)
-						}
-					}
-					run("move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes")
-					run("undo", "--yes")
-					if now := rows(id); now != before {
+					before := m.settled()
+					m.mend("move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes")
+					m.mend("undo", "--yes")
+					if now := m.records(); now != before {
 						t.Errorf("after the undo: %s\nwant %s", now, before)
 					}
-					run("redo", "--yes")
+					m.mend("redo", "--yes")
 					listed := server.In(to).Listed()
-					if !slices.Contains(listed, id) || own != "" && !slices.Contains(listed, own) {
-						t.Errorf("%s lists %v, want %s %s", to, listed, id, own)
+					if !slices.Contains(listed, id) || own != "" && !slices.Contains(listed, own) || slices.Contains(listed, archived) {
+						t.Errorf("%s lists %v, want %s %s without %s, which is archived", to, listed, id, own, archived)
+					}
+					if of := server.In(to).Children(id); of[child] != to {
+						t.Errorf("the subagents of %s are %v, want %s in %s", id, of, child, to)
 					}
 					again := server.In(to).Prompt(id, "second of "+r.name)
 					if again.Verdict != opencode.Alive {
@@ -201,10 +194,52 @@ func TestMoveOpenCode(t *testing.T) {
 					if len(got) != len(want)+2 || !slices.Equal(got[:len(want)], want) {
 						t.Errorf("after the move it sends\n%s\nwant first\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 					}
+					m.settled()
+					m.mend("restore", archived, "--yes")
+					if listed := server.In(to).Listed(); !slices.Contains(listed, archived) {
+						t.Errorf("%s lists %v, want %s, which was archived before", to, listed, archived)
+					}
 				})
 			}
 		})
 	}
+}
+
+// A movedStore is a store of the real OpenCode whose sessions are moved.
+type movedStore struct {
+	t              *testing.T
+	store, journal string
+}
+
+func (m movedStore) mend(args ...string) {
+	m.t.Helper()
+	if code, out := runMend(m.t, m.store, m.journal, args...); code != 0 {
+		m.t.Fatalf("mend %q: exit code %d: %s", args, code, out)
+	}
+}
+
+// records returns the records of sessions, and of a database those of projects, as they are stored.
+func (m movedStore) records() string {
+	m.t.Helper()
+	if filepath.Ext(m.store) == "" {
+		return listFiles(m.t, filepath.Join(m.store, "storage", "session"), "%m") // OpenCode goes by the times in them
+	}
+	sql := damage.SQL(m.t, m.store)
+	return fmt.Sprint(sql("select * from session order by id"), sql("select id, worktree from project order by id"))
+}
+
+// settled waits until the program has written what it writes for a moment after an answer, and returns the records.
+func (m movedStore) settled() string {
+	before := m.records()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		time.Sleep(3 * time.Second)
+		now := m.records()
+		if now == before {
+			break
+		}
+		before = now
+	}
+	return before
 }
 
 // TestMoveClaude does the same for Claude Code.
@@ -254,11 +289,86 @@ func TestMoveClaude(t *testing.T) {
 // transcripts returns names, modes, times and bytes of the files below projects.
 func transcripts(t *testing.T, root string) string {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", `find . -type f -printf '%p %m %T@ ' -exec sha256sum {} \; | sort`)
-	cmd.Dir = filepath.Join(root, "projects")
+	return listFiles(t, filepath.Join(root, "projects"), "%m %T@")
+}
+
+// listFiles returns names and bytes of the files in a folder, with what find prints of each in that form.
+func listFiles(t *testing.T, dir, form string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `find . -type f -printf '`+form+` ' -exec sha256sum {} \; | sort`)
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// TestMoveClaudePicker: after a move the picker of the program lists the session in the new folder, continues it
+// from there with all that was said, and a subagent of it goes on with what it knows. The picker lists no session
+// that was begun with -p.
+func TestMoveClaudePicker(t *testing.T) {
+	cmd, err := claude.Install(claude.Versions[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := claude.NewHome(t, cmd)
+	api := endpoint.New(claude.Script)
+	t.Cleanup(api.Close)
+	from, to := h.In("p/app"), filepath.Join(h.Dir(), "p", "shop")
+	term := from.Open(api.URL)
+	term.Wait("❯")
+	term.Send("the first of all")
+	term.Wait("Hello.")
+	term.Send("/exit")
+	term.Wait("Resume this session with")
+	h.WaitEnded()
+	if len(from.Sessions()) != 1 {
+		t.Fatalf("the program made the sessions %v, want one", from.Sessions())
+	}
+	id := from.Sessions()[0]
+	if r := from.Prompt(id, `CALL [["Agent",{"description":"look","prompt":"look around","subagent_type":"general-purpose"}]]END`, true); !r.Answered {
+		t.Fatal(r.Output)
+	}
+	agents, _ := filepath.Glob(filepath.Join(strings.TrimSuffix(from.File(id), ".jsonl"), "subagents", "agent-*.jsonl"))
+	if len(agents) != 1 {
+		t.Fatalf("the program made the subagents %v, want one", agents)
+	}
+	agent := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(agents[0]), "agent-"), ".jsonl")
+	if err := os.Rename(filepath.Join(h.Dir(), "p", "app"), to); err != nil {
+		t.Fatal(err)
+	}
+	after := h.In("p/shop")
+	term = after.Open(api.URL, "--resume")
+	term.Wait("No sessions in this project yet")
+	term.Close()
+	h.WaitEnded()
+	if code, out := runMend(t, h.Root(), filepath.Join(t.TempDir(), "journal"), "move", filepath.Join(h.Dir(), "p", "app"), to, "--yes"); code != 0 {
+		t.Fatalf("mend move: exit code %d: %s", code, out)
+	}
+	term = after.Open(api.URL, "--resume")
+	term.Wait("❯ CALL") // it shows the last prompt
+	term.Type("\r")
+	term.Wait("the first of all")
+	term.Wait("Done.")
+	term.Send("and the next")
+	waitFor(t, "a request with all that was said", func() bool {
+		return slices.ContainsFunc(api.Calls(), func(c endpoint.Call) bool {
+			raw := string(c.Raw)
+			return len(c.Request.Tools) > 0 && strings.Contains(raw, "the first of all") && strings.Contains(raw, "and the next")
+		})
+	})
+	term.Close()
+	h.WaitEnded()
+	if r := after.Prompt(id, `CALL [["SendMessage",{"to":"`+agent+`","message":"go on","summary":"more"}]]END`, true); !r.Answered {
+		t.Fatal(r.Output)
+	}
+	moved, _ := filepath.Glob(filepath.Join(strings.TrimSuffix(after.File(id), ".jsonl"), "subagents", "agent-*.jsonl"))
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(from.File(id)), "*"+id+"*")); len(moved) != 1 || len(left) > 0 {
+		t.Fatalf("the subagents are %v, and in the old folder is %v", moved, left)
+	}
+	data, err := os.ReadFile(moved[0])
+	if err != nil || !strings.Contains(string(data), "look around") || !strings.Contains(string(data), "go on") {
+		t.Errorf("the subagent did not go on with what it knows: %v\n%s", err, data)
+	}
 }

@@ -40,9 +40,17 @@ func (s *Server) In(dir string) *Server {
 }
 
 // NewSession makes a session in the folder.
-func (s *Server) NewSession() (id string) {
+func (s *Server) NewSession() (id string) { return s.newSession(map[string]any{}) }
+
+// NewChild makes a session in the folder as that of a subagent of another one.
+func (s *Server) NewChild(parent string) (id string) {
+	return s.newSession(map[string]any{"parentID": parent})
+}
+
+func (s *Server) newSession(with map[string]any) (id string) {
 	s.home.t.Helper()
-	status, reply := s.post(s.home.t.Context(), "/session", map[string]any{"title": "A title"}) // else the program writes one at any time
+	with["title"] = "A title" // else the program writes one at any time
+	status, reply := s.post(s.home.t.Context(), "/session", with)
 	var made struct{ ID string }
 	if err := json.Unmarshal([]byte(reply), &made); err != nil || made.ID == "" {
 		s.home.t.Fatalf("a new session: %d %s", status, reply)
@@ -67,6 +75,30 @@ func (s *Server) Listed() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Archive archives a session.
+func (s *Server) Archive(id string) {
+	s.home.t.Helper()
+	body := `{"time":{"archived":1764000000000}}`
+	if status, reply := s.do(s.home.t.Context(), http.MethodPatch, "/session/"+id, strings.NewReader(body)); status != http.StatusOK {
+		s.home.t.Fatalf("archiving session %s: %d %s", id, status, reply)
+	}
+}
+
+// Children returns the ids and the folders of the sessions of a session's subagents.
+func (s *Server) Children(id string) map[string]string {
+	s.home.t.Helper()
+	status, reply := s.do(s.home.t.Context(), http.MethodGet, "/session/"+id+"/children", nil)
+	var all []struct{ ID, Directory string }
+	if err := json.Unmarshal([]byte(reply), &all); err != nil {
+		s.home.t.Fatalf("the children of session %s: %d %s", id, status, reply)
+	}
+	of := map[string]string{}
+	for _, one := range all {
+		of[one.ID] = one.Directory
+	}
+	return of
 }
 
 // startTimeout is how long the server may take until it listens, and then for its first prompt;
