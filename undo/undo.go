@@ -77,10 +77,20 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 	return cs
 }
 
-// NeedsSession reports whether [Conflicts] needs the session for ops: if they create or
-// delete records.
+// NeedsSession reports whether [Conflicts] needs the session for ops: if they create or delete records that
+// have others above or below them, or records of a session that they do not create.
 func NeedsSession(ops []change.Op) bool {
-	return slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre == nil || o.Post == nil })
+	whole := creates(ops, change.KindSession, "")
+	return slices.ContainsFunc(ops, func(o change.Op) bool {
+		switch o.Ref.Kind {
+		case change.KindSession, change.KindProject, change.KindFolder:
+			return false
+		case change.KindFile:
+			return o.Pre == nil && !whole
+		default:
+			return o.Pre == nil || o.Post == nil
+		}
+	})
 }
 
 // contentConflict returns why the op does not apply to what the record holds, or "".
@@ -107,6 +117,21 @@ func movesBack(ref change.Ref, ops []change.Op, now []*change.Image) bool {
 		}
 	}
 	return false
+}
+
+// Moves reports whether ops move a record to another project: parts of such a change cannot be reverted alone.
+func Moves(ops []change.Op) bool {
+	created := map[change.Ref]bool{}
+	for _, o := range ops {
+		if project := o.Ref.Project; o.Pre == nil && o.Ref.Kind != change.KindProject {
+			o.Ref.Project = ""
+			created[o.Ref] = project != ""
+		}
+	}
+	return slices.ContainsFunc(ops, func(o change.Op) bool {
+		o.Ref.Project = ""
+		return o.Post == nil && created[o.Ref]
+	})
 }
 
 // relations is which messages and parts the stored session has.

@@ -185,3 +185,22 @@ func TestRebase(t *testing.T) {
 		t.Errorf("Rebase (-want +got):\n%s", diff)
 	}
 }
+
+func TestMoves(t *testing.T) {
+	old := change.Ref{Kind: change.KindSession, Project: "old", Session: "ses_1"}
+	moved := old
+	moved.Project = "new"
+	for _, c := range []struct {
+		ops  []change.Op
+		want bool
+	}{
+		{[]change.Op{{Ref: old, Post: image("a")}, {Ref: moved, Pre: image("a")}}, true},
+		{[]change.Op{{Ref: old, Post: image("a")}}, false},
+		{[]change.Op{{Ref: old, Pre: image("a")}, {Ref: partRef("prt_1"), Post: image("a")}}, false},
+		{[]change.Op{{Ref: old, Pre: image("a"), Post: image("b")}}, false},
+	} {
+		if got := undo.Moves(c.ops); got != c.want {
+			t.Errorf("Moves(%v) = %t", c.ops, got)
+		}
+	}
+}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -58,5 +60,8 @@ func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Pl
 		e, err = c.Apply(ctx, p)
 		return err
 	})
+	if _, conflict := errors.AsType[*change.ConflictError](err); conflict && !slices.Contains([]change.CauseKind{change.CauseUndo, change.CauseRedo}, p.Cause.Kind) {
+		err = fail.WithHint(err, "nothing was changed: another program wrote to it meanwhile. Run the command again")
+	}
 	return e, err
 }

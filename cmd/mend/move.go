@@ -179,7 +179,7 @@ func printMoves(env *environment, moves []storeMove, to string) {
 // applyMoves makes the moves as one operation. The first error ends it; what was moved stays.
 func applyMoves(ctx context.Context, env *environment, moves []storeMove, to string) error {
 	env.opt.Journal.Join()
-	var done []change.Entry
+	done := []change.Entry{}
 	moved := 0
 	for _, m := range moves {
 		for _, p := range m.Plans {
@@ -188,7 +188,7 @@ func applyMoves(ctx context.Context, env *environment, moves []storeMove, to str
 				if len(done) > 0 {
 					err = fail.WithHint(err, fmt.Sprintf("%s moved before that; undo: mend undo %s", term.CountWords(moved, "session was", "sessions were"), mend.OperationOf(done[0])))
 				}
-				return errors.Join(printConflicts(env.Terminal, err), finishMoves(env, moves, done))
+				return errors.Join(err, finishMoves(env, moves, done))
 			}
 			if done = append(done, e); p.Session != change.NoSession {
 				moved++
@@ -204,7 +204,8 @@ func applyMoves(ctx context.Context, env *environment, moves []storeMove, to str
 	return finishMoves(env, moves, done)
 }
 
-// finishMoves sets the entries of the answer: those that were made, or of a dry run the plans.
+// finishMoves sets the entries of the answer: those that were made, or of a dry run, for which done is nil, the
+// plans.
 func finishMoves(env *environment, moves []storeMove, done []change.Entry) error {
 	repairs := []repairJSON{}
 	for _, m := range moves {

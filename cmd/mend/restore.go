@@ -417,7 +417,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	for range 2 { // what was kept may be archived, or of a project that was replaced since
 		e, err := applyPlan(ctx, env, c, done.Plan)
 		if err != nil {
-			return printConflicts(env.Terminal, err)
+			return err
 		}
 		entries = append(entries, e)
 		if done.From == nil && done.Other == "" {

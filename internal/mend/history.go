@@ -251,6 +251,9 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 		return change.Plan{}, err
 	}
 	if r.Only != nil {
+		if undo.Moves(ops) {
+			return change.Plan{}, fail.New(fail.Refused, "without --only all of it is reverted", "repair %s moved a session with all that is beside it: a part of that is not reverted alone", es[len(es)-1].ID)
+		}
 		if ops, err = undo.Select(ops, r.Only); err != nil {
 			return change.Plan{}, err
 		}
@@ -280,11 +283,40 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
 		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest))
 	}
+	if err := c.checkTwice(ctx, p.Ops, now); err != nil {
+		return change.Plan{}, err
+	}
 	p.Ops = undo.Rebase(p.Ops, now)
 	if len(p.Ops) == 0 {
 		return change.Plan{}, fmt.Errorf("repair %s: %w: every record is already in that state", newest.ID, ErrNothingToDo)
 	}
 	return p, c.checkLinks(ctx, p)
+}
+
+// checkTwice returns an error if ops create a session that is elsewhere now, as after a later move: it would be
+// there twice. now[i] is what the record of ops[i] holds.
+func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.Image) error {
+	for i, o := range ops {
+		if o.Ref.Kind != change.KindSession || o.Post == nil || now[i] != nil {
+			continue
+		}
+		if k := slices.IndexFunc(ops, func(d change.Op) bool {
+			return d.Ref.Kind == o.Ref.Kind && d.Ref.Session == o.Ref.Session && d.Post == nil
+		}); k >= 0 && now[k] != nil {
+			continue // it goes from there
+		}
+		heads, err := c.store.List(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(heads, func(h change.Head) bool { return h.Ref.Session == o.Ref.Session })
+		if at < 0 {
+			continue
+		}
+		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first", o.Ref.Session),
+			"session %s is in another place now (%s): it would be there twice", o.Ref.Session, heads[at].Directory)
+	}
+	return nil
 }
 
 // defaultRows returns the default rows of the tables of records that ops create.
