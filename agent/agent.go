@@ -88,6 +88,10 @@ type Reader interface {
 	// has may be skipped. The error wraps [errors.ErrUnsupported] if the store has no such copies.
 	Copy(ctx context.Context, head change.Head, marks []change.Mark) (Copy, error)
 
+	// CopiedWith returns the id of the session whose copy has a session of List, such as a subagent's; "" if its
+	// copies are its own.
+	CopiedWith(head change.Head) string
+
 	// Restore plans to bring a session back as it was when it was copied: kept creates its records then. head
 	// is of List, or of that time if the session is gone. It reads only, and the Pre of the ops need not be right.
 	Restore(ctx context.Context, head change.Head, kept []change.Op, r RestoreRequest) (Restoration, error)

@@ -22,6 +22,9 @@ func (base) Copy(context.Context, change.Head, []change.Mark) (Copy, error) {
 	return Copy{}, errors.ErrUnsupported
 }
 
+// CopiedWith implements [Store].
+func (base) CopiedWith(change.Head) string { return "" }
+
 // Restore implements [Store].
 func (base) Restore(context.Context, change.Head, []change.Op, RestoreRequest) (Restoration, error) {
 	return Restoration{}, errors.ErrUnsupported

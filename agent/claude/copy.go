@@ -22,7 +22,7 @@ import (
 // elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells), links,
 // and hidden files. A subagent that belongs to a session is copied with it alone.
 func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
-	if owner, _, ok := subagent(head.ID); ok && owner != "" {
+	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
 	}
 	e, err := s.load(head, nil)
@@ -45,6 +45,15 @@ func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c 
 		c.Stamp = stampOf(e)
 	}
 	return c, nil
+}
+
+// CopiedWith implements [agent.Store].
+func (*store) CopiedWith(head change.Head) string {
+	owner, _, ok := subagent(head.ID)
+	if !ok {
+		return ""
+	}
+	return owner
 }
 
 // countMessages counts the prompts and answers of a transcript, and returns the id of the first.

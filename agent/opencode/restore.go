@@ -77,6 +77,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	return is, nil
 }
 
+// CopiedWith implements [agent.Reader]: each session has copies of its own, also that of a subagent.
+func (*store) CopiedWith(change.Head) string { return "" }
+
 // Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
 func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { return agent.Expiry{}, nil }
 

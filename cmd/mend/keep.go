@@ -493,7 +493,7 @@ func forgetKept(ctx context.Context, env *environment, f writeFlags, states []ke
 		env.Say("%s of %s would be erased.", what, quotedTitle(states[0].Title, states[0].Session))
 		return nil
 	}
-	question := fmt.Sprintf("%s of %s can no longer be restored after this. Go on?", what, quotedTitle(states[0].Title, states[0].Session))
+	question := fmt.Sprintf("%s of %s can no longer be restored after this%s. Go on?", what, quotedTitle(states[0].Title, states[0].Session), damagedToo(env, time.Now()))
 	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}
@@ -504,8 +504,44 @@ func forgetKept(ctx context.Context, env *environment, f writeFlags, states []ke
 		}
 		env.setAnswer("copies", freed.States)
 		env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
-		return nil
+		return removeDamaged(env, time.Now())
 	})
+}
+
+// damagedBefore returns the damaged files with copies that were set aside before a time.
+func damagedBefore(env *environment, before time.Time) []string {
+	dir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return nil
+	}
+	all, _ := keep.Damaged(dir, before) // a folder that cannot be read is an error elsewhere
+	return all
+}
+
+// damagedToo names the damaged files that go, too, for a question; "" for none.
+func damagedToo(env *environment, before time.Time) string {
+	n := len(damagedBefore(env, before))
+	if n == 0 {
+		return ""
+	}
+	return ", and " + term.CountWords(n, "damaged keep.db that was set aside goes", "damaged keep.db that were set aside go") + ", too"
+}
+
+// removeDamaged removes the damaged files with copies that were set aside before a time. What can be read of them was
+// brought over when the copies were opened.
+func removeDamaged(env *environment, before time.Time) error {
+	paths := damagedBefore(env, before)
+	size, err := keep.RemoveDamaged(paths)
+	if err != nil {
+		return fmt.Errorf("removing damaged copies: %w", err)
+	}
+	for _, path := range paths {
+		env.Say("%s %s.", term.Good("Deleted"), term.Escape(term.ShortenHome(path)))
+	}
+	if len(paths) > 0 {
+		env.setAnswer("damaged", map[string]any{"files": len(paths), "bytes": size})
+	}
+	return nil
 }
 
 // thinKept thins the copies, if there are any, and removes those older than a time, after a question.
@@ -522,15 +558,16 @@ func thinKept(ctx context.Context, env *environment, f writeFlags, before time.T
 		return err
 	})
 	env.setAnswer("copies", 0)
-	if err != nil || old == 0 {
+	aside := damagedBefore(env, before)
+	if err != nil || old == 0 && len(aside) == 0 {
 		return err
 	}
 	if f.dryRun {
 		env.setAnswer("copies", old)
-		env.Say("%s of sessions would be deleted.", term.CountWords(old, "kept copy", "kept copies"))
+		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedToo(env, before))
 		return nil
 	}
-	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays. Go on?", term.CountWords(old, "older kept copy", "older kept copies"))
+	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedToo(env, before))
 	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}
@@ -541,7 +578,7 @@ func thinKept(ctx context.Context, env *environment, f writeFlags, before time.T
 		}
 		env.setAnswer("copies", freed.States)
 		env.Say("%s %s (%s).", term.Good("Deleted"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
-		return nil
+		return removeDamaged(env, before)
 	})
 }
 
@@ -560,6 +597,7 @@ type keepStatusJSON struct {
 	Automatic bool           `json:"automatic"`
 	Bytes     int64          `json:"bytes"`
 	Agents    []coverageJSON `json:"agents"`
+	Damaged   []string       `json:"damaged"` // files that were set aside
 }
 
 // keepStatus returns how many sessions of each agent are covered, nil if that cannot be found out.
@@ -568,7 +606,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 	if err != nil {
 		return nil
 	}
-	s := keepStatusJSON{Automatic: keep.Automatic(dir), Agents: []coverageJSON{}}
+	s := keepStatusJSON{Automatic: keep.Automatic(dir), Agents: []coverageJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
 	if c, err := loadSettings(nil); err == nil && c.KeepMaxMB == 0 {
 		s.Automatic = false
 	}
@@ -589,11 +627,11 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			for _, st := range states {
 				complete[st.Session] = complete[st.Session] || st.Complete()
 			}
+			if of.Sessions, err = client.Copyable(ctx, k, heads); err != nil {
+				return err
+			}
 			for _, h := range heads {
-				if h.ID == "" {
-					continue
-				}
-				if of.Sessions++; complete[h.ID] {
+				if complete[h.ID] {
 					of.Covered++
 				}
 			}
@@ -627,6 +665,9 @@ func (s *keepStatusJSON) text() string {
 			text += ", last " + term.Age(time.Since(of.last))
 		}
 		parts = append(parts, text)
+	}
+	for _, path := range s.Damaged {
+		parts = append(parts, term.Warn("a damaged file was set aside: ")+term.Escape(term.ShortenHome(path))+term.Faint(" (mend gc and mend forget remove it)"))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -103,11 +103,14 @@ func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 }
 
 // spokenAge matches an age as people write it.
-var spokenAge = regexp.MustCompile(`^(?i)(\d+|an?)\s*(m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
+var spokenAge = regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
 
 // shortAge returns an age as other flags have it, such as 2h for "2 hours ago"; any other text as it is.
 func shortAge(text string) string {
-	if strings.EqualFold(text, "yesterday") {
+	switch strings.ToLower(text) {
+	case "now":
+		return "0s"
+	case "yesterday":
 		return "1d"
 	}
 	m := spokenAge.FindStringSubmatch(text)
@@ -163,6 +166,9 @@ func withKept(env *environment, f func(*keep.Keep) error) error {
 		return err
 	}
 	env.noteSkipped(fmt.Errorf("what was kept is not looked at: %w", err))
+	if errors.Is(err, keep.ErrDamaged) {
+		env.Note("\"mend keep\" brings over what can be read of it to a new file")
+	}
 	return f(nil)
 }
 
@@ -289,9 +295,7 @@ func (x restorable) json(env *environment) restorableJSON {
 		Session: x.Session.ID, Agent: x.storeID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
 		Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.cmdline("restore", x.Session.ID),
 	}
-	if j.Messages.Now = x.Now; x.Kept != nil {
-		j.Messages.Kept = x.Kept.Messages
-	}
+	j.Messages.Now, j.Messages.Kept = x.Now, x.Copied
 	return j
 }
 
@@ -408,7 +412,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return err
 	}
 	if done.From != nil {
-		if err := env.opt.Journal.Kept(keep.Options{}, func(k *keep.Keep) error { return c.KeepBefore(ctx, k, done.Plan) }); err != nil {
+		if err := env.opt.Journal.Kept(keep.Options{Notice: env.Note}, func(k *keep.Keep) error { return c.KeepBefore(ctx, k, done.Plan) }); err != nil {
 			env.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
 		}
 	}

@@ -17,6 +17,11 @@ func TestParseRestore(t *testing.T) {
 			t.Errorf("%q is %v, %q, %v, want %v", text, r.At, r.State, err, want)
 		}
 	}
+	for text, want := range map[string]time.Time{"now": now, "1s ago": now.Add(-time.Second), "30 seconds ago": now.Add(-30 * time.Second), "90s": now.Add(-90 * time.Second)} {
+		if r, err := parseRestore(text, now); err != nil || !r.At.Equal(want) || r.State != "" {
+			t.Errorf("%q is %v, %q, %v, want %v", text, r.At, r.State, err, want)
+		}
+	}
 	for _, id := range []string{"qevajo", "k12"} {
 		if r, err := parseRestore(id, now); err != nil || r.State != id {
 			t.Errorf("%q is %+v, %v", id, r, err)

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/term"
 	"mend/journal"
@@ -59,6 +61,9 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 func verifyKept(ctx context.Context, env *environment) error {
 	return env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		r, err := k.Verify()
+		if errors.Is(err, keep.ErrDamaged) {
+			return fail.WithHint(err, "nothing of your sessions is touched. \"mend keep\" checks all of the file once an hour: it sets the file aside then, and begins a new one with what can be read of it")
+		}
 		if err != nil {
 			return err
 		}

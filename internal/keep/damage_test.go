@@ -102,19 +102,21 @@ func TestCutAtEveryStep(t *testing.T) {
 }
 
 // TestDamage changes bytes of the file. A writer finds that, sets the file aside, says so once, and begins a new
-// one; a reader says so. No copy that is read has other bytes than were kept.
+// one; a reader says so. No copy that is read has other bytes than were kept, and what a changed byte did not reach is
+// brought over.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	s, want := turns(t, dir, 5, Options{})
+	s, want := turns(t, dir, 30, Options{})
 	whole, err := os.ReadFile(Path(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
-	found := 0
-	for range 60 {
+	found, brought, flips := 0, 0, 0
+	for range 40 {
 		file := bytes.Clone(whole)
-		switch rng.IntN(3) {
+		kind := rng.IntN(3)
+		switch kind {
 		case 0:
 			file = file[:rng.IntN(len(file))]
 		case 1:
@@ -143,13 +145,42 @@ func TestDamage(t *testing.T) {
 		} else if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrFormat) {
 			t.Fatalf("opening: %v", err)
 		}
-		said := 0
-		k, err := Open(dir, Options{Notice: func(string) { said++ }})
+		said, over := 0, 0
+		o := Options{Notice: func(text string) {
+			if said += strings.Count(text, "The file is now"); strings.Contains(text, "brought over") {
+				over++
+			}
+		}}
+		k, err := Open(dir, o)
 		if errors.Is(err, ErrFormat) {
 			continue
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := k.Thin(t.Context(), Policy{Hourly: 1000}); errors.Is(err, ErrDamaged) { // it reads all
+			if err := errors.Join(k.Close(), SetAside(dir, o, err)); err != nil {
+				t.Fatal(err)
+			}
+			k = mustOpen(t, dir, o)
+		}
+		states, err := k.States(Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said > 0 && kind == 1 {
+			flips, brought = flips+len(want), brought+len(states)
+		}
+		for _, st := range states {
+			if got, err := k.Load(t.Context(), st); said > 0 && (err != nil || !slices.EqualFunc(got, want[st.seq-1], same)) {
+				t.Fatalf("state %s was brought over, and is not what was kept: %v", st.ID, err)
+			}
+		}
+		if _, err := k.Verify(); said > 0 && err != nil {
+			t.Fatal(err)
+		}
+		if over != said {
+			t.Errorf("%d files were set aside, and of %d it is said what was brought over", said, over)
 		}
 		if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
@@ -169,6 +200,61 @@ func TestDamage(t *testing.T) {
 	}
 	if found < 10 {
 		t.Errorf("%d damages were found", found)
+	}
+	if flips == 0 || brought*10 < flips*8 {
+		t.Errorf("after one byte was changed %d of %d states were brought over, want most", brought, flips)
+	}
+	t.Logf("after one byte was changed %d of %d states were brought over", brought, flips)
+}
+
+// TestSalvageCut ends a process before each change that it makes to bring over what a damaged file has. The next one
+// brings it over.
+func TestSalvageCut(t *testing.T) {
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		_, want := turns(t, dir, 12, Options{})
+		file, err := os.ReadFile(Path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(file[:4096]) // a meta page
+		if err := os.WriteFile(Path(dir), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		k, err := Open(dir, Options{batchSize: 4000, Step: func(string) error {
+			if n++; n > at {
+				return errCut
+			}
+			return nil
+		}})
+		if err == nil {
+			_ = k.Close()
+		} else if !errors.Is(err, errCut) {
+			t.Fatalf("cut before step %d: %v", at, err)
+		}
+		again := mustOpen(t, dir, Options{})
+		states, serr := again.States(Query{})
+		if serr != nil || len(states) != len(want) {
+			t.Fatalf("cut before step %d: %d states are there, %v, want %d", at, len(states), serr, len(want))
+		}
+		for _, st := range states {
+			if got, lerr := again.Load(t.Context(), st); lerr != nil || !slices.EqualFunc(got, want[st.seq-1], same) {
+				t.Fatalf("cut before step %d: state %s is not what was kept: %v", at, st.ID, lerr)
+			}
+		}
+		aside, aerr := Damaged(dir, time.Now().Add(time.Minute))
+		size, rerr := RemoveDamaged(aside)
+		if len(aside) != 1 || size != int64(len(file)) || aerr != nil || rerr != nil {
+			t.Errorf("removed %q, %d bytes, %v, %v, want one file of %d bytes", aside, size, aerr, rerr, len(file))
+		}
+		_ = again.Close()
+		if err == nil {
+			if at < 8 {
+				t.Errorf("only %d steps", at)
+			}
+			return
+		}
 	}
 }
 

@@ -13,6 +13,7 @@
 //	meta      "format"                 u32, 1
 //	          "next"                   u64, the number of the next state
 //	          "thinned"                i64, seconds since 1970
+//	          "salvaged " | name       nothing; what is readable of the damaged file of that name was brought over
 //	          "new"                    see boltfile
 //	blobs     hash                     a chunk of records, or a node: a list of hashes; see [boltfile.Codec]
 //	states    state u64                JSON, see [stored]
@@ -25,6 +26,7 @@
 // what a crash leaves is at most a blob that no state needs, which the next [Keep.Thin] removes.
 //
 // The copies are a second place: the sessions themselves are in the stores. So a damaged keep.db does not stop
-// mend. It is renamed to keep.db.damaged-DATE, which is never written or removed, and a new one begins, which
-// [Options].Notice says.
+// mend. It is renamed to keep.db.damaged-DATE, which is never written, and a new one begins with each state of which all
+// chunks have the bytes of their hashes: every page of the damaged file is read, without trust in the pointers between
+// them. [Options].Notice says so. [RemoveDamaged] removes the damaged file.
 package keep

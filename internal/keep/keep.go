@@ -46,7 +46,8 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now
 	Context  context.Context  // ends what only reads; nil: never
 
-	// Notice, if not nil, is called with a sentence for the user when a damaged file was set aside.
+	// Notice, if not nil, is called with a sentence for the user when a damaged file was set aside, and with one about what
+	// was brought over from it.
 	Notice func(string)
 	// Step is that of [boltfile.Options], for tests.
 	Step func(what string) error
@@ -56,7 +57,7 @@ type Options struct {
 
 var (
 	// ErrDamaged says that the file is not what mend wrote.
-	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside and begins a new one`, "the kept copies are damaged")
+	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside, and begins a new one with what can be read of it`, "the kept copies are damaged")
 	// ErrNothing says that a session that was never kept has no message to keep.
 	ErrNothing = errors.New("it has no message")
 	// ErrFormat says that a later mend wrote the file.
@@ -99,6 +100,11 @@ func Open(dir string, o Options) (*Keep, error) {
 	if errors.Is(err, ErrDamaged) && !o.ReadOnly {
 		if err = SetAside(dir, o, err); err == nil {
 			k, err = open(dir, o)
+		}
+	}
+	if err == nil && !o.ReadOnly {
+		if err = k.salvage(dir); err != nil {
+			err = errors.Join(k.found(err), k.Close())
 		}
 	}
 	if err != nil {
@@ -145,7 +151,7 @@ func SetAside(dir string, o Options, damage error) error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, found.file) {
 		return nil
 	}
-	base := Path(dir) + ".damaged-" + time.Now().UTC().Format("20060102T150405")
+	base := Path(dir) + damagedInfix + time.Now().UTC().Format(damagedTime)
 	name := base
 	for n := 2; err == nil; n++ {
 		if _, err = os.Lstat(name); err == nil {
@@ -168,7 +174,7 @@ func SetAside(dir string, o Options, damage error) error {
 		return errors.Join(damage, err)
 	}
 	if o.Notice != nil {
-		o.Notice(fmt.Sprintf("%v. The file is now %s, and a new one begins. Your sessions are not touched", damage, name))
+		o.Notice(fmt.Sprintf("%v. The file is now %s, and a new one begins with what can be read of it. Your sessions are not touched", damage, name))
 	}
 	return nil
 }
@@ -435,7 +441,8 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 	if k.pending[string(h[:])] {
 		return h, nil
 	}
-	if has, err := k.file.Snap.Has(bucketBlobs, h[:]); has || err != nil {
+	// What is there is read, so that no new state needs a chunk that is damaged.
+	if _, has, err := k.file.Snap.Get(bucketBlobs, h[:]); has || err != nil {
 		return h, err
 	}
 	k.pending[string(h[:])] = true

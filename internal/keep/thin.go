@@ -323,10 +323,13 @@ func (l *ledger) release(h hash, depth int) error {
 	return err
 }
 
-// measure adds up the sizes of the blobs that are needed.
+// measure adds up the sizes of the blobs that are needed. It reads all of them, so that damage is found.
 func (l *ledger) measure() error {
 	return l.k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
 		h, err := hashOf(it.Key)
+		if err == nil {
+			_, err = it.Open(bucketBlobs)
+		}
 		l.size[h] += it.Size() + boltfile.PutCost
 		if l.uses[h] > 0 {
 			l.total += it.Size() + boltfile.PutCost

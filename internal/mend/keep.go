@@ -105,6 +105,21 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	}})
 }
 
+// Copyable returns how many of the sessions of List have copies of their own, as far as that is known: all that were kept, if
+// the store is as it was then, else those that are in the copy of no other session.
+func (c *Store) Copyable(ctx context.Context, k *keep.Keep, heads []change.Head) (n int, err error) {
+	state, _ := c.store.State(ctx)
+	if n, ok, err := k.Looked(c.ID(), state.Sum); ok || err != nil {
+		return n, err
+	}
+	for _, h := range heads {
+		if h.ID != "" && c.store.CopiedWith(h) == "" {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // A Kept is what became of the copy of one session.
 type Kept struct {
 	Session change.Head
@@ -205,8 +220,12 @@ func (c *Store) readCopies(ctx context.Context, plan []planned, dry bool) iter.S
 						r.err = errSame
 					}
 				}
-				if r.err == nil && !dry {
+				switch {
+				case r.err != nil:
+				case !dry:
 					r = c.readCopy(ctx, p.head, p.marks)
+				case c.store.CopiedWith(p.head) != "":
+					r.err = errors.ErrUnsupported
 				}
 				select {
 				case read <- r:

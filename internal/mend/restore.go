@@ -37,6 +37,7 @@ type Restorable struct {
 	Records int         // how many records it has; 0 if it was not compared
 	Kept    *keep.State // the newest complete one that has what it lacks; nil if only its records are needed
 	Other   string      // the path of the store that has it, for one that is elsewhere
+	Copied  int         // how many messages the fullest copy has; 0 for none
 }
 
 // Time returns when what is restored was: when the session was kept, or used last.
@@ -77,7 +78,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	}
 	for id, states := range kept {
 		if best := fullest(states, isRestored); !listed[id] && best != nil {
-			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best})
+			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
 	beside, errBeside := c.elsewhere(ctx)
@@ -125,6 +126,9 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 		return r, false, err
 	}
 	r.Now, r.Records = now.Messages, now.Records
+	if best := fullest(states, isRestored); best != nil {
+		r.Copied = best.Messages
+	}
 	r.Kept = fullest(states, func(s keep.State) bool {
 		return isRestored(s) && (s.Messages > now.Messages || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records)
 	})
@@ -213,7 +217,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 	}
 	for _, states := range of {
 		if best := fullest(states, isRestored); best != nil {
-			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best})
+			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
 	return all, nil

@@ -1,0 +1,73 @@
+package boltfile
+
+import "io"
+
+// Leftovers calls fn for each item on each leaf page of a file that may be damaged anywhere, in no order, until fn
+// returns an error. It follows no pointer but that to the rest of a page. Without a list of the free pages these
+// are read, too, with what a transaction has replaced or removed. What cannot be read is left out. [Item.Open]
+// shows which bucket an item is of.
+func Leftovers(r io.ReaderAt, size int64, damage error, fn func(Item) error) error {
+	m := anyMeta(&source{r, damage}, size)
+	free := map[uint64]bool{}
+	if s, err := NewSnapshot(r, size, damage); err == nil {
+		ids, _, _ := s.freePages()
+		for _, id := range ids {
+			free[id] = true
+		}
+	}
+	for id := uint64(2); id < m.high; id++ {
+		if free[id] {
+			continue
+		}
+		off := int64(id) * m.pageSize
+		start, err := readBytes(m.source, off, min(m.pageSize, size-off))
+		if err != nil || int64(len(start)) < m.pageSize {
+			continue
+		}
+		p, err := m.parsePage(id, &pageBytes{start: start, r: m.source, off: off})
+		if err != nil || !p.leaf {
+			continue
+		}
+		id += p.more
+		for _, it := range p.items {
+			if err := m.leftover(it, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leftover calls fn for an item, or for those of the small bucket that it is.
+func (m meta) leftover(it Item, fn func(Item) error) error {
+	if !it.isBucket {
+		return fn(it)
+	}
+	v, err := it.Value()
+	if err != nil || len(v) < bucketHeaderSize+pageHeaderSize || order.Uint64(v) != 0 {
+		return nil
+	}
+	p, err := m.parsePage(0, &pageBytes{start: v[bucketHeaderSize:], r: m.source, whole: true})
+	if err != nil || !p.leaf {
+		return nil
+	}
+	for _, it := range p.items {
+		if err := fn(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anyMeta returns what is needed to read the pages of a file whose meta pages may both be damaged.
+func anyMeta(r *source, size int64) meta {
+	m, err := metaAt(r, 0, 0)
+	for page := int64(minPageSize); err != nil && page <= maxPageSize; page *= 2 {
+		m, err = metaAt(r, page, 1)
+	}
+	if err != nil {
+		m = meta{source: r, pageSize: 4 << 10}
+	}
+	m.high = uint64(size / m.pageSize)
+	return m
+}

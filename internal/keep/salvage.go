@@ -1,0 +1,224 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mend/internal/boltfile"
+	"mend/internal/ownfile"
+)
+
+const (
+	damagedInfix = ".damaged-"
+	damagedTime  = "20060102T150405"
+	keySalvaged  = "salvaged " // before the name of a file that was set aside: what is readable of it was brought over
+)
+
+// Damaged returns the paths of the damaged files that were set aside in a folder before a time, the newest first.
+func Damaged(dir string, before time.Time) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	var all []string
+	for _, e := range slices.Backward(entries) {
+		when, ok := strings.CutPrefix(e.Name(), fileName+damagedInfix)
+		when, _, _ = strings.Cut(when, ".")
+		if at, err := time.Parse(damagedTime, when); ok && (err != nil || !at.After(before)) {
+			all = append(all, filepath.Join(dir, e.Name()))
+		}
+	}
+	return all, err
+}
+
+// RemoveDamaged removes files that [Damaged] has returned, and returns how many bytes they had. What is readable of
+// them was brought over when the copies were opened for writing last.
+func RemoveDamaged(paths []string) (size int64, err error) {
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return size, err
+		}
+		size += info.Size()
+	}
+	if len(paths) > 0 {
+		err = ownfile.SyncDir(filepath.Dir(paths[0]))
+	}
+	return size, err
+}
+
+// salvage brings over what is readable of the files that were set aside: each state of which all chunks are there, with
+// the bytes that they were stored under. A crash leaves some of them, and the next open for writing begins again. The files stay.
+func (k *Keep) salvage(dir string) error {
+	paths, err := Damaged(dir, time.Now().Add(time.Hour))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		mark := []byte(keySalvaged + filepath.Base(path))
+		if done, err := k.file.Snap.Has(boltfile.Meta, mark); err != nil || done {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		s := salvager{k: k, ctx: k.opts.Context, states: map[uint64]State{}, of: map[uint64]string{}, whole: map[hash]bool{}}
+		if s.ctx == nil {
+			s.ctx = context.Background()
+		}
+		if err := s.run(path); err != nil {
+			return fmt.Errorf("bringing over what is readable of %s: %w", path, err)
+		}
+		err := k.file.Update("salvaged", func(w *boltfile.Tx) error { return w.Put(boltfile.Meta, mark, []byte{1}) })
+		if err != nil {
+			return err
+		}
+		if k.opts.Notice != nil {
+			k.opts.Notice(s.text(path))
+		}
+	}
+	return nil
+}
+
+// A salvager brings over the states of one file.
+type salvager struct {
+	k       *Keep
+	ctx     context.Context
+	states  map[uint64]State  // those that were found, by their numbers
+	of      map[uint64]string // the keys of the sessions of all states that are named
+	whole   map[hash]bool     // trees that were checked
+	brought []uint64
+}
+
+func (s *salvager) run(path string) error {
+	f, err := ownfile.Open(path, os.O_RDONLY)
+	if err != nil { // a link, or of another user: it has nothing to bring over
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = boltfile.Leftovers(f, info.Size(), ErrDamaged, s.add)
+	}
+	if err == nil {
+		err = s.k.Flush()
+	}
+	for _, seq := range slices.Sorted(maps.Keys(s.states)) {
+		if err == nil {
+			err = s.bring(s.states[seq])
+		}
+	}
+	if err == nil {
+		err = s.k.Flush()
+	}
+	var stay []State
+	if err == nil {
+		stay, err = s.k.States(Query{})
+	}
+	if err == nil {
+		_, err = s.k.remove(s.ctx, nil, stay, 0) // the chunks of states that are lost
+	}
+	return err
+}
+
+// add collects an item of the file if its checksum is right. What its chunks have is checked against their hashes later.
+func (s *salvager) add(it boltfile.Item) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if blob, err := it.Open(bucketBlobs); err == nil {
+		if _, err := hashOf(it.Key); err != nil {
+			return nil
+		}
+		if has, err := s.k.file.Snap.Has(bucketBlobs, it.Key); has || err != nil {
+			return err
+		}
+		return s.k.put(bucketBlobs, slices.Clone(it.Key), blob)
+	}
+	if _, err := it.Open(bucketStates); err == nil {
+		if st, err := decodeItem(it); err == nil && st.seq > 0 && st.seq < 1<<62 {
+			s.states[st.seq], s.of[st.seq] = st, string(sessionKey(st.Session))
+		}
+	} else if _, err := it.Open(bucketSessions); err == nil {
+		if seq, err := seqOf(it.Key); err == nil {
+			s.of[seq] = string(it.Key[:16])
+		}
+	}
+	return nil
+}
+
+// bring stores a state under its number if its tree is whole, and no state has that number.
+func (s *salvager) bring(st State) error {
+	if has, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(st.seq)); has || err != nil {
+		return err
+	}
+	if ok, err := s.check(st.root, st.depth); err != nil || !ok {
+		return err
+	}
+	s.brought = append(s.brought, st.seq)
+	s.k.next = max(s.k.next, st.seq+1)
+	return errors.Join(
+		s.k.put(bucketSessions, append(sessionKey(st.Session), boltfile.U64(^st.seq)...), nil),
+		s.k.put(bucketStates, boltfile.U64(st.seq), encodeState(&st)))
+}
+
+// check reports whether all chunks of a tree are there. The error is one of the new file.
+func (s *salvager) check(h hash, depth int) (bool, error) {
+	if ok, seen := s.whole[h]; seen {
+		return ok, s.ctx.Err()
+	}
+	s.whole[h] = false
+	blob, err := s.k.file.Codec.Read(s.k.file.Snap, bucketBlobs, h)
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return false, err
+	}
+	ok := err == nil
+	if ok && depth > 0 {
+		list, lerr := splitNode(blob)
+		ok = lerr == nil
+		for _, h := range list {
+			if ok && err == nil {
+				ok, err = s.check(h, depth-1)
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	s.whole[h] = ok
+	return ok, s.ctx.Err()
+}
+
+// text says what was brought over.
+func (s *salvager) text(path string) string {
+	count := func(seqs []uint64) string {
+		sessions := map[string]bool{}
+		for _, seq := range seqs {
+			sessions[s.of[seq]] = true
+		}
+		if len(seqs) == 1 {
+			return "1 copy of 1 session"
+		}
+		return fmt.Sprintf("%d copies of %d sessions", len(seqs), len(sessions))
+	}
+	lost := slices.DeleteFunc(slices.Collect(maps.Keys(s.of)), func(seq uint64) bool {
+		has, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq))
+		return has && err == nil
+	})
+	text := count(s.brought) + " were brought over from " + path
+	if len(lost) > 0 {
+		text += ", and " + count(lost) + " not, since parts of them cannot be read"
+	}
+	return text + `. "mend forget" and "mend gc" remove that file`
+}
