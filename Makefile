@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-providers-old build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
+.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -64,7 +64,7 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 
 e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all that TestDamages does
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Move|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
-		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude ./agent/opencode
+		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude ./agent/codex ./agent/opencode
 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/test/claude, kills, two processes, a full disk,
 # subagents, a fork, a compaction, an upgrade and back; and GENERATED transcripts with random damage, from the number SEED on.
@@ -74,6 +74,10 @@ e2e-claude:
 # Kilo 7.7.9: every damage of the matrix that its database can have, and the plugin.
 e2e-kilo:
 	go test -tags e2e -count=1 -timeout 60m -parallel 3 -v -run 'RealKilo|LivePlugin$$/7.7.9' ./cmd/mend
+
+# The real Codex VERSION: every damage of internal/test/codex, predicted, repaired and undone.
+e2e-codex:
+	go test -tags e2e -count=1 -timeout 60m -v -run Real ./agent/codex -codex $(or $(VERSION),0.169.0)
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/test/opencode

@@ -115,11 +115,16 @@ func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
 	t.Goal = goalOf(r, t)
 	x := trimming{c: c, q: q, kept: keptMessages(c, r.KeepTurns), protected: r.Protected, sizes: sizesOf(q)}
 	after, d := c, c.Draft()
+	var whole []content // results that the agent cannot leave out
 	for _, o := range x.results() {
 		if t.After <= t.Goal {
 			break
 		}
-		if apply(d, o.block, func(d Draft) error { return d.ClearResult(o.block) }) {
+		if !apply(d, o.block, func(d Draft) error { return d.ClearResult(o.block) }) {
+			if is := (content{removedOf(o.block, o.Tokens), o.block}); is.Tokens >= minRemoved {
+				whole = append(whole, is)
+			}
+		} else {
 			t.Outputs = append(t.Outputs, o.TrimmedOutput)
 			t.After -= o.Tokens - len(Cleared)/bytesPerToken
 		}
@@ -131,7 +136,7 @@ func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
 	if !r.Hard {
 		return after, t
 	}
-	for _, o := range x.contents() {
+	for _, o := range append(whole, x.contents()...) {
 		if t.After <= t.Goal {
 			break
 		}
@@ -310,8 +315,8 @@ func removedOf(b *request.Block, size int) RemovedContent {
 	switch b.Type {
 	case request.Image, request.Document:
 		return RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime), Tokens: size}
-	case request.Text:
-		if head, tail := ends(b.Text, keptOfText); tail != "" {
+	case request.Text, request.ToolResult:
+		if head, tail := ends(textOf(b), keptOfText); tail != "" {
 			return RemovedContent{Ref: b.Ref(), Name: request.Short(head, shownOfText), Tokens: size - (len(head)+len(tail))/bytesPerToken}
 		}
 	default:
@@ -321,12 +326,24 @@ func removedOf(b *request.Block, size int) RemovedContent {
 
 // takeOut replaces a file, or the middle of a text, by a line of text.
 func takeOut(d Draft, b *request.Block) error {
-	if b.Type != request.Text {
+	if b.Type != request.Text && b.Type != request.ToolResult {
 		return d.ReplaceFiles(b, nil, takenOut)
 	}
-	head, tail := ends(b.Text, keptOfText)
-	gone := len(b.Text) - len(head) - len(tail)
-	return d.SetText(b, fmt.Sprintf("%s\n[%d bytes of this text were taken out of this conversation to make room]\n%s", head, gone, tail))
+	text := textOf(b)
+	head, tail := ends(text, keptOfText)
+	short := fmt.Sprintf("%s\n[%d bytes of this text were taken out of this conversation to make room]\n%s", head, len(text)-len(head)-len(tail), tail)
+	if b.Type == request.ToolResult {
+		return d.SetResult(b, short)
+	}
+	return d.SetText(b, short)
+}
+
+// textOf returns the text of a block, or of a result that is one text.
+func textOf(b *request.Block) string {
+	if b.Type == request.ToolResult && b.Output != nil {
+		return b.OutputText()
+	}
+	return b.Text
 }
 
 // ends returns the first and the last n characters of a text; with no tail if it is not longer than both.

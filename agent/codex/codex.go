@@ -157,7 +157,7 @@ func findRoot(at string) (string, error) {
 // isCodex reports whether a folder with sessions is one of Codex, and not of another agent: other files of it are there, or a
 // rollout.
 func isCodex(root string) bool {
-	for _, name := range []string{"config.toml", "auth.json", "installation_id", "version.json", "history.jsonl", archived, locks} {
+	for _, name := range []string{"config.toml", "installation_id", archived, locks} {
 		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
 			return true
 		}

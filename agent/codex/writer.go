@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/ownfile"
+	"mend/internal/processes"
 	"mend/linestore"
 	"mend/txn"
 )
@@ -19,36 +21,68 @@ import (
 // locks is the folder with a file for each session, on which Codex holds a lock while it has the session open.
 const locks = "thread-writer-locks"
 
-// whyBusy returns why a session must not be changed now: a process holds its lock.
+// coordination is the lock that Codex holds while it takes or removes one of a session.
+const coordination = ".coordination.lock"
+
+// whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
+// them, so that a Codex which starts now finds none.
 func (s *store) whyBusy(id string) string {
-	l, err := s.lock(id, false)
-	if errors.Is(err, ownfile.ErrLocked) {
-		return "Codex has the session open; end it there"
+	root, err := s.lines.OpenRoot()
+	if err != nil || change.ValidateSessionID(id) != nil {
+		return ""
 	}
-	if l != nil {
-		_ = l.Close() // it was not written
+	defer root.Close()
+	d, err := root.Sub(locks)
+	if err != nil {
+		return ""
 	}
-	return ""
+	defer d.Close()
+	e, err := d.Stat(id + ".lock")
+	if err != nil || !e.IsFile() {
+		return ""
+	}
+	held, err := processes.Locking(e.Ino, 0)
+	if err != nil {
+		l, lerr := ownfile.Acquire(filepath.Join(s.ID().Root, locks, id+".lock"), os.O_RDWR, true, 0)
+		if l != nil {
+			_ = l.Close() // it was not written
+		}
+		if errors.Is(lerr, ownfile.ErrLocked) {
+			held = append(held, 0)
+		}
+	}
+	if len(held) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Codex has it open as process %d; end that first", held[0])
 }
 
-// lock takes the lock of a session that Codex takes. It returns nil if there is none and it is not to be made.
-func (s *store) lock(id string, make bool) (*ownfile.Lock, error) {
-	if change.ValidateSessionID(id) != nil {
-		return nil, nil
-	}
+// lock takes the lock of a session as Codex does, and returns what removes it. The error wraps [change.ErrInUse] if a process has it.
+func (s *store) lock(id string) (unlock func(), err error) {
 	folder := filepath.Join(s.ID().Root, locks)
-	flag := os.O_RDWR
-	if make {
-		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	coordinate := func() (*ownfile.Lock, error) {
+		return ownfile.Acquire(filepath.Join(folder, coordination), os.O_RDWR|os.O_CREATE, false, 5*time.Second)
+	}
+	all, err := coordinate()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", change.ErrInUse, err)
+	}
+	defer func() { _ = all.Close() }() // nothing is written to a lock
+	file := filepath.Join(folder, id+".lock")
+	l, err := ownfile.Acquire(file, os.O_RDWR|os.O_CREATE, false, 0)
+	if errors.Is(err, ownfile.ErrLocked) {
+		return nil, fmt.Errorf("%w: Codex has session %s open", change.ErrInUse, id)
+	}
+	return func() {
+		if all, err := coordinate(); err == nil { // else the file stays, as that of a process that was killed
+			_ = os.Remove(file)
+			_ = all.Close()
 		}
-		flag |= os.O_CREATE
-	}
-	l, err := ownfile.Acquire(filepath.Join(folder, id+".lock"), flag, false, 0)
-	if errors.Is(err, fs.ErrNotExist) && !make {
-		return nil, nil
-	}
-	return l, err
+		_ = l.Close()
+	}, err
 }
 
 // A writer changes rollouts, and rows of the index. A rollout comes first: what of a change concerns the index, Codex would find out by
@@ -106,16 +140,11 @@ func (w *writer) locked(ops []change.Op, f func() error) error {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		l, err := w.store.lock(id, true)
-		if errors.Is(err, ownfile.ErrLocked) {
-			return fmt.Errorf("%w: Codex has session %s open", change.ErrInUse, id)
-		}
+		unlock, err := w.store.lock(id)
 		if err != nil {
 			return err
 		}
-		if l != nil {
-			defer func() { _ = l.Close() }() // nothing was written to it
-		}
+		defer unlock()
 	}
 	return f()
 }

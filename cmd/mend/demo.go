@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent/claude"
+	"mend/agent/codex"
 	"mend/agent/opencode"
 	"mend/internal/term"
 	"mend/testdata"
@@ -23,8 +24,8 @@ func demoVerb(env *environment) *cobra.Command {
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
 		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, or with --agent claude one of
-Claude Code 2.1.330, breaks it, then runs scan, repair, log and undo. It touches only a
-temporary folder, which it removes.`,
+Claude Code 2.1.330, or with --agent codex one of Codex 0.169.0, breaks it, then runs scan,
+repair, log and undo. It touches only a temporary folder, which it removes.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return runDemo(env) },
 	}
@@ -50,12 +51,14 @@ func runDemo(env *environment) error {
 	defer os.RemoveAll(dir)
 	d := demo{environment: env, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
 	d.damage = d.tearTranscript
-	if env.agentName == (claude.Agent{}).Name() {
-		file := d.transcript()
-		if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
-			err = os.WriteFile(file, testdata.Claude, 0o600)
-		}
-	} else {
+	switch env.agentName {
+	case claude.Agent{}.Name():
+		err = writeNew(d.transcript(), testdata.Claude)
+	case codex.Agent{}.Name():
+		d.session, d.storage, d.writer = testdata.CodexSession, filepath.Join(dir, ".codex"), "Codex 0.169.0"
+		d.damage = d.loseFirstLine
+		err = errors.Join(writeNew(d.rollout(), testdata.Codex), writeNew(filepath.Join(d.storage, "thread-writer-locks", ".coordination.lock"), nil))
+	default:
 		d.storage, d.writer = filepath.Join(dir, "opencode", "storage"), "OpenCode 1.1.53"
 		d.damage = d.blankText // of this store
 		d.session, err = testdata.Unpack(testdata.OpenCode1153, dir)
@@ -64,6 +67,25 @@ func runDemo(env *environment) error {
 		return err
 	}
 	return d.run()
+}
+
+// writeNew writes a file, and makes its folders.
+func writeNew(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}
+
+func (d demo) rollout() string {
+	return filepath.Join(d.storage, "sessions", "2026", "11", "22", "rollout-2026-11-22T15-51-04-"+d.session+".jsonl")
+}
+
+// loseFirstLine fills the first line of the rollout with NUL bytes.
+func (d demo) loseFirstLine() (string, error) {
+	data := bytes.Clone(testdata.Codex)
+	clear(data[:bytes.IndexByte(data, '\n')])
+	return "Now the power fails for a moment: the first line of the rollout is full of NUL bytes. Codex\nsays \"failed to read session metadata\", and does not open the session any more.", os.WriteFile(d.rollout(), data, 0o600)
 }
 
 func (d demo) transcript() string {

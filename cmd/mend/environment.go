@@ -16,6 +16,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/agent/codex"
 	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/fail"
@@ -42,7 +43,7 @@ type environment struct {
 }
 
 // agents are all supported agents.
-var agents = []agent.Agent{opencode.Agent{}, claude.Agent{}, opencode.Kilo()}
+var agents = []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}, opencode.Kilo()}
 
 // root returns the command with all its verbs.
 func (env *environment) root() *cobra.Command {
@@ -50,8 +51,9 @@ func (env *environment) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mend",
 		Short: "Repair broken sessions of coding agents, and undo every repair",
-		Long: `mend finds sessions of OpenCode, Kilo and Claude Code that the provider refuses, or that have
-lost their past. It explains why, and repairs them with the smallest possible change.
+		Long: `mend finds sessions of OpenCode, Kilo, Claude Code and Codex that the provider refuses,
+or that have lost their past. It explains why, and repairs them with the smallest possible
+change.
 It keeps a journal, so that every repair can be undone.
 
 Run "mend" without a command to see the current status.`,

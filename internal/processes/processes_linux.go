@@ -165,7 +165,7 @@ func (p Process) Started() (time.Time, error) {
 }
 
 // Locking lists the processes that hold a POSIX lock on a byte of the file with that
-// inode; 0 stands for those that the system does not name.
+// inode, or a lock of the whole file; 0 stands for those that the system does not name.
 func Locking(ino uint64, at int64) ([]Process, error) {
 	b, err := os.ReadFile("/proc/locks")
 	if err != nil {

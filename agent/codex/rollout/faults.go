@@ -22,16 +22,16 @@ func (c *Case) faults() (all []repair.Finding) {
 		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: why})
 	}
 	if NameID(c.path) != c.src.ID {
-		add("name", fmt.Sprintf("The file has the name %s, and Codex finds a session by the id in the name of its file.", path.Base(c.path)))
+		add("rollout-name", fmt.Sprintf("The file has the name %s, and Codex finds a session by the id in the name of its file.", path.Base(c.path)))
 	}
 	switch at, ok := c.meta(); {
 	case ok:
 	case at >= 0 && c.lines[at].kind == "session_meta":
-		add("meta", fmt.Sprintf("The first record of the rollout says that it is of the session %s.", text(c.lines[at].payload, "id")))
+		add("session-meta", fmt.Sprintf("The first record of the rollout says that it is of the session %s.", text(c.lines[at].payload, "id")))
 	case len(c.items) == 0:
-		add("empty", "Nothing in the rollout can be read: no message is left.")
+		add("rollout-empty", "Nothing in the rollout can be read: no message is left.")
 	default:
-		add("meta", "The first line of the rollout is not the record of the session, so Codex does not open it.")
+		add("session-meta", "The first line of the rollout is not the record of the session, so Codex does not open it.")
 	}
 	c.findRow(add)
 	c.findOrdinals(add)
@@ -46,13 +46,13 @@ func (c *Case) faults() (all []repair.Finding) {
 		}
 	}
 	if unread > 0 {
-		add("unread", fmt.Sprintf("%d lines hold whole records that Codex does not read, because of what is before or behind them on the line.", unread))
+		add("line-shared", fmt.Sprintf("%d lines hold whole records that Codex does not read, because of what is before or behind them on the line.", unread))
 	}
 	if gone > 0 {
-		add("torn", fmt.Sprintf("%d lines hold no record that can be read. Codex skips them without a word; what they held is lost.", gone))
+		add("line-torn", fmt.Sprintf("%d lines hold no record that can be read. Codex skips them without a word; what they held is lost.", gone))
 	}
 	if at := c.compaction(); at >= 0 && len(slices.Collect(c.lines[at].payload.Get("replacement_history").Elements())) == 0 && c.lines[at].payload.Get("replacement_history").Kind() == '[' && at > 1 {
-		add("emptied", "A compaction replaced the whole history by nothing, so the model knows nothing of what was said before.")
+		add("compacted-empty", "A compaction replaced the whole history by nothing, so the model knows nothing of what was said before.")
 	}
 	return all
 }
@@ -66,15 +66,15 @@ func (c *Case) findRow(add func(code, why string)) {
 	switch stale := c.column("rollout_path"); {
 	case stale == at:
 	case c.src.Located && stale != "" && c.path == c.src.Path:
-		add("elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
+		add("thread-elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
 	default:
-		add("index", fmt.Sprintf("The index of Codex says that the rollout is at %s, where there is none.", stale))
+		add("thread-path", fmt.Sprintf("The index of Codex says that the rollout is at %s, where there is none.", stale))
 	}
 	if first := c.firstPrompt(); first != "" && (c.column("preview") == "" || c.column("first_user_message") == "") {
-		add("unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
+		add("thread-unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
 	}
 	if c.number("archived") != 0 {
-		add("archived", "The session is archived, so Codex does not list it.")
+		add("thread-archived", "The session is archived, so Codex does not list it.")
 	}
 }
 
@@ -110,9 +110,9 @@ func (c *Case) findOrdinals(add func(code, why string)) {
 	}
 	switch {
 	case !known:
-		add("ordinal", "The last record of the rollout has no ordinal, so Codex does not open it.")
+		add("ordinal-missing", "The last record of the rollout has no ordinal, so Codex does not open it.")
 	case odd > 0:
-		add("order", fmt.Sprintf("The ordinals of %d records are missing, or not higher than those before them. Codex may leave these records out where it shows the history.", odd))
+		add("ordinal-order", fmt.Sprintf("The ordinals of %d records are missing, or not higher than those before them. Codex may leave these records out where it shows the history.", odd))
 	}
 }
 
