@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/internal/fail"
 	"mend/sqlstore"
 )
 
@@ -29,7 +30,7 @@ func checkGeneration(c *sqlstore.Conn) error {
 		return err
 	}
 	if len(found) > 0 {
-		return newerError("table", found[0])
+		return newerError(c, "table", found[0])
 	}
 	// The key is in the first column of the primary key, or without one in the first column.
 	cols, err := c.Strings(`SELECT name FROM pragma_table_xinfo('kv') WHERE hidden = 0 ORDER BY pk = 0, pk, cid`)
@@ -49,12 +50,38 @@ func checkGeneration(c *sqlstore.Conn) error {
 				return nil
 			}
 		}
-		return newerError("key", st.ColumnText(0))
+		return newerError(c, "key", st.ColumnText(0))
 	})
 }
 
-func newerError(kind, name string) error {
-	return fmt.Errorf("%w: %w (%s %.60s), which mend does not know: nothing in it is judged or changed", sqlstore.ErrUnusable, errNewer, kind, name)
+func newerError(c *sqlstore.Conn, kind, name string) error {
+	err := fmt.Errorf("%w: %w (%s %.60s), which mend does not know: nothing in it is judged or changed", sqlstore.ErrUnusable, errNewer, kind, name)
+	if left := leftBehind(c); left != "" {
+		err = fmt.Errorf("%w; %s", err, left)
+	}
+	return fail.WithHint(err, "\"opencode export ID\" of that version writes a session to a file")
+}
+
+// leftBehind says which sessions OpenCode 2 did not import, "" if that is not known: it imports once, and sessions that
+// an older version made later are never seen. It keeps the ids.
+func leftBehind(c *sqlstore.Conn) string {
+	const left = `FROM session WHERE id NOT IN (SELECT id FROM session_v2 WHERE id IS NOT NULL)`
+	count, err := c.Strings(`SELECT count(*) || '/' || (SELECT count(*) FROM session_v2 WHERE id IN (SELECT id FROM session)) ` + left)
+	var n, both int
+	if err != nil || len(count) == 0 { // tables or columns that are not known
+		return ""
+	}
+	if _, err := fmt.Sscanf(count[0], "%d/%d", &n, &both); err != nil || n == 0 || both == 0 {
+		return ""
+	}
+	names, err := c.Strings(`SELECT id || ' "' || coalesce(substr(title, 1, 40), '') || '"' ` + left + ` ORDER BY time_updated DESC LIMIT 3`)
+	if err != nil {
+		return ""
+	}
+	if n > len(names) {
+		names = append(names, "...")
+	}
+	return fmt.Sprintf("older sessions that it did not import: %d (%s)", n, strings.Join(names, ", "))
 }
 
 // unfinished are the words for a migration that is not complete.
