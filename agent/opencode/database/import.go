@@ -81,17 +81,21 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	if session == nil {
 		return nil, errors.New("importing a session: its own record cannot be read")
 	}
-	if id, _ := session.Col("project_id"); project == nil && len(id.Bytes) > 0 { // without it no prompt is answered
-		folder, _ := session.Col("directory")
-		ref := change.Ref{Kind: change.KindProject, Project: string(id.Bytes)}
-		worktree := string(folder.Bytes)
-		if ref.Project == "global" {
-			worktree = "/"
-		}
-		row := newRow(ref, []eventColumn{{"id", ref.Project}, {"worktree", worktree}}, defaults[ref.Kind], created[""])
-		rows = slices.Insert(rows, 0, row)
+	if project == nil {
+		rows = slices.Insert(rows, 0, newProject(session, defaults[change.KindProject], created[""]))
 	}
 	return rows, nil
+}
+
+// newProject returns a project for a session whose own has no file: without one no prompt is answered.
+func newProject(session *change.Record, defaults change.Record, at int64) change.Record {
+	id, _ := session.Col("project_id")
+	folder, _ := session.Col("directory")
+	worktree := string(folder.Bytes)
+	if string(id.Bytes) == "global" {
+		worktree = "/"
+	}
+	return newRow(change.Ref{Kind: change.KindProject, Project: string(id.Bytes)}, []eventColumn{{"id", string(id.Bytes)}, {"worktree", worktree}}, defaults, at)
 }
 
 func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
