@@ -21,11 +21,11 @@ import (
 )
 
 // BenchmarkKeepTurn measures what a copy costs at the end of a turn: one prompt and one answer were added to a
-// session that was kept before. With MEND_BENCH_GB there is also one of 20,000 messages, and the database has 1 GB.
+// session that was kept before. With MEND_BENCH_GB the database has more than 1 GB.
 func BenchmarkKeepTurn(b *testing.B) {
-	sizes, parts := []int{200, 2000}, 20_000
+	sizes, parts := []int{200, 2000, 20_000}, 20_000
 	if os.Getenv("MEND_BENCH_GB") != "" {
-		sizes, parts = append(sizes, 20_000), 1_000_000
+		parts = 1_000_000
 	}
 	dir := b.TempDir()
 	if err := bigstore.Database(dir, bigstore.Varied(parts, 1, sizes...)); err != nil {
@@ -54,6 +54,45 @@ func BenchmarkKeepTurn(b *testing.B) {
 			})
 		})
 	}
+	b.Run("tree/2000 messages", func(b *testing.B) {
+		dir := b.TempDir()
+		if err := bigstore.Tree(dir, bigstore.Varied(1, 1, 2000)); err != nil {
+			b.Fatal(err)
+		}
+		storage := filepath.Join(dir, "opencode", "storage")
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: storage, Journal: mend.OpenJournal(b.TempDir()), Cache: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		heads, err := c.Sessions(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		head := slices.MinFunc(heads, func(x, y change.Head) int { return cmp.Compare(x.Created, y.Created) })
+		files, err := filepath.Glob(filepath.Join(storage, "message", head.ID, "*.json"))
+		if err != nil || len(files) < 2000 {
+			b.Fatalf("%d messages, %v", len(files), err)
+		}
+		last := strings.TrimSuffix(filepath.Base(files[len(files)-1]), ".json")
+		parts, err := filepath.Glob(filepath.Join(storage, "part", last, "*.json"))
+		if err != nil || len(parts) == 0 {
+			b.Fatalf("%d parts, %v", len(parts), err)
+		}
+		benchmarkTurn(b, c, head.ID, func(turn int) {
+			id := fmt.Sprintf("msg_zz%d", turn)
+			for from, to := range map[string]string{files[len(files)-1]: filepath.Join("message", head.ID, id+".json"), parts[0]: filepath.Join("part", id, fmt.Sprintf("prt_zz%d.json", turn))} {
+				data, err := os.ReadFile(from)
+				if err != nil {
+					b.Fatal(err)
+				}
+				text := strings.ReplaceAll(strings.ReplaceAll(string(data), last, id), strings.TrimSuffix(filepath.Base(parts[0]), ".json"), fmt.Sprintf("prt_zz%d", turn))
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(storage, to)), 0o755); err != nil {
+					b.Fatal(err)
+				}
+				dbtest.Write(b, filepath.Join(storage, to), text)
+			}
+		})
+	})
 	for _, size := range sizes {
 		b.Run(fmt.Sprintf("transcript/%d messages", size), func(b *testing.B) {
 			root := filepath.Join(b.TempDir(), ".claude")

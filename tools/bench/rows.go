@@ -52,6 +52,10 @@ var measured = []struct {
 	{"check before a request", "Preflight", "tree/2000_messages", "of-reading", "CPU ÷ reading the session's files, in Go", 1.5},
 	{"keep at the end of a turn", "KeepTurn", "database/200_messages", "cpu-ms/op", "CPU ms", 50},
 	{"keep at the end of a turn", "KeepTurn", "database/2000_messages", "cpu-ms/op", "CPU ms", 50},
+	{"keep at the end of a turn", "KeepTurn", "database/20000_messages", "cpu-ms/op", "CPU ms", 500},
 	{"keep at the end of a turn", "KeepTurn", "transcript/2000_messages", "cpu-ms/op", "CPU ms", 50},
+	{"keep at the end of a turn", "KeepTurn", "transcript/20000_messages", "cpu-ms/op", "CPU ms", 500},
+	{"keep at the end of a turn", "KeepTurn", "tree/2000_messages", "cpu-ms/op", "CPU ms", 50},
+	{"first copy of a session", "KeepTurn", "database/200_messages", "of-session", "keep.db ÷ size of the session", 0.4},
 	{"first copy of a session", "KeepTurn", "database/2000_messages", "of-session", "keep.db ÷ size of the session", 0.4},
 }

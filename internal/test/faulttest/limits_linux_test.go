@@ -49,17 +49,17 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 // nothing to enough.
 const sizes = 96
 
-// TestDiskFull repairs on a file system that has room for 0, 1, 2 … more pages.
+// TestDiskFull repairs and keeps on a file system that has room for 0, 1, 2 … more pages.
 func TestDiskFull(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
 	}
-	for _, k := range []kind{tree, sqlite} {
-		t.Run(string(k), func(t *testing.T) {
+	for _, s := range []scenario{repairFirst(tree), repairFirst(sqlite), keepFirst(tree), keepSecond(sqlite)} {
+		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()
 			m := newTmpfs(t)
-			sb := newSandboxIn(t, nil, m.dir, built, repairFirst(k))
-			sum := &sweepResult{What: "the disk is full, at 96 sizes", Store: k, Verb: sb.name}
+			sb := newSandboxIn(t, nil, m.dir, built, s)
+			sum := &sweepResult{What: "the disk is full, at 96 sizes", Store: s.kind, Verb: sb.name}
 			for i := range sizes {
 				m.size(enough)
 				sb.begin()
