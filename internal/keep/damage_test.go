@@ -356,3 +356,38 @@ func TestThinBySize(t *testing.T) {
 		t.Errorf("%s are left, %v, want k6 k5 k1", got, err)
 	}
 }
+
+// TestDamagedChunk changes a byte of what was kept: the next copy finds that, or needs nothing of it.
+func TestDamagedChunk(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := turns(t, dir, 20, Options{})
+	whole, err := os.ReadFile(Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(13, 14))
+	found := 0
+	for range 40 {
+		file := bytes.Clone(whole)
+		file[rng.IntN(len(file))] ^= 1
+		if err := os.WriteFile(Path(dir), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k, err := open(dir, Options{Timeout: time.Second, Now: time.Now, batchSize: 8 << 20})
+		if err != nil { // said when it is opened
+			continue
+		}
+		saved, err := k.Save(t.Context(), s.state(), Records{All: s.all})
+		if errors.Is(err, ErrDamaged) {
+			found++
+		} else if err != nil {
+			t.Fatal(err)
+		} else if got, err := k.Load(t.Context(), saved.State); err != nil || !slices.EqualFunc(got, s.images(), same) {
+			t.Errorf("the new copy cannot be loaded: %v", err)
+		}
+		_ = k.Close()
+	}
+	if found == 0 {
+		t.Error("no copy has found damage")
+	}
+}
