@@ -11,7 +11,9 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (space age
 	heads, err := s.List(ctx)
 	if err == nil {
 		err = space.AddFiles(ctx, s.ID().Root, heads, [][2]string{
-			{sessions, agent.Conversations}, {archived, agent.Conversations}, {".mend", "kept by mend beside the sessions"},
+			{sessions, agent.Conversations},
+			{archived, agent.Conversations},
+			{".mend", "kept by mend beside the sessions"},
 			{"", "other files of Codex"},
 		})
 	}

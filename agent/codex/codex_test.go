@@ -36,6 +36,11 @@ func session(t *testing.T, c *mend.Store) change.Head {
 	return heads[0]
 }
 
+// openStore opens the store of a home as the agent does.
+func openStore(h *fixture.Home) (agent.Store, error) {
+	return codex.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
+}
+
 // predicted returns what mend says that becomes of the session: as [fixture.Reply.Fate].
 func predicted(t *testing.T, c *mend.Store, head change.Head) string {
 	t.Helper()
@@ -171,5 +176,45 @@ func TestLock(t *testing.T) {
 	apply(t, c, r.Plan)
 	if got := predicted(t, c, session(t, c)); got != "alive" {
 		t.Errorf("after the repair it is %s", got)
+	}
+}
+
+// TestRestore brings back what was kept: a rollout that is gone, cut or full of NUL bytes, and nothing where nothing is lost.
+func TestRestore(t *testing.T) {
+	for name, c := range map[string]struct {
+		now  []byte
+		want int // ops
+	}{
+		"gone": {nil, 1}, "cut": {testdata.Codex[:len(testdata.Codex)/2], 1}, "NUL": {make([]byte, 100), 1},
+		"same": {testdata.Codex, 0}, "went on": {append(slices.Clone(testdata.Codex), "{}\n"...), 0},
+	} {
+		h := fixture.NewHome(t, "")
+		s, err := openStore(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := session(t, open(t, h, t.TempDir()))
+		copied, err := s.Copy(t.Context(), head, nil)
+		if err != nil || copied.Messages != 8 {
+			t.Fatalf("Copy: %d messages, %v", copied.Messages, err)
+		}
+		if err := os.Remove(h.Rollout()); err != nil {
+			t.Fatal(err)
+		}
+		if c.now != nil {
+			h.Write(fixture.File, c.now)
+		}
+		kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
+		is, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
+		if err != nil || len(is.Ops) != c.want {
+			t.Errorf("%s: %d ops, error %v, want %d", name, len(is.Ops), err, c.want)
+		}
+		if len(is.Ops) == 0 {
+			continue
+		}
+		apply(t, open(t, h, t.TempDir()), change.Plan{Session: head.ID, Ops: is.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
+		if got := files(t, h)[h.Rollout()]; got != string(testdata.Codex) {
+			t.Errorf("%s: the rollout has %d bytes, want %d", name, len(got), len(testdata.Codex))
+		}
 	}
 }

@@ -70,7 +70,7 @@ func (c *Case) findRow(add func(code, why string)) {
 	default:
 		add("thread-path", fmt.Sprintf("The index of Codex says that the rollout is at %s, where there is none.", stale))
 	}
-	if first := c.firstPrompt(); first != "" && (c.column("preview") == "" || c.column("first_user_message") == "") {
+	if first := c.firstPrompt(); first != "" && !strings.HasPrefix(c.column("source"), "{") && (c.column("preview") == "" || c.column("first_user_message") == "") { // not a subagent's
 		add("thread-unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
 	}
 	if c.number("archived") != 0 {

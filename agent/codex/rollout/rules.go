@@ -88,7 +88,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			NoFix:   "mend does not decide which of the two is right. To continue this one, move the other one away.",
 		},
 		repair.Rule{
-			Code: "thread-unlisted", Class: repair.HiddenSession, Severity: repair.Latent, Shown: repair.Hidden,
+			Code: "thread-unlisted", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.Hidden,
 			Meaning: "The index of Codex has no first message of the session. Codex does not list such a session.",
 			Fixes:   whole("The index gets the first prompt.", "", (*draft).setFirst),
 		},

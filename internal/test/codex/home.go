@@ -29,16 +29,17 @@ const File = "sessions/2026/11/22/rollout-2026-11-22T15-51-04-" + testdata.Codex
 // A Home is a temporary home directory in which Codex knows no provider but a strict endpoint, which knows
 // what is in [testdata.Codex] as its own.
 type Home struct {
-	t   testing.TB
-	exe string
-	dir string
-	API *endpoint.Server
+	t    testing.TB
+	exe  string
+	dir  string
+	work string // the folder in which the program is started, below dir
+	API  *endpoint.Server
 }
 
 // NewHome makes a home for the program that [Install] returned, with the session of [testdata.Codex].
 func NewHome(t testing.TB, exe string) *Home {
 	t.Helper()
-	h := &Home{t: t, exe: exe, dir: t.TempDir(), API: endpoint.NewKnown(nil, known(testdata.Codex))}
+	h := &Home{t: t, exe: exe, dir: t.TempDir(), work: "work", API: endpoint.NewKnown(nil, known(testdata.Codex))}
 	t.Cleanup(h.API.Close)
 	h.Write(File, testdata.Codex)
 	h.Write("../work/README", nil)
@@ -86,7 +87,14 @@ func known(rollout []byte) endpoint.Known {
 func (h *Home) Root() string { return filepath.Join(h.dir, ".codex") }
 
 // Work returns the folder in which the program is started.
-func (h *Home) Work() string { return filepath.Join(h.dir, "work") }
+func (h *Home) Work() string { return filepath.Join(h.dir, h.work) }
+
+// In returns the same home with another folder in which the program is started.
+func (h *Home) In(folder string) *Home {
+	other := *h
+	other.work = folder
+	return &other
+}
 
 // Rollout returns the path of the session's file.
 func (h *Home) Rollout() string { return filepath.Join(h.Root(), File) }

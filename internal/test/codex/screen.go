@@ -1,0 +1,55 @@
+package codex
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/hinshun/vt10x"
+)
+
+// Screen runs the program on a screen until until returns true for what it shows, or for 20 seconds. It returns that text and a
+// function that kills the program.
+func (h *Home) Screen(until func(shown string) bool, args ...string) (shown string, kill func()) {
+	h.t.Helper()
+	const columns, rows = 120, 40
+	cmd := h.Command(context.Background(), args...)
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: rows, Cols: columns})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var mu sync.Mutex
+	screen := vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(tty)) // it answers what the program asks of a terminal
+	go func() {
+		for buf := make([]byte, 64<<10); ; {
+			n, err := tty.Read(buf)
+			mu.Lock()
+			_, _ = screen.Write(buf[:n])
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = tty.Close()
+	}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		mu.Lock()
+		shown = screen.String()
+		mu.Unlock()
+		if until(shown) {
+			break
+		}
+		if _, err := os.FindProcess(cmd.Process.Pid); err != nil {
+			break
+		}
+	}
+	return strings.TrimSpace(shown), kill
+}
