@@ -91,9 +91,11 @@ func (f rowsFixture) hostile() {
 // a redo takes them out again.
 func TestRowsComeBack(t *testing.T) {
 	for name, request := range map[string]func(rowsFixture) sqlstore.ArchiveRequest{
-		"events":   func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "event"} },
-		"hostile":  func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "other"} },
-		"sessions": func(f rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Sessions: []string{f.session}} },
+		"events":  func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "event"} },
+		"hostile": func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "other"} },
+		"sessions": func(f rowsFixture) sqlstore.ArchiveRequest {
+			return sqlstore.ArchiveRequest{Sessions: []string{f.session}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newRowsFixture(t)

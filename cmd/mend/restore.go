@@ -491,8 +491,12 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		}
 	default:
 		env.SayAt(2, fmt.Sprintf("It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now))
-		if later := done.Later; later != nil {
-			env.SayAt(2, fmt.Sprintf("It was kept later, on %s, with %s: for that, %s.", later.Time.Local().Format(time.DateTime), term.Count(later.Messages, "message"), term.Command(env.cmdline("restore", head.ID, "--at", later.ID))))
+		if other := done.Beside; other != nil {
+			when := "later"
+			if other.Time.Before(from.Time) {
+				when = "earlier"
+			}
+			env.SayAt(2, fmt.Sprintf("It was also kept %s, on %s, with %s: for that, %s.", when, other.Time.Local().Format(time.DateTime), term.Count(other.Messages, "message"), term.Command(env.cmdline("restore", head.ID, "--at", other.ID))))
 		}
 		switch {
 		case done.Session.ID != head.ID:
@@ -524,28 +528,53 @@ func finishRestore(ctx context.Context, env *environment, c *mend.Store, of chan
 func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
 	h := f.Session
 	command, why := firstCommand(env, f)
-	if command != "" {
+	switch {
+	case command != "":
 		env.setAnswer("next", command)
 		env.Say("%s: %s", why, term.Command(command))
+	case why != "":
+		env.Say("%s.", why)
 	}
 	if f.Severity() != repair.Broken {
 		next := continueCommand(c.ID().Agent, h)
 		env.setAnswer("continue", next)
 		env.Printf("To continue it: %s\n", term.Bold(term.Escape(next)))
 	}
-	if command != "" {
+	if why != "" {
 		return errProblems
 	}
 	return nil
 }
 
-// firstCommand returns the command without which a session cannot be continued, or is not listed, and why; "" if
-// nothing is wrong with it.
+// isKept reports whether a state of a session was kept.
+func (env *environment) isKept(session string) bool {
+	if env.kept == nil {
+		env.kept = map[string]bool{}
+		_ = withKept(env, func(k *keep.Keep) error { // what cannot be read is noted
+			if k == nil {
+				return nil
+			}
+			states, err := k.States(keep.Query{})
+			for _, s := range states {
+				env.kept[s.Session] = true
+			}
+			return err
+		})
+	}
+	return env.kept[session]
+}
+
+// firstCommand returns the command without which a session cannot be continued, or is not listed, and why; ""
+// for both if nothing is wrong with it, and without a command if there is none.
 func firstCommand(env *environment, f mend.Finding) (command, why string) {
 	h := f.Session
 	switch f.Shown() {
 	case repair.NotLoaded:
-		return env.cmdline("restore", h.ID), "The agent finds no conversation in it"
+		why := "The agent finds no conversation in it"
+		if !env.isKept(h.ID) {
+			return "", why + ", and no copy of it was kept"
+		}
+		return env.cmdline("restore", h.ID), why
 	case repair.NoFolder:
 		return env.cmdline("move"), "Its folder is gone"
 	case repair.Hidden:

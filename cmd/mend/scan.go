@@ -327,6 +327,8 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	case s == repair.Listed, r.IsNarrow():
 	case s == repair.NoFolder:
 		words = append(words, "mend move")
+	case s == repair.NotLoaded && !r.isKept(f.Session.ID):
+		words = append(words, "no copy")
 	default:
 		words = append(words, "mend restore")
 	}
@@ -345,6 +347,9 @@ func (r *scanReport) notShown() string {
 			continue
 		}
 		command, why := firstCommand(r.environment, f)
+		if command == "" {
+			continue
+		}
 		commands = append(commands, term.Command(command)+" ("+strings.ToLower(why[:1])+why[1:]+").")
 	}
 	switch {

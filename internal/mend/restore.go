@@ -77,14 +77,14 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		}
 	}
 	for id, states := range kept {
-		if best := fullest(states, isRestored); !listed[id] && best != nil {
+		if best := lastWhole(ctx, k, states); !listed[id] && best != nil {
 			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
 	beside, errBeside := c.elsewhere(ctx)
 	for _, b := range beside {
 		for _, head := range b.heads {
-			if fullest(kept[head.ID], isRestored) == nil {
+			if newest(kept[head.ID]) == nil {
 				all = append(all, Restorable{Session: head, State: Elsewhere, Other: b.store.ID().Root})
 			}
 		}
@@ -97,6 +97,37 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		return all, fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID, len(unread), unread[0].Err)
 	}
 	return all, ctx.Err()
+}
+
+// newest returns the newest state that is restored if the user names none; nil for none.
+func newest(states []keep.State) *keep.State {
+	if i := slices.IndexFunc(states, isRestored); i >= 0 {
+		return &states[i]
+	}
+	return nil
+}
+
+// lastWhole returns the state of a session to restore that is gone: the newest, or the one with the most messages
+// if the newest has nothing that this one lacks: then it was cut. What the user took back, and went on from, stays
+// away. It returns nil for none.
+func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
+	last, most := newest(states), fullest(states, isRestored)
+	if last == nil || most.Messages <= last.Messages {
+		return last
+	}
+	whole, err := k.Load(ctx, *most)
+	ops, err2 := k.Load(ctx, *last)
+	if errors.Join(err, err2) != nil {
+		return most
+	}
+	has := map[change.Ref]bool{}
+	for _, o := range whole {
+		has[o.Ref] = true
+	}
+	if slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindMessage && !has[o.Ref] }) {
+		return last
+	}
+	return most
 }
 
 // fullest returns the state with the most messages of those that are wanted, the newest of several; nil for none.
@@ -130,7 +161,21 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 		r.Copied = best.Messages
 	}
 	r.Kept = fullest(states, func(s keep.State) bool {
-		return isRestored(s) && (s.Messages > now.Messages || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records)
+		lacks := func() bool {
+			return s.Messages > now.Messages || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records
+		}
+		if !isRestored(s) || !lacks() {
+			return false
+		}
+		for ref := range c.removedSince(ctx, s.Session, s.Time) {
+			if s.Records--; ref.Kind == change.KindMessage {
+				s.Messages--
+			}
+			if ref.Message == s.First {
+				s.First = now.First
+			}
+		}
+		return lacks()
 	})
 	switch {
 	case shown != repair.Listed:
@@ -143,6 +188,34 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 		r.State = Shortened
 	}
 	return r, true, nil
+}
+
+// removedSince returns the messages and parts that mend has removed from a session since then, and that no undo
+// has brought back.
+func (c *Store) removedSince(ctx context.Context, session string, since time.Time) map[change.Ref]bool {
+	id := c.ID()
+	es, err := c.Log(ctx, journal.Query{Store: &id, Session: session, State: change.Committed, InForce: true})
+	removed := map[change.Ref]bool{}
+	if err != nil { // without a journal mend has removed nothing
+		return removed
+	}
+	for _, e := range slices.Backward(es) { // the oldest first
+		for _, o := range e.Ops {
+			if o.Ref.Kind != change.KindMessage && o.Ref.Kind != change.KindPart || !e.Time.After(since) {
+				continue
+			}
+			ref := withoutProject(o.Ref)
+			if delete(removed, ref); o.Post == nil {
+				removed[ref] = true
+			}
+		}
+	}
+	return removed
+}
+
+func withoutProject(ref change.Ref) change.Ref {
+	ref.Project = ""
+	return ref
 }
 
 // copied returns how many messages and records a session has, and the first message. It reads the session only
@@ -185,8 +258,8 @@ func (c *Store) keptStates(k *keep.Keep, session string) (map[string][]keep.Stat
 	return of, err
 }
 
-// Unfound lists the sessions that were kept in k of stores that are not there now: the newest of the fullest states
-// of each. A session that one of the stores in open has is none of them.
+// Unfound lists the sessions that were kept in k of stores that are not there now: the one of each
+// that [Store.ProposeRestore] takes. A session that one of the stores in open has is none of them.
 func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	states, err := k.States(keep.Query{})
 	if err != nil {
@@ -216,7 +289,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 		}
 	}
 	for _, states := range of {
-		if best := fullest(states, isRestored); best != nil {
+		if best := lastWhole(ctx, k, states); best != nil {
 			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
@@ -280,7 +353,7 @@ type Restored struct {
 	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // which was kept; nil if its records are enough
 	Other    string      // the path of the store that has it, for one that is elsewhere
-	Later    *keep.State // the newest that was kept, if it has fewer messages than From
+	Beside   *keep.State // the longest that was kept, or the newest, if From has another number of messages
 	Joined   bool        // what the session has now stays, and what is missing is added
 	Now      int         // messages that the session has
 	Messages int         // that it has then, as far as that is known
@@ -321,20 +394,24 @@ func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.He
 		}
 		r.At, r.State = e.Time, ""
 	}
-	if !listed && (r.From != "" || fullest(states, isRestored) == nil) {
+	if !listed && (r.From != "" || newest(states) == nil) {
 		if done, ok, err := c.restoreElsewhere(ctx, done, r, seen); ok || err != nil {
 			return done, err
 		}
 	}
-	chosen, err := c.chooseState(ctx, head, found, listed, states, r, &done)
+	chosen, err := c.chooseState(ctx, k, head, found, listed, states, r, &done)
 	if err != nil {
 		return done, err
 	}
 	if chosen == nil {
 		return c.restoreRows(ctx, done, r, seen)
 	}
-	if i := slices.IndexFunc(states, isRestored); r.At.IsZero() && r.State == "" && i >= 0 && states[i].Messages < chosen.Messages {
-		done.Later = &states[i]
+	if r.At.IsZero() && r.State == "" {
+		if most := fullest(states, isRestored); most != nil && most.Messages > chosen.Messages {
+			done.Beside = most
+		} else if last := newest(states); last != nil && last.Messages < chosen.Messages {
+			done.Beside = last
+		}
 	}
 	return c.restoreKept(ctx, k, done, chosen, r, seen)
 }
@@ -349,7 +426,7 @@ func (c *Store) isListed(ctx context.Context, head change.Head) (bool, error) {
 }
 
 // chooseState returns the kept state that the request is about, nil if the records of the session are enough.
-func (c *Store) chooseState(ctx context.Context, head change.Head, found Finding, listed bool, states []keep.State, r RestoreRequest, done *Restored) (*keep.State, error) {
+func (c *Store) chooseState(ctx context.Context, k *keep.Keep, head change.Head, found Finding, listed bool, states []keep.State, r RestoreRequest, done *Restored) (*keep.State, error) {
 	now := Restorable{State: Deleted}
 	wrong := !listed
 	if listed {
@@ -368,15 +445,15 @@ func (c *Store) chooseState(ctx context.Context, head change.Head, found Finding
 		}
 		return nil, noState(head, states)
 	case !listed:
-		if best := fullest(states, isRestored); best != nil {
+		if best := lastWhole(ctx, k, states); best != nil {
 			return best, nil
 		}
 		return nil, fmt.Errorf("restoring session %s: it is gone, and %w", head.ID, ErrNothingKept)
 	case now.State == string(repair.NotLoaded) && !wrong:
 		return nil, fmt.Errorf("restoring session %s: its agent finds no conversation in it, and %w", head.ID, ErrNothingKept)
 	}
-	if i := slices.IndexFunc(states, isRestored); now.Kept == nil && now.State == string(repair.Listed) && i >= 0 {
-		return &states[i], nil // parts or files of it may be missing
+	if now.Kept == nil && now.State == string(repair.Listed) {
+		return newest(states), nil // parts or files of it may be missing
 	}
 	return now.Kept, nil
 }
@@ -406,6 +483,10 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 		return done, err
 	}
 	done.From = from
+	if done.State != Deleted && r.At.IsZero() && r.State == "" {
+		removed := c.removedSince(ctx, from.Session, from.Time)
+		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[withoutProject(o.Ref)] })
+	}
 	return c.restoreOps(ctx, done, ops, r, seen, change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
 }
 
