@@ -16,10 +16,10 @@ import (
 )
 
 // turns opens the copies, keeps n turns of a session, and returns it with what each turn had.
-func turns(t *testing.T, dir string, n int, o Options) (*session, [][]change.Op) {
+func turns(t *testing.T, dir string, n int) (*session, [][]change.Op) {
 	t.Helper()
 	s := &session{r: rand.New(rand.NewPCG(5, 6))}
-	k := mustOpen(t, dir, o)
+	k := mustOpen(t, dir, Options{})
 	var want [][]change.Op
 	for i := range n {
 		s.turn()
@@ -43,7 +43,7 @@ var errCut = errors.New("cut")
 func TestCutAtEveryStep(t *testing.T) {
 	for at := 0; ; at++ {
 		dir := t.TempDir()
-		s, want := turns(t, dir, 3, Options{})
+		s, want := turns(t, dir, 3)
 		n := 0
 		o := Options{batchSize: 4000, Step: func(string) error {
 			if n++; n > at {
@@ -106,7 +106,7 @@ func TestCutAtEveryStep(t *testing.T) {
 // brought over.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	s, want := turns(t, dir, 30, Options{})
+	s, want := turns(t, dir, 30)
 	whole, err := os.ReadFile(Path(dir))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestDamage(t *testing.T) {
 func TestSalvageCut(t *testing.T) {
 	for at := 0; ; at++ {
 		dir := t.TempDir()
-		_, want := turns(t, dir, 12, Options{})
+		_, want := turns(t, dir, 12)
 		file, err := os.ReadFile(Path(dir))
 		if err != nil {
 			t.Fatal(err)
@@ -360,7 +360,7 @@ func TestThinBySize(t *testing.T) {
 // TestDamagedChunk changes a byte of what was kept: the next copy finds that, or needs nothing of it.
 func TestDamagedChunk(t *testing.T) {
 	dir := t.TempDir()
-	s, _ := turns(t, dir, 20, Options{})
+	s, _ := turns(t, dir, 20)
 	whole, err := os.ReadFile(Path(dir))
 	if err != nil {
 		t.Fatal(err)
