@@ -79,9 +79,9 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank:        230,
-			Any:         []provider.Words{{"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}},
+			Any:         []provider.Words{{"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}, {"list_turns is not supported yet"}},
 			Class:       repair.UnreadableRecord,
-			Explanation: "The first line of the session's rollout is not the record of that session.",
+			Explanation: "The first line of the session's rollout is not the record of that session, or a line is not UTF-8.",
 		},
 		{
 			Rank:        240,

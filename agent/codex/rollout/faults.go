@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mend/change"
 	"mend/internal/jsonedit"
@@ -35,15 +36,24 @@ func (c *Case) faults() (all []repair.Finding) {
 	}
 	c.findRow(add)
 	c.findOrdinals(add)
-	unread, gone := 0, 0
+	unread, gone, other := 0, 0, 0
 	for i := range c.lines {
 		switch l := &c.lines[i]; {
+		case !utf8.Valid(l.raw) && newLine(0, decoded(l.raw)).kind != "":
+			other++
+		case !utf8.Valid(l.raw) && c.row == nil:
+			other, gone = other+1, gone+1
 		case l.kind != "" || l.isBlank() || l.value.Kind() == '{' && !l.isTornItem():
 		case records(l.raw) != nil:
 			unread++
 		default:
 			gone++
 		}
+	}
+	if other > 0 && c.row == nil {
+		add("rollout-encoding", fmt.Sprintf("%d lines have bytes that are not UTF-8. Codex does not open a session with such a line that its index does not have.", other))
+	} else if other > 0 {
+		add("line-encoding", fmt.Sprintf("Codex does not read %d records, because of bytes in them that are not UTF-8.", other))
 	}
 	if unread > 0 {
 		add("line-shared", fmt.Sprintf("%d lines hold whole records that Codex does not read, because of what is before or behind them on the line.", unread))
@@ -335,6 +345,20 @@ func (d *draft) setOrdinals() error {
 		}
 		last = n
 	}
+	return nil
+}
+
+// decoded returns a line with a mark in place of each piece that is not UTF-8.
+func decoded(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
+
+// decode makes all lines UTF-8.
+func (d *draft) decode() error {
+	for i := range d.lines {
+		if !utf8.Valid(d.lines[i].raw) {
+			d.lines[i] = newLine(0, decoded(d.lines[i].raw))
+		}
+	}
+	d.anew = true
 	return nil
 }
 

@@ -113,6 +113,16 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes:   whole("The records are put on lines of their own.", "", (*draft).split),
 		},
 		repair.Rule{
+			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
+			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", (*draft).decode),
+		},
+		repair.Rule{
+			Code: "line-encoding", Class: MissingHistory, Severity: repair.Broken,
+			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
+			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", (*draft).decode),
+		},
+		repair.Rule{
 			Code: "line-torn", Class: repair.UnreadableRecord, Severity: repair.Note,
 			Meaning: "A line holds no record that can be read. Codex skips it.", NoFix: "What the lines held is in no other place.",
 		},
