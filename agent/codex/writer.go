@@ -225,7 +225,22 @@ func (w *writer) commit(ctx context.Context, st change.Staged) (out change.Outco
 		return out, err
 	}
 	of, err := db.Commit(ctx, part)
-	return w.both(len(files) > 0, out, of), err
+	if err == nil && len(files) > 0 {
+		err = undecided(of)
+	}
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	return w.both(len(files) > 0, out, of), nil
+}
+
+// undecided returns an error for rows that stay as they were for another reason than what they hold: the rollout is changed, and Settle
+// goes on with them.
+func undecided(rows change.Outcome) error {
+	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
+		return nil
+	}
+	return fmt.Errorf("the rollout is changed, and its row is not: %w", rows.Cause)
 }
 
 // both returns the outcome of a change of files, which came first, and rows.
@@ -261,7 +276,10 @@ func (w *writer) Settle(ctx context.Context, st change.Staged) (out change.Outco
 			return err
 		}
 		if len(files) > 0 && of.State == change.Aborted && len(of.Conflicts) == 0 {
-			if of, err = db.Commit(ctx, part); err != nil {
+			if of, err = db.Commit(ctx, part); err == nil {
+				err = undecided(of)
+			}
+			if err != nil {
 				return err
 			}
 		}

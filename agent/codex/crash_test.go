@@ -1,0 +1,73 @@
+package codex_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend/agent"
+	"mend/agent/codex"
+	"mend/internal/mend"
+	fixture "mend/internal/test/codex"
+	"mend/repair"
+	"mend/testdata"
+)
+
+// TestCrash cuts a repair of a rollout and of its row at each call that changes the disk: after the recovery both are as before, or
+// both are repaired.
+func TestCrash(t *testing.T) {
+	var after map[string]string
+	for cut := 0; ; cut++ {
+		h := fixture.NewHome(t, "")
+		h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +
+			"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl')")
+		for _, d := range fixture.Damages() {
+			if d.Name == "first line NUL" {
+				h.Damage(d)
+			}
+		}
+		journal, before := t.TempDir(), files(t, h)
+		n := 0
+		step := func(call string) error {
+			if n++; n > cut && cut > 0 {
+				return fmt.Errorf("cut at %q: %w", call, errors.ErrUnsupported)
+			}
+			return nil
+		}
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{codex.Agent{Step: step}}, Store: h.Root(), Journal: mend.OpenJournal(journal)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
+		if err != nil || len(r.Plan.Ops) != 2 {
+			t.Fatalf("the plan has %d ops, error %v", len(r.Plan.Ops), err)
+		}
+		n = 0
+		_, err = c.Apply(t.Context(), r.Plan)
+		if cut == 0 {
+			if after = files(t, h); err != nil || gocmp.Equal(before, after) {
+				t.Fatalf("the repair: %v", err)
+			}
+			continue
+		}
+		if _, rerr := open(t, h, journal).Recover(t.Context(), false); rerr != nil {
+			t.Errorf("cut at call %d: recovering: %v", cut, rerr)
+		}
+		normal := func(m map[string]string) string { return gocmp.Diff(m[h.Rollout()], "") + m["index"] }
+		now := files(t, h)
+		isBefore := normal(now) == normal(before)
+		isAfter := now["index"] != before["index"] && now[h.Rollout()] != before[h.Rollout()]
+		if !isBefore && !isAfter {
+			t.Errorf("cut at call %d: the rollout changed: %t, the row changed: %t", cut, now[h.Rollout()] != before[h.Rollout()], now["index"] != before["index"])
+		}
+		if err == nil && isAfter {
+			t.Logf("%d calls", cut)
+			return
+		}
+		if cut > 200 {
+			t.Fatal("no end")
+		}
+	}
+}
