@@ -1,0 +1,154 @@
+//go:build e2e
+
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/test/dbtest"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/opencode"
+)
+
+// TestRealClean removes events and sessions from databases of the real program: what its next request has, its prompt, fork,
+// export and list are as before, of the sessions that stay; after an undo every row is there, and all sessions answer.
+func TestRealClean(t *testing.T) {
+	for i, version := range []string{"1.2.27", "1.18.34"} {
+		t.Run(version, func(t *testing.T) {
+			exe, err := opencode.Install(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api := endpoint.New(uniqueAnswer)
+			t.Cleanup(api.Close)
+			h := opencode.New(t, exe, api, false)
+			session := h.Unpack(fixtures[1+i])
+			store := filepath.Join(h.DataDir(), "opencode.db")
+			copySession(t, store, session, 2)
+			other := session + "x1"
+			clean := cleanTest{t, h, store, filepath.Join(t.TempDir(), "journal")}
+			want := clean.use(session)
+			t.Logf("before: %s", want)
+
+			rows := dbtest.DumpRows(t, store)
+			if version != "1.2.27" { // which has no events
+				clean.mend("clean", "events", "--yes")
+				if strings.Contains(dbtest.DumpRows(t, store), "\nevent ") {
+					t.Error("events are left")
+				}
+				clean.undo(rows)
+				clean.mend("redo", "qevajo", "--yes")
+			}
+			clean.mend("clean", "sessions", other, "--yes")
+			gone := dbtest.DumpRows(t, store)
+			if got := clean.use(session); got != want {
+				t.Errorf("after the clean the program does\n%s\nbefore\n%s", got, want)
+			}
+			if list := clean.listed(); slices.Contains(list, other) || !slices.Contains(list, session) {
+				t.Errorf("after the clean it lists %v", list)
+			}
+			// The program has gone on in the session that stays. What was removed comes back all the same.
+			clean.mend("undo", "--yes")
+			if version != "1.2.27" {
+				clean.mend("undo", "qevajo", "--yes")
+			}
+			now := dbtest.DumpRows(t, store)
+			for line := range strings.Lines(rows) {
+				if !strings.Contains(gone, line) && !strings.Contains(now, line) {
+					t.Fatalf("a row is not back: %.300s", line)
+				}
+			}
+			if list := clean.listed(); !slices.Contains(list, other) {
+				t.Errorf("after the undo it lists %v", list)
+			}
+			if got := clean.use(other); !strings.Contains(got, "alive") {
+				t.Errorf("after the undo the other session: %s", got)
+			}
+		})
+	}
+}
+
+type cleanTest struct {
+	*testing.T
+	h              *opencode.Home
+	store, journal string
+}
+
+func (c cleanTest) mend(args ...string) {
+	c.Helper()
+	if code, out := runMend(c.T, c.store, c.journal, args...); code != exitDone {
+		c.Fatalf("mend %v: exit code %d: %s", args, code, out)
+	}
+}
+
+// undo undoes the newest change, after which the rows must be as they were.
+func (c cleanTest) undo(rows string) {
+	c.Helper()
+	c.mend("undo", "--yes")
+	if dbtest.DumpRows(c.T, c.store) != rows {
+		c.Fatal("undo did not restore the rows")
+	}
+}
+
+func (c cleanTest) listed() []string {
+	s := c.h.Serve()
+	defer s.Close()
+	return s.Listed()
+}
+
+// use has a copy of the store used by the program, and returns what is to be the same: the next request, and whether prompt, fork
+// and export work.
+func (c cleanTest) use(session string) string {
+	c.Helper()
+	kept := map[string][]byte{}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if data, err := os.ReadFile(c.store + suffix); err == nil {
+			kept[suffix] = data
+		}
+	}
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			_ = os.Remove(c.store + suffix)
+			if data, ok := kept[suffix]; ok {
+				if err := os.WriteFile(c.store+suffix, data, 0o600); err != nil {
+					c.Fatal(err)
+				}
+			}
+		}
+	}()
+	s := c.h.Serve()
+	defer s.Close()
+	call := func(method, path, body string) string {
+		req, err := http.NewRequestWithContext(c.Context(), method, s.URL+path+"?directory="+url.QueryEscape(c.h.Project()), strings.NewReader(body))
+		if err != nil {
+			c.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			c.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			c.Fatal(err)
+		}
+		return resp.Status + " " + string(text)
+	}
+	messages := call(http.MethodGet, "/session/"+session+"/message", "")
+	fork := call(http.MethodPost, "/session/"+session+"/fork", "{}")
+	r := s.Prompt(session, "one more")
+	last := ""
+	if len(r.Calls) > 0 {
+		last = string(r.Calls[len(r.Calls)-1].Raw)
+		last = last[strings.Index(last, `"messages"`):]
+	}
+	return strings.Join([]string{string(r.Verdict), fork[:6], messages, last}, "\n")
+}
