@@ -358,6 +358,7 @@ func (s *Store) Build(ctx context.Context, build func(path string) error) (b Bui
 	if err := x.removeUnfinished(true); err != nil {
 		return b, err
 	}
+	x.setBuilding()
 	fresh := builtFolder()
 	remove := func(p string) func() error {
 		return func() error {
@@ -413,6 +414,20 @@ func (x *exchange) likeOld(path string) error {
 	return errors.Join(f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
 }
 
+// isBuilding reports whether this process has built a database or an archive, or does.
+func (x *exchange) isBuilding() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.building
+}
+
+// setBuilding notes that this process builds something.
+func (x *exchange) setBuilding() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.building = true
+}
+
 // removeUnfinished removes what processes that have ended left of databases that they built, and with own what this one did.
 func (x *exchange) removeUnfinished(own bool) error {
 	owner, err := x.own.Root.Sub(x.own.OwnerDir())
@@ -426,7 +441,7 @@ func (x *exchange) removeUnfinished(own bool) error {
 	names, err := owner.Names()
 	for _, name := range names {
 		var pid int
-		if n, _ := fmt.Sscanf(name, "%d"+stage.Unfinished, &pid); n == 1 && (own && pid == os.Getpid() || !isRunning(pid)) {
+		if n, _ := fmt.Sscanf(name, "%d"+stage.Unfinished, &pid); n == 1 && (own && pid == os.Getpid() || !(pid == os.Getpid() && x.isBuilding()) && !isRunning(pid)) {
 			err = errors.Join(err, x.own.Empty(x.own.OwnerDir()+"/"+name, x.own.Remove))
 		}
 	}

@@ -70,6 +70,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 		if err := x.removeUnfinished(true); err != nil {
 			return a, err
 		}
+		x.setBuilding()
 		open = func() (io.WriteCloser, error) {
 			d, err := x.own.Make(fresh)
 			if err != nil {

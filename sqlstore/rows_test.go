@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -287,4 +288,24 @@ func TestReclaim(t *testing.T) {
 		t.Errorf("Reclaim while a program has the database open: %d, %d, no error", was, is)
 	}
 	dbtest.Must(t, agent.Close())
+}
+
+// TestRowsMemory: a clean and its undo of eight times the rows take no more memory.
+func TestRowsMemory(t *testing.T) {
+	storetest.Long(t)
+	var sys [2]uint64
+	for i, n := range []int{4000, 32000} {
+		f := newRowsFixture(t)
+		dbtest.Alter(t, f.path, fmt.Sprintf(`INSERT INTO event WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			SELECT 'e' || i, (SELECT id FROM session), 1000 + i, 'x', hex(randomblob(2000)) FROM n`, n))
+		dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Table: "event"}, nil))
+		dbtest.Must(t, f.undo(nil))
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		sys[i] = m.Sys
+	}
+	if sys[1] > sys[0]+16<<20 {
+		t.Errorf("with eight times the rows, of 128 MB, the process got %d bytes more from the system", sys[1]-sys[0])
+	}
+	t.Logf("memory from the system: %d, then %d bytes", sys[0], sys[1])
 }

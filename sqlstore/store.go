@@ -46,14 +46,15 @@ type Store struct {
 	// that it sees none of our own locks.
 	conns sync.RWMutex
 
-	mu      sync.Mutex
-	schema  *schema              // last one seen
-	sound   bool                 // the pages were checked
-	adopted string               // the new database that this process has built, see exchange
-	rebuild bool                 // an index is damaged: reading needs rebuilt ones
-	sums    map[fileStamp]string // hashes of files that were read whole
-	idle    []idleConn
-	idleEnd *time.Timer
+	mu       sync.Mutex
+	schema   *schema              // last one seen
+	sound    bool                 // the pages were checked
+	building bool                 // this process has made a new database or an archive
+	adopted  string               // the new database that this process has built, see exchange
+	rebuild  bool                 // an index is damaged: reading needs rebuilt ones
+	sums     map[fileStamp]string // hashes of files that were read whole
+	idle     []idleConn
+	idleEnd  *time.Timer
 }
 
 // Open opens the database at file, a canonical path: SQLite derives the names of -wal and

@@ -246,13 +246,14 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove %s from %s?", of, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
 		return j, true, err
 	}
-	undo := ""
+	undo, id := "", ""
 	r.Each = func(p change.Plan) error {
 		e, err := applyPlan(ctx, env, c, p)
 		if e.ID != "" {
 			keep = keep || e.State != change.Aborted
 			j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
 			if undo == "" {
+				id = e.ID
 				undo = "mend undo " + e.ID
 			} else {
 				undo = "mend undo " + mend.OperationOf(e)
@@ -272,7 +273,7 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		}
 		return j, true, err
 	}
-	env.Say("%s %s. Undo: %s", term.Good("Removed"), of, term.Command(undo))
+	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), of, term.Bold(id), term.Command(undo))
 	j.Before, j.After, err = reclaim(ctx, env, c)
 	if err != nil {
 		j.Note = err.Error()

@@ -111,7 +111,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank:        235,
 			Any:         []provider.Words{{"database or disk is full"}, {"sqlite_full"}},
 			About:       request.AboutStore,
-			Explanation: "The disk was full when OpenCode wrote. Free some space. `mend scan` shows whether a session was damaged.",
+			Explanation: "The disk was full when OpenCode wrote. Free some space: `mend clean` shows what the sessions take, and `mend clean events` removes OpenCode's second copy of them, up to 96 % of its database. Do not delete the database. `mend scan` shows whether a session was damaged.",
 		},
 		{
 			Rank: 240,

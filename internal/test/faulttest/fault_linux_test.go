@@ -69,10 +69,10 @@ func troubles() []trouble {
 
 func scenarios() []scenario {
 	if level() == "" {
-		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines)}
+		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines)}
 	}
 	if level() != "torture" {
-		return slices.Concat(all(tree), all(sqlite), all(lines), []scenario{repairFirst(newest), undo(newest)})
+		return slices.Concat(all(tree), all(sqlite), all(lines), []scenario{repairFirst(newest), undo(newest), cleanEvents()})
 	}
 	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines))
 }

@@ -72,6 +72,16 @@ func move(k kind) scenario {
 	return scenario{name: "move", kind: k, verb: moveAll, back: []string{"undo", "--yes"}}
 }
 
+// clean removes the session with all that is its.
+func clean(k kind) scenario {
+	return scenario{name: "clean sessions", kind: k, verb: []string{"clean", "sessions", "SESSION", "--yes"}, back: []string{"undo", "--yes"}}
+}
+
+// cleanEvents removes the events, and gives their pages back.
+func cleanEvents() scenario {
+	return scenario{name: "clean events", kind: newest, verb: []string{"clean", "events", "--yes"}, back: []string{"undo", "--yes"}}
+}
+
 // restore brings back the state that was kept before a repair. What the session has is kept first.
 func restore(k kind) scenario {
 	return scenario{name: "restore", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"restore", "--yes", "SESSION", "--at", "k1"}, back: undoLast}
@@ -124,7 +134,7 @@ func all(k kind) []scenario {
 		repairFirst(k), repairSecond(k), undo(k), restore(k), keepFirst(k), keepSecond(k),
 		scenario{name: "undo --session", kind: k, setup: two, verb: undoAll, back: repairAll},
 		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
-		move(k),
+		move(k), clean(k),
 		scenario{name: "gc", kind: k, setup: two, verb: []string{"gc", "--older-than", "0h", "--yes"}},
 		scenario{name: "forget", kind: k, setup: two, verb: []string{"forget", "SESSION", "--yes"}})
 	switch k {
@@ -132,7 +142,9 @@ func all(k kind) []scenario {
 		return append(list, repairMany())
 	case lines:
 		return list
-	case sqlite, newest:
+	case newest:
+		list = append(list, cleanEvents())
+	case sqlite:
 	}
 	return append(list, besideWal(k))
 }
