@@ -36,9 +36,11 @@ func (c *Case) faults() (all []repair.Finding) {
 	}
 	c.findRow(add)
 	c.findOrdinals(add)
-	unread, gone, other := 0, 0, 0
+	unread, gone, other, last := 0, 0, 0, c.compaction()
 	for i := range c.lines {
 		switch l := &c.lines[i]; {
+		case !utf8.Valid(l.raw) && i < last: // the program reads from the end to the compaction
+			gone++
 		case !utf8.Valid(l.raw) && newLine(0, decoded(l.raw)).kind != "":
 			other++
 		case !utf8.Valid(l.raw) && c.row == nil:
