@@ -381,10 +381,14 @@ func (j *salvageJob) rebuildMigrations() error {
 		own = append(own, salvage.Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
 		return nil
 	})
-	for _, sql := range known(own).migrations { // none for a version or a program that is not known
+	k := known(own)
+	for _, sql := range k.migrations { // none for a version or a program that is not known
 		name := strings.Fields(sql)[4]
 		t := j.table(name)
-		if err != nil || !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged {
+		if err == nil && !j.has(name) && j.rebuilt[name] == 0 {
+			err = j.makeMigrations(k, own, name)
+		}
+		if err != nil || !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged && t.Rows > 0 {
 			return err
 		}
 		before := j.db.TotalChanges()
@@ -395,6 +399,21 @@ func (j *salvageJob) rebuildMigrations() error {
 		}
 	}
 	return err
+}
+
+// makeMigrations makes the table of the migrations, which is missing in a database that has all other tables of a known version.
+func (j *salvageJob) makeMigrations(k knownSchema, own []salvage.Object, name string) error {
+	for _, o := range k.objects {
+		switch there := slices.ContainsFunc(own, func(own salvage.Object) bool { return own.Name == o.Name }); {
+		case o.Name == name:
+			if err := j.db.Exec(o.SQL); err != nil {
+				return err
+			}
+		case o.Type == "table" && !there:
+			return fail.New(fail.Unusable, "", "it lacks its table of migrations, and is of no version that mend knows")
+		}
+	}
+	return nil
 }
 
 // sessionColumn returns the column with the session of a row.
