@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"mend/agent"
+	"mend/agent/opencode/diagnose"
 	"mend/change"
 	"mend/internal/fail"
-	"mend/internal/jsonedit"
 )
 
 // Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have those that
@@ -128,20 +128,19 @@ func ownedByOther(o change.Op, now *change.Image) string {
 	return fmt.Sprintf("its %v %s has an id that OpenCode has used again, for %.60s", o.Ref.Kind, o.Ref, b.Bytes)
 }
 
-// withoutArchived returns the record of a session that is not archived.
+// withoutArchived returns what the record of a session holds that is not archived.
 func withoutArchived(o change.Op) *change.Image {
-	if o.Post.Mode != 0 {
-		if data, err := jsonedit.Remove(o.Post.Data, "time", "archived"); err == nil {
-			return &change.Image{Data: data, Mode: o.Post.Mode}
+	info := change.Record{Ref: o.Ref, Data: o.Post.Data, Mode: o.Post.Mode}
+	if o.Post.Mode == 0 {
+		row, err := change.RowOf(o.Ref, o.Post)
+		if err != nil {
+			return o.Post
 		}
-		return o.Post
+		info = row
 	}
-	row, err := change.RowOf(o.Ref, o.Post)
+	listed, err := diagnose.WithoutArchived(info)
 	if err != nil {
 		return o.Post
 	}
-	if _, ok := row.Col("time_archived"); ok {
-		row = row.WithCol(change.Col{Name: "time_archived", Class: change.ClassNull})
-	}
-	return change.ImageOf(&row)
+	return change.ImageOf(&listed)
 }

@@ -177,16 +177,23 @@ func archivedFixes(c *simulation, _ finding) []repair.Fix {
 		Text:  "The session is no longer archived.",
 		Loses: "The time at which it was archived.",
 		Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			if d.s.Info.IsRow() {
-				d.s.Info = d.s.Info.WithCol(change.Col{Name: "time_archived", Class: change.ClassNull})
-				return nil
-			}
-			data, err := jsonedit.Remove(d.s.Info.Data, "time", "archived")
-			d.s.Info = with(d.s.Info, data)
+		Edit: draftEdit(func(d *draft) (err error) {
+			d.s.Info, err = WithoutArchived(d.s.Info)
 			return err
 		}),
 	}}
+}
+
+// WithoutArchived returns the record of a session as one that is not archived.
+func WithoutArchived(info change.Record) (change.Record, error) {
+	if !info.IsRow() {
+		data, err := jsonedit.Remove(info.Data, "time", "archived")
+		return with(info, data), err
+	}
+	if _, ok := info.Col("time_archived"); ok {
+		info = info.WithCol(change.Col{Name: "time_archived", Class: change.ClassNull})
+	}
+	return info, nil
 }
 
 // findUnlisted finds a session that the agent does not list in its folder (docs/opencode.md F16).
