@@ -441,7 +441,7 @@ func (x *exchange) removeUnfinished(own bool) error {
 	names, err := owner.Names()
 	for _, name := range names {
 		var pid int
-		if n, _ := fmt.Sscanf(name, "%d"+stage.Unfinished, &pid); n == 1 && (own && pid == os.Getpid() || !(pid == os.Getpid() && x.isBuilding()) && !isRunning(pid)) {
+		if n, _ := fmt.Sscanf(name, "%d"+stage.Unfinished, &pid); n == 1 && (own && pid == os.Getpid() || (pid != os.Getpid() || !x.isBuilding()) && !isRunning(pid)) {
 			err = errors.Join(err, x.own.Empty(x.own.OwnerDir()+"/"+name, x.own.Remove))
 		}
 	}

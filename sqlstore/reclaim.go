@@ -81,7 +81,7 @@ func (s *Store) reclaim(ctx context.Context) (err error) {
 		if err := os.Setenv(tempFolder, dir); err != nil {
 			return err
 		}
-		defer os.Unsetenv(tempFolder)
+		defer func() { _ = os.Unsetenv(tempFolder) }()
 	}
 	if err := s.step("vacuum"); err != nil {
 		return err

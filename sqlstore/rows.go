@@ -65,7 +65,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	}
 	defer x.close()
 	fresh := builtFolder()
-	open := func() (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }
+	open := func() (f io.WriteCloser, err error) { return nopCloser{io.Discard}, err }
 	if !r.DryRun {
 		if err := x.removeUnfinished(true); err != nil {
 			return a, err

@@ -219,19 +219,10 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		}
 	}()
 	j.Agent, j.Store, j.Rows, j.Bytes, j.Archive, j.Shared = c.ID().Agent, c.ID().Root, found.Rows, found.Content, found.Packed, found.Shared
-	printStore(env, c)
 	for _, h := range r.Sessions {
-		env.Printf("  %s\n", sessionLine(h))
 		j.Sessions = append(j.Sessions, cleanedSession{h.ID, h.Title})
 	}
-	archive := ""
-	if found.Packed > 0 {
-		archive = fmt.Sprintf("; the archive of them has %s", term.Size(found.Packed))
-	}
-	env.Say("%s of %s: %s%s.", term.Bold(term.Size(found.Content)), what, rowCounts(found.Rows), archive)
-	for _, id := range found.Shared {
-		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), term.Escape(id))
-	}
+	printFound(env, c, what, r, found)
 	if f.dryRun {
 		for _, p := range found.Plans {
 			j.Repairs = append(j.Repairs, planJSON(p))
@@ -280,6 +271,22 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		env.Say("%s the space is not given back to the disk yet, and new rows use it first: %s. Later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
 	}
 	return j, true, ctx.Err()
+}
+
+// printFound prints what would be removed.
+func printFound(env *environment, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
+	printStore(env, c)
+	for _, h := range r.Sessions {
+		env.Printf("  %s\n", sessionLine(h))
+	}
+	archive := ""
+	if found.Packed > 0 {
+		archive = fmt.Sprintf("; the archive of them has %s", term.Size(found.Packed))
+	}
+	env.Say("%s of %s: %s%s.", term.Bold(term.Size(found.Content)), what, rowCounts(found.Rows), archive)
+	for _, id := range found.Shared {
+		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), term.Escape(id))
+	}
 }
 
 // reclaim gives the free pages of a database back, and says how much that is.
