@@ -65,7 +65,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	}
 	defer x.close()
 	fresh := builtFolder()
-	open := func() (f io.WriteCloser, err error) { return nopCloser{io.Discard}, err }
+	var open func() (io.WriteCloser, error) // nil: nothing is written
 	if !r.DryRun {
 		if err := x.removeUnfinished(true); err != nil {
 			return a, err
@@ -94,7 +94,11 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	var list rowList
 	r.size = s.filesSize()
 	err = s.View(ctx, func(c *Conn) error {
-		f, err := open()
+		var f io.WriteCloser = nopCloser{io.Discard}
+		var err error
+		if open != nil {
+			f, err = open()
+		}
 		if err != nil {
 			return err
 		}

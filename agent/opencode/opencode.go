@@ -97,7 +97,7 @@ func (e treeError) Unwrap() []error { return []error{e.error, e.is} }
 // a layout, a folder that holds a database is opened as that database.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	p := a.program()
-	if p == &openCode && kilo.databases().Has(at.Path) && !p.databases().Has(at.Path) {
+	if p == &openCode && isKilos(at.Path) {
 		return nil, fmt.Errorf("%w: %s is Kilo's", agent.ErrNoStore, at.Path)
 	}
 	s := &store{program: p, at: at, warn: warn, models: newModels(p)}
@@ -124,6 +124,12 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	}
 	s.records, s.tree = st, st
 	return s, nil
+}
+
+// isKilos reports whether the path leads to a database of Kilo's, or to a folder that has one and none of OpenCode's.
+func isKilos(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && kilo.databases().Has(path) && (!info.IsDir() || !hasDatabase(&openCode, path))
 }
 
 func hasDatabase(p *program, path string) bool {

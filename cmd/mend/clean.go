@@ -265,12 +265,17 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		return j, true, err
 	}
 	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), of, term.Bold(id), term.Command(undo))
-	j.Before, j.After, err = reclaim(ctx, env, c)
-	if err != nil {
+	j.giveBack(ctx, env, c)
+	return j, true, ctx.Err()
+}
+
+// giveBack gives the pages of what was removed back to the file system, or says why not.
+func (j *cleanedJSON) giveBack(ctx context.Context, env *environment, c *mend.Store) {
+	var err error
+	if j.Before, j.After, err = reclaim(ctx, env, c); err != nil {
 		j.Note = err.Error()
 		env.Say("%s the space is not given back to the disk yet, and new rows use it first: %s. Later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
 	}
-	return j, true, ctx.Err()
 }
 
 // printFound prints what would be removed.
