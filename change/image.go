@@ -29,6 +29,14 @@ func (i *Image) Equal(o *Image) bool {
 	return i.Mode == o.Mode && bytes.Equal(i.Data, o.Data)
 }
 
+// Size returns how many bytes the image has; 0 for a record that does not exist.
+func (i *Image) Size() int {
+	if i == nil {
+		return 0
+	}
+	return len(i.Data)
+}
+
 // ImageOf returns the record as an image: the bytes and mode of a file, or a row with all its
 // columns, which [RowOf] decodes. The image of a file shares the bytes of r.
 //

@@ -23,6 +23,7 @@ type TrimRequest struct {
 	KeepTurns int      // the newest prompts and their answers that stay whole
 	Protected []string // names of tools whose outputs stay
 	Hard      bool     // if the outputs are not enough, also take out large files and texts
+	Files     bool     // take out large files instead, whatever the size of the request, also those that are not sent
 	Force     bool     // although the agent is working in the session
 }
 
@@ -114,6 +115,9 @@ func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
 	t = Trimmed{Before: q.Tokens(), After: q.Tokens(), Window: cmp.Or(r.Window, c.Window())}
 	t.Goal = goalOf(r, t)
 	x := trimming{c: c, q: q, kept: keptMessages(c, r.KeepTurns), protected: r.Protected, sizes: sizesOf(q)}
+	if r.Files {
+		return x.takeFiles(t)
+	}
 	after, d := c, c.Draft()
 	var whole []content // results that the agent cannot leave out
 	for _, o := range x.results() {
@@ -307,6 +311,48 @@ func (x *trimming) contents() (all []content) {
 	}
 	slices.SortStableFunc(all, func(a, b content) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	return all
+}
+
+// takeFiles takes out the files of large records.
+func (x *trimming) takeFiles(t Trimmed) (after Case, _ Trimmed) {
+	large := map[change.Ref]bool{}
+	for r := range x.c.Records {
+		large[r.Ref] = len(r.Data) >= minRemoved*bytesPerToken
+	}
+	d := x.c.Draft()
+	for _, ref := range x.c.Messages() {
+		if x.kept[ref.Message] {
+			continue
+		}
+		for _, step := range x.c.Stored(ref).Steps {
+			for _, b := range step {
+				if !large[b.Ref()] || !mayHaveFile(b) || !apply(d, b, func(d Draft) error { return d.ReplaceFiles(b, nil, takenOut) }) {
+					continue
+				}
+				t.Removed = append(t.Removed, RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime, b.ToolName)})
+			}
+		}
+	}
+	if len(t.Removed) == 0 {
+		return x.c, t
+	}
+	after = d.Case()
+	t.After = sizeOf(after)
+	return after, t
+}
+
+// mayHaveFile reports whether a stored block is a file, but for a text or a folder, or a call or a result that may have files.
+func mayHaveFile(b *request.Block) bool {
+	switch b.Type {
+	case request.Image, request.Document:
+		return !strings.HasPrefix(b.Mime, "text/") && b.Mime != "application/x-directory"
+	case request.ToolUse:
+		return true
+	case request.ToolResult:
+		return len(b.Content) == 0 || slices.ContainsFunc(b.Content, func(in *request.Block) bool { return in.Type == request.Image || in.Type == request.Document })
+	default:
+		return false
+	}
 }
 
 // removedOf returns what is taken out of a stored block of that size in tokens; nothing if it is no

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/repair"
 )
 
 func cleanVerb(env *environment) *cobra.Command {
@@ -35,7 +37,7 @@ bytes back to the disk. No program may have it open meanwhile.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
-	cmd.AddCommand(cleanEventsVerb(env), cleanSessionsVerb(env), cleanPagesVerb(env))
+	cmd.AddCommand(cleanEventsVerb(env), cleanSessionsVerb(env), cleanImagesVerb(env), cleanPagesVerb(env))
 	return cmd
 }
 
@@ -62,7 +64,7 @@ A damaged database can be salvaged better with events than without them.`,
 
 func cleanSessionsVerb(env *environment) *cobra.Command {
 	var f writeFlags
-	var older, folder string
+	var pick selectionFlags
 	cmd := &cobra.Command{
 		Use:   "sessions [SESSION...]",
 		Short: "Remove sessions by age, by folder or by name",
@@ -74,48 +76,187 @@ stays on the web; such sessions are named.`,
   mend clean sessions --folder ~/src/old
   mend clean sessions "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s := mend.Selection{}
-			if (older == "" && folder == "") == (len(names) == 0) {
+			if !pick.given() == (len(names) == 0) {
 				return usagef("clean sessions needs names of sessions, or --older-than AGE, or --folder DIR")
 			}
-			if older != "" {
-				d, err := parseAge("older-than", older)
-				if err != nil {
-					return err
-				}
-				s.Before = time.Now().Add(-d)
+			s, err := pick.selection(cmd.Context(), env, names)
+			if err != nil {
+				return err
 			}
-			if cmd.Flags().Changed("folder") {
-				var err error
-				if s.Folder, err = filepath.Abs(folder); err != nil || folder == "" {
-					return usagef("--folder %q: want a folder", folder)
-				}
-			}
-			return runCleanSessions(cmd.Context(), env, f, s, names)
+			return runClean(cmd.Context(), env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
+				r.Sessions, err = c.Select(ctx, s)
+				return r, err
+			})
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().StringVar(&older, "older-than", "", "sessions that were not used for `AGE`, such as 90d")
-	cmd.Flags().StringVar(&folder, "folder", "", "sessions of the folder `DIR` and of those below it")
+	pick.add(cmd)
 	return cmd
 }
 
-func runCleanSessions(ctx context.Context, env *environment, f writeFlags, s mend.Selection, names []string) error {
+// selectionFlags say which sessions are cleaned.
+type selectionFlags struct{ older, folder string }
+
+func (p *selectionFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions that were not used for `AGE`, such as 90d")
+	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of those below it")
+}
+
+func (p *selectionFlags) given() bool { return p.older != "" || p.folder != "" }
+
+// selection returns the sessions of the flags, and those that are named.
+func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s mend.Selection, err error) {
+	if p.older != "" {
+		d, err := parseAge("older-than", p.older)
+		if err != nil {
+			return s, err
+		}
+		s.Before = time.Now().Add(-d)
+	}
+	if p.folder != "" {
+		if s.Folder, err = filepath.Abs(p.folder); err != nil {
+			return s, usagef("--folder %q: want a folder", p.folder)
+		}
+	}
+	if len(names) == 0 {
+		return s, nil
+	}
 	heads, _, unread := sessionsOf(ctx, agentOptions(env))
 	for _, name := range names {
 		h, err := findNamed(env.Terminal, heads, name)
 		if errors.Is(err, mend.ErrNoSession) && unread != nil {
-			return unread
+			return s, unread
 		}
 		if err != nil {
-			return err
+			return s, err
 		}
 		s.Named = append(s.Named, h)
 	}
-	return runClean(ctx, env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
-		r.Sessions, err = c.Select(ctx, s)
-		return r, err
-	})
+	return s, nil
+}
+
+func cleanImagesVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	var pick selectionFlags
+	cmd := &cobra.Command{
+		Use:   "images [SESSION...]",
+		Short: "Put a line of text in the place of images and other large files",
+		Long: `Clean images takes images, PDFs and other large files out of the named sessions, or those of
+an age or a folder, or all: of prompts and of the results of tools. A line of text says what
+was there, to you and to the model. The newest turns of each session stay as they are. The
+bytes go into the journal, and "mend undo" brings them back.`,
+		Example: `  mend clean images --older-than 30d --dry-run
+  mend clean images "dark mode"`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if pick.given() && len(names) > 0 {
+				return usagef("name sessions, or use --older-than and --folder")
+			}
+			s, err := pick.selection(cmd.Context(), env, names)
+			if err != nil {
+				return err
+			}
+			return runCleanImages(cmd.Context(), env, f, s)
+		},
+	}
+	f.add(cmd, "")
+	pick.add(cmd)
+	return cmd
+}
+
+func runCleanImages(ctx context.Context, env *environment, f writeFlags, s mend.Selection) error {
+	clients, left := openAll(ctx, env, !f.dryRun)
+	done := []cleanedJSON{}
+	env.opt.Journal.Join()
+	for _, c := range clients {
+		heads, err := c.Select(ctx, s)
+		var j cleanedJSON
+		if err == nil {
+			j, err = cleanImages(ctx, env, c, f, heads)
+		}
+		if len(j.Repairs) > 0 {
+			done = append(done, j)
+		}
+		if left = fail.Worst(left, err); errors.Is(err, term.ErrDeclined) || ctx.Err() != nil {
+			break
+		}
+	}
+	env.setAnswer("cleaned", done)
+	if len(done) == 0 && left == nil {
+		env.Say("There is nothing to remove. Nothing was changed.")
+	}
+	return left
+}
+
+// cleanImages takes the files out of sessions of one store. They are planned twice, one at a time: to say what goes, and to do it.
+func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFlags, heads []change.Head) (j cleanedJSON, err error) {
+	j = cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
+	propose := func(h change.Head) (repair.Trimmed, error) {
+		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
+		t.Plan.Cause.Title = h.Title
+		return t, err
+	}
+	var with []change.Head
+	var planned []repairJSON
+	for _, h := range heads {
+		t, err := propose(h)
+		if ctx.Err() != nil {
+			return j, ctx.Err()
+		}
+		if err != nil {
+			env.noteSkipped(err)
+			continue
+		}
+		if freed := freedBy(t.Plan); freed > 0 {
+			if len(with) == 0 {
+				printStore(env, c)
+			}
+			env.Printf("  %s  %s\n", term.Bold(term.Size(freed)), sessionLine(h))
+			with, planned, j.Bytes = append(with, h), append(planned, planJSON(t.Plan)), j.Bytes+freed
+			j.Sessions = append(j.Sessions, cleanedSession{h.ID, h.Title})
+		}
+	}
+	if len(with) == 0 {
+		return j, nil
+	}
+	of := fmt.Sprintf("%s of images and other files", term.Size(j.Bytes))
+	if f.dryRun {
+		j.Repairs = planned
+		env.Say("%s. Dry run: nothing was written.", of)
+		return j, nil
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s of %s into the journal?", of, term.Count(len(with), "session")), nil); err != nil {
+		return j, err
+	}
+	undo := ""
+	for _, h := range with {
+		t, err := propose(h)
+		if err == nil && freedBy(t.Plan) > 0 {
+			var e change.Entry
+			if e, err = applyPlan(ctx, env, c, t.Plan); e.ID != "" {
+				j.Repairs = append(j.Repairs, entryJSON(e, t.Plan.Ops))
+				if undo = "mend undo " + e.ID; len(j.Repairs) > 1 {
+					undo = "mend undo " + mend.OperationOf(e)
+				}
+			}
+			err = printConflicts(env.Terminal, err)
+		}
+		if err != nil {
+			return j, fail.WithHint(err, "what was removed before that comes back with "+cmp.Or(undo, "mend undo"))
+		}
+	}
+	env.Say("%s %s. Undo: %s", term.Good("Removed"), of, term.Command(undo))
+	if c.ID().Kind == "sqlite" {
+		j.giveBack(ctx, env, c)
+	}
+	return j, ctx.Err()
+}
+
+// freedBy returns how many bytes the records have less after a plan.
+func freedBy(p change.Plan) (n int64) {
+	for _, o := range p.Ops {
+		n += int64(o.Pre.Size() - o.Post.Size())
+	}
+	return n
 }
 
 func cleanPagesVerb(env *environment) *cobra.Command {

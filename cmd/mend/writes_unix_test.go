@@ -56,6 +56,7 @@ var writeCases = []writeCase{
 	{verb: "salvage", args: databaseArgs, asks: "Put the new database into the place of the damaged one?", setup: malformed},
 	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
 	{verb: "clean sessions", args: commandArgs("SESSION"), asks: "Remove 1 session from"},
+	{verb: "clean images", args: commandArgs("SESSION"), asks: "of images and other files of 1 session into the journal?", setup: func(sb sandbox) { damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "large attachment")) }},
 	{verb: "clean pages", args: databaseArgs, asks: "Give the free pages of", setup: func(sb sandbox) {
 		damage.SQL(sb, otherDatabase(sb))("DELETE FROM event")
 	}},
