@@ -130,7 +130,7 @@ func TestRealRestore(t *testing.T) {
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			storetest.InSample(t, i, 4)
+			storetest.InSample(t, i, 8)
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)
@@ -244,7 +244,7 @@ func TestRealExpiring(t *testing.T) {
 		{`{"cleanupPeriodDays": 5`, 40},
 	} {
 		t.Run(c.settings, func(t *testing.T) {
-			storetest.InSample(t, i, 4)
+			storetest.InSample(t, i, 8)
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)

@@ -10,6 +10,7 @@ import (
 
 	"mend/agent"
 	fixture "mend/internal/test/codex"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -17,6 +18,7 @@ import (
 // TestRealScreen shows that the picker lists a session again that its row hides, and that nothing is changed of a session that
 // the program has open.
 func TestRealScreen(t *testing.T) {
+	storetest.InTurn(t, 0)
 	h := newHome(t)
 	lists := func(shown string) bool { return strings.Contains(shown, "please TOOL") }
 	picker := func() string {
@@ -72,6 +74,7 @@ func TestRealScreen(t *testing.T) {
 
 // TestRealMove shows that the newest session of a folder is the one that was moved there.
 func TestRealMove(t *testing.T) {
+	storetest.InTurn(t, 2)
 	h := newHome(t)
 	c := open(t, h, t.TempDir())
 	head := session(t, c)

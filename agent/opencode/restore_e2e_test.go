@@ -182,7 +182,7 @@ func TestRealRestore(t *testing.T) {
 			}, mend.Deleted},
 		} {
 			t.Run(version+" "+c.name, func(t *testing.T) {
-				storetest.InSample(t, i, 3)
+				storetest.InSample(t, i, 6)
 				exe, err := fixture.Install(version)
 				if err != nil {
 					t.Skip(err)

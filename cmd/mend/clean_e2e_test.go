@@ -15,11 +15,13 @@ import (
 	"mend/internal/test/dbtest"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // TestRealClean removes events and sessions from databases of the real program: what its next request has, its prompt, fork,
 // export and list are as before, of the sessions that stay; after an undo every row is there, and all sessions answer.
 func TestRealClean(t *testing.T) {
+	storetest.InTurn(t, 1)
 	for i, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
 			exe, err := opencode.Install(version)

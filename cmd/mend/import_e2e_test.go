@@ -11,6 +11,7 @@ import (
 
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // importQueries read what an import of a tree makes. 1.2.27 gives a part without a time that of the import.
@@ -23,6 +24,7 @@ var importQueries = []string{
 // TestRealImport: 1.18.34 does not import the files of 1.1.53, and answers with everything when mend has. The rows are those that
 // 1.2.27 makes itself.
 func TestRealImport(t *testing.T) {
+	storetest.InTurn(t, 2)
 	imported := map[string]string{}
 	for _, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {

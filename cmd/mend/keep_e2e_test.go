@@ -14,6 +14,7 @@ import (
 	"mend/internal/test/claude"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
+	"mend/internal/test/storetest"
 )
 
 // keptNow returns the newest copy of a session beside a journal, and its records.
@@ -61,6 +62,7 @@ func TestRealClaudeKeep(t *testing.T) {
 
 // TestLivePluginKeeps: when a turn ends, the plugin has copied the session.
 func TestLivePluginKeeps(t *testing.T) {
+	storetest.InTurn(t, 1)
 	for version := range archives {
 		t.Run(version, func(t *testing.T) {
 			h, session, _ := home(t, version, true)

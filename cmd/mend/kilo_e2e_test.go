@@ -29,7 +29,7 @@ func TestRealKilo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := agentPool{make(chan *opencode.StoreRunner, 2)}
+	w := agentPool{make(chan *opencode.StoreRunner, 1)}
 	var empty string // its database
 	for range cap(w.benches) {
 		api := endpoint.New(uniqueAnswer)
@@ -42,7 +42,7 @@ func TestRealKilo(t *testing.T) {
 		}
 	}
 	for n, c := range damage.Table {
-		if damage.AddsFile(c.Name) || testing.Short() && (n+storetest.Today())%8 != 0 && kiloFates[c.Name] == "" {
+		if damage.AddsFile(c.Name) || testing.Short() && (n+storetest.Today())%16 != 0 {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func TestMoveOpenCode(t *testing.T) {
 			server := h.Serve()
 			for i, r := range relocations() {
 				t.Run(r.name, func(t *testing.T) {
-					storetest.InSample(t, i, 11)
+					storetest.InSample(t, i, 22)
 					m := m
 					m.t = t
 					dir := filepath.Join(h.Dir(), fmt.Sprintf("case%02d", i))
@@ -250,7 +250,7 @@ func TestMoveClaude(t *testing.T) {
 	}
 	for i, r := range relocations() {
 		t.Run(r.name, func(t *testing.T) {
-			storetest.InSample(t, i, 11)
+			storetest.InSample(t, i, 22)
 			h := claude.NewHome(t, cmd)
 			dir := filepath.Join(h.Dir(), "p")
 			r.make(t, dir)
@@ -308,6 +308,7 @@ func listFiles(t *testing.T, dir, form string) string {
 // from there with all that was said, and a subagent of it goes on with what it knows. The picker lists no session
 // that was begun with -p.
 func TestMoveClaudePicker(t *testing.T) {
+	storetest.InTurn(t, 0)
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {
 		t.Fatal(err)

@@ -67,6 +67,7 @@ func copySession(t *testing.T, path, session string, copies int) {
 // TestRealSalvage damages databases of the real program: it answers in every session of which nothing is lost, and an undo gives
 // back the damaged file.
 func TestRealSalvage(t *testing.T) {
+	storetest.InTurn(t, 0)
 	for i, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
 			exe, err := opencode.Install(version)
@@ -166,6 +167,7 @@ func TestRealSalvage(t *testing.T) {
 
 // TestRealMigrations: without the rows of its migrations the real program does not start, and mend says so; after a salvage it answers.
 func TestRealMigrations(t *testing.T) {
+	storetest.InTurn(t, 2)
 	exe, err := opencode.Install("1.18.34")
 	if err != nil {
 		t.Fatal(err)
