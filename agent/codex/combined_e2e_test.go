@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	fixture "mend/internal/test/codex"
+	"mend/internal/test/storetest"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -24,6 +25,7 @@ var (
 
 // TestRealCombined makes two or three damages, one after the other: mend predicts what becomes of the session, repairs it, and undoes that.
 func TestRealCombined(t *testing.T) {
+	storetest.InTurn(t, 1)
 	h := newHome(t)
 	restore := h.Save()
 	n := *generated

@@ -25,6 +25,7 @@ var kiloFates = map[string]string{
 // TestRealKilo is [TestMatrix] with Kilo, for the damages that its database can have: its indexes refuse a
 // message that is no JSON.
 func TestRealKilo(t *testing.T) {
+	storetest.InTurn(t, 1)
 	exe, err := opencode.InstallKilo(kiloVersion)
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestLivePlugin(t *testing.T) {
 	t.Parallel()
 	for _, version := range slices.Concat(slices.Collect(maps.Keys(archives)), []string{kiloVersion}) {
 		for _, c := range liveCases {
-			if testing.Short() && c.name != "empty content" {
+			if testing.Short() && (c.name != "empty content" || version == kiloVersion && storetest.Today()%3 != 2) {
 				continue
 			}
 			t.Run(version+"/"+c.name, func(t *testing.T) {
