@@ -111,7 +111,7 @@ func Trim(id string, c Case, r TrimRequest) (Trimmed, error) {
 // trim returns the case of the trimmed session, and what was trimmed, without a plan. What cannot be
 // changed stays.
 func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
-	q, _ := c.Next()
+	q := wholeOf(c)
 	t = Trimmed{Before: q.Tokens(), After: q.Tokens(), Window: cmp.Or(r.Window, c.Window())}
 	t.Goal = goalOf(r, t)
 	x := trimming{c: c, q: q, kept: keptMessages(c, r.KeepTurns), protected: r.Protected, sizes: sizesOf(q)}
@@ -175,11 +175,14 @@ func apply(d Draft, b *request.Block, edit func(Draft) error) bool {
 	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
 
-// sizeOf returns the estimated size of the next request.
-func sizeOf(c Case) int {
+// wholeOf returns the next request that has the conversation.
+func wholeOf(c Case) request.Request {
 	q, _ := c.Next()
-	return q.Tokens()
+	return q.Whole()
 }
+
+// sizeOf returns the estimated size of that request.
+func sizeOf(c Case) int { return wholeOf(c).Tokens() }
 
 // A trimming chooses what is trimmed.
 type trimming struct {

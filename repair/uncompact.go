@@ -67,7 +67,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 	if why := c.Busy(); why != "" && !r.Force {
 		return u, fmt.Errorf("%w: %s", ErrBusy, why)
 	}
-	before, _ := c.Next()
+	before := wholeOf(c)
 	u.Before, u.Window = before.Tokens(), c.Window()
 	d := c.Draft()
 	err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Draft) (err error) {
@@ -112,8 +112,7 @@ func countNew(before request.Request, after Case) (n int) {
 			was[ref] = true
 		}
 	}
-	now, _ := after.Next()
-	for _, t := range now.Turns {
+	for _, t := range wholeOf(after).Turns {
 		for _, ref := range t.Messages {
 			if !was[ref] {
 				n++

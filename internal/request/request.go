@@ -19,6 +19,17 @@ type Request struct {
 	Model Model
 	// Turns are the messages of the request, numbered as in the provider's errors.
 	Turns []Turn
+	// Then is the request behind this one, if this one is for a compaction that the agent makes first: it has the
+	// conversation, which this one may have in another form. Else nil.
+	Then *Request
+}
+
+// Whole returns the request that has the conversation.
+func (r Request) Whole() Request {
+	if r.Then != nil {
+		return *r.Then
+	}
+	return r
 }
 
 // A Turn is a message of the request: what neighbouring messages of one role become.

@@ -155,6 +155,21 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
+// TestTrimBeforeCompaction trims a session in which the agent has to compact first: the request for that is one text
+// in newer versions, and the outputs are in the one behind it.
+func TestTrimBeforeCompaction(t *testing.T) {
+	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
+		s := build(
+			user(hi), calling(stepStart, signed, output("1", "read", "a", 8000), stepFinish), answer(done),
+			user(hi), calling(stepStart, signed, output("2", "bash", "b", 12000), stepFinish),
+			user(`"type":"compaction","auto":true`), turn{"assistant", `"summary":true,"parentID":"msg_06","mode":"compaction","error":{"name":"MessageAbortedError","data":{}}`, nil})
+		r, err := trim(s, repair.TrimRequest{Options: repair.Options{Version: version}, Percent: 60, TooLong: true, Force: true}, window(100_000))
+		if err != nil || len(r.Outputs) != 1 || r.Outputs[0].Tool != "bash" || r.Before < 5000 || r.After > r.Goal {
+			t.Errorf("%s: %+v, %v", version, r, err)
+		}
+	}
+}
+
 // TestTrimAgain checks that outputs that are marked are not marked again.
 func TestTrimAgain(t *testing.T) {
 	s := longSession()

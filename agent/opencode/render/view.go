@@ -66,7 +66,7 @@ func (v *View) render(b *builder) Request {
 		after := newBuilder(set)
 		after.compacted = true
 		next := v.render(after)
-		q.Next = &next
+		q.Next, q.Then = &next, &next.Request
 	}
 	return q
 }
