@@ -28,10 +28,11 @@ func pluginHome(h *opencode.Home) (config, state string) {
 // installPlugin installs the plugin in a home, as a user does.
 func installPlugin(t *testing.T, h *opencode.Home) {
 	t.Helper()
-	t.Cleanup(func() {
+	t.Cleanup(func() { // after the end of the server, which starts later
 		if t.Failed() {
 			t.Logf("log of the hooks:\n%s", readHookLogs(h))
 		}
+		waitForHooksEnd(t, h) // they write to the home as they end
 	})
 	config, state := pluginHome(h)
 	program := filepath.Base(h.DataDir())
@@ -161,7 +162,6 @@ func TestLivePluginRun(t *testing.T) {
 				if r := h.Continue(session, "say more"); r.Verdict != opencode.Alive {
 					t.Errorf("the next run = %s; output:\n%s\nlog:\n%s", r.Verdict, r.Output, readHookLogs(h))
 				}
-				waitForHooksEnd(t, h)
 			})
 		}
 	}
@@ -378,8 +378,6 @@ func TestLivePluginKilled(t *testing.T) {
 		if n := countRepairs(t, state); n != 2 {
 			t.Errorf("%d repairs, want 2; log:\n%s", n, readHookLogs(h))
 		}
-		server.Close()
-		waitForHooksEnd(t, h)
 	})
 }
 

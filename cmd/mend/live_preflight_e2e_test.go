@@ -105,7 +105,6 @@ func TestLivePreflightUnnamed(t *testing.T) {
 			h := opencode.New(t, exe, api, true)
 			installPlugin(t, h)
 			configure(t, h, `{"preflightMs": 20000}`)
-			t.Cleanup(func() { waitForHooksEnd(t, h) })
 			fixture := 2 - n
 			server := h.ServeStores(fixtures[fixture])
 			failed := 0
@@ -308,7 +307,6 @@ func TestLiveNewerVersion(t *testing.T) {
 		h := opencode.New(t, exe, api, true)
 		installPlugin(t, h)
 		configure(t, h, `{"preflightMs": 20000}`)
-		t.Cleanup(func() { waitForHooksEnd(t, h) })
 		editPlugin(t, h, "const version = async", `const version = async () => "`+newer+`" //`)
 		for i := 0; i < len(replace); i += 2 {
 			editPlugin(t, h, replace[i], replace[i+1])
