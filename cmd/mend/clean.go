@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ stays on the web; such sessions are named.`,
   mend clean sessions --folder ~/src/old
   mend clean sessions "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if !pick.given() == (len(names) == 0) {
+			if !pick.any() == (len(names) == 0) {
 				return usagef("clean sessions needs names of sessions, or --older-than AGE, or --folder DIR")
 			}
 			s, err := pick.selection(cmd.Context(), env, names)
@@ -95,26 +94,30 @@ stays on the web; such sessions are named.`,
 }
 
 // selectionFlags say which sessions are cleaned.
-type selectionFlags struct{ older, folder string }
+type selectionFlags struct {
+	older, folder string
+	given         func(name string) bool // whether a flag is there, also with an empty value
+}
 
 func (p *selectionFlags) add(cmd *cobra.Command) {
+	p.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions that were not used for `AGE`, such as 90d")
 	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of those below it")
 }
 
-func (p *selectionFlags) given() bool { return p.older != "" || p.folder != "" }
+func (p *selectionFlags) any() bool { return p.given("older-than") || p.given("folder") }
 
 // selection returns the sessions of the flags, and those that are named.
 func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s mend.Selection, err error) {
-	if p.older != "" {
+	if p.given("older-than") {
 		d, err := parseAge("older-than", p.older)
 		if err != nil {
 			return s, err
 		}
 		s.Before = time.Now().Add(-d)
 	}
-	if p.folder != "" {
-		if s.Folder, err = filepath.Abs(p.folder); err != nil {
+	if p.given("folder") {
+		if s.Folder, err = filepath.Abs(p.folder); err != nil || p.folder == "" { // an unset variable is not all folders
 			return s, usagef("--folder %q: want a folder", p.folder)
 		}
 	}
@@ -148,14 +151,20 @@ bytes go into the journal, and "mend undo" brings them back.`,
 		Example: `  mend clean images --older-than 30d --dry-run
   mend clean images "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if pick.given() && len(names) > 0 {
+			if pick.any() && len(names) > 0 {
 				return usagef("name sessions, or use --older-than and --folder")
 			}
 			s, err := pick.selection(cmd.Context(), env, names)
 			if err != nil {
 				return err
 			}
-			return runCleanImages(cmd.Context(), env, f, s)
+			return cleanEach(cmd.Context(), env, f, func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
+				heads, err := c.Select(ctx, s)
+				if err == nil {
+					j, err = cleanImages(ctx, env, c, f, heads)
+				}
+				return j, err
+			})
 		},
 	}
 	f.add(cmd, "")
@@ -163,40 +172,14 @@ bytes go into the journal, and "mend undo" brings them back.`,
 	return cmd
 }
 
-func runCleanImages(ctx context.Context, env *environment, f writeFlags, s mend.Selection) error {
-	clients, left := openAll(ctx, env, !f.dryRun)
-	done := []cleanedJSON{}
-	env.opt.Journal.Join()
-	for _, c := range clients {
-		heads, err := c.Select(ctx, s)
-		var j cleanedJSON
-		if err == nil {
-			j, err = cleanImages(ctx, env, c, f, heads)
-		}
-		if len(j.Repairs) > 0 {
-			done = append(done, j)
-		}
-		if left = fail.Worst(left, err); errors.Is(err, term.ErrDeclined) || ctx.Err() != nil {
-			break
-		}
-	}
-	env.setAnswer("cleaned", done)
-	if len(done) == 0 && left == nil {
-		env.Say("There is nothing to remove. Nothing was changed.")
-	}
-	return left
-}
-
 // cleanImages takes the files out of sessions of one store. They are planned twice, one at a time: to say what goes, and to do it.
 func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFlags, heads []change.Head) (j cleanedJSON, err error) {
-	j = cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
 	propose := func(h change.Head) (repair.Trimmed, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
 		t.Plan.Cause.Title = h.Title
 		return t, err
 	}
 	var with []change.Head
-	var planned []repairJSON
 	for _, h := range heads {
 		t, err := propose(h)
 		if ctx.Err() != nil {
@@ -206,13 +189,18 @@ func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFl
 			env.noteSkipped(err)
 			continue
 		}
-		if freed := freedBy(t.Plan); freed > 0 {
-			if len(with) == 0 {
-				printStore(env, c)
-			}
-			env.Printf("  %s  %s\n", term.Bold(term.Size(freed)), sessionLine(h))
-			with, planned, j.Bytes = append(with, h), append(planned, planJSON(t.Plan)), j.Bytes+freed
-			j.Sessions = append(j.Sessions, cleanedSession{h.ID, h.Title})
+		freed := freedBy(t.Plan)
+		if freed <= 0 {
+			continue
+		}
+		if len(with) == 0 {
+			j = cleanedOf(c)
+			printStore(env, c)
+		}
+		env.Printf("  %s  %s\n", term.Bold(term.Size(freed)), sessionLine(h))
+		with, j.Bytes, j.Sessions = append(with, h), j.Bytes+freed, append(j.Sessions, cleanedSession{h.ID, h.Title})
+		if f.dryRun {
+			j.Repairs = append(j.Repairs, planJSON(t.Plan))
 		}
 	}
 	if len(with) == 0 {
@@ -220,34 +208,23 @@ func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFl
 	}
 	of := fmt.Sprintf("%s of images and other files", term.Size(j.Bytes))
 	if f.dryRun {
-		j.Repairs = planned
 		env.Say("%s. Dry run: nothing was written.", of)
 		return j, nil
 	}
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s of %s into the journal?", of, term.Count(len(with), "session")), nil); err != nil {
 		return j, err
 	}
-	undo := ""
 	for _, h := range with {
 		t, err := propose(h)
 		if err == nil && freedBy(t.Plan) > 0 {
-			var e change.Entry
-			if e, err = applyPlan(ctx, env, c, t.Plan); e.ID != "" {
-				j.Repairs = append(j.Repairs, entryJSON(e, t.Plan.Ops))
-				if undo = "mend undo " + e.ID; len(j.Repairs) > 1 {
-					undo = "mend undo " + mend.OperationOf(e)
-				}
-			}
-			err = printConflicts(env.Terminal, err)
+			err = j.apply(ctx, env, c, t.Plan)
 		}
 		if err != nil {
-			return j, fail.WithHint(err, "what was removed before that comes back with "+cmp.Or(undo, "mend undo"))
+			return j, err
 		}
 	}
-	env.Say("%s %s. Undo: %s", term.Good("Removed"), of, term.Command(undo))
-	if c.ID().Kind == "sqlite" {
-		j.giveBack(ctx, env, c)
-	}
+	env.Say("%s %s. Undo: %s", term.Good("Removed"), of, term.Command(j.undo))
+	j.giveBack(ctx, env, c)
 	return j, ctx.Err()
 }
 
@@ -287,7 +264,7 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 	if err != nil {
 		return err
 	}
-	j := cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
+	j := cleanedOf(c)
 	for _, p := range parts {
 		if p.Clean == "pages" {
 			j.Bytes += p.Bytes
@@ -307,59 +284,67 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 	return err
 }
 
-// runClean removes something from all stores that have it. what says it in one word.
+// runClean removes what request asks for from all stores that have it. what says it in one word.
 func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
+	return cleanEach(ctx, env, f, func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
+		r, err := request(ctx, c)
+		if err == nil {
+			j, err = cleanStore(ctx, env, c, f, what, r)
+		}
+		return j, err
+	})
+}
+
+// cleanEach cleans all stores, and says what was removed. Those that have no such thing are left out.
+func cleanEach(ctx context.Context, env *environment, f writeFlags, clean func(context.Context, *mend.Store) (cleanedJSON, error)) error {
 	clients, left := openAll(ctx, env, !f.dryRun)
 	done := []cleanedJSON{}
 	env.opt.Journal.Join()
-	found := false
 	for _, c := range clients {
-		r, err := request(ctx, c)
-		var one cleanedJSON
-		var some bool
-		if err == nil {
-			one, some, err = cleanStore(ctx, env, c, f, what, r)
-		}
+		j, err := clean(ctx, c)
 		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
 			continue
 		}
-		if found = found || some; some {
-			done = append(done, one)
+		if j.Store != "" {
+			done = append(done, j)
 		}
-		if left = fail.Worst(left, err); errors.Is(err, term.ErrDeclined) {
+		if err != nil && j.applied {
+			err = fail.WithHint(err, "what was removed before that comes back with "+j.undo)
+		}
+		if left = fail.Worst(left, err); errors.Is(err, term.ErrDeclined) || ctx.Err() != nil {
 			break
 		}
 	}
 	env.setAnswer("cleaned", done)
-	if !found && left == nil {
+	if len(done) == 0 && left == nil {
 		env.Say("There is nothing to remove. Nothing was changed.")
 	}
 	return left
 }
 
-// cleanStore removes something from one store, and reports whether there was anything.
-func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, some bool, err error) {
+// cleanStore removes something from one store; j is the zero value if there is no such thing.
+func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, err error) {
 	if !r.Events && len(r.Sessions) == 0 {
-		return j, false, nil
+		return j, nil
 	}
+	one := cleanedOf(c)
 	progress, clear := env.byteProgress("archiving")
 	r.DryRun, r.Progress = f.dryRun, progress
-	j.Repairs = []repairJSON{}
 	if f.dryRun {
-		r.Each = func(p change.Plan) error { j.Repairs = append(j.Repairs, planJSON(p)); return nil }
+		r.Each = func(p change.Plan) error { one.Repairs = append(one.Repairs, planJSON(p)); return nil }
 	}
 	found, err := c.ProposeClean(ctx, what, r)
 	clear()
 	if err != nil || len(found.Rows) == 0 {
-		return j, false, err
+		return j, err
 	}
-	keep := false
 	defer func() {
-		if found.Discard != nil && !keep {
+		if found.Discard != nil && !j.applied {
 			err = errors.Join(err, found.Discard())
 		}
 	}()
-	j.Agent, j.Store, j.Rows, j.Bytes, j.Archive, j.Shared = c.ID().Agent, c.ID().Root, found.Rows, found.Content, found.Packed, found.Shared
+	j = one
+	j.Rows, j.Bytes, j.Archive, j.Shared = found.Rows, found.Content, found.Packed, found.Shared
 	for _, h := range r.Sessions {
 		j.Sessions = append(j.Sessions, cleanedSession{h.ID, h.Title})
 	}
@@ -369,30 +354,16 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 			j.Repairs = append(j.Repairs, planJSON(p))
 		}
 		env.Say("Dry run: nothing was written.")
-		return j, true, nil
+		return j, nil
 	}
 	of := "the " + what
 	if len(r.Sessions) > 0 {
 		of = term.Count(len(r.Sessions), "session")
 	}
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove %s from %s?", of, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
-		return j, true, err
+		return j, err
 	}
-	undo, id := "", ""
-	r.Each = func(p change.Plan) error {
-		e, err := applyPlan(ctx, env, c, p)
-		if e.ID != "" {
-			keep = keep || e.State != change.Aborted
-			j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
-			if undo == "" {
-				id = e.ID
-				undo = "mend undo " + e.ID
-			} else {
-				undo = "mend undo " + mend.OperationOf(e)
-			}
-		}
-		return printConflicts(env.Terminal, err)
-	}
+	r.Each = func(p change.Plan) error { return j.apply(ctx, env, c, p) }
 	if len(found.Plans) == 0 {
 		_, err = c.ProposeClean(ctx, what, r)
 	}
@@ -400,14 +371,28 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		err = errors.Join(err, r.Each(p))
 	}
 	if err != nil {
-		if keep {
-			err = fail.WithHint(err, "what was removed before that comes back with "+undo)
-		}
-		return j, true, err
+		return j, err
 	}
-	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), of, term.Bold(id), term.Command(undo))
+	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), of, term.Bold(j.Repairs[0].ID), term.Command(j.undo))
 	j.giveBack(ctx, env, c)
-	return j, true, ctx.Err()
+	return j, ctx.Err()
+}
+
+func cleanedOf(c *mend.Store) cleanedJSON {
+	return cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
+}
+
+// apply carries a plan out.
+func (j *cleanedJSON) apply(ctx context.Context, env *environment, c *mend.Store, p change.Plan) error {
+	e, err := applyPlan(ctx, env, c, p)
+	if e.ID != "" {
+		j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
+		j.applied = j.applied || e.State != change.Aborted
+		if j.undo = "mend undo " + e.ID; len(j.Repairs) > 1 {
+			j.undo = "mend undo " + mend.OperationOf(e)
+		}
+	}
+	return printConflicts(env.Terminal, err)
 }
 
 // giveBack gives the pages of what was removed back to the file system, or says why not.
@@ -467,6 +452,9 @@ type cleanedJSON struct {
 	Before   int64            `json:"before"` // bytes of the files of the database, and after it gave back its free pages
 	After    int64            `json:"after"`
 	Note     string           `json:"note,omitempty"` // why it has not given them back
+
+	applied bool   // whether anything was removed
+	undo    string // the command that brings it back
 }
 
 type cleanedSession struct {
