@@ -9,12 +9,10 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/diagnose"
-	"mend/fsstore"
-	"mend/internal/memory"
+	"mend/agent/sessionfile"
 	"mend/internal/ownfile"
 	"mend/internal/request"
 	"mend/internal/userdir"
-	"mend/linestore"
 	"mend/repair"
 )
 
@@ -31,7 +29,7 @@ type Agent struct {
 	// Except are processes that do not count as using a session, such as one that waits for
 	// this program.
 	Except []int
-	Step   func(call string) error // that of [linestore.Options], for tests
+	Step   func(call string) error // that of [sessionfile.Options]
 }
 
 var _ agent.Agent = Agent{}
@@ -103,11 +101,8 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{warn: warn, except: a.Except, step: a.Step, layout: &layout{root: root}, most: memory.LargestSession()}
-	if s.lines, err = linestore.New(root, s.layout, linestore.Options{Note: warn}); err != nil {
-		return nil, err
-	}
-	s.files, err = fsstore.New(root, s.layout, fsstore.Options{Note: warn})
+	s := &store{except: a.Except, layout: &layout{root: root}}
+	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Step: a.Step})
 	return s, err
 }
 

@@ -35,7 +35,7 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 		if err := ctx.Err(); err != nil {
 			return c, err
 		}
-		e, err := s.load(h, nil)
+		e, err := s.Load(h.Ref, nil)
 		if err != nil {
 			return c, err
 		}

@@ -25,13 +25,13 @@ func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c 
 	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
 	}
-	e, err := s.load(head, nil)
+	e, err := s.Load(head.Ref, nil)
 	if err != nil {
 		return c, err
 	}
 	c.Records = append(c.Records, change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()})
 	c.Messages, c.First = countMessages(e.Data)
-	d, _, err := s.open(head)
+	d, _, err := s.OpenFolder(head.Ref)
 	if err != nil {
 		return c, err
 	}
@@ -41,7 +41,7 @@ func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c 
 	if b.err != nil {
 		return c, fmt.Errorf("reading what is beside transcript %s: %w", head.ID, b.err)
 	}
-	if now, err := s.stat(head); err == nil && stampOf(now) == stampOf(e) {
+	if now, err := s.Stat(head.Ref); err == nil && stampOf(now) == stampOf(e) {
 		c.Stamp = stampOf(e)
 	}
 	return c, nil

@@ -121,7 +121,7 @@ const contextSize = 256 << 10
 
 // commitsOf returns the newest commits of when a session was begun: subjects by short hash.
 func (s *store) commitsOf(head change.Head) map[string]string {
-	d, name, err := s.open(head)
+	d, name, err := s.OpenFolder(head.Ref)
 	if err != nil {
 		return nil
 	}

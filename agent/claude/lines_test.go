@@ -12,25 +12,6 @@ import (
 	"mend/repair"
 )
 
-// TestCheckLines checks that a transcript of blank lines is refused, since each takes memory, and
-// that no transcript of records is (found fault 13.5).
-func TestCheckLines(t *testing.T) {
-	record := `{"type":"user","uuid":"11111111-2222-4333-8444-555555555555","parentUuid":null}` + "\n"
-	for _, c := range []struct {
-		name, data string
-		refused    bool
-	}{
-		{"blank lines", strings.Repeat("\n", 1_000_000), true},
-		{"torn lines", strings.Repeat("{\n", 1_000_000), true},
-		{"a few blank lines", strings.Repeat("\n", 200_000), false},
-		{"short records", strings.Repeat(record, 500_000), false},
-	} {
-		if err := checkLines(change.Head{ID: "x"}, []byte(c.data)); (err != nil) != c.refused {
-			t.Errorf("%s: %v, want it refused: %t", c.name, err, c.refused)
-		}
-	}
-}
-
 // TestTranscriptTooLarge checks that a transcript that does not fit into memory is listed and not
 // read (found fault 13.5).
 func TestTranscriptTooLarge(t *testing.T) {
@@ -61,12 +42,12 @@ func TestTranscriptTooLarge(t *testing.T) {
 		}
 		return err
 	}
-	s.most = 10
+	s.Most = 10
 	var large *change.SizeError
 	if err := examine(); !errors.As(err, &large) {
 		t.Errorf("Examine returns %v, want a SizeError", err)
 	}
-	s.most = 1 << 40
+	s.Most = 1 << 40
 	if err := os.Truncate(file, 1<<39); err != nil { // sparse
 		t.Skip(err)
 	}

@@ -5,12 +5,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"time"
 
 	"mend/agent/claude/transcript"
+	"mend/agent/sessionfile"
 	"mend/change"
 	"mend/internal/request"
 	"mend/internal/safedir"
@@ -55,7 +54,7 @@ func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d, names, err := s.openSorted(all, folder)
+		d, names, err := s.OpenNames(all, folder)
 		if _, unreadable := safedir.ReadFailure(err); unreadable {
 			unread = cmp.Or(unread, fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err))
 			return nil
@@ -74,7 +73,7 @@ func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file)
 
 // eachFolder calls yield for each name in the folder of all projects, in order.
 func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) error {
-	root, err := s.lines.OpenRoot()
+	root, err := s.OpenRoot()
 	if err != nil {
 		return err
 	}
@@ -107,43 +106,6 @@ func (s *store) CheckAccess(bool) error {
 	return *s.unread.Load()
 }
 
-// openSorted opens a folder and returns its names in order. It returns no folder if there is
-// none. A link and a folder that cannot be read are noted; of the latter it returns the error, too.
-func (s *store) openSorted(all *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
-	d, err := all.Sub(folder)
-	var names []string
-	if err == nil {
-		if names, err = d.Names(); err != nil {
-			d.Close()
-		}
-	}
-	if err == nil {
-		return d, slices.Sorted(slices.Values(names)), nil
-	}
-	why, unreadable := safedir.ReadFailure(err)
-	var strange *safedir.NotFolderError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case errors.As(err, &strange):
-		if strange.Mode&fs.ModeSymlink != 0 {
-			s.note("%s is a symbolic link; its sessions are not examined", strange.Path)
-		}
-	case unreadable:
-		s.note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its owner or mode", path.Join(all.Path, folder), why)
-		return nil, nil, err
-	default:
-		return nil, nil, err
-	}
-	return nil, nil, nil
-}
-
-// note tells the user about something below the root.
-func (s *store) note(format, path string, args ...any) {
-	if s.warn != nil {
-		s.warn(fmt.Sprintf(format, append([]any{filepath.Join(s.ID().Root, path)}, args...)...))
-	}
-}
-
 // eachIn calls yield for each transcript in the folder of a project, which has these names.
 func (s *store) eachIn(d *safedir.Dir, folder string, names []string, yield func(d *safedir.Dir, f file) error) error {
 	for _, name := range names {
@@ -166,7 +128,7 @@ func (s *store) eachIn(d *safedir.Dir, folder string, names []string, yield func
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
 func (s *store) eachSubagent(all *safedir.Dir, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.openSorted(all, owner+"/"+subagents)
+	d, names, err := s.OpenNames(all, owner+"/"+subagents)
 	if _, unreadable := safedir.ReadFailure(err); unreadable || d == nil && err == nil {
 		return nil
 	}
@@ -225,7 +187,7 @@ func (s *store) SessionAt(_ context.Context, path string) (change.Head, error) {
 		return change.Head{}, none
 	}
 	f := file{id: strings.TrimSuffix(name, suffix), folder: folder, name: name}
-	d, _, err := s.open(change.Head{Ref: change.Ref{Kind: change.KindSession, Project: projectID(folder), Session: f.id}})
+	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: projectID(folder), Session: f.id})
 	if err != nil {
 		return change.Head{}, err
 	}
@@ -372,23 +334,11 @@ func (s *store) Folders([]change.Head) []string {
 
 // Stamp implements [agent.Store].
 func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
-	e, err := s.stat(head)
+	e, err := s.Stat(head.Ref)
 	return stampOf(e), err
 }
 
-// stampOf returns the stamp of a transcript. A repair restores the time of the last change of
-// the content, so the stamp has that of the inode too.
-func stampOf(e safedir.Entry) change.Stamp {
-	b := appendEntry(nil, e)
-	return change.Stamp{Sum: sha256.Sum256(b), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
-}
-
-func appendEntry(b []byte, e safedir.Entry) []byte {
-	for _, n := range []uint64{e.Dev, e.Ino, uint64(e.Size), uint64(e.Mtime), uint64(e.Ctime), uint64(e.Mode)} {
-		b = binary.LittleEndian.AppendUint64(b, n)
-	}
-	return b
-}
+func stampOf(e safedir.Entry) change.Stamp { return sessionfile.StampOf(nil, e) }
 
 // State implements [agent.Store].
 func (s *store) State(ctx context.Context) (change.Stamp, error) {
@@ -396,7 +346,7 @@ func (s *store) State(ctx context.Context) (change.Stamp, error) {
 	var line []byte
 	err := s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
 		line = append(append(append(append(line[:0], f.folder...), '/'), f.id...), 0)
-		line = appendEntry(line, f.entry)
+		line = sessionfile.AppendEntry(line, f.entry)
 		sum.Write(line)
 		newest = max(newest, f.entry.Mtime, f.entry.Ctime)
 		return nil

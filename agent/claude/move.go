@@ -63,7 +63,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation) (plans []chang
 
 func (s *store) moved(ctx context.Context, r agent.Relocation) (p change.Plan, err error) {
 	p.Session = r.Head.ID
-	e, err := s.load(r.Head, nil)
+	e, err := s.Load(r.Head.Ref, nil)
 	if err != nil {
 		return p, err
 	}
@@ -100,7 +100,7 @@ func relocated(data []byte, r agent.Relocation) []byte {
 // beside returns the ops that move what is beside a transcript for its session: a folder with the name of
 // the session.
 func (s *store) beside(head change.Head, project string) (ops []change.Op, err error) {
-	d, _, err := s.open(head)
+	d, _, err := s.OpenFolder(head.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *store) besideIn(d *safedir.Dir, head change.Head, project, below string
 			ops = append(ops, in...)
 			continue
 		}
-		if e, err = d.Read(nil, name, min(s.most, change.MaxText)); err != nil {
+		if e, err = d.Read(nil, name, min(s.Most, change.MaxText)); err != nil {
 			return nil, err
 		}
 		if why := e.ReplaceProblem(); why != "" {

@@ -95,7 +95,7 @@ const largestProcessFile = 1 << 20
 // readRegistered reads the files in [sessionsDir], also of processes that have ended. It leaves out files
 // that cannot be read.
 func (s *store) readRegistered() (all []registeredProcess) {
-	root, err := s.lines.OpenRoot()
+	root, err := s.OpenRoot()
 	if err != nil {
 		return nil
 	}

@@ -1,14 +1,10 @@
 package claude
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,85 +12,30 @@ import (
 	"mend/agent"
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
+	"mend/agent/sessionfile"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/internal/safedir"
-	"mend/linestore"
 	"mend/repair"
-	"mend/txn"
 )
 
 // A store is Claude Code's folder with its transcripts.
 type store struct {
 	agent.Base
+	*sessionfile.Store
 
-	lines     *linestore.Store
-	files     *fsstore.Store
 	layout    *layout
-	warn      func(string)
 	except    []int // processes that do not count as using a session
-	step      func(call string) error
 	snapshots snapshotCache
 	unread    atomic.Pointer[error]                        // of the first folder of a project that could not be read at the last walk; nil if there was none
 	buffers   sync.Pool                                    // of *safedir.Buffer, for examinations
 	homeless  sync.Map                                     // whether a folder is gone and no list has its sessions, until the next Refresh
 	commits   atomic.Pointer[map[string]map[string]string] // of goneCommits, until then
 	trees     sync.Map                                     // the commits of those that a repository has, by its common folder, until then
-	most      int64                                        // the size in bytes of the largest transcript that is loaded
 }
 
 var _ agent.Store = (*store)(nil)
-
-// ID implements [agent.Store].
-func (s *store) ID() change.StoreID { return s.lines.ID() }
-
-// Read implements [agent.Store].
-func (s *store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
-	if !slices.ContainsFunc(refs, isFile) {
-		return s.lines.Read(ctx, refs)
-	}
-	images := make([]*change.Image, len(refs))
-	for _, from := range [...]struct {
-		read func(context.Context, []change.Ref) ([]*change.Image, error)
-		file bool
-	}{{s.lines.Read, false}, {s.files.Read, true}} {
-		var some []change.Ref
-		var at []int
-		for i, ref := range refs {
-			if isFile(ref) == from.file {
-				some, at = append(some, ref), append(at, i)
-			}
-		}
-		got, err := from.read(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		for i, image := range got {
-			images[at[i]] = image
-		}
-	}
-	return images, nil
-}
-
-// isFile reports whether a ref is not of a transcript or of a line.
-func isFile(ref change.Ref) bool { return ref.Kind == change.KindFile || ref.Kind == change.KindFolder }
-
-// CheckLinks implements [agent.Store].
-func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), isFile))
-}
-
-// Writer implements [agent.Store].
-func (s *store) Writer(journal string) (txn.Store, error) {
-	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse, Step: s.step})
-	if err != nil {
-		return nil, err
-	}
-	files, err := fsstore.New(s.ID().Root, s.layout, fsstore.Options{Owner: journal, Note: s.warn, Step: s.step})
-	return writer{lines, files, s.layout, s.inUse}, err
-}
 
 // inUse returns why the transcript at a path must not be replaced now.
 func (s *store) inUse(p string) string {
@@ -103,64 +44,8 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, 0)
 }
 
-// open opens the folder of a session's transcript.
-func (s *store) open(head change.Head) (*safedir.Dir, string, error) {
-	p, _, err := s.layout.Locate(head.Ref)
-	if err != nil {
-		return nil, "", err
-	}
-	root, err := s.lines.OpenRoot()
-	if err != nil {
-		return nil, "", err
-	}
-	defer root.Close()
-	d, err := root.Sub(path.Dir(p))
-	return d, path.Base(p), err
-}
-
-func (s *store) stat(head change.Head) (safedir.Entry, error) {
-	d, name, err := s.open(head)
-	if err != nil {
-		return safedir.Entry{}, err
-	}
-	defer d.Close()
-	return d.Stat(name)
-}
-
-// load reads a transcript. b may be nil.
-func (s *store) load(head change.Head, b *safedir.Buffer) (safedir.Entry, error) {
-	d, name, err := s.open(head)
-	if err != nil {
-		return safedir.Entry{}, err
-	}
-	defer d.Close()
-	e, err := d.Read(b, name, min(s.most, change.MaxText))
-	switch why := e.ReadProblem(); {
-	case err != nil:
-	case e.TooLarge && e.Size <= change.MaxText:
-		err = fmt.Errorf("reading transcript %s: %w", head.ID, &change.SizeError{Most: s.most})
-	case !e.Exists:
-		err = fmt.Errorf("reading transcript %s: it is gone", head.ID)
-	case why != "":
-		err = fmt.Errorf("reading transcript %s: %s", head.ID, why)
-	default:
-		err = checkLines(head, e.Data)
-	}
-	return e, err
-}
-
-// whyLocked is [linestore.Store.WhyLocked] of a transcript. An error shows when it is read.
-func (s *store) whyLocked(head change.Head) string {
-	p, _, err := s.layout.Locate(head.Ref)
-	if err != nil {
-		return ""
-	}
-	why, _ := s.lines.WhyLocked(p)
-	return why
-}
-
 func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
-	e, err := s.load(head, b)
+	e, err := s.Load(head.Ref, b)
 	if err != nil {
 		return nil, e, err
 	}
@@ -169,24 +54,8 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 		gone = head.Directory
 	}
 	return diagnose.New(diagnose.Source{
-		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.whyLocked(head) }), Texts: texts,
+		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.WhyLocked(head.Ref) }), Texts: texts,
 	}), e, nil
-}
-
-// A line takes a few hundred bytes of memory, whatever is in it. A transcript may have freeLines
-// lines, and more where they have minLine bytes on average: a record has more than that.
-const (
-	freeLines = 1 << 18
-	minLine   = 64
-)
-
-// checkLines returns an error if a transcript has so many short lines that it would take far more
-// memory than its size.
-func checkLines(head change.Head, data []byte) error {
-	if n := bytes.Count(data, []byte("\n")); n > freeLines+len(data)/minLine {
-		return fmt.Errorf("reading transcript %s: %d lines in %d bytes: nearly all are blank or torn", head.ID, n, len(data))
-	}
-	return nil
 }
 
 // Case implements [agent.Store].
@@ -200,7 +69,7 @@ func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (rep
 
 // Records implements [agent.Store].
 func (s *store) Records(_ context.Context, head change.Head) (all []change.Record, err error) {
-	e, err := s.load(head, nil)
+	e, err := s.Load(head.Ref, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +96,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	if r := c.LastFailed(); r != nil {
 		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError(), Time: time.UnixMilli(r.Time)}
 	}
-	if len(x.Diagnoses) > 0 && s.whyLocked(head) != "" { // the rights of folders are not in the stamp
+	if len(x.Diagnoses) > 0 && s.WhyLocked(head.Ref) != "" { // the rights of folders are not in the stamp
 		x.Stamp = change.Stamp{}
 	}
 	return x, nil

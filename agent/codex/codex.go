@@ -12,12 +12,11 @@ import (
 
 	"mend/agent"
 	"mend/agent/codex/rollout"
-	"mend/internal/memory"
+	"mend/agent/sessionfile"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
 	"mend/internal/userdir"
-	"mend/linestore"
 	"mend/repair"
 )
 
@@ -34,7 +33,7 @@ const (
 type Agent struct {
 	agent.BaseAgent
 
-	Step func(call string) error // that of [linestore.Options], for tests
+	Step func(call string) error // that of [sessionfile.Options]
 }
 
 var _ agent.Agent = Agent{}
@@ -128,8 +127,17 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{warn: warn, step: a.Step, most: memory.LargestSession()}
-	s.lines, err = linestore.New(root, layout{}, linestore.Options{Note: warn})
+	s := &store{step: a.Step}
+	s.Store, err = sessionfile.New(root, layout{}, sessionfile.Options{
+		Note: warn, Step: a.Step, Lock: s.lock, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
+		Index: func() (sessionfile.Index, error) {
+			db, err := s.openIndex()
+			if db == nil {
+				return nil, err // and no interface of a nil
+			}
+			return db, err
+		},
+	})
 	return s, err
 }
 

@@ -1,11 +1,8 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,25 +18,20 @@ import (
 
 	"mend/agent"
 	"mend/agent/codex/rollout"
+	"mend/agent/sessionfile"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
 	"mend/internal/safedir"
-	"mend/linestore"
 	"mend/repair"
-	"mend/sqlstore"
-	"mend/txn"
 )
 
 // A store is Codex's folder with its rollouts.
 type store struct {
 	agent.Base
+	*sessionfile.Store
 
-	lines *linestore.Store
-	warn  func(string)
-	step  func(call string) error
-	most  int64 // the size in bytes of the largest rollout that is loaded
+	step func(call string) error // that of [sessionfile.Options]
 
 	mu    sync.Mutex
 	index map[string]change.Record // rows of the index, by session; nil until they are read
@@ -48,9 +40,6 @@ type store struct {
 }
 
 var _ agent.Store = (*store)(nil)
-
-// ID implements [agent.Store].
-func (s *store) ID() change.StoreID { return s.lines.ID() }
 
 // Refresh implements [agent.Store].
 func (s *store) Refresh() {
@@ -71,7 +60,7 @@ const deepest = 8
 
 // eachFile calls yield for each rollout, with its folder open.
 func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file) error) error {
-	root, err := s.lines.OpenRoot()
+	root, err := s.OpenRoot()
 	if err != nil {
 		return err
 	}
@@ -85,27 +74,15 @@ func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file)
 }
 
 func (s *store) walk(ctx context.Context, in *safedir.Dir, name, below string, yield func(d *safedir.Dir, f file) error) error {
-	d, err := in.Sub(name)
-	var names []string
-	if err == nil {
-		defer d.Close()
-		names, err = d.Names()
-	}
-	var strange *safedir.NotFolderError
-	why, unreadable := safedir.ReadFailure(err)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case errors.As(err, &strange):
-		s.note("%s is no folder, or a symbolic link; its sessions are not examined", below)
-		return nil
-	case unreadable:
-		s.note("%s cannot be read: "+why+"; its sessions are not examined", below)
-		return nil
-	case err != nil:
+	d, names, err := s.OpenNames(in, name)
+	if _, unreadable := safedir.ReadFailure(err); d == nil {
+		if unreadable {
+			return nil // it is noted
+		}
 		return err
 	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	defer d.Close()
+	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -129,16 +106,8 @@ func (s *store) walk(ctx context.Context, in *safedir.Dir, name, below string, y
 	return nil
 }
 
-func (s *store) note(format, below string) {
-	if s.warn != nil {
-		s.warn(fmt.Sprintf(format, filepath.Join(s.ID().Root, below)))
-	}
-}
-
-// The sizes in bytes of what a list reads of a rollout.
-const (
-	headSize = 96 << 10
-)
+// headSize is the size in bytes of the beginning of a rollout that a list reads.
+const headSize = 96 << 10
 
 // List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
@@ -208,46 +177,16 @@ func (s *store) SessionAt(ctx context.Context, at string) (change.Head, error) {
 
 // load reads a rollout.
 func (s *store) load(head change.Head) (safedir.Entry, string, error) {
-	p, _, err := layout{}.Locate(head.Ref)
-	if err != nil {
-		return safedir.Entry{}, p, err
-	}
+	p, _ := pathOf(head.Ref.Project)
 	if strings.HasSuffix(p, compressed) {
 		return safedir.Entry{}, p, errCompressed
 	}
-	root, err := s.lines.OpenRoot()
-	if err != nil {
-		return safedir.Entry{}, p, err
-	}
-	defer root.Close()
-	d, err := root.Sub(path.Dir(p))
-	if err != nil {
-		return safedir.Entry{}, p, err
-	}
-	defer d.Close()
-	e, err := d.Read(nil, path.Base(p), min(s.most, change.MaxText))
-	switch why := e.ReadProblem(); {
-	case err != nil:
-	case e.TooLarge && e.Size <= change.MaxText:
-		err = fmt.Errorf("reading rollout %s: %w", head.ID, &change.SizeError{Most: s.most})
-	case !e.Exists:
-		err = fmt.Errorf("reading rollout %s: it is gone", head.ID)
-	case why != "":
-		err = fmt.Errorf("reading rollout %s: %s", head.ID, why)
-	case bytes.Count(e.Data, []byte("\n")) > freeLines+len(e.Data)/minLine:
-		err = fmt.Errorf("reading rollout %s: nearly all of its lines are empty or torn", head.ID)
-	}
+	e, err := s.Load(head.Ref, nil)
 	return e, p, err
 }
 
 // errCompressed says that a rollout is one that Codex has compressed.
 var errCompressed = errors.New("Codex has compressed the rollout, and mend reads none that is") //nolint:staticcheck // Codex is a name
-
-// A rollout may have freeLines lines, and more where they have minLine bytes on average.
-const (
-	freeLines = 1 << 18
-	minLine   = 64
-)
 
 func (s *store) newCase(head change.Head, texts repair.Texts) (*rollout.Case, safedir.Entry, error) {
 	e, p, err := s.load(head)
@@ -310,40 +249,19 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 
 // Stamp implements [agent.Store].
 func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
-	p, _, err := layout{}.Locate(head.Ref)
-	if err != nil {
-		return change.Stamp{}, err
-	}
-	root, err := s.lines.OpenRoot()
-	if err != nil {
-		return change.Stamp{}, err
-	}
-	defer root.Close()
-	d, err := root.Sub(path.Dir(p))
-	if err != nil {
-		return change.Stamp{}, err
-	}
-	defer d.Close()
-	e, err := d.Stat(path.Base(p))
+	e, err := s.Stat(head.Ref)
 	return s.stamp(head, e), err
 }
 
 // stamp returns the stamp of a rollout and its row.
 func (s *store) stamp(head change.Head, e safedir.Entry) change.Stamp {
-	b := appendEntry([]byte(head.ID), e)
+	b := []byte(head.ID)
 	if row, ok := s.row(head.ID); ok {
 		b = append(b, change.ImageOf(&row).Data...)
 		info, err := os.Lstat(textIn(row, "rollout_path"))
 		b = fmt.Append(b, err == nil && info.Mode().IsRegular())
 	}
-	return change.Stamp{Sum: sha256.Sum256(b), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
-}
-
-func appendEntry(b []byte, e safedir.Entry) []byte {
-	for _, n := range []uint64{e.Dev, e.Ino, uint64(e.Size), uint64(e.Mtime), uint64(e.Ctime), uint64(e.Mode)} {
-		b = binary.LittleEndian.AppendUint64(b, n)
-	}
-	return b
+	return sessionfile.StampOf(b, e)
 }
 
 // Folders implements [agent.Store].
@@ -384,48 +302,4 @@ func (s *store) Forecast(_ context.Context, head change.Head, _ repair.Options) 
 		}
 	}
 	return f, nil
-}
-
-// Read implements [agent.Store].
-func (s *store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
-	images := make([]*change.Image, len(refs))
-	for i, ref := range refs {
-		var one []*change.Image
-		var err error
-		switch ref.Kind {
-		case change.KindIndex:
-			var db *sqlstore.Store
-			if db, err = s.openIndex(); err == nil && db != nil {
-				one, err = db.Read(ctx, []change.Ref{ref})
-			}
-		default:
-			var files *fsstore.Store
-			if files, err = fsstore.New(s.ID().Root, layout{}, fsstore.Options{}); err == nil {
-				one, err = files.Read(ctx, []change.Ref{ref})
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(one) > 0 {
-			images[i] = one[0]
-		}
-	}
-	return images, nil
-}
-
-// CheckLinks implements [agent.Store].
-func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), func(r change.Ref) bool { return r.Kind != change.KindSession }))
-}
-
-// Writer implements [agent.Store].
-func (s *store) Writer(journal string) (txn.Store, error) {
-	busy := func(p string) string { return s.whyBusy(cmp.Or(rollout.NameID(p))) }
-	lines, err := linestore.New(s.ID().Root, layout{}, linestore.Options{Owner: journal, Note: s.warn, InUse: busy, Step: s.step})
-	if err != nil {
-		return nil, err
-	}
-	files, err := fsstore.New(s.ID().Root, layout{}, fsstore.Options{Owner: journal, Note: s.warn, Step: s.step})
-	return &writer{store: s, lines: lines, files: files}, err
 }

@@ -19,12 +19,12 @@ var (
 type draft struct {
 	repair.NoEdits
 
-	c     *Case
-	lines []line
-	torn  bool
-	path  string
-	row   *change.Record
-	anew  bool // the lines are to be numbered again
+	c        *Case
+	lines    []line
+	torn     bool
+	path     string
+	row      *change.Record
+	renumber bool // the lines move, so they get new numbers: messages are named by them
 }
 
 var _ repair.Draft = (*draft)(nil)
@@ -43,7 +43,7 @@ func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
 	n := &Case{src: d.c.src, lines: d.lines, torn: d.torn, path: d.path, row: d.row, asked: d.c.asked}
-	if d.anew {
+	if d.renumber {
 		n.lines, n.torn = parseLines(n.data())
 	} else {
 		n.lines = slices.Clone(n.lines)
@@ -307,7 +307,7 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 		p.at++
 	}
 	d.lines = slices.Delete(d.lines, p.at, p.at+1)
-	d.anew = true
+	d.renumber = true
 	return nil
 }
 

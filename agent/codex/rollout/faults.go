@@ -174,7 +174,7 @@ func records(raw []byte) (pieces [][]byte) {
 func (d *draft) setMeta() error {
 	c := d.c
 	at, _ := c.meta()
-	d.anew = true
+	d.renumber = true
 	first := slices.IndexFunc(d.lines, func(l line) bool {
 		return l.kind == "session_meta" && text(l.payload, "id") == c.src.ID
 	})
@@ -360,7 +360,7 @@ func (d *draft) decode() error {
 			d.lines[i] = newLine(0, decoded(d.lines[i].raw))
 		}
 	}
-	d.anew = true
+	d.renumber = true
 	return nil
 }
 
@@ -379,6 +379,6 @@ func (d *draft) split() error {
 			all = append(all, newLine(0, p))
 		}
 	}
-	d.lines, d.anew = all, true
+	d.lines, d.renumber = all, true
 	return nil
 }

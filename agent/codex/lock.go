@@ -1,0 +1,81 @@
+package codex
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mend/change"
+	"mend/internal/ownfile"
+	"mend/internal/processes"
+)
+
+// locks is the folder with a file for each session, on which Codex holds a lock while it has the session open.
+const locks = "thread-writer-locks"
+
+// coordination is the lock that Codex holds while it takes or removes one of a session.
+const coordination = ".coordination.lock"
+
+// whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
+// them, so that a Codex which starts now finds none.
+func (s *store) whyBusy(id string) string {
+	root, err := s.OpenRoot()
+	if err != nil || change.ValidateSessionID(id) != nil {
+		return ""
+	}
+	defer root.Close()
+	d, err := root.Sub(locks)
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	e, err := d.Stat(id + ".lock")
+	if err != nil || !e.IsFile() {
+		return ""
+	}
+	held, err := processes.Locking(e.Ino, 0)
+	if err != nil {
+		l, lerr := ownfile.Acquire(filepath.Join(s.ID().Root, locks, id+".lock"), os.O_RDWR, true, 0)
+		if l != nil {
+			_ = l.Close() // it was not written
+		}
+		if errors.Is(lerr, ownfile.ErrLocked) {
+			held = append(held, 0)
+		}
+	}
+	if len(held) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Codex has it open as process %d; end that first", held[0])
+}
+
+// lock takes the lock of a session as Codex does, and returns what removes it. The error wraps [change.ErrInUse] if a process has it.
+func (s *store) lock(id string) (unlock func(), err error) {
+	folder := filepath.Join(s.ID().Root, locks)
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	coordinate := func() (*ownfile.Lock, error) {
+		return ownfile.Acquire(filepath.Join(folder, coordination), os.O_RDWR|os.O_CREATE, false, 5*time.Second)
+	}
+	all, err := coordinate()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", change.ErrInUse, err)
+	}
+	defer func() { _ = all.Close() }() // nothing is written to a lock
+	file := filepath.Join(folder, id+".lock")
+	l, err := ownfile.Acquire(file, os.O_RDWR|os.O_CREATE, false, 0)
+	if errors.Is(err, ownfile.ErrLocked) {
+		return nil, fmt.Errorf("%w: Codex has session %s open", change.ErrInUse, id)
+	}
+	return func() {
+		if all, err := coordinate(); err == nil { // else the file stays, as that of a process that was killed
+			_ = os.Remove(file)
+			_ = all.Close()
+		}
+		_ = l.Close()
+	}, err
+}

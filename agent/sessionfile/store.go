@@ -1,0 +1,251 @@
+package sessionfile
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mend/change"
+	"mend/fsstore"
+	"mend/internal/memory"
+	"mend/internal/safedir"
+	"mend/linestore"
+	"mend/txn"
+)
+
+// A Layout says where records are. A [change.KindSession] is the file of a session as a whole, a [change.KindMessage] a line of
+// it, a [change.KindFile] and a [change.KindFolder] are beside it, and a [change.KindIndex] is a row of the index.
+type Layout interface {
+	linestore.Layout
+	fsstore.Layout
+}
+
+// An Index has rows about sessions that are files. The agent makes it again from these: so a change of both begins with the files.
+type Index interface {
+	txn.Store
+	ID() change.StoreID
+	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
+}
+
+// Options configure a [Store].
+type Options struct {
+	Note func(string)            // receives messages for the user; may be nil
+	Step func(call string) error // that of [linestore.Options], for tests
+	// InUse returns why the session whose file has a path must not be replaced now, "" if it may be.
+	InUse func(path string) string
+	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if another process has it.
+	Lock func(session string) (unlock func(), err error)
+	// Index opens the index, nil if there is none. It is nil if the agent has none.
+	Index func() (Index, error)
+}
+
+// A Store is a folder of sessions. It implements these methods of an agent's store.
+type Store struct {
+	lines  *linestore.Store
+	files  *fsstore.Store
+	layout Layout
+	opt    Options
+	Most   int64 // the size in bytes of the largest file that is loaded
+}
+
+// New returns the store at root. It writes nothing.
+func New(root string, l Layout, o Options) (*Store, error) {
+	s := &Store{layout: l, opt: o, Most: memory.LargestSession()}
+	var err error
+	if s.lines, err = linestore.New(root, l, linestore.Options{Note: o.Note}); err != nil {
+		return nil, err
+	}
+	s.files, err = fsstore.New(root, l, fsstore.Options{Note: o.Note})
+	return s, err
+}
+
+// ID identifies the store by the canonical path of its root.
+func (s *Store) ID() change.StoreID { return s.lines.ID() }
+
+// OpenRoot opens the root.
+func (s *Store) OpenRoot() (*safedir.Dir, error) { return s.lines.OpenRoot() }
+
+// Note tells the user about something below the root. The first verb of the format is its path.
+func (s *Store) Note(format, path string, args ...any) {
+	if s.opt.Note != nil {
+		s.opt.Note(fmt.Sprintf(format, append([]any{filepath.Join(s.ID().Root, path)}, args...)...))
+	}
+}
+
+// OpenNames opens a folder and returns its names in order. It returns no folder if there is none. A link and a folder that cannot be read
+// are noted; of the latter it returns the error, too.
+func (s *Store) OpenNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
+	d, err := in.Sub(folder)
+	var names []string
+	if err == nil {
+		if names, err = d.Names(); err != nil {
+			d.Close()
+		}
+	}
+	if err == nil {
+		return d, slices.Sorted(slices.Values(names)), nil
+	}
+	why, unreadable := safedir.ReadFailure(err)
+	var strange *safedir.NotFolderError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &strange):
+		if strange.Mode&fs.ModeSymlink != 0 {
+			s.Note("%s is a symbolic link; its sessions are not examined", strange.Path)
+		}
+	case unreadable:
+		s.Note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its owner or mode", path.Join(in.Path, folder), why)
+		return nil, nil, err
+	default:
+		return nil, nil, err
+	}
+	return nil, nil, nil
+}
+
+// OpenFolder opens the folder of a session's file, and returns the name of that.
+func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
+	p, _, err := s.layout.Locate(ref)
+	if err != nil {
+		return nil, "", err
+	}
+	root, err := s.OpenRoot()
+	if err != nil {
+		return nil, "", err
+	}
+	defer root.Close()
+	d, err := root.Sub(path.Dir(p))
+	return d, path.Base(p), err
+}
+
+// Stat returns the entry of a session's file.
+func (s *Store) Stat(ref change.Ref) (safedir.Entry, error) {
+	d, name, err := s.OpenFolder(ref)
+	if err != nil {
+		return safedir.Entry{}, err
+	}
+	defer d.Close()
+	return d.Stat(name)
+}
+
+// Load reads the file of a session. b may be nil.
+func (s *Store) Load(ref change.Ref, b *safedir.Buffer) (safedir.Entry, error) {
+	d, name, err := s.OpenFolder(ref)
+	if err != nil {
+		return safedir.Entry{}, err
+	}
+	defer d.Close()
+	e, err := d.Read(b, name, min(s.Most, change.MaxText))
+	switch why := e.ReadProblem(); {
+	case err != nil:
+	case e.TooLarge && e.Size <= change.MaxText:
+		err = fmt.Errorf("reading session %s: %w", ref.Session, &change.SizeError{Most: s.Most})
+	case !e.Exists:
+		err = fmt.Errorf("reading session %s: its file is gone", ref.Session)
+	case why != "":
+		err = fmt.Errorf("reading session %s: %s", ref.Session, why)
+	default:
+		err = checkLines(ref, e.Data)
+	}
+	return e, err
+}
+
+// A line takes a few hundred bytes of memory, whatever is in it. A file may have freeLines lines, and more where they have minLine bytes
+// on average: a record has more than that.
+const (
+	freeLines = 1 << 18
+	minLine   = 64
+)
+
+// checkLines returns an error if a file has so many short lines that it would take far more memory than its size.
+func checkLines(ref change.Ref, data []byte) error {
+	if n := bytes.Count(data, []byte("\n")); n > freeLines+len(data)/minLine {
+		return fmt.Errorf("reading session %s: %d lines in %d bytes: nearly all are blank or torn", ref.Session, n, len(data))
+	}
+	return nil
+}
+
+// WhyLocked is [linestore.Store.WhyLocked] of a session's file. An error shows when it is read.
+func (s *Store) WhyLocked(ref change.Ref) string {
+	p, _, err := s.layout.Locate(ref)
+	if err != nil {
+		return ""
+	}
+	why, _ := s.lines.WhyLocked(p)
+	return why
+}
+
+// Read returns what records hold, in the order of refs: nil for one that does not exist.
+func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
+	images := make([]*change.Image, len(refs))
+	for _, from := range [...]struct {
+		is   func(change.Ref) bool
+		read func(context.Context, []change.Ref) ([]*change.Image, error)
+	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, s.readIndex}} {
+		var some []change.Ref
+		var at []int
+		for i, ref := range refs {
+			if from.is(ref) {
+				some, at = append(some, ref), append(at, i)
+			}
+		}
+		got, err := from.read(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, image := range got {
+			images[at[i]] = image
+		}
+	}
+	return images, nil
+}
+
+func (s *Store) readIndex(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	db, err := s.index()
+	if db == nil || err != nil {
+		return nil, err
+	}
+	return db.Read(ctx, refs)
+}
+
+func (s *Store) index() (Index, error) {
+	if s.opt.Index == nil {
+		return nil, nil
+	}
+	return s.opt.Index()
+}
+
+func isFile(ref change.Ref) bool { return ref.Kind == change.KindFile || ref.Kind == change.KindFolder }
+
+func isRow(ref change.Ref) bool { return ref.Kind == change.KindIndex }
+
+func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) }
+
+// CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change undone.
+func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
+	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), func(r change.Ref) bool { return !isLine(r) }))
+}
+
+// StampOf returns the stamp of a session's file, and of what else b has of it. A repair restores the time of the last change of the
+// content, so the stamp has that of the inode too.
+func StampOf(b []byte, e safedir.Entry) change.Stamp {
+	return change.Stamp{Sum: sha256.Sum256(AppendEntry(b, e)), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
+}
+
+// AppendEntry appends what of an entry changes when the file does.
+func AppendEntry(b []byte, e safedir.Entry) []byte {
+	for _, n := range []uint64{e.Dev, e.Ino, uint64(e.Size), uint64(e.Mtime), uint64(e.Ctime), uint64(e.Mode)} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return b
+}

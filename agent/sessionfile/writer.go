@@ -1,0 +1,241 @@
+package sessionfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/change"
+	"mend/fsstore"
+	"mend/linestore"
+	"mend/txn"
+)
+
+// A writer changes lines, whole files and rows. Files come first: what of a change concerns the index, the agent would find out by itself.
+type writer struct {
+	*Store
+	lines *linestore.Store
+	files *fsstore.Store
+}
+
+var _ txn.Store = writer{}
+
+// Writer returns the store for the changes of a journal.
+func (s *Store) Writer(journal string) (txn.Store, error) {
+	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.opt.Note, InUse: s.opt.InUse, Step: s.opt.Step})
+	if err != nil {
+		return nil, err
+	}
+	files, err := fsstore.New(s.ID().Root, s.layout, fsstore.Options{Owner: journal, Note: s.opt.Note, Step: s.opt.Step})
+	return writer{s, lines, files}, err
+}
+
+// A part is what of a change one store makes.
+type part struct {
+	to txn.Store
+	change.Staged
+}
+
+// split returns the part of a change that is on files or lines, and that on rows; each is without ops if there is none. A single file that
+// gets other bytes is replaced as lines are: so what is appended meanwhile is carried over.
+func (w writer) split(st change.Staged) (files, rows part) {
+	files, rows = part{w.lines, st}, part{Staged: st}
+	files.Ops, rows.Ops = nil, nil
+	whole := false
+	for _, o := range st.Ops {
+		if isRow(o.Ref) {
+			rows.Ops = append(rows.Ops, o)
+			continue
+		}
+		files.Ops = append(files.Ops, o)
+		whole = whole || isFile(o.Ref) || o.Ref.Kind == change.KindSession && (o.Pre == nil || o.Post == nil || len(files.Ops) > 1)
+	}
+	whole = whole || len(files.Ops) > 1 && files.Ops[0].Ref.Kind == change.KindSession
+	if whole {
+		files.to = w.files
+		if st.Store.Same(w.ID()) {
+			files.Store = w.files.ID()
+		}
+	}
+	return files, rows
+}
+
+// open opens the index for the part of a change that is on rows.
+func (w writer) open(rows part) (part, error) {
+	db, err := w.index()
+	if err != nil || db == nil {
+		return rows, errors.Join(err, fmt.Errorf("%w: the index of the sessions is gone", change.ErrInvalid))
+	}
+	return part{db, change.Staged{Store: db.ID(), Ops: rows.Ops}}, nil
+}
+
+// locked runs f while this process has the locks of the sessions of ops.
+func (w writer) locked(ops []change.Op, f func() error) error {
+	var ids []string
+	for _, o := range ops {
+		ids = append(ids, o.Ref.Session)
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if w.opt.Lock == nil {
+			break
+		}
+		unlock, err := w.opt.Lock(id)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	return f()
+}
+
+// Prepare implements [txn.Store].
+func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
+	err = w.locked(p.Ops, func() error {
+		files, rows := w.split(change.Staged{Store: w.ID(), Ops: p.Ops})
+		st = change.Staged{Store: w.ID()}
+		if p.Ops = rows.Ops; len(rows.Ops) > 0 {
+			if rows, err = w.open(rows); err == nil {
+				_, err = rows.to.Prepare(ctx, p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if p.Ops = files.Ops; len(files.Ops) > 0 {
+			p.Force = p.Force || w.opt.Lock != nil // the lock says that no process has it open
+			if files.to == txn.Store(w.files) {
+				if p.Ops, err = w.withModes(ctx, p); err != nil {
+					return fmt.Errorf("preparing the change: %w", err)
+				}
+			}
+			if st, err = files.to.Prepare(ctx, p); err != nil {
+				return err
+			}
+			st.Store = w.ID()
+		}
+		st.Ops = append(st.Ops, rows.Ops...)
+		return nil
+	})
+	return st, err
+}
+
+// withModes returns the ops of a plan with the modes of the files, which are none of their lines. The error wraps [change.ErrInUse] if a session
+// is in use.
+func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, error) {
+	ops := slices.Clone(p.Ops)
+	for i, o := range ops {
+		if o.Ref.Kind != change.KindSession {
+			continue
+		}
+		at, _, err := w.layout.Path(o.Ref)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+		}
+		if use := w.opt.InUse(at); use != "" && !p.Force {
+			return nil, fmt.Errorf("%w: %s", change.ErrInUse, use)
+		}
+		if now, err := w.files.Read(ctx, []change.Ref{o.Ref}); err == nil && now[0] != nil && o.Pre != nil && bytes.Equal(now[0].Data, o.Pre.Data) {
+			ops[i].Pre = now[0]
+		}
+	}
+	return ops, nil
+}
+
+// Commit implements [txn.Store].
+func (w writer) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	run := false
+	lerr := w.locked(st.Ops, func() error {
+		run = true
+		out, err = w.commit(ctx, st)
+		return nil
+	})
+	if !run {
+		return change.Outcome{State: change.Aborted, Cause: lerr}, nil
+	}
+	return out, err
+}
+
+func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	files, rows := w.split(st)
+	if len(files.Ops) > 0 {
+		if out, err = files.to.Commit(ctx, files.Staged); err != nil || out.State != change.Committed || len(rows.Ops) == 0 {
+			return out, err
+		}
+	}
+	if rows, err = w.open(rows); err != nil {
+		return out, err
+	}
+	of, err := rows.to.Commit(ctx, rows.Staged)
+	if err == nil && len(files.Ops) > 0 {
+		err = undecided(of)
+	}
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	return both(len(files.Ops) > 0, out, of), nil
+}
+
+// undecided returns an error for rows that stay as they were for another reason than what they hold: the file is changed, and Settle
+// goes on with them.
+func undecided(rows change.Outcome) error {
+	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
+		return nil
+	}
+	return fmt.Errorf("the file is changed, and its row is not: %w", rows.Cause)
+}
+
+// both returns the outcome of a change of files, which came first, and rows.
+func both(files bool, out, rows change.Outcome) change.Outcome {
+	if !files || rows.State == change.Committed {
+		rows.Kept = append(rows.Kept, out.Kept...)
+		return rows
+	}
+	// The file is as it should be; another process wrote to the index.
+	out.State, out.Conflicts, out.Cause = change.Conflicted, append(out.Conflicts, rows.Conflicts...), rows.Cause
+	return out
+}
+
+// Settle implements [txn.Store]. Where the file is changed, so is the index.
+func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	err = w.locked(st.Ops, func() error {
+		files, rows := w.split(st)
+		if len(files.Ops) > 0 || len(rows.Ops) == 0 {
+			if out, err = files.to.Settle(ctx, files.Staged); err != nil || len(rows.Ops) == 0 {
+				return err
+			}
+		}
+		if rows, err = w.open(rows); err != nil {
+			return err
+		}
+		of, err := rows.to.Settle(ctx, rows.Staged)
+		if err != nil || len(files.Ops) > 0 && out.State != change.Committed {
+			return err
+		}
+		if len(files.Ops) > 0 && of.State == change.Aborted && len(of.Conflicts) == 0 {
+			if of, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+				err = undecided(of)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		out = both(len(files.Ops) > 0, out, of)
+		return nil
+	})
+	return out, err
+}
+
+// Discard implements [txn.Store].
+func (w writer) Discard(ctx context.Context, st change.Staged) error {
+	if st.Dir == "" {
+		if len(st.Ops) > 0 { // rows alone
+			return nil
+		}
+		return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st))
+	}
+	files, _ := w.split(st)
+	return files.to.Discard(ctx, files.Staged)
+}
