@@ -13,6 +13,7 @@ import (
 
 	"mend/change"
 	"mend/internal/boltfile"
+	"mend/internal/test/storetest"
 )
 
 // exportJournal returns a journal with entries in every state, and an image of that size.
@@ -49,6 +50,7 @@ func export(t *testing.T, j *Journal, withBytes bool) []byte {
 }
 
 func TestExport(t *testing.T) {
+	storetest.Long(t)
 	j := exportJournal(t, 2*boltfile.ChunkSize+1)
 	whole, err := j.Verify()
 	if err != nil {
@@ -78,6 +80,7 @@ func TestExport(t *testing.T) {
 
 // Every value that is changed, every member and every line that is removed, added or moved, is found.
 func TestExportTampered(t *testing.T) {
+	storetest.Long(t)
 	lines := bytes.SplitAfter(export(t, exportJournal(t, 1000), true), []byte("\n"))
 	lines = lines[:len(lines)-1]
 	refused := func(what string, lines ...[]byte) {
@@ -124,6 +127,7 @@ func wantRefused(t *testing.T, what string, lines [][]byte) {
 
 // The pieces of an image are complete and in order.
 func TestExportPieces(t *testing.T) {
+	storetest.Long(t)
 	lines := bytes.SplitAfter(export(t, exportJournal(t, 2*boltfile.ChunkSize+1), true), []byte("\n"))
 	var pieces []int
 	for i, line := range lines {
@@ -196,6 +200,7 @@ func TestExportRebuilt(t *testing.T) {
 
 // An export holds one entry and one piece at a time, also of a large image.
 func TestExportMemory(t *testing.T) {
+	storetest.Long(t)
 	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
 	const size = 24 << 20
 	mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: &change.Image{Data: randomBytes(1, size)}}), change.Committed)

@@ -91,6 +91,7 @@ func (f rowsFixture) hostile() {
 // TestRowsComeBack: rows of every storage class that a clean took out come back with the same bytes, also with whole sessions, and
 // a redo takes them out again.
 func TestRowsComeBack(t *testing.T) {
+	storetest.Long(t)
 	for name, request := range map[string]func(rowsFixture) sqlstore.ArchiveRequest{
 		"events":  func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "event"} },
 		"hostile": func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "other"} },
@@ -250,6 +251,7 @@ func TestRowsOfDeletedSession(t *testing.T) {
 
 // TestRowsDamagedArchive: an archive that is not as it was written brings nothing back and takes nothing out.
 func TestRowsDamagedArchive(t *testing.T) {
+	storetest.Long(t)
 	f := newRowsFixture(t)
 	dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Table: "event"}, nil))
 	gone := dbtest.DumpRows(t, f.path)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
 )
 
 // A turnMaker changes a session at random, as its agent and others do.
@@ -116,11 +116,9 @@ func (m *turnMaker) edit() (silent bool) {
 // TestKeptTurns keeps a session that a real program wrote after each of 100 changes at random. Each state has all
 // records of that time, byte for byte, and is restored so: all of them with MEND_SWEEP=all, else some.
 func TestKeptTurns(t *testing.T) {
+	storetest.Long(t)
 	turns, each := 100, 10
-	if testing.Short() {
-		turns = 30
-	}
-	if os.Getenv("MEND_SWEEP") == "all" {
+	if storetest.AllCases() {
 		each = 1
 	}
 	for _, store := range []string{"1.18.33", "1.2.27", "tree", "claude"} {

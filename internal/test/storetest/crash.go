@@ -27,6 +27,7 @@ func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (
 
 // testCrash kills the program before each call, and recovers.
 func testCrash(t *testing.T, c *contract) {
+	Long(t)
 	for k := 0; ; k++ {
 		h := c.open(t)
 		f := &Fault{At: k}
@@ -118,6 +119,7 @@ func (c *contract) eachCrash(t *testing.T, included func(k int) bool, f func(h H
 
 // testCrashInSettle also kills the recovery, at each of its calls.
 func testCrashInSettle(t *testing.T, c *contract) {
+	Long(t)
 	runs := 0
 	for j, more := 0, true; more; j++ {
 		if !Includes(j, 3) {
@@ -145,6 +147,7 @@ func testCrashInSettle(t *testing.T, c *contract) {
 
 // testCrashInInverse kills an undo at each of its calls.
 func testCrashInInverse(t *testing.T, c *contract) {
+	Long(t)
 	for k := 0; ; k++ {
 		h := c.open(t)
 		st := h.Open(nil)
@@ -177,6 +180,7 @@ func testCrashInInverse(t *testing.T, c *contract) {
 // testForeignAfterCrash has another program write after each crash. It kills the first recovery,
 // each time at another call.
 func testForeignAfterCrash(t *testing.T, c *contract) {
+	Long(t)
 	runs := 0
 	for i, o := range c.ops {
 		for verb, image := range foreignWrites(t, o) {
