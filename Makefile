@@ -71,13 +71,14 @@ e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all 
 e2e-claude:
 	go test -tags e2e -count=1 -timeout 120m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.332) -generated $(or $(GENERATED),$(if $(filter 1.% 2.0.%,$(VERSION)),12,100)) -seed $(or $(SEED),0)
 
-# Kilo 7.7.9: every damage of the matrix that its database can have, and the plugin.
+# Kilo VERSION: every damage of the matrix that its database can have, and the plugin.
 e2e-kilo:
-	go test -tags e2e -count=1 -timeout 60m -parallel 3 -v -run 'RealKilo|LivePlugin$$/7.7.9' ./cmd/mend
+	go test -tags e2e -count=1 -timeout 60m -parallel 3 -v -run 'RealKilo|LivePlugin$$/$(or $(VERSION),7.7.9)' ./cmd/mend -kilo $(or $(VERSION),7.7.9)
 
-# The real Codex VERSION: every damage of internal/test/codex, predicted, repaired and undone.
+# The real Codex VERSION: every damage of internal/test/codex, predicted, repaired and undone; the picker; the hooks.
 e2e-codex:
 	go test -tags e2e -count=1 -timeout 60m -v -run Real ./agent/codex -codex $(or $(VERSION),0.169.0)
+	go test -tags e2e -count=1 -timeout 10m -v -run RealCodex ./cmd/mend -codex $(or $(VERSION),0.169.0)
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/test/opencode

@@ -1,28 +1,29 @@
 package claude
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"time"
 
 	"mend/agent"
+	"mend/agent/hookfile"
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/jsonedit"
 	"mend/internal/userdir"
 )
 
 // Installer implements [agent.Agent].
-func (Agent) Installer() agent.Installer { return hook{} }
+func (Agent) Installer() agent.Installer {
+	return hook{hookfile.File{Agent: Agent{}.Name(), Hooks: hooks}}
+}
 
 // Resume implements [agent.Agent].
 func (Agent) Resume(id string) []string { return []string{"claude", "--resume", id} }
 
 // A hook is a command in the settings of Claude Code.
-type hook struct{}
+type hook struct{ hookfile.File }
 
 // hookTimeout is in seconds. Claude Code waits for the hook before it shows a session.
 const hookTimeout = 10
@@ -70,78 +71,22 @@ func (hook) Accepts(s agent.Setup) error {
 	return nil
 }
 
-// Install implements [agent.Installer]. A session is loaded before SessionStart runs, so a repair at its
+// hooks returns those that are to be installed. A session is loaded before SessionStart runs, so a repair at its
 // end is what the next start loads, and one at the start what /resume loads.
-func (hook) Install(text []byte, s agent.Setup) ([]byte, error) {
-	hooks := []Hook{{Event: "SessionStart", Matcher: "resume", Command: hookCommand(s), Timeout: hookTimeout}}
+func hooks(s agent.Setup) []hookfile.Hook {
+	all := []hookfile.Hook{{Event: "SessionStart", Matcher: "resume", Timeout: hookTimeout}}
 	if s.Repair || s.Keep {
-		hooks = append(hooks, Hook{Event: "SessionEnd", Command: hookCommand(s), Timeout: hookTimeout})
+		all = append(all, hookfile.Hook{Event: "SessionEnd", Timeout: hookTimeout})
 	}
 	if s.Keep {
-		hooks = append(hooks, Hook{Event: "Stop", Command: hookCommand(s), Timeout: hookTimeout})
+		all = append(all, hookfile.Hook{Event: "Stop", Timeout: hookTimeout})
 	}
-	text, err := RemoveHooks(text, isHookCommand)
-	if err != nil {
-		return nil, err
-	}
-	return AddHooks(text, hooks...)
-}
-
-// Uninstall implements [agent.Installer].
-func (hook) Uninstall(text []byte) ([]byte, error) { return RemoveHooks(text, isHookCommand) }
-
-// The flags of a hook, in this order.
-const (
-	repairFlag = " --repair"
-	keepFlag   = " --keep"
-)
-
-// hookSuffix ends the command of a hook that mend has installed.
-const hookSuffix = " hook --agent claude"
-
-// plainWord matches a word that no shell changes.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
-
-// hookCommand returns the line that starts mend.
-func hookCommand(s agent.Setup) string {
-	program := s.Program
-	if !plainWord.MatchString(program) {
-		program = "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
-	}
-	command := program + hookSuffix
-	if s.Repair {
-		command += repairFlag
-	}
-	if s.Keep {
-		command += keepFlag
-	}
-	return command
-}
-
-// isHookCommand reports whether mend has installed the hook, for this program or another one.
-func isHookCommand(command string) bool {
-	return strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(command, keepFlag), repairFlag), hookSuffix)
-}
-
-// Status implements [agent.Installer].
-func (hook) Status(text []byte, s agent.Setup) (agent.Status, error) {
-	is := agent.Status{State: agent.Absent}
-	for _, command := range Commands(text) {
-		if !isHookCommand(command) {
-			continue
-		}
-		s.Repair, s.Keep = strings.HasSuffix(strings.TrimSuffix(command, keepFlag), repairFlag), strings.HasSuffix(command, keepFlag)
-		is.State, is.Repair, is.Keep = agent.Other, false, false
-		if s.Program != "" && command == hookCommand(s) {
-			is.State, is.Repair, is.Keep = agent.Current, s.Repair, s.Keep
-		}
-	}
-	return is, nil
+	return all
 }
 
 // Notes implements [agent.Installer].
 func (hook) Notes(text []byte, s agent.Setup) (notes []string) {
-	if HooksDisabled(text) {
+	if off, _ := jsonedit.Get(text, "disableAllHooks"); string(off) == "true" {
 		notes = append(notes, `note: these settings turn all hooks off: "disableAllHooks"`)
 	}
 	if s.Keep {
@@ -154,23 +99,13 @@ func (hook) Notes(text []byte, s agent.Setup) (notes []string) {
 }
 
 // Event implements [agent.Installer].
-func (hook) Event(input []byte) (agent.Event, error) {
-	var e struct {
-		Session    string `json:"session_id"`
-		Transcript string `json:"transcript_path"`
-		Event      string `json:"hook_event_name"`
+func (h hook) Event(input []byte) (agent.Event, error) {
+	session, e, err := h.Read(input)
+	if err == nil && filepath.Base(e.Path) != session+suffix {
+		err = fmt.Errorf("reading the event: %q is no transcript of the session %q", e.Path, session)
 	}
-	if err := json.Unmarshal(input, &e); err != nil {
-		return agent.Event{}, fmt.Errorf("reading the event: %w", err)
-	}
-	if !filepath.IsAbs(e.Transcript) || filepath.Base(e.Transcript) != e.Session+".jsonl" {
-		return agent.Event{}, fmt.Errorf("reading the event: %q is no transcript of the session %q", e.Transcript, e.Session)
-	}
-	return agent.Event{
-		Agent: Agent{Except: Ancestors()}, Path: e.Transcript, Ended: e.Event == "SessionEnd", Turn: e.Event == "Stop",
-		Broken: brokenText, Repaired: repairedText,
-		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
-	}, nil
+	e.Agent, e.Broken, e.Repaired = Agent{Except: Ancestors()}, brokenText, repairedText
+	return e, err
 }
 
 // brokenText returns the message about a broken session. Claude Code shows it to the user, not

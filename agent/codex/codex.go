@@ -96,18 +96,23 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	if layout != "" && layout != Rollouts {
 		return nil, fmt.Errorf("%w of Codex: %q", agent.ErrLayout, layout)
 	}
-	root := os.Getenv("CODEX_HOME")
-	if root == "" {
-		home, err := userdir.Home("CODEX_HOME")
-		if err != nil {
-			return nil, fmt.Errorf("%w: the location of Codex's folder is unknown: %w", agent.ErrNoStore, err)
-		}
-		root = filepath.Join(home, ".codex")
+	root, err := home()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the location of Codex's folder is unknown: %w", agent.ErrNoStore, err)
 	}
 	if !hasSessions(root) {
 		return nil, fmt.Errorf("%w: looked in Codex's folder, %s", agent.ErrNoStore, root)
 	}
 	return []agent.Located{{Path: root, Layout: Rollouts}}, nil
+}
+
+// home returns the folder of Codex.
+func home() (string, error) {
+	if root := os.Getenv("CODEX_HOME"); root != "" {
+		return root, nil
+	}
+	dir, err := userdir.Home("CODEX_HOME")
+	return filepath.Join(dir, ".codex"), err
 }
 
 // hasSessions reports whether a folder has rollouts, or had some.

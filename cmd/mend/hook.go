@@ -36,8 +36,8 @@ func hookVerb(env *environment) *cobra.Command {
 standard input and output (docs/plugin-protocol.md). It exits when its input closes.
 Its log is hook.log, next to the journal.
 
-With --agent claude it is a hook of Claude Code: it reads one JSON object, and prints one
-if there is something to say (docs/claude-code.md).`,
+With --agent claude or codex it is a hook of that agent: it reads one JSON object, and prints
+one if there is something to say (docs/claude-code.md, docs/codex.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {
@@ -48,7 +48,7 @@ if there is something to say (docs/claude-code.md).`,
 	}
 	setFlag(cmd, &set)
 	cmd.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair the session")
-	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude: copy the session")
+	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude or codex: copy the session")
 	return cmd
 }
 

@@ -37,8 +37,8 @@ read. They are thinned as backups are: see the settings keepHourly, keepDaily, k
 and keepMaxMB. "mend forget SESSION" erases those of a session.
 
 With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
-Claude Code that "mend plugin install --agent claude" writes, and "mend watch". --off ends
-that, and so does the setting keepMaxMB 0. What is kept stays.`,
+Claude Code and Codex that "mend plugin install --agent claude" or codex writes, and "mend
+watch". --off ends that, and so does the setting keepMaxMB 0. What is kept stays.`,
 		Example: `  mend keep            all sessions, for example once a day
   mend keep .          the newest session of this folder
   mend keep --on       from now on also at the end of each turn`,

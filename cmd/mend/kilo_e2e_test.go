@@ -3,6 +3,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// kiloVersion is the newest whose packages of all platforms are there.
-const kiloVersion = "7.7.9"
+// kiloVersion is by default the newest whose packages of all platforms are there.
+var kiloVersion = flag.String("kilo", "7.7.9", "the version of Kilo to run")
 
 // kiloFates are the fates with Kilo that are not those with OpenCode 1.18.33.
 var kiloFates = map[string]string{
@@ -26,7 +27,7 @@ var kiloFates = map[string]string{
 // message that is no JSON.
 func TestRealKilo(t *testing.T) {
 	storetest.InTurn(t, 1)
-	exe, err := opencode.InstallKilo(kiloVersion)
+	exe, err := opencode.InstallKilo(*kiloVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +59,8 @@ func TestRealKilo(t *testing.T) {
 			if err := os.Remove(ts.path); err != nil {
 				t.Fatal(err)
 			}
-			damage.SQL(t, db)("update session set version = ?", kiloVersion)
-			ts.path, ts.version = db, kiloVersion
+			damage.SQL(t, db)("update session set version = ?", *kiloVersion)
+			ts.path, ts.version = db, *kiloVersion
 			want := c.Want[2]
 			if fate := kiloFates[c.Name]; fate != "" {
 				want = fate

@@ -98,7 +98,7 @@ func (g *gate) open(t *testing.T, api *endpoint.Server) {
 func home(t *testing.T, version string, thinking bool) (h *opencode.Home, session string, g *gate) {
 	t.Helper()
 	install, make, archive := opencode.Install, opencode.New, archives[version]
-	if version == kiloVersion {
+	if version == *kiloVersion {
 		install, make, archive = opencode.InstallKilo, opencode.NewKilo, archives["1.18.33"]
 	}
 	exe, err := install(version)

@@ -85,9 +85,9 @@ type logAnswer struct {
 // explained and not changed. With -record it writes the events to live/testdata.
 func TestLivePlugin(t *testing.T) {
 	t.Parallel()
-	for _, version := range slices.Concat(slices.Collect(maps.Keys(archives)), []string{kiloVersion}) {
+	for _, version := range slices.Concat(slices.Collect(maps.Keys(archives)), []string{*kiloVersion}) {
 		for _, c := range liveCases {
-			if testing.Short() && (c.name != "empty content" || version == kiloVersion && storetest.Today()%3 != 2) {
+			if testing.Short() && (c.name != "empty content" || version == *kiloVersion && storetest.Today()%3 != 2) {
 				continue
 			}
 			t.Run(version+"/"+c.name, func(t *testing.T) {

@@ -39,7 +39,8 @@ needed. OpenCode loads it at its next start. Without mend it does nothing.
 
 With --agent claude it is a hook in the settings of Claude Code, which runs "mend hook"
 when a session is resumed. By default that only tells you of damage. All other bytes of
-the settings stay as they are, and uninstall restores them.
+the settings stay as they are, and uninstall restores them. With --agent codex it is the
+same in hooks.json of Codex, which asks you to trust the hook when it starts next.
 
 Without a subcommand this shows where the plugin is installed.`,
 		Args: noArgs,
@@ -61,7 +62,8 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	install.Example = `  mend plugin install
   mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
   mend plugin install --agent kilo   for Kilo
-  mend plugin install --agent claude --keep     also copy each session (mend keep --help)`
+  mend plugin install --agent claude --keep     also copy each session (mend keep --help)
+  mend plugin install --agent codex --keep`
 	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
 	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
 	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")

@@ -21,6 +21,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/internal/mend"
 	"mend/internal/test/claude"
+	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/journal"
@@ -107,7 +108,7 @@ func runStories(t *testing.T, dir, version string) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mend": cmdMend, "exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
+			"mend": cmdMend, "exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "codex": cmdCodex, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
 			"crash": cmdCrash, "sql": cmdSQL, "schema": cmdSchema, "lines": cmdLines, "folder": cmdFolder,
 		},
 	})
@@ -165,6 +166,17 @@ func cmdClaude(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), claude.ByName(args[0]).Broken(), 0o600))
 	ts.Setenv("STORE", store)
 	ts.Setenv("SESSION", claude.Session)
+}
+
+func cmdCodex(ts *testscript.TestScript, _ bool, args []string) {
+	store := filepath.Join(ts.Getenv("HOME"), ".codex")
+	file := filepath.Join(store, codex.File)
+	ts.Check(os.MkdirAll(filepath.Dir(file), 0o700))
+	ts.Check(os.WriteFile(file, codex.ByName(args[0]).Broken(), 0o600))
+	ts.Check(os.WriteFile(filepath.Join(store, "config.toml"), []byte("model = \"x\"\n"), 0o600))
+	ts.Setenv("STORE", store)
+	ts.Setenv("FILE", file)
+	ts.Setenv("SESSION", testdata.CodexSession)
 }
 
 func cmdDamage(ts *testscript.TestScript, _ bool, names []string) {

@@ -74,6 +74,7 @@ var writeCases = []writeCase{
 	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(exitDone, "keep") }},
 	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?", then: "n\n"},
 	{verb: "plugin install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
+	{verb: "plugin install", args: commandArgs("--agent codex"), asks: "Install mend's hooks in ~/.codex/hooks.json?", then: "n\n"},
 	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(exitDone, "plugin", "install", "--yes") }},
 	{verb: "plugin uninstall", args: commandArgs("--agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
 		sb.mustExit(exitDone, "plugin", "install", "--agent", "claude", "--yes")

@@ -41,17 +41,40 @@ func (h *Home) Damage(all ...Damage) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	r := &Rollout{h: h, Lines: bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")), End: "\n", Name: File}
+	r := newRollout(data)
+	r.h = h
 	for _, d := range all {
 		d.Do(r)
 	}
 	if err := os.Remove(h.Rollout()); err != nil {
 		h.t.Fatal(err)
 	}
-	if r.raw == nil {
-		r.raw = append(bytes.Join(r.Lines, []byte("\n")), r.End...)
+	h.Write(r.Name, r.data())
+}
+
+// ByName returns the damage with a name.
+func ByName(name string) Damage {
+	all := Damages()
+	i := slices.IndexFunc(all, func(d Damage) bool { return d.Name == name })
+	return all[i]
+}
+
+// Broken returns the rollout of [testdata.Codex] with a damage, which is of nothing else.
+func (d Damage) Broken() []byte {
+	r := newRollout(testdata.Codex)
+	d.Do(r)
+	return r.data()
+}
+
+func newRollout(data []byte) *Rollout {
+	return &Rollout{Lines: bytes.Split(bytes.TrimSuffix(bytes.Clone(data), []byte("\n")), []byte("\n")), End: "\n", Name: File}
+}
+
+func (r *Rollout) data() []byte {
+	if r.raw != nil {
+		return r.raw
 	}
-	h.Write(r.Name, r.raw)
+	return append(bytes.Join(r.Lines, []byte("\n")), r.End...)
 }
 
 type object = map[string]any

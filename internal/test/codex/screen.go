@@ -15,6 +15,12 @@ import (
 // function that kills the program.
 func (h *Home) Screen(until func(shown string) bool, args ...string) (shown string, kill func()) {
 	h.t.Helper()
+	return h.ScreenType(func(string) string { return "" }, until, args...)
+}
+
+// ScreenType is Screen with keys: those that keys returns for what is shown are typed, once a second.
+func (h *Home) ScreenType(keys func(shown string) string, until func(shown string) bool, args ...string) (shown string, kill func()) {
+	h.t.Helper()
 	const columns, rows = 120, 40
 	cmd := h.Command(context.Background(), args...)
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
@@ -40,10 +46,15 @@ func (h *Home) Screen(until func(shown string) bool, args ...string) (shown stri
 		_ = cmd.Wait()
 		_ = tty.Close()
 	}
+	typed := time.Now()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		mu.Lock()
 		shown = screen.String()
 		mu.Unlock()
+		if time.Since(typed) > time.Second {
+			_, _ = tty.WriteString(keys(shown))
+			typed = time.Now()
+		}
 		if until(shown) {
 			break
 		}

@@ -1,4 +1,4 @@
-package claude
+package hookfile
 
 import (
 	"bytes"
@@ -10,10 +10,10 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A Hook is a command that Claude Code runs when a session begins or ends, as its settings
-// have it.
+// A Hook is a command that an agent runs when a session begins or ends, as a file
+// has it.
 type Hook struct {
-	Event   string // SessionStart or SessionEnd
+	Event   string // such as SessionStart
 	Matcher string // which beginnings; "" for all
 	Command string // a line for the shell
 	Timeout int    // in seconds
@@ -34,7 +34,7 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	add := func(empty string, path ...string) error {
 		raw, ok := jsonedit.Get(settings, path...)
 		if ok && raw[0] != empty[0] {
-			return fmt.Errorf("field %q has another type than Claude Code expects", strings.Join(path, "."))
+			return fmt.Errorf("field %q has another type than the agent expects", strings.Join(path, "."))
 		}
 		if !ok {
 			settings, err = jsonedit.Set(settings, []byte(empty), path...)
@@ -138,12 +138,6 @@ func Commands(settings []byte) (all []string) {
 		}
 	}
 	return all
-}
-
-// HooksDisabled reports whether the settings turn all hooks off.
-func HooksDisabled(settings []byte) bool {
-	raw, _ := jsonedit.Get(settings, "disableAllHooks")
-	return string(raw) == "true"
 }
 
 func (h Hook) json() []byte {

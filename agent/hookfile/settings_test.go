@@ -1,4 +1,4 @@
-package claude_test
+package hookfile_test
 
 import (
 	"encoding/json"
@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"mend/agent/claude"
+	"mend/agent/hookfile"
 )
 
 // TestSettings adds hooks to settings of several forms. All that was there stays, and without
 // them the text is as before, but where an empty list or object of the user is removed with
 // them.
 func TestSettings(t *testing.T) {
-	hooks := []claude.Hook{
+	hooks := []hookfile.Hook{
 		{Event: "SessionStart", Matcher: "resume", Command: `'/opt/it''s/mend' hook`, Timeout: 10},
 		{Event: "SessionEnd", Command: "/opt/mend hook", Timeout: 10},
 	}
@@ -34,12 +34,12 @@ func TestSettings(t *testing.T) {
 		"an empty object":    {`{"a":1,"hooks":{}}`, `{"a":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			with, err := claude.AddHooks([]byte(test.before), hooks...)
+			with, err := hookfile.AddHooks([]byte(test.before), hooks...)
 			if err != nil || !json.Valid(with) {
 				t.Fatalf("AddHooks = %v\n%s", err, with)
 			}
 			var found []string
-			for _, command := range claude.Commands(with) {
+			for _, command := range hookfile.Commands(with) {
 				if isHook(command) {
 					found = append(found, command)
 				}
@@ -47,7 +47,7 @@ func TestSettings(t *testing.T) {
 			if len(found) != 2 {
 				t.Errorf("Commands = %q", found)
 			}
-			without, err := claude.RemoveHooks(with, isHook)
+			without, err := hookfile.RemoveHooks(with, isHook)
 			want := test.after
 			if want == "" {
 				want = test.before
@@ -55,13 +55,13 @@ func TestSettings(t *testing.T) {
 			if err != nil || string(without) != want {
 				t.Errorf("RemoveHooks = %v\n%s\nwant\n%s\nof\n%s", err, without, want, with)
 			}
-			again, err := claude.RemoveHooks([]byte(test.before), isHook)
+			again, err := hookfile.RemoveHooks([]byte(test.before), isHook)
 			if err != nil || string(again) != test.before {
 				t.Errorf("RemoveHooks of none = %v\n%s", err, again)
 			}
 		})
 	}
-	fresh, err := claude.AddHooks(nil, hooks[0])
+	fresh, err := hookfile.AddHooks(nil, hooks[0])
 	const want = `{
   "hooks": {
     "SessionStart": [
@@ -83,12 +83,12 @@ func TestSettings(t *testing.T) {
 		t.Errorf("AddHooks of no file = %v\n%s", err, fresh)
 	}
 	for _, bad := range []string{`[]`, `{"hooks":[]}`, `{"hooks":{"SessionStart":{}}}`, "{ // a comment\n}", `{"a":1,}`, "\xef\xbb\xbf{}", `{"a":1}{}`, "nil"} {
-		if out, err := claude.AddHooks([]byte(bad), hooks...); err == nil {
+		if out, err := hookfile.AddHooks([]byte(bad), hooks...); err == nil {
 			t.Errorf("AddHooks(%s) = %s, want an error", bad, out)
 		}
 	}
 	edited := `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"/opt/mend hook"},{"command":"ls"}]}]}}`
-	if out, err := claude.RemoveHooks([]byte(edited), isHook); err != nil || string(out) != `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"ls"}]}]}}` {
+	if out, err := hookfile.RemoveHooks([]byte(edited), isHook); err != nil || string(out) != `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"ls"}]}]}}` {
 		t.Errorf("RemoveHooks of a hook beside others = %s, %v", out, err)
 	}
 }
@@ -107,8 +107,8 @@ func TestRemoveManyHooks(t *testing.T) {
 		settings := settingsWith(n)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		out, err := claude.RemoveHooks(settings, isHook)
-		if err != nil || len(claude.Commands(out)) != n {
+		out, err := hookfile.RemoveHooks(settings, isHook)
+		if err != nil || len(hookfile.Commands(out)) != n {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
@@ -118,7 +118,7 @@ func TestRemoveManyHooks(t *testing.T) {
 		t.Errorf("the hooks of 1600 events take %d bytes, those of 100 take %d", large, small)
 	}
 	for _, other := range []string{``, `[]`, `{"hooks":[]}`, `{"hooks":{"a":7,"b":null,"c":"x","d":[7,[],{"hooks":7}]}}`, strings.Repeat(`{"hooks":`, 30000)} {
-		if out, err := claude.RemoveHooks([]byte(other), isHook); err != nil || string(out) != other {
+		if out, err := hookfile.RemoveHooks([]byte(other), isHook); err != nil || string(out) != other {
 			t.Errorf("RemoveHooks(%.40s) = %.40s, %v", other, out, err)
 		}
 	}
