@@ -31,7 +31,7 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 	l, downloaded := parseLink(text), false
 	switch l.scheme {
 	case "data":
-		if b.Mime, b.Data, why = parseDataURL(text, r.api == OpenRouter && passesOn(mime, text)); why != "" {
+		if b.Mime, b.Data, why = parseDataURL(text, r.Profile.IsKilo() || r.api == OpenRouter && passesOn(mime, text)); why != "" {
 			return request.Block{}, why
 		}
 	case "": // no URL: the agent takes it for base64
@@ -154,8 +154,8 @@ var (
 )
 
 // parseDataURL returns the MIME type and the content of a data: URL, or why the agent
-// cannot parse it. The agent validates the base64 strictly, unless the package passes the URL
-// on, but sends it as it is.
+// cannot parse it. OpenCode validates the base64 strictly, unless the package passes the URL
+// on, but sends it as it is; Kilo validates none.
 func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(trimURL(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these

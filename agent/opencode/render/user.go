@@ -16,11 +16,17 @@ func (r *builder) userMessages(m *message) []draftMessage {
 			out.blocks = append(out.blocks, draftBlock{Block: &b})
 		}
 	}
+	if r.Profile.IsKilo() {
+		out.blocks = append(out.blocks, draftBlock{Block: &request.Block{Type: request.Text, Text: kilosText}})
+	}
 	if len(out.blocks) == 0 {
 		return nil
 	}
 	return []draftMessage{out}
 }
+
+// kilosText stands for what Kilo says to the model behind each prompt: the time and the folders. It is not stored.
+const kilosText = "<environment_details>"
 
 // userBlock returns the block of a user message's part, and whether there is one.
 func (r *builder) userBlock(p *record.Part) (request.Block, bool) {
