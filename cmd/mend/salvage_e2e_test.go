@@ -164,30 +164,3 @@ func TestRealSalvage(t *testing.T) {
 		})
 	}
 }
-
-// TestRealMigrations: without the rows of its migrations the real program does not start, and mend says so; after a salvage it answers.
-func TestRealMigrations(t *testing.T) {
-	storetest.InTurn(t, 2)
-	exe, err := opencode.Install("1.18.34")
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := endpoint.New(uniqueAnswer)
-	t.Cleanup(api.Close)
-	h := opencode.New(t, exe, api, false)
-	session := h.Unpack(fixtures[2])
-	h.SQL("delete from migration")
-	if r := h.Continue(session, "one more"); r.Verdict != opencode.Dead || !strings.Contains(r.Output, "already exists") {
-		t.Fatalf("the real program is %s: %.500s", r.Verdict, r.Output)
-	}
-	journal := filepath.Join(t.TempDir(), "journal")
-	if code, out := runMendIn(t, h, journal, "scan"); code != exitUnusable || !strings.Contains(out, "mend salvage") {
-		t.Errorf("mend scan: exit code %d: %s", code, out)
-	}
-	if code, out := runMendIn(t, h, journal, "salvage", "--yes"); code != exitDone {
-		t.Fatalf("mend salvage: exit code %d: %s", code, out)
-	}
-	if r := h.Continue(session, "one more"); r.Verdict != opencode.Alive {
-		t.Errorf("after a salvage the real program is %s: %.500s", r.Verdict, r.Output)
-	}
-}

@@ -327,7 +327,7 @@ func TestDamagedFiles(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 35))
 			data, how := damageAt(rnd, tr.data)
 			out := filepath.Join(dir, fmt.Sprintf("new%d.db", seed))
-			res, err := Read(context.Background(), Source{DB: bytes.NewReader(data), Size: int64(len(data))}, out, Options{Known: func([]Object) []Object { return known }, Owners: owners})
+			res, err := Read(context.Background(), Source{DB: bytes.NewReader(data), Size: int64(len(data))}, out, Options{Known: func([]Object) [][]Object { return [][]Object{known} }, Owners: owners})
 			if err != nil {
 				t.Errorf("%s, seed %d (%s): %v", version, seed, how, err)
 				continue

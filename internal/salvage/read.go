@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -15,9 +16,9 @@ import (
 
 // Options say how a database is read.
 type Options struct {
-	// Known returns the objects of a schema that is known to be the one of a program, for a file whose own
-	// cannot be read; have are those that can.
-	Known func(have []Object) []Object
+	// Known returns the schemas that a program is known to have, for a file whose own cannot be read; have are the objects
+	// that can. The one is taken that most rows fit, of several the first.
+	Known func(have []Object) [][]Object
 	// Owners are the columns that say to which row of another table a row belongs, where foreign keys do not say it.
 	Owners map[string]Owner
 	// Doubt, if not nil, reports whether a row cannot be as its program wrote it: then it is written only if it is not
@@ -277,12 +278,11 @@ func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 
 // addKnown takes from a known schema what the file's own lacks, or has only damaged. It reports whether the file's own
 // is whole.
-func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error) {
-	c, err := sqlite3.Open(":memory:")
+func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, error) {
+	trial, err := newTrial()
 	if err != nil {
 		return false, err
 	}
-	trial := &DB{Conn: c}
 	defer func() { _ = trial.close() }()
 	var have []Object
 	var damaged []int
@@ -304,7 +304,11 @@ func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error)
 	if whole && len(damaged) == 0 {
 		return true, nil
 	}
-	for _, o := range known(have) {
+	objects, err := s.mostFitting(known(have))
+	if err != nil {
+		return false, err
+	}
+	for _, o := range objects {
 		if !names[o.Name] {
 			s.schema, s.added = append(s.schema, schemaRow{Object: o}), append(s.added, o)
 		}
@@ -316,6 +320,58 @@ func (s *scan) addKnown(known func([]Object) []Object, whole bool) (bool, error)
 		}
 	}
 	return len(s.added) == 0 && len(damaged) == 0, nil
+}
+
+// mostFitting returns the schema whose tables most rows of a sample of the pages can belong to.
+func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
+	if len(schemas) < 2 {
+		return slices.Concat(schemas...), nil
+	}
+	most := -1
+	for _, objects := range schemas {
+		trial, err := newTrial()
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if o.Type == "table" {
+				trial.make(o)
+			}
+		}
+		err = trial.readTables()
+		n := s.countSample(trial.tables)
+		if err = errors.Join(err, trial.close()); err != nil {
+			return nil, err
+		}
+		if n > most {
+			best, most = objects, n
+		}
+	}
+	return best, s.ctx.Err()
+}
+
+// countSample counts the rows of a sample of the pages that can be one of a table.
+func (s *scan) countSample(tables []*Table) (n int) {
+	buf := make([]byte, s.pageSize)
+	for at := uint32(1); at <= s.pages && at > 0; at += max(1, s.pages/sampled) {
+		p := s.read(at, buf)
+		if p.kind() != tableLeaf || s.isFree(at) {
+			continue
+		}
+		cells, _ := p.leafCells(s.file, tableLeaf)
+		for _, c := range cells {
+			if vals, ok := s.classes(&p, c); ok && slices.ContainsFunc(tables, func(t *Table) bool { return t.fits(vals) }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// newTrial returns a new database in memory.
+func newTrial() (*DB, error) {
+	c, err := sqlite3.Open(":memory:")
+	return &DB{Conn: c}, err
 }
 
 func (s *scan) isFree(n uint32) bool { return s.free != nil && s.free[n/64]&(1<<(n%64)) != 0 }

@@ -141,6 +141,15 @@ func (db *DB) readSchema() error {
 	return err
 }
 
+// Objects returns the schema, with what is made when all rows are there.
+func (db *DB) Objects() (all []Object, err error) {
+	err = db.Query("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL", func(st *sqlite3.Stmt) error {
+		all = append(all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
+		return nil
+	})
+	return append(all, db.later...), err
+}
+
 // refuses reports whether a row can be refused by the index.
 func refuses(sql string) bool {
 	upper := strings.ToUpper(sql)

@@ -157,7 +157,10 @@ func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, ch
 		loaded.IndexFault, err = s.indexFault(ctx, loaded)
 	}
 	damaged := s.damaged.Load()
-	if damaged && err == nil && loaded.IndexFault == "" {
+	switch why := s.misfit.Load(); {
+	case why != nil:
+		loaded.IndexFault = *why
+	case damaged && err == nil && loaded.IndexFault == "":
 		loaded.IndexFault, err = s.writeFault(ctx, loaded.ID)
 	}
 	if rebuilt || damaged {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -22,65 +21,6 @@ import (
 	"mend/internal/salvage"
 	"mend/sqlstore"
 )
-
-// The schemas of OpenCode, with the rows of their tables of migrations.
-//
-//go:embed known/*.sql
-var knownFiles embed.FS
-
-// newest is the schema for a file of which nothing shows another.
-const (
-	newest = "opencode-1.18.33.sql"
-	older  = "opencode-1.2.27.sql"
-)
-
-// A knownSchema is the schema of a version.
-type knownSchema struct {
-	objects    []salvage.Object
-	migrations []string // statements
-}
-
-func knownSchemas() map[string]knownSchema {
-	all := map[string]knownSchema{}
-	files, _ := knownFiles.ReadDir("known")
-	for _, f := range files {
-		data, _ := knownFiles.ReadFile("known/" + f.Name())
-		var k knownSchema
-		for sql := range strings.SplitSeq(string(data), "\n;\n") {
-			words := strings.FieldsFunc(sql, func(r rune) bool { return strings.ContainsRune(" `\"(\n", r) })
-			if len(words) < 3 {
-				continue
-			}
-			if words[0] == "INSERT" {
-				k.migrations = append(k.migrations, strings.Replace(sql, "INSERT", "INSERT OR IGNORE", 1))
-				continue
-			}
-			at := slices.IndexFunc(words, func(w string) bool { return w == "TABLE" || w == "INDEX" })
-			o := salvage.Object{Type: strings.ToLower(words[at]), Name: words[at+1], SQL: sql}
-			if o.Table = o.Name; o.Type == "index" {
-				o.Table = words[at+3]
-			}
-			k.objects = append(k.objects, o)
-		}
-		all[f.Name()] = k
-	}
-	return all
-}
-
-// known returns the schema that has all of what could be read of a file's own; none if there is no such schema: the file is of
-// another version, or of another program.
-func known(have []salvage.Object) (none knownSchema) {
-	all := knownSchemas()
-	has := func(k knownSchema, own salvage.Object) bool {
-		return own.SQL == "" || strings.HasPrefix(own.Name, "sqlite_") || slices.ContainsFunc(k.objects, func(o salvage.Object) bool { return o.Name == own.Name && o.SQL == own.SQL })
-	}
-	for _, name := range []string{newest, older} {
-		if k := all[name]; !slices.ContainsFunc(have, func(own salvage.Object) bool { return !has(k, own) }) {
-			return k
-		}
-	}
-	return none
-}
 
 // owners say to which session the rows belong, where no foreign key does.
 var owners = map[string]salvage.Owner{
@@ -132,8 +72,7 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
 	defer closeFiles()
-	known := func(have []salvage.Object) []salvage.Object { return known(have).objects }
-	j := &salvageJob{out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
+	j := &salvageJob{program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
 	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
@@ -160,6 +99,7 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 type salvageJob struct {
 	*salvage.Result
 	db       *salvage.DB
+	program  Program
 	out      *agent.Salvaged
 	sessions map[string]*agent.SalvagedSession
 	rebuilt  map[string]int // by table
@@ -361,7 +301,7 @@ func (j *salvageJob) rebuildCounters() error {
 // dropAdded drops the tables that a known schema has and that were added to this one, if its migrations show that it is of a
 // version before them: OpenCode could not make them then.
 func (j *salvageJob) dropAdded() error {
-	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || len(t.Lost) > 0 || t.Rows == 0 || t.Rows >= len(knownSchemas()[newest].migrations) {
+	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || len(t.Lost) > 0 || t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
 		return nil
 	}
 	for _, o := range j.Added {
@@ -369,48 +309,6 @@ func (j *salvageJob) dropAdded() error {
 			if err := j.db.Exec("DROP TABLE " + sqlite3.QuoteIdentifier(o.Name)); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// rebuildMigrations makes the rows of the migrations again: without one OpenCode would migrate again what is migrated.
-func (j *salvageJob) rebuildMigrations() error {
-	var own []salvage.Object
-	err := j.db.Query("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE type = 'table'", func(st *sqlite3.Stmt) error {
-		own = append(own, salvage.Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
-		return nil
-	})
-	k := known(own)
-	for _, sql := range k.migrations { // none for a version or a program that is not known
-		name := strings.Fields(sql)[4]
-		t := j.table(name)
-		if err == nil && !j.has(name) && j.rebuilt[name] == 0 {
-			err = j.makeMigrations(k, own, name)
-		}
-		if err != nil || !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged && t.Rows > 0 {
-			return err
-		}
-		before := j.db.TotalChanges()
-		err = j.db.Exec(sql)
-		if n := j.db.TotalChanges() - before; n > 0 {
-			j.rebuilt[name] += int(n)
-			clear(t.Lost)
-		}
-	}
-	return err
-}
-
-// makeMigrations makes the table of the migrations, which is missing in a database that has all other tables of a known version.
-func (j *salvageJob) makeMigrations(k knownSchema, own []salvage.Object, name string) error {
-	for _, o := range k.objects {
-		switch there := slices.ContainsFunc(own, func(own salvage.Object) bool { return own.Name == o.Name }); {
-		case o.Name == name:
-			if err := j.db.Exec(o.SQL); err != nil {
-				return err
-			}
-		case o.Type == "table" && !there:
-			return fail.New(fail.Unusable, "", "it lacks its table of migrations, and is of no version that mend knows")
 		}
 	}
 	return nil

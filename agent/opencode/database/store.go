@@ -35,36 +35,21 @@ type Store struct {
 	*sqlstore.Store
 
 	opt     Options
-	damaged atomic.Bool // as CheckFile has found
+	damaged atomic.Bool            // as CheckFile has found
+	misfit  atomic.Pointer[string] // why no prompt is answered in any session
 }
 
 // CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that are loaded from then
 // on have an IndexFault if a prompt in them meets the damage.
 func (s *Store) CheckFile(ctx context.Context) error {
 	err := s.Store.CheckFile(ctx)
+	s.misfit.Store(nil)
 	if err == nil {
 		err = s.checkMigrations(ctx)
 	}
 	_, damaged := errors.AsType[*change.DamagedError](err)
 	s.damaged.Store(damaged)
 	return err
-}
-
-// checkMigrations returns a [*change.DamagedError] if the database has OpenCode's tables, and no row says which migrations made them:
-// OpenCode then begins with the first one, and ends with "table `project` already exists". (1.18 takes over the rows of 1.2.)
-func (s *Store) checkMigrations(ctx context.Context) error {
-	return s.View(ctx, func(c *sqlstore.Conn) error {
-		for _, name := range []string{"migration", "__drizzle_migrations"} {
-			rows, err := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'table' AND name = '" + name + "'")
-			if err == nil && len(rows) > 0 {
-				rows, err = c.Strings("SELECT 1 FROM " + name + " LIMIT 1")
-			}
-			if err != nil || len(rows) > 0 {
-				return err
-			}
-		}
-		return &change.DamagedError{File: s.ID().Root, Why: "no row says which migrations it had, so OpenCode does not start", Tables: []string{"migration"}}
-	})
 }
 
 // Open opens the database at path, or the one in the folder at path. It reads its header

@@ -1,0 +1,142 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+)
+
+// old returns a database of 1.2.27 with a session.
+func old(t *testing.T) string {
+	path, _ := dbtest.Unpack(t, "1.2.27")
+	return path
+}
+
+// migrate brings a database to the first n migrations, with the rows of the first rows of them.
+func migrate(t *testing.T, path string, n, rows int) {
+	t.Helper()
+	c := dbtest.Agent(t, path)
+	defer func() { _ = c.Close() }()
+	dbtest.Exec(t, c, "PRAGMA foreign_keys=OFF; %s", newTable)
+	for i, m := range OpenCode.migrations() {
+		if i >= drizzleCount && i < n {
+			dbtest.Exec(t, c, "%s", m.sql)
+		}
+		if i < rows {
+			dbtest.Exec(t, c, "INSERT INTO migration VALUES ('%s', 1)", m.id)
+		}
+	}
+}
+
+func fault(t *testing.T, path string) string {
+	t.Helper()
+	s, err := Open(path, Options{})
+	if err == nil {
+		err = s.CheckFile(context.Background())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// TestMigrations: a database that stopped at any step of its migrations is healthy, as the program goes on from there. One whose rows
+// say less than the schema shows is damaged, and a salvage makes it healthy, also if they say more. (TestRealMigrations has the program.)
+func TestMigrations(t *testing.T) {
+	all := OpenCode.migrations()
+	again := map[int]bool{11: true, 21: true, 22: true, 29: true, 30: true, 34: true, 37: true, 38: true} // they can be made twice
+	for n := drizzleCount; n <= len(all); n += storetest.Count(1, 3) {
+		for _, rows := range []int{n, n - 1, n + 1, len(all)} {
+			if rows > len(all) || rows == len(all) && n%9 > 0 {
+				continue
+			}
+			path := old(t)
+			migrate(t, path, n, rows)
+			why, healthy := fault(t, path), true
+			for i := rows + 1; i <= n; i++ {
+				healthy = healthy && again[i]
+			}
+			name := fmt.Sprintf("%d migrations, rows of %d", n, rows)
+			if rows <= n && healthy != (why == "") {
+				t.Errorf("%s: %q", name, why)
+			}
+			if why == "" || n%storetest.Count(1, 2) > 0 {
+				continue
+			}
+			s, err := Open(path, Options{})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+				if why := fault(t, fresh); why != "" {
+					t.Errorf("%s: salvaged: %s", name, why)
+				}
+				return nil
+			}})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestMigratedSchemaLost: the columns of a table that was migrated are in another order than in a new one. A salvage finds it out
+// if the schema is gone.
+func TestMigratedSchemaLost(t *testing.T) {
+	for _, n := range []int{drizzleCount, 17, 29, 38} {
+		path := old(t)
+		if n > drizzleCount {
+			migrate(t, path, n, n)
+		}
+		dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE")
+		want := titles(t, path)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data[100:4096])
+		dbtest.Write(t, path, string(data))
+		s, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+			if got := titles(t, fresh); got != want {
+				t.Errorf("%d migrations: the sessions are\n%swant\n%s", n, got, want)
+			}
+			if why := fault(t, fresh); why != "" {
+				t.Errorf("%d migrations: %s", n, why)
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Errorf("%d migrations: %v", n, err)
+		}
+	}
+}
+
+func titles(t *testing.T, path string) string {
+	t.Helper()
+	c := dbtest.Agent(t, path)
+	defer func() { _ = c.Close() }()
+	var b strings.Builder
+	st, _, err := c.Prepare("SELECT id, project_id, directory, title, version, time_created, time_updated FROM session ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for st.Step() {
+		for i := range 7 {
+			b.WriteString(st.ColumnText(i) + "|")
+		}
+		b.WriteString("\n")
+	}
+	_ = st.Close()
+	return b.String()
+}
