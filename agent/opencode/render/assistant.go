@@ -90,8 +90,11 @@ func (a *assistantDraft) addBlock(p *record.Part, b request.Block, unsent bool) 
 	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.JSON.Get("metadata").Nullish()})
 }
 
-// addText adds a text, even if it is marked as ignored.
+// addText adds a text: with OpenCode even if it is marked as ignored.
 func (a *assistantDraft) addText(p *record.Part) {
+	if a.Profile.IsKilo() && p.JSON.Get("ignored").Truthy() {
+		return
+	}
 	text, ok := textOf(p)
 	if !ok {
 		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
