@@ -92,6 +92,11 @@ type Reader interface {
 	// copies are its own.
 	CopiedWith(head change.Head) string
 
+	// Lacks returns what of a session is in then and not in now, both records of Copy, or those of them that differ: of a long
+	// text the lines that do. edited are messages and parts, without a project, that mend has changed since: what they lack
+	// was taken on purpose.
+	Lacks(now, then []change.Record, edited map[change.Ref]bool) Lack
+
 	// Restore plans to bring a session back as it was when it was copied: kept creates its records then. head
 	// is of List, or of that time if the session is gone. It reads only, and the Pre of the ops need not be right.
 	Restore(ctx context.Context, head change.Head, kept []change.Op, r RestoreRequest) (Restoration, error)
@@ -231,6 +236,14 @@ type Copy struct {
 	Skipped int // how many messages, the first ones, are not in Records with their parts
 }
 
+// A Lack is what of a session is gone: records, or the text in them.
+type Lack struct {
+	Records  int // messages, parts and files
+	Messages int // of these
+	// TakenBack says that only the last messages are gone, with all of their parts, as if the user had taken them back.
+	TakenBack bool
+}
+
 // A RestoreRequest says which state of a session is wanted.
 type RestoreRequest struct {
 	// Exact says that the session shall be as it was kept. Else what it has now stays, and what is missing is
@@ -238,6 +251,8 @@ type RestoreRequest struct {
 	Exact bool
 	// Force allows an exact state to replace a session that went on otherwise.
 	Force bool
+	// Edited is that of Lacks.
+	Edited map[change.Ref]bool
 }
 
 // A Restoration brings back what was kept of a session.

@@ -50,10 +50,11 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		has, mode = now[at].Data, now[at].Mode
 	}
 	then, current := chainOf(post, head.ID), chainOf(has, head.ID)
-	lost, gained := then.without(current), current.without(then)
+	gone, _ := then.lacking(current, r.Edited)
+	lost, gained := gone > 0, current.without(then)
 	switch {
-	case lost && gained && !r.Exact && current.continues(then):
-		post, is.Joined = appendMissing(post, has), true
+	case lost && !r.Exact && current.continues(then):
+		post, is.Joined = then.joined(post, has, gained, r.Edited), gained
 	case lost && gained && !r.Force:
 		return s.restoreBeside(ctx, head, kept)
 	case !r.Exact && now[at] != nil && !lost:
@@ -98,19 +99,25 @@ func (s *store) checkFolder(head change.Head) error {
 // A chain has the records of a transcript that are joined by their parents: those of the session itself.
 type chain struct {
 	parents map[string]string // by id
-	session string
+	lines   map[string][]byte // the last one of each
+	session string            // of the transcript; a subagent's records name its owner
 }
 
 // chainOf returns the chain of a transcript.
 func chainOf(data []byte, session string) chain {
-	c := chain{map[string]string{}, session}
+	c := chain{map[string]string{}, map[string][]byte{}, session}
+	owner, _, ok := subagent(session)
+	if !ok {
+		owner = session
+	}
 	for line := range bytes.Lines(data) {
-		r := transcript.NewLine(bytes.TrimRight(line, "\r\n")).Record
+		line = bytes.TrimRight(line, "\r\n")
+		r := transcript.NewLine(line).Record
 		if r == nil || !r.InChain() || r.UUID == "" {
 			continue
 		}
-		if of := r.Text("sessionId"); of == "" || of == session {
-			c.parents[r.UUID] = r.Parent
+		if of := r.Text("sessionId"); of == "" || of == owner {
+			c.parents[r.UUID], c.lines[r.UUID] = r.Parent, line
 		}
 	}
 	return c
@@ -126,6 +133,55 @@ func (c chain) without(other chain) bool {
 	return false
 }
 
+// lacking counts the records of the chain that the other one has no more, or without their content, and the messages of these.
+func (c chain) lacking(other chain, edited map[change.Ref]bool) (records, messages int) {
+	for id, line := range c.lines {
+		if edited[c.ref(id)] || other.lines[id] != nil && !emptied(other.lines[id], line) {
+			continue
+		}
+		records++
+		if transcript.NewLine(line).Record.IsMessage() {
+			messages++
+		}
+	}
+	return records, messages
+}
+
+// ref returns the ref of a record, without a project.
+func (c chain) ref(id string) change.Ref {
+	return change.Ref{Kind: change.KindMessage, Session: c.session, Message: id}
+}
+
+// emptied reports whether a record has lost content.
+func emptied(now, then []byte) bool {
+	if bytes.Equal(now, then) {
+		return false
+	}
+	was, is := jsonedit.Parse(then), jsonedit.Parse(now)
+	return jsonedit.Lacks(is.Get("type"), was.Get("type")) || jsonedit.Lacks(is.Get("content"), was.Get("content")) || jsonedit.Lacks(is.Get("attachment"), was.Get("attachment")) ||
+		jsonedit.Lacks(is.Get("message").Get("role"), was.Get("message").Get("role")) || jsonedit.Lacks(is.Get("message").Get("content"), was.Get("message").Get("content"))
+}
+
+// Lacks implements [agent.Reader].
+func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+	has := make(map[change.Ref][]byte, len(now))
+	for _, r := range now {
+		r.Ref.Project = ""
+		has[r.Ref] = r.Data
+	}
+	for _, r := range then {
+		r.Ref.Project = ""
+		switch data, there := has[r.Ref]; {
+		case r.Ref.Kind != change.KindSession && (!there || len(data) < len(r.Data) && bytes.HasPrefix(r.Data, data)):
+			lack.Records++
+		case r.Ref.Kind == change.KindSession && !bytes.HasPrefix(data, r.Data): // else it went on
+			records, messages := chainOf(r.Data, r.Ref.Session).lacking(chainOf(data, r.Ref.Session), edited)
+			lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
+		}
+	}
+	return lack
+}
+
 // continues reports whether all of the chain hangs on records of another one.
 func (c chain) continues(other chain) bool {
 	for id, up := range c.parents {
@@ -138,22 +194,33 @@ func (c chain) continues(other chain) bool {
 	return true
 }
 
-// appendMissing returns a transcript with those lines of another one behind it that it lacks.
-func appendMissing(data, from []byte) []byte {
+// joined returns a transcript of the chain with those lines of a later one behind it that it lacks: if that
+// went on all of them, else those that say that they are of the session. Left out is what is no record, or one that has lost its content.
+func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
 	has := map[string]bool{}
-	for line := range bytes.Lines(data) {
-		has[string(bytes.TrimRight(line, "\r\n"))] = true
-	}
-	all := bytes.Clone(data)
-	for line := range bytes.Lines(from) {
-		line = bytes.TrimRight(line, "\r\n")
-		if has[string(line)] {
-			continue
-		}
+	add := func(line []byte) {
 		if len(all) > 0 && all[len(all)-1] != '\n' {
 			all = append(all, '\n')
 		}
-		all = append(append(all, line...), '\n')
+		all = append(all, line...)
+	}
+	for line := range bytes.Lines(then) {
+		text := bytes.TrimRight(line, "\r\n")
+		if id, _ := jsonedit.Parse(text).Get("uuid").Text(); id == "" || !edited[c.ref(id)] {
+			add(line)
+			has[string(text)] = true
+		}
+	}
+	for line := range bytes.Lines(now) {
+		text := bytes.TrimRight(line, "\r\n")
+		v := jsonedit.Parse(text)
+		id, _ := v.Get("uuid").Text()
+		of, _ := v.Get("sessionId").Text()
+		before := c.lines[id]
+		if has[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && of != c.session || before != nil && !edited[c.ref(id)] && emptied(text, before) {
+			continue
+		}
+		add(append(text[:len(text):len(text)], '\n'))
 	}
 	return all
 }

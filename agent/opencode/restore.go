@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/jsonedit"
 )
 
 // Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have those that
@@ -18,6 +20,15 @@ import (
 // session is listed then, even if it was archived.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
 	is := agent.Restoration{Session: head.ID}
+	if s.tree != nil && head.Ref.Kind != 0 {
+		own, err := s.Read(ctx, []change.Ref{head.Ref})
+		if err != nil {
+			return is, err
+		}
+		if own[0] != nil { // it may have been moved since
+			kept = slices.DeleteFunc(slices.Clone(kept), func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref != head.Ref })
+		}
+	}
 	refs := make([]change.Ref, len(kept))
 	was := make(map[change.Ref]bool, len(kept))
 	for i, o := range kept {
@@ -61,9 +72,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			if o.Ref.Kind == change.KindSession {
 				o.Post = withoutArchived(o)
 			}
-		case shared, now[i].Equal(o.Post):
+		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[withoutProject(o.Ref)]:
 			continue
-		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession:
+		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession, emptied(recordOf(o.Ref, now[i]), recordOf(o.Ref, o.Post)):
 		default: // what the agent has may be newer
 			continue
 		}
@@ -130,17 +141,85 @@ func ownedByOther(o change.Op, now *change.Image) string {
 
 // withoutArchived returns what the record of a session holds that is not archived.
 func withoutArchived(o change.Op) *change.Image {
-	info := change.Record{Ref: o.Ref, Data: o.Post.Data, Mode: o.Post.Mode}
-	if o.Post.Mode == 0 {
-		row, err := change.RowOf(o.Ref, o.Post)
-		if err != nil {
-			return o.Post
-		}
-		info = row
-	}
-	listed, err := diagnose.WithoutArchived(info)
+	listed, err := diagnose.WithoutArchived(recordOf(o.Ref, o.Post))
 	if err != nil {
 		return o.Post
 	}
 	return change.ImageOf(&listed)
+}
+
+// recordOf returns the record of an image: a row, or else a file.
+func recordOf(ref change.Ref, i *change.Image) change.Record {
+	if i.Mode == 0 {
+		if row, err := change.RowOf(ref, i); err == nil {
+			return row
+		}
+	}
+	return change.Record{Ref: ref, Data: i.Data, Mode: i.Mode}
+}
+
+// Lacks implements [agent.Reader].
+func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+	has := make(map[change.Ref]*change.Record, len(now))
+	for i := range now {
+		has[withoutProject(now[i].Ref)] = &now[i]
+	}
+	emptyToo, lastGone := false, false
+	gone := map[string]bool{} // messages
+	for i := range then {
+		ref := withoutProject(then[i].Ref)
+		r := has[ref]
+		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !emptied(*r, then[i]) {
+			if isMessage(ref) {
+				lastGone = false
+				emptyToo = emptyToo || len(gone) > 0 // one that stays follows one that is gone
+			}
+			continue
+		}
+		lack.Records++
+		if isMessage(ref) {
+			lack.Messages++
+			lastGone = r == nil
+			gone[ref.Message] = lastGone
+		}
+		emptyToo = emptyToo || r != nil || !gone[ref.Message]
+	}
+	lack.TakenBack = lastGone && !emptyToo
+	return lack
+}
+
+func withoutProject(ref change.Ref) change.Ref {
+	ref.Project = ""
+	return ref
+}
+
+// contents are the members of a message or a part that the conversation is made of.
+var contents = []string{"role", "type", "text", "url", "tool", "callID"}
+
+// emptied reports whether a message or a part has lost contents, or is no record any more. The agent itself says of the output
+// of a tool that it is no longer sent.
+func emptied(now, then change.Record) bool {
+	if now.Ref.Kind != change.KindMessage && now.Ref.Kind != change.KindPart || bytes.Equal(now.Data, then.Data) && now.Class == then.Class {
+		return false
+	}
+	was, is := jsonedit.Parse(then.Data), jsonedit.Parse(now.Data)
+	if was.Kind() != '{' {
+		return false
+	}
+	if is.Kind() != '{' {
+		return true
+	}
+	for _, name := range contents {
+		if jsonedit.Lacks(is.Get(name), was.Get(name)) {
+			return true
+		}
+	}
+	was, is = was.Get("state"), is.Get("state")
+	compacted := is.Get("time").Get("compacted").Kind() == '0'
+	for _, name := range []string{"input", "output", "attachments"} {
+		if (name == "input" || !compacted) && jsonedit.Lacks(is.Get(name), was.Get(name)) {
+			return true
+		}
+	}
+	return false
 }

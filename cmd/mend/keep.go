@@ -597,8 +597,12 @@ type keepStatusJSON struct {
 	Automatic bool           `json:"automatic"`
 	Bytes     int64          `json:"bytes"`
 	Agents    []coverageJSON `json:"agents"`
+	Lacking   int            `json:"lacking"` // sessions that lack what was kept, as far as a short look shows
 	Damaged   []string       `json:"damaged"` // files that were set aside
 }
+
+// keepLook is how long the status looks for sessions that lack what was kept.
+const keepLook = time.Second
 
 // keepStatus returns how many sessions of each agent are covered, nil if that cannot be found out.
 func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *keepStatusJSON {
@@ -610,6 +614,8 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 	if c, err := loadSettings(nil); err == nil && c.KeepMaxMB == 0 {
 		s.Automatic = false
 	}
+	look, stop := context.WithTimeout(ctx, keepLook)
+	defer stop()
 	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		s.Bytes = k.Size()
 		for _, client := range clients {
@@ -640,6 +646,14 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 				of.Last = of.last.UTC().Format(time.RFC3339)
 			}
 			s.Agents = append(s.Agents, of)
+			if len(states) > 0 {
+				found, _ := client.Restorables(look, k) // what cannot be read was said
+				for _, r := range found {
+					if r.State == mend.Shortened || r.State == mend.Replaced {
+						s.Lacking++
+					}
+				}
+			}
 		}
 		return nil
 	})
@@ -665,6 +679,9 @@ func (s *keepStatusJSON) text() string {
 			text += ", last " + term.Age(time.Since(of.last))
 		}
 		parts = append(parts, text)
+	}
+	if s.Lacking > 0 {
+		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" what was kept")+term.Faint(" (mend restore lists what, and brings it back)"))
 	}
 	for _, path := range s.Damaged {
 		parts = append(parts, term.Warn("a damaged file was set aside: ")+term.Escape(term.ShortenHome(path))+term.Faint(" (mend gc and mend forget remove it)"))

@@ -32,7 +32,7 @@ func restoreVerb(env *environment) *cobra.Command {
   archived     it is listed again
   hidden       OpenCode uses its folder as another project: the session is moved there
   deleted      by you, by the agent or by its clean-up: it is as it was kept
-  shortened    cut, reverted, or overwritten: what was kept of it is there again
+  shortened    cut, reverted, emptied or overwritten: what was kept of it is there again
   not loaded   the agent finds no conversation in it: it is as it was kept
   elsewhere    OpenCode does not read the store that has it: the files of OpenCode 1.1,
                which 1.18 does not import, or the database of another channel
@@ -263,8 +263,8 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 		}
 		if x.Kept != nil {
 			messages = fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
-			if n := x.Kept.Records - x.Records; n > 0 && x.Kept.Messages == x.Now {
-				messages = fmt.Sprintf("%d messages, %s missing", x.Now, term.CountWords(n, "record", "records"))
+			if x.Missing > 0 {
+				messages += fmt.Sprintf(", %s missing", term.CountWords(x.Missing, "record", "records"))
 			}
 		}
 		rows[i] = []string{
@@ -285,15 +285,16 @@ type restorableJSON struct {
 		Now  int `json:"now"`
 		Kept int `json:"kept"`
 	} `json:"messages"`
-	Time    string `json:"time"`            // when it was kept, or used last
-	Store   string `json:"store,omitempty"` // that has it, for one that is elsewhere
+	Missing int    `json:"missing,omitempty"` // records of the copy that are gone or empty, if it has not fewer messages now
+	Time    string `json:"time"`              // when it was kept, or used last
+	Store   string `json:"store,omitempty"`   // that has it, for one that is elsewhere
 	Command string `json:"command"`
 }
 
 func (x restorable) json(env *environment) restorableJSON {
 	j := restorableJSON{
 		Session: x.Session.ID, Agent: x.storeID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
-		Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.cmdline("restore", x.Session.ID),
+		Missing: x.Missing, Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.cmdline("restore", x.Session.ID),
 	}
 	j.Messages.Now, j.Messages.Kept = x.Now, x.Copied
 	return j
@@ -466,7 +467,7 @@ var stateTexts = map[string]string{
 	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
 	string(repair.NotLoaded): "Its agent finds no conversation in it.",
 	mend.Deleted:             "The agent has nothing of it any more.",
-	mend.Shortened:           "It lacks messages, parts or files that were kept.",
+	mend.Shortened:           "It lacks messages, parts, files or texts that were kept.",
 	mend.Replaced:            "It has other messages than were kept.",
 	mend.Elsewhere:           "Its agent does not read the store that has it.",
 }

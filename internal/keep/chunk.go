@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io/fs"
+	"slices"
 
 	"mend/change"
 	"mend/internal/boltfile"
@@ -154,6 +155,50 @@ func (j *joiner) add(chunk []byte) error {
 		return damaged("a chunk is cut short or too long")
 	}
 	return nil
+}
+
+// A fragments collects the records in some chunks of a stream. What of a record is in several of them becomes one, with a line between
+// two that do not follow one another.
+type fragments struct {
+	records []change.Record
+	open    change.Record // to which a piece at the beginning of the next chunk belongs
+	gap     bool          // the chunk before was not wanted
+}
+
+// add adds the next chunk, which it aliases.
+func (f *fragments) add(chunk []byte, wanted bool) {
+	d := change.Decoder{Rest: chunk}
+	for len(d.Rest) > 0 {
+		begins := d.Byte() == 1
+		if begins {
+			f.open = change.Record{Ref: d.Ref(), Mode: fs.FileMode(d.Uvarint())}
+			d.Uvarint()
+		}
+		piece := d.Bytes(d.Uvarint())
+		if d.Failed {
+			return
+		}
+		if !wanted {
+			continue
+		}
+		if n := len(f.records); !begins && n > 0 && f.records[n-1].Ref == f.open.Ref {
+			last := &f.records[n-1]
+			if f.gap && len(last.Data) > 0 {
+				last.Data = append(slices.Clip(last.Data), '\n')
+			}
+			last.Data = append(slices.Clip(last.Data), piece...)
+			continue
+		}
+		r := f.open
+		r.Data = piece
+		if r.Mode == 0 {
+			if row, err := change.RowOf(r.Ref, &change.Image{Data: piece}); err == nil {
+				r = row
+			}
+		}
+		f.records = append(f.records, r)
+	}
+	f.gap = !wanted
 }
 
 // end returns the records.

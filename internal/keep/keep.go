@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -239,6 +240,10 @@ type Records struct {
 	All     iter.Seq[*change.Record] // each message followed by its parts
 	Skipped int                      // messages that All does not have: as many as precede one of [State.Marks] of the latest state
 	Marks   []change.Mark            // one behind each message, also those that were skipped; or none
+
+	// Lacks counts the records of then that are not in now, or without their texts. It gets those that may differ, of a long one
+	// the lines. Nil: the number of the messages and the first show it.
+	Lacks func(now, then []change.Record) int
 }
 
 // Save stores a state of a session durably, of which the caller sets what Save does not, with these records. If
@@ -288,10 +293,21 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		s.Read = last.Read
 	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	list, err := k.cut(ctx, &s, &last, r, put)
+	was := comparison{}
+	if found && r.Lacks != nil {
+		if was, err = k.newComparison(&last); err != nil {
+			return saved, err
+		}
+	}
+	list, err := k.cut(ctx, &s, &last, r, func(chunk []byte) (hash, error) {
+		h, err := put(chunk)
+		was.add(h, chunk)
+		return h, err
+	})
 	if err != nil {
 		return saved, err
 	}
+	was.keepAll(list)
 	for s.depth = 0; len(list) > 1; s.depth++ {
 		if list, err = nodes(list, put); err != nil {
 			return saved, err
@@ -312,6 +328,13 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	s.Lost = 0
 	if found {
 		s.Lost = s.lost(&last)
+	}
+	if r.Lacks != nil && s.Lost == 0 {
+		then, err := k.gone(&was)
+		if err != nil {
+			return saved, err
+		}
+		s.Lost = r.Lacks(was.now.records, then)
 	}
 	s.seq = k.next
 	s.ID = idOf(s.seq)
@@ -424,6 +447,61 @@ func (k *Keep) leaves(h hash, depth int, list *[]hash) error {
 		}
 	}
 	return err
+}
+
+// A comparison collects what differs from the state before. The zero comparison is with none.
+type comparison struct {
+	chunks []hash // of that state
+	had    map[hash]bool
+	ends   map[hash]change.Record // of the chunks of the new state: what is open behind one
+	now    fragments              // in chunks that the state before has not
+}
+
+func (k *Keep) newComparison(before *State) (c comparison, err error) {
+	err = k.leaves(before.root, before.depth, &c.chunks)
+	c.had, c.ends = make(map[hash]bool, len(c.chunks)), map[hash]change.Record{}
+	for _, h := range c.chunks {
+		c.had[h] = true
+	}
+	return c, err
+}
+
+// add adds the next chunk of the new state.
+func (c *comparison) add(h hash, chunk []byte) {
+	if c.had == nil {
+		return
+	}
+	if !c.had[h] {
+		chunk = bytes.Clone(chunk)
+	}
+	c.now.add(chunk, !c.had[h])
+	c.ends[h] = c.now.open
+}
+
+// keepAll notes all chunks of the new state: those that add did not get end behind a message.
+func (c *comparison) keepAll(list []hash) {
+	for _, h := range list {
+		if _, has := c.ends[h]; !has && c.had != nil {
+			c.ends[h] = change.Record{}
+		}
+	}
+}
+
+// gone returns what the state before has in chunks that the new one has not.
+func (k *Keep) gone(c *comparison) ([]change.Record, error) {
+	var then fragments
+	for _, h := range c.chunks {
+		if end, has := c.ends[h]; has {
+			then.open, then.gap = end, true
+			continue
+		}
+		chunk, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+		if err != nil {
+			return nil, err
+		}
+		then.add(chunk, true)
+	}
+	return then.records, nil
 }
 
 // node returns the hashes in a node.

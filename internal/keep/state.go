@@ -26,7 +26,7 @@ type State struct {
 
 	Messages int
 	First    string   // the id of the first message
-	Lost     int      // messages of the state before it that it has no more; set by Save
+	Lost     int      // messages or other records of the state before it that it has no more, or without their texts; set by Save
 	Unread   string   // what of the session could not be read; "" for nothing
 	Stamp    [32]byte // which the session had then; the zero stamp if that is unknown
 	Updated  int64    // by the agent, in milliseconds since 1970

@@ -101,7 +101,7 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 			return done, false, err
 		}
 		done.State, done.Other = Elsewhere, b.store.ID().Root
-		done, err = c.restoreOps(ctx, done, ops, r, seen, change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})
+		done, err = c.restoreOps(ctx, done, ops, nil, r, seen, change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})
 		return done, true, err
 	}
 	return done, false, nil

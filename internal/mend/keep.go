@@ -96,7 +96,9 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	return k.Add(ctx, keep.State{
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Updated: r.head.Updated,
 		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.Unread, Stamp: r.copied.Stamp.Sum,
-	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, All: func(yield func(*change.Record) bool) {
+	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, Lacks: func(now, then []change.Record) int {
+		return c.store.Lacks(now, then, nil).Records
+	}, All: func(yield func(*change.Record) bool) {
 		for i := range r.copied.Records {
 			if !yield(&r.copied.Records[i]) {
 				return

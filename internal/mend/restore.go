@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -38,6 +39,7 @@ type Restorable struct {
 	Kept    *keep.State // the newest complete one that has what it lacks; nil if only its records are needed
 	Other   string      // the path of the store that has it, for one that is elsewhere
 	Copied  int         // how many messages the fullest copy has; 0 for none
+	Missing int         // how many records of Kept are gone or empty, as far as it was compared
 }
 
 // Time returns when what is restored was: when the session was kept, or used last.
@@ -68,7 +70,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		if f.Err != nil {
 			unread = append(unread, f)
 		}
-		r, ok, err := c.restorable(ctx, f, kept[f.Session.ID])
+		r, ok, err := c.restorable(ctx, k, f, kept[f.Session.ID])
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +145,7 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 
 // restorable reports whether a session of the list can be brought back. states are those that were kept of
 // it, newest first.
-func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) (Restorable, bool, error) {
+func (c *Store) restorable(ctx context.Context, k *keep.Keep, f Finding, states []keep.State) (Restorable, bool, error) {
 	r := Restorable{Session: f.Session, State: string(f.Shown())}
 	shown := f.Shown()
 	if shown == repair.NoFolder { // mend move is for those
@@ -161,28 +163,30 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 		r.Copied = best.Messages
 	}
 	r.Kept = fullest(states, func(s keep.State) bool {
-		lacks := func() bool {
-			return s.Messages > now.Messages || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records
-		}
-		if !isRestored(s) || !lacks() {
+		if !isRestored(s) || s.Messages <= now.Messages {
 			return false
 		}
-		for ref := range c.removedSince(ctx, s.Session, s.Time) {
-			if s.Records--; ref.Kind == change.KindMessage {
+		removed, _ := c.editedSince(ctx, s.Session, s.Time)
+		for ref := range removed {
+			if ref.Kind == change.KindMessage {
 				s.Messages--
 			}
-			if ref.Message == s.First {
-				s.First = now.First
-			}
 		}
-		return lacks()
+		return s.Messages > now.Messages
 	})
+	var lack agent.Lack
+	if r.Kept == nil {
+		if r.Kept, lack, err = c.lacking(ctx, k, now, states); err != nil {
+			return r, false, err
+		}
+		r.Missing = lack.Records
+	}
 	switch {
 	case shown != repair.Listed:
 		return r, shown != repair.NotLoaded || r.Kept != nil, nil
 	case r.Kept == nil:
 		return r, false, nil
-	case r.Kept.First != now.First && now.Messages > 0:
+	case r.Kept.First != now.First && now.Messages > 0 && (r.Missing == 0 || lack.Messages >= r.Kept.Messages):
 		r.State = Replaced
 	default:
 		r.State = Shortened
@@ -190,14 +194,66 @@ func (c *Store) restorable(ctx context.Context, f Finding, states []keep.State) 
 	return r, true, nil
 }
 
-// removedSince returns the messages and parts that mend has removed from a session since then, and that no undo
-// has brought back.
-func (c *Store) removedSince(ctx context.Context, session string, since time.Time) map[change.Ref]bool {
+// lacking returns the newest state of a session of which records are gone, or empty, although it has not fewer now. States after
+// which the copies show no loss are in those that follow them. Messages that were taken back before a later copy are not missing.
+func (c *Store) lacking(ctx context.Context, k *keep.Keep, now current, states []keep.State) (*keep.State, agent.Lack, error) {
+	if k == nil {
+		return nil, agent.Lack{}, nil
+	}
+	compared := false
+	for i := range states {
+		s := &states[i]
+		shows := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records
+		if !isRestored(*s) || (compared || now.same) && !shows {
+			continue
+		}
+		ops, err := k.Load(ctx, *s)
+		if err == nil && now.all == nil {
+			now.all, err = c.records(ctx, k, states[0])
+		}
+		if ctx.Err() != nil {
+			return nil, agent.Lack{}, ctx.Err()
+		}
+		if err != nil { // it cannot be restored from there
+			continue
+		}
+		removed, edited := c.editedSince(ctx, s.Session, s.Time)
+		maps.Copy(edited, removed)
+		lack := c.store.Lacks(now.all, recordsOf(ops), edited)
+		if taken := lack.TakenBack && (compared || now.same); lack.Records > 0 && !taken {
+			return s, lack, nil
+		}
+		compared = true
+	}
+	return nil, agent.Lack{}, nil
+}
+
+// records returns the records of a state.
+func (c *Store) records(ctx context.Context, k *keep.Keep, s keep.State) ([]change.Record, error) {
+	ops, err := k.Load(ctx, s)
+	return recordsOf(ops), err
+}
+
+// recordsOf returns the records that ops create.
+func recordsOf(ops []change.Op) []change.Record {
+	all := make([]change.Record, len(ops))
+	for i, o := range ops {
+		all[i] = change.Record{Ref: o.Ref, Data: o.Post.Data, Mode: o.Post.Mode}
+		if row, err := change.RowOf(o.Ref, o.Post); o.Post.Mode == 0 && err == nil {
+			all[i] = row
+		}
+	}
+	return all
+}
+
+// editedSince returns the messages and parts that mend has removed from a session since then and that no undo
+// has brought back, and those that it has changed. None has a project.
+func (c *Store) editedSince(ctx context.Context, session string, since time.Time) (removed, edited map[change.Ref]bool) {
 	id := c.ID()
 	es, err := c.Log(ctx, journal.Query{Store: &id, Session: session, State: change.Committed, InForce: true})
-	removed := map[change.Ref]bool{}
-	if err != nil { // without a journal mend has removed nothing
-		return removed
+	removed, edited = map[change.Ref]bool{}, map[change.Ref]bool{}
+	if err != nil { // without a journal mend has changed nothing
+		return removed, edited
 	}
 	for _, e := range slices.Backward(es) { // the oldest first
 		for _, o := range e.Ops {
@@ -205,12 +261,17 @@ func (c *Store) removedSince(ctx context.Context, session string, since time.Tim
 				continue
 			}
 			ref := withoutProject(o.Ref)
-			if delete(removed, ref); o.Post == nil {
+			delete(removed, ref)
+			delete(edited, ref)
+			switch {
+			case o.Post == nil:
 				removed[ref] = true
+			case e.Cause.Kind != change.CauseRestore:
+				edited[ref] = true
 			}
 		}
 	}
-	return removed
+	return removed, edited
 }
 
 func withoutProject(ref change.Ref) change.Ref {
@@ -218,12 +279,18 @@ func withoutProject(ref change.Ref) change.Ref {
 	return ref
 }
 
-// copied returns how many messages and records a session has, and the first message. It reads the session only
-// if it has changed since it was kept.
-func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (keep.State, error) {
+// A current is what a session has now.
+type current struct {
+	keep.State                 // as far as it would be kept: messages, records and the first message
+	same       bool            // it has not changed since the newest state
+	all        []change.Record // nil if it has not, or cannot be read
+}
+
+// copied returns what a session has. It reads the session only if it has changed since it was kept.
+func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (current, error) {
 	if len(states) > 0 && states[0].Stamp != [32]byte{} {
 		if stamp, err := c.store.Stamp(ctx, head); err == nil && stamp.Sum == states[0].Stamp {
-			return states[0], nil
+			return current{State: states[0], same: true}, nil
 		}
 	}
 	now, err := c.store.Copy(ctx, head, nil)
@@ -231,9 +298,9 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 		err = nil
 	}
 	if err != nil && ctx.Err() == nil { // it cannot be read: that is nothing of what was kept
-		return keep.State{}, nil
+		return current{}, nil
 	}
-	return keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, err
+	return current{keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, false, now.Records}, err
 }
 
 // isRestored reports whether a state is restored if the user names none.
@@ -431,7 +498,7 @@ func (c *Store) chooseState(ctx context.Context, k *keep.Keep, head change.Head,
 	wrong := !listed
 	if listed {
 		var err error
-		if now, wrong, err = c.restorable(ctx, found, states); err != nil {
+		if now, wrong, err = c.restorable(ctx, k, found, states); err != nil {
 			return nil, err
 		}
 	}
@@ -483,18 +550,21 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 		return done, err
 	}
 	done.From = from
+	var edited map[change.Ref]bool
 	if done.State != Deleted && r.At.IsZero() && r.State == "" {
-		removed := c.removedSince(ctx, from.Session, from.Time)
+		var removed map[change.Ref]bool
+		removed, edited = c.editedSince(ctx, from.Session, from.Time)
 		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[withoutProject(o.Ref)] })
+		maps.Copy(edited, removed)
 	}
-	return c.restoreOps(ctx, done, ops, r, seen, change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
+	return c.restoreOps(ctx, done, ops, edited, r, seen, change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
 }
 
 // restoreOps plans to write the records that ops create, as far as they are not there.
-func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, r RestoreRequest, seen *uint64, cause change.Cause) (Restored, error) {
+func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, edited map[change.Ref]bool, r RestoreRequest, seen *uint64, cause change.Cause) (Restored, error) {
 	head := done.Session
 	exact := !r.At.IsZero() || r.State != ""
-	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force})
+	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force, Edited: edited})
 	if err != nil {
 		return done, err
 	}

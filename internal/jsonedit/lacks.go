@@ -1,0 +1,100 @@
+package jsonedit
+
+import "bytes"
+
+// Lacks reports whether text that a value had is gone from it: a string is empty or cut, or a member or an element with
+// text is missing. Another text in its place, and any other number, is none.
+func Lacks(now, then Value) bool {
+	switch then.Kind() {
+	case '"':
+		had, _ := then.Bytes()
+		has, isText := now.Bytes()
+		return len(bytes.TrimSpace(had)) > 0 && (isEmpty(now) || isText && len(has) < len(had) && bytes.HasPrefix(had, has) && len(bytes.TrimSpace(had[len(has):])) > 0)
+	case '{':
+		if now.Kind() != '{' {
+			return isEmpty(now) && hasText(then)
+		}
+		members := map[string]Value{}
+		for name, v := range now.Children() {
+			members[string(name)] = v
+		}
+		for name, v := range then.Children() {
+			if Lacks(members[string(name)], v) {
+				return true
+			}
+		}
+	case '[':
+		if now.Kind() != '[' {
+			return isEmpty(now) && hasText(then)
+		}
+		return lacksElement(now, then)
+	default:
+	}
+	return false
+}
+
+// lacksElement is Lacks for lists. In a list of another length no element has a place: one is missing if there are none but
+// others of before.
+func lacksElement(now, then Value) bool {
+	var had, has []Value
+	for v := range then.Elements() {
+		had = append(had, v)
+	}
+	for v := range now.Elements() {
+		has = append(has, v)
+	}
+	if len(had) == len(has) {
+		for i := range had {
+			if Lacks(has[i], had[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	left := map[string]int{}
+	for _, v := range had {
+		left[string(v.Raw())]++
+	}
+	for _, v := range has {
+		if left[string(v.Raw())]--; left[string(v.Raw())] < 0 {
+			return false
+		}
+	}
+	for _, v := range had {
+		if left[string(v.Raw())] > 0 && hasText(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// isEmpty reports whether there is no value, or one without content: blanks are none.
+func isEmpty(v Value) bool {
+	switch v.Kind() {
+	case 0, 'n':
+		return true
+	case '"':
+		b, _ := v.Bytes()
+		return len(bytes.TrimSpace(b)) == 0
+	case '{', '[':
+		for range v.Children() {
+			return false
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// hasText reports whether there is a string in a value that is not blank.
+func hasText(v Value) bool {
+	if b, ok := v.Bytes(); ok {
+		return len(bytes.TrimSpace(b)) > 0
+	}
+	for _, child := range v.Children() {
+		if hasText(child) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,256 @@
+package mend_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/mend"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/storetest"
+	"mend/repair"
+)
+
+// grown adds a message with a part, or lines, as the agent does.
+func grown(b *lossBench) {
+	b.t.Helper()
+	switch {
+	case strings.HasSuffix(b.file, ".db"):
+		sql("insert into message (id, session_id, time_created, time_updated, data) select 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, 9000000000000, 9000, '{\"role\":\"user\",\"time\":{\"created\":1},\"agent\":\"build\",\"model\":{\"providerID\":\"a\",\"modelID\":\"b\"}}' from message order by id desc limit 1",
+			"insert into part (id, message_id, session_id, time_created, time_updated, data) select 'prt_zzzzzzzzzzzzzzzzzzzzzzzzzz', 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, 9000, 9000, '{\"type\":\"text\",\"text\":\"goes on\"}' from part limit 1")(b)
+	case b.file != "":
+		all := strings.Split(string(fixture.Baseline), `"uuid":"`)
+		const id = "00000000-2222-4222-8222-222222222222"
+		line := `{"parentUuid":"` + all[len(all)-1][:36] + `","isSidechain":false,"type":"user","message":{"role":"user","content":"goes on"},"uuid":"` + id + `","timestamp":"2026-11-25T10:00:00.000Z","sessionId":"` + b.session + `","cwd":"/home/user/project","version":"2.1.330"}` + "\n"
+		b.write(b.file, b.read(b.file)+line)
+	default:
+		b.write(filepath.Join(b.dir, "storage/message", b.session, "msg_zzzzzzzzzzzzzzzzzzzzzzzzzz.json"), `{"id":"msg_zzzzzzzzzzzzzzzzzzzzzzzzzz","sessionID":"`+b.session+`","role":"user","time":{"created":9000000000000}}`)
+		b.write(filepath.Join(b.dir, "storage/part/msg_zzzzzzzzzzzzzzzzzzzzzzzzzz/prt_zzzzzzzzzzzzzzzzzzzzzzzzzz.json"), `{"id":"prt_zzzzzzzzzzzzzzzzzzzzzzzzzz","messageID":"msg_zzzzzzzzzzzzzzzzzzzzzzzzzz","sessionID":"`+b.session+`","type":"text","text":"goes on"}`)
+	}
+}
+
+// edited returns a loss that edits each file whose name the pattern matches, of the first n that it changes.
+func edited(pattern string, n int, edit func(string) string) func(*lossBench) {
+	return func(b *lossBench) {
+		b.t.Helper()
+		all, err := filepath.Glob(filepath.Join(b.dir, pattern))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		left := n
+		for _, path := range all {
+			if was := b.read(path); left > 0 && edit(was) != was {
+				b.write(path, edit(was))
+				left--
+			}
+		}
+		if left > 0 {
+			b.t.Fatal("nothing to lose")
+		}
+	}
+}
+
+// firstDifference returns the first line that differs.
+func firstDifference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return x[i][:min(len(x[i]), 300)] + "\n" + y[i][:min(len(y[i]), 300)]
+		}
+	}
+	return ""
+}
+
+// withoutText empties the text of a record.
+func withoutText(data string) string {
+	i := strings.Index(data, `"text": "`)
+	if i < 0 {
+		return data
+	}
+	i += len(`"text": "`)
+	return data[:i] + data[i+strings.Index(data[i:], `"`):]
+}
+
+// eachLine returns a loss that edits the lines of a transcript that have a text.
+func eachLine(having string, edit func(line string) string) func(*lossBench) {
+	return written(func(d string) string {
+		var all strings.Builder
+		for line := range strings.Lines(d) {
+			if strings.Contains(line, having) {
+				line = edit(line)
+			}
+			all.WriteString(line)
+		}
+		return all.String()
+	})
+}
+
+// emptyContent empties the content of the message in a line.
+func emptyContent(line string) string {
+	i := strings.Index(line, `"content":`) + len(`"content":`)
+	if line[i] == '"' {
+		return line[:i+1] + line[i+1+strings.Index(line[i+1:], `"`):]
+	}
+	return line[:i] + "[]" + line[i+strings.LastIndex(line[i:], "]")+1:]
+}
+
+// TestRestoreGrown: a session that has lost contents, and went on, is listed, and has both after the restore: what it lost, and
+// what it has gained. So it is if a copy was made since.
+func TestRestoreGrown(t *testing.T) {
+	one := "(select min(id) from part where data like '%\"type\":\"text\"%')"
+	for _, c := range []struct {
+		name, store string
+		lose        func(*lossBench)
+	}{
+		{"all parts emptied", "1.18.33", sql("update part set data = '{}'")},
+		{"a part emptied", "1.18.33", sql("update part set data = '{}' where id = " + one)},
+		{"messages emptied", "1.18.33", sql("update message set data = '{}'")},
+		{"texts emptied", "1.18.33", sql("update part set data = json_set(data, '$.text', '') where json_extract(data, '$.type') = 'text'")},
+		{"a text cut", "1.18.33", sql("update part set data = json_set(data, '$.text', substr(json_extract(data, '$.text'), 1, 2)) where id = " + one)},
+		{"a row cut", "1.18.33", sql("update part set data = substr(data, 1, 20) where id = " + one)},
+		{"outputs emptied", "1.18.33", sql("update part set data = json_set(data, '$.state.output', '') where json_extract(data, '$.type') = 'tool'")},
+		{"a part deleted", "1.18.33", sql("delete from part where id = " + one)},
+		{"a message deleted", "1.18.33", sql("delete from part where message_id = (select min(id) from message where id > (select min(id) from message))", "delete from message where id = (select min(id) from message where id > (select min(id) from message))")},
+		{"the first message deleted", "1.18.33", sql("delete from part where message_id = (select min(id) from message)", "delete from message where id = (select min(id) from message)")},
+		{"all parts emptied", "1.2.27", sql("update part set data = '{}'")},
+		{"a part emptied", "tree", edited("storage/part/*/*.json", 1, func(string) string { return "{}" })},
+		{"a file of no bytes", "tree", edited("storage/part/*/*.json", 1, func(string) string { return "" })},
+		{"all messages emptied", "tree", edited("storage/message/*/*.json", 2, func(string) string { return "{}" })},
+		{"a text emptied", "tree", edited("storage/part/*/*.json", 1, withoutText)},
+		{"a part removed", "tree", func(b *lossBench) {
+			all, _ := filepath.Glob(filepath.Join(b.dir, "storage/part/*/*.json"))
+			if err := os.Remove(all[0]); err != nil {
+				b.t.Fatal(err)
+			}
+		}},
+		{"contents emptied", "claude", eachLine(`"type":"assistant"`, emptyContent)},
+		{"a prompt emptied", "claude", eachLine(`"parentUuid":null`, emptyContent)},
+		{"lines of {}", "claude", eachLine(`"type":"assistant"`, func(string) string { return "{}\n" })},
+		{"lines removed", "claude", eachLine(`"type":"assistant"`, func(string) string { return "" })},
+		{"a result emptied", "claude", func(b *lossBench) { b.write(b.beside("tool-results/a.txt"), "") }},
+	} {
+		for _, kept := range []bool{false, true} {
+			name := c.store + " " + c.name
+			if kept {
+				name += ", kept since"
+			}
+			t.Run(name, func(t *testing.T) {
+				b := newLossBench(t, c.store)
+				grown(b)
+				if r := b.restorable(); r != nil {
+					t.Fatalf("nothing is lost, and it can be brought back: %+v", r)
+				}
+				b.keep()
+				first := b.content()
+				if r := b.restorable(); r != nil {
+					t.Fatalf("nothing is lost, and it can be brought back: %+v", r)
+				}
+				b = newLossBench(t, c.store)
+				c.lose(b)
+				grown(b)
+				lost := b.content()
+				if kept {
+					b.keep()
+				}
+				r := b.restorable()
+				if r == nil || r.State != mend.Shortened && r.State != mend.Replaced && r.State != string(repair.NotLoaded) || r.Kept == nil || r.Copied == 0 || r.Now == 0 {
+					t.Fatalf("it can be brought back: %+v", r)
+				}
+				done, id := b.restore(mend.RestoreRequest{})
+				if id == "" || done.Session.ID != b.session {
+					t.Fatalf("nothing is restored: %+v", done)
+				}
+				if now := b.content(); now != first {
+					t.Errorf("restored: %d bytes, want %d:\n%s", len(now), len(first), firstDifference(now, first))
+				}
+				if r := b.restorable(); r != nil {
+					t.Errorf("after the restore it can be brought back: %+v", r)
+				}
+				b.undo(id)
+				if now := b.content(); now != lost {
+					t.Errorf("undone: %d bytes, want %d", len(now), len(lost))
+				}
+			})
+		}
+	}
+}
+
+// TestRestoreTakenBack: last messages that were gone before a copy with others was made were taken back, and are not missing.
+func TestRestoreTakenBack(t *testing.T) {
+	b := newLossBench(t, "1.18.33")
+	sql("delete from part where message_id in (select id from message order by id desc limit 1)", "delete from message where id in (select id from message order by id desc limit 1)")(b)
+	grown(b)
+	if r := b.restorable(); r == nil {
+		t.Error("before the copy it cannot be brought back")
+	}
+	b.keep()
+	if r := b.restorable(); r != nil {
+		t.Errorf("after the copy it can be brought back: %+v", r)
+	}
+}
+
+// TestRestoreEdited: what mend itself has removed or changed since the copy is not missing.
+func TestRestoreEdited(t *testing.T) {
+	b := newLossBench(t, "1.18.33")
+	head, err := b.client.Session(t.Context(), b.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := b.client.Reader().Records(t.Context(), head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p change.Plan
+	for _, r := range records {
+		if r.Ref.Kind == change.KindPart && strings.Contains(string(r.Data), `"type":"text"`) && len(p.Ops) < 2 {
+			post := r
+			post.Data = []byte(`{"type":"text","text":""}`)
+			o := change.Op{Ref: r.Ref, Pre: change.ImageOf(&r), Post: change.ImageOf(&post)}
+			if len(p.Ops) == 1 {
+				o.Post = nil
+			}
+			p.Ops = append(p.Ops, o)
+		}
+	}
+	p.Session, p.Cause.Kind = b.session, change.CauseTrim
+	change.Sort(p.Ops)
+	if _, err := b.client.Apply(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	grown(b)
+	if r := b.restorable(); r != nil {
+		t.Errorf("it can be brought back: %+v", r)
+	}
+	b.keep()
+	if r := b.restorable(); r != nil {
+		t.Errorf("kept since, it can be brought back: %+v", r)
+	}
+}
+
+// TestRestoreMoved: a session of a tree that was moved since the copy has no second record after the restore.
+func TestRestoreMoved(t *testing.T) {
+	b := newLossBench(t, "tree")
+	to := t.TempDir()
+	storetest.Put(t, to, ".git/HEAD", "ref: refs/heads/main\n")
+	storetest.Put(t, to, ".git/opencode", "another\n")
+	plans, err := b.client.Reader().Move(t.Context(), []agent.Relocation{{Head: b.head, To: to}})
+	for _, p := range plans {
+		if err == nil {
+			p.Cause.Kind = change.CauseMove
+			_, err = b.client.Apply(t.Context(), p)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited("storage/part/*/*.json", 1, withoutText)(b)
+	if b.head, err = b.client.Session(t.Context(), b.session); err != nil || b.head.Project != "another" {
+		t.Fatalf("moved to project %q: %v", b.head.Project, err)
+	}
+	if done, id := b.restore(mend.RestoreRequest{}); id == "" || len(done.Plan.Ops) != 1 {
+		t.Errorf("restored with %d ops", len(done.Plan.Ops))
+	}
+}
