@@ -19,6 +19,10 @@ import (
 type Image struct {
 	Data []byte
 	Mode fs.FileMode
+
+	// Time is that of the last change of a file that the change replaces as used now, or takes away, in nanoseconds since 1970. The undo
+	// gives it back. 0 leaves the time to the store. It is no part of what Equal compares.
+	Time int64
 }
 
 // Equal reports whether both images have the same bytes and mode, or both are nil.

@@ -30,7 +30,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if err := safedir.CanWrite(); err != nil {
 		return change.Staged{}, err
 	}
-	st, err := s.prepare(ctx, p.Ops, p.Undecided)
+	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
 	if err != nil && !errors.As(err, &conflict) {
 		err = fmt.Errorf("preparing the change: %w", err)
@@ -38,19 +38,19 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, err
 }
 
-func (s *Store) prepare(ctx context.Context, ops []change.Op, undecided []string) (change.Staged, error) {
+func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	if err := stage.CheckOwner(s.opt.Owner); err != nil {
 		return change.Staged{}, err
 	}
-	if err := change.Validate(ops); err != nil {
+	if err := change.Validate(p.Ops); err != nil {
 		return change.Staged{}, err
 	}
-	tx, err := s.begin(ops)
+	tx, err := s.begin(p.Ops)
 	if err != nil {
 		return change.Staged{}, err
 	}
 	defer tx.close()
-	if err := tx.cleanUp(undecided); err != nil {
+	if err := tx.cleanUp(p.Undecided); err != nil {
 		return change.Staged{}, err
 	}
 	if err := tx.compareAll(ctx); err != nil {
@@ -65,7 +65,7 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op, undecided []string
 	}
 	st := change.Staged{Store: s.id, Dir: tx.stagePath}
 	for _, op := range tx.ops {
-		st.Ops = append(st.Ops, op.Op)
+		st.Ops = append(st.Ops, op.timed(p.Fresh))
 	}
 	return st, nil
 }
@@ -112,7 +112,7 @@ func (tx *transaction) keepTimes() {
 		}
 		for _, r := range removed[op.name] {
 			if bytes.HasPrefix(op.Post.Data, r.Pre.Data) || bytes.HasPrefix(r.Pre.Data, op.Post.Data) {
-				op.mtime = r.mtime
+				op.moved = r.was
 			}
 		}
 	}
@@ -135,9 +135,7 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 	if op.owned = e.Exists; op.owned {
 		op.owner = e.Owner
 	}
-	if op.Post == nil {
-		op.mtime = e.Mtime
-	}
+	op.was = e.Mtime
 	c := tx.conflict(*op, &e, why)
 	if c != nil && c.Now != nil {
 		c.Now.Data = bytes.Clone(c.Now.Data) // it is in the buffer

@@ -1,6 +1,7 @@
 package fsstore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -73,8 +74,8 @@ func (tx *transaction) stageFile(op fileOp, name string, i *change.Image) (*os.F
 	if err == nil {
 		err = tx.setModeAndOwner(f, op, i)
 	}
-	if err == nil && op.Pre == nil && op.mtime != 0 {
-		err = tx.stageDir.SetMtime(name, op.mtime)
+	if at := cmp.Or(i.Time, op.moved); err == nil && at != 0 {
+		err = tx.stageDir.SetMtime(name, at)
 	}
 	if err != nil {
 		f.Close()

@@ -22,7 +22,19 @@ type fileOp struct {
 
 	owner safedir.Owner // of the target; valid if owned
 	owned bool          // the target existed when it was compared
-	mtime int64         // of the target if it is removed, and of what the same change moves elsewhere; else 0
+	was   int64         // the time of the last change of the target when it was compared
+	moved int64         // that of the file which the change moves to the target; 0 for none
+}
+
+// timed returns the op, with the time of a file that it takes away, or that another time replaces.
+func (op fileOp) timed(fresh bool) change.Op {
+	o := op.Op
+	if o.Pre != nil && !op.isFolder() && (fresh || o.Post == nil || o.Post.Time != 0) {
+		pre := *o.Pre
+		pre.Time = op.was
+		o.Pre = &pre
+	}
+	return o
 }
 
 func (op fileOp) isFolder() bool { return op.Ref.Kind == change.KindFolder }

@@ -84,7 +84,22 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 		Digest:  change.PlanDigest(infos),
 
 		Operation: p.Operation,
+		Times:     times(s.Ops),
 	}}, nil
+}
+
+// times returns the times of what the ops replace or take away, nil if there are none.
+func times(ops []change.Op) []int64 {
+	if !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre != nil && o.Pre.Time != 0 }) {
+		return nil
+	}
+	all := make([]int64, len(ops))
+	for i, o := range ops {
+		if o.Pre != nil {
+			all[i] = o.Pre.Time
+		}
+	}
+	return all
 }
 
 // indexedEntries returns the entries that the bucket "entries" lists a begin event

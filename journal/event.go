@@ -64,7 +64,8 @@ type beginEvent struct {
 	Count   int              `json:"count"`             // of ops
 	Digest  string           `json:"digest,omitempty"`  // of the ops, see [change.PlanDigest]
 
-	Operation uint64 `json:"operation,omitempty"` // the entry that began its operation; 0: this one
+	Operation uint64  `json:"operation,omitempty"` // the entry that began its operation; 0: this one
+	Times     []int64 `json:"times,omitempty"`     // of the last change of the file before each op, 0 for none; no list: none has one
 }
 
 // isUndo reports whether the entry is an undo or a redo.

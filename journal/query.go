@@ -298,6 +298,9 @@ func (j *Journal) ops(e change.Entry) ([]change.Op, error) {
 		if ops[i].Post, err = r.image(o.Post); err != nil {
 			return nil, err
 		}
+		if times := st.begin.Begin.Times; ops[i].Pre != nil && len(times) == len(infos) {
+			ops[i].Pre.Time = times[i]
+		}
 	}
 	return ops, nil
 }

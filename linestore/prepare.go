@@ -78,9 +78,15 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
 	}
 	st := change.Staged{Store: s.id, Dir: tx.own.OwnerDir() + "/" + appendName(e.Size, e.Mtime)}
+	was := e.Mtime
 	if plan.replaces() {
 		if p.Fresh {
 			e.Mtime = time.Now().UnixNano()
+		}
+		for _, op := range tx.ops {
+			if op.Post != nil && op.Post.Time != 0 {
+				e.Mtime = op.Post.Time
+			}
 		}
 		if use != "" && !p.Force {
 			return change.Staged{}, fmt.Errorf("%w: %s", change.ErrInUse, use)
@@ -94,6 +100,10 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	}
 	tx.addNewline(plan)
 	for _, op := range tx.ops {
+		if op.Pre != nil && e.Mtime != was {
+			pre := *op.Pre
+			pre.Time, op.Pre = was, &pre
+		}
 		st.Ops = append(st.Ops, op.Op)
 	}
 	return st, nil

@@ -169,7 +169,7 @@ func TestAddColumns(t *testing.T) {
 			change.Col{Name: "id"}, change.Col{Name: "b", Class: change.ClassText, Bytes: []byte("5")}, change.Col{Name: "must be given"})}}
 		got := undo.AddColumns([]change.Op{op}, []*change.Image{c.now}, defaults)[0]
 		if !got.Pre.Equal(c.want) || !got.Post.Equal(c.wantPost) {
-			t.Errorf("%s: %q, %q; want %q, %q", c.name, got.Pre, got.Post, c.want, c.wantPost)
+			t.Errorf("%s: %v, %v; want %v, %v", c.name, got.Pre, got.Post, c.want, c.wantPost)
 		}
 	}
 }

@@ -293,11 +293,9 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		s.Read = last.Read
 	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	was := comparison{}
-	if found && r.Lacks != nil {
-		if was, err = k.newComparison(&last); err != nil {
-			return saved, err
-		}
+	was, err := k.newComparison(&last, found && r.Lacks != nil)
+	if err != nil {
+		return saved, err
 	}
 	list, err := k.cut(ctx, &s, &last, r, func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
@@ -325,16 +323,10 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		saved.State.Stamp, saved.State.Read, saved.State.head, saved.State.marks = s.Stamp, s.Read, s.head, s.marks
 		return saved, k.put(bucketStates, boltfile.U64(last.seq), encodeState(&saved.State))
 	}
-	s.Lost = 0
-	if found {
-		s.Lost = s.lost(&last)
-	}
-	if r.Lacks != nil && s.Lost == 0 {
-		then, err := k.gone(&was)
-		if err != nil {
+	if s.Lost = 0; found {
+		if s.Lost, err = k.lost(&s, &last, &was, r); err != nil {
 			return saved, err
 		}
-		s.Lost = r.Lacks(was.now.records, then)
 	}
 	s.seq = k.next
 	s.ID = idOf(s.seq)
@@ -457,7 +449,10 @@ type comparison struct {
 	now    fragments              // in chunks that the state before has not
 }
 
-func (k *Keep) newComparison(before *State) (c comparison, err error) {
+func (k *Keep) newComparison(before *State, wanted bool) (c comparison, err error) {
+	if !wanted {
+		return c, nil
+	}
 	err = k.leaves(before.root, before.depth, &c.chunks)
 	c.had, c.ends = make(map[hash]bool, len(c.chunks)), map[hash]change.Record{}
 	for _, h := range c.chunks {
@@ -485,6 +480,19 @@ func (c *comparison) keepAll(list []hash) {
 			c.ends[h] = change.Record{}
 		}
 	}
+}
+
+// lost returns how much of the state before s is not in it.
+func (k *Keep) lost(s, before *State, was *comparison, r Records) (int, error) {
+	n := s.lost(before)
+	if n > 0 || r.Lacks == nil {
+		return n, nil
+	}
+	then, err := k.gone(was)
+	if err != nil {
+		return 0, err
+	}
+	return r.Lacks(was.now.records, then), nil
 }
 
 // gone returns what the state before has in chunks that the new one has not.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/agent"
 	"mend/change"
@@ -252,5 +253,69 @@ func TestRestoreMoved(t *testing.T) {
 	}
 	if done, id := b.restore(mend.RestoreRequest{}); id == "" || len(done.Plan.Ops) != 1 {
 		t.Errorf("restored with %d ops", len(done.Plan.Ops))
+	}
+}
+
+// TestRestoreTimes: the undo of a restore gives files the time back that they had, by which agents take the last session and
+// delete old ones; its redo gives them that of the restore.
+func TestRestoreTimes(t *testing.T) {
+	old := time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)
+	for _, c := range []struct {
+		name, store, file string
+		lose              func(*lossBench)
+	}{
+		{"a transcript cut", "claude", "", written(func(d string) string { return d[:len(d)/2] })},
+		{"and what is beside it", "claude", "", func(b *lossBench) {
+			written(func(d string) string { return d[:len(d)/2] })(b)
+			removed("projects/-home-user-project/" + b.session)(b)
+		}},
+		{"a file beside", "claude", "tool-results/a.txt", func(b *lossBench) { b.write(b.beside("tool-results/a.txt"), "a long") }},
+		{"a part", "tree", "storage/part/*/*", edited("storage/part/*/*.json", 1, withoutText)},
+	} {
+		t.Run(c.store+" "+c.name, func(t *testing.T) {
+			b := newLossBench(t, c.store)
+			c.lose(b)
+			path := b.file
+			switch {
+			case c.store == "tree":
+				all, _ := filepath.Glob(filepath.Join(b.dir, c.file))
+				for _, path = range all {
+					if strings.Contains(b.read(path), `"text": ""`) {
+						break
+					}
+				}
+			case c.file != "":
+				path = b.beside(c.file)
+			}
+			if err := os.Chtimes(path, old, old); err != nil {
+				t.Fatal(err)
+			}
+			at := func(when string) time.Time {
+				info, err := os.Stat(path)
+				if err != nil {
+					t.Fatalf("%s: %v", when, err)
+				}
+				return info.ModTime()
+			}
+			_, id := b.restore(mend.RestoreRequest{})
+			restored := at("restored")
+			if time.Since(restored) > time.Minute {
+				t.Errorf("restored: of %v", restored)
+			}
+			b.undo(id)
+			if now := at("undone"); !now.Equal(old) {
+				t.Errorf("undone: of %v, want %v", now, old)
+			}
+			p, err := b.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{id}, Redo: true})
+			if err == nil {
+				_, err = b.client.Apply(t.Context(), p)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now := at("done again"); !now.Equal(restored) {
+				t.Errorf("done again: of %v, want %v", now, restored)
+			}
+		})
 	}
 }
