@@ -598,7 +598,15 @@ type keepStatusJSON struct {
 	Bytes     int64          `json:"bytes"`
 	Agents    []coverageJSON `json:"agents"`
 	Lacking   int            `json:"lacking"` // sessions that lack what was kept, as far as a short look shows
+	Gone      []goneStoreJSON     `json:"gone"`    // stores that are not there now, and of which sessions were kept
 	Damaged   []string       `json:"damaged"` // files that were set aside
+}
+
+// A goneStoreJSON is a store that is not there now.
+type goneStoreJSON struct {
+	Agent    string `json:"agent"`
+	Store    string `json:"store"`
+	Sessions int    `json:"sessions"` // that were kept
 }
 
 // keepLook is how long the status looks for sessions that lack what was kept.
@@ -610,7 +618,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 	if err != nil {
 		return nil
 	}
-	s := keepStatusJSON{Automatic: keep.Automatic(dir), Agents: []coverageJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
+	s := keepStatusJSON{Automatic: keep.Automatic(dir), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
 	if c, err := loadSettings(nil); err == nil && c.KeepMaxMB == 0 {
 		s.Automatic = false
 	}
@@ -655,7 +663,16 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 				}
 			}
 		}
-		return nil
+		unfound, err := listUnfound(ctx, env, clients, k)
+		for _, x := range unfound {
+			id := x.storeID()
+			i := slices.IndexFunc(s.Gone, func(g goneStoreJSON) bool { return g.Store == id.Root })
+			if i < 0 {
+				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root})
+			}
+			s.Gone[i].Sessions++
+		}
+		return err
 	})
 	if err != nil {
 		env.noteSkipped(err)
@@ -679,6 +696,11 @@ func (s *keepStatusJSON) text() string {
 			text += ", last " + term.Age(time.Since(of.last))
 		}
 		parts = append(parts, text)
+	}
+	for _, g := range s.Gone {
+		title := agentOf(change.StoreID{Agent: g.Agent})
+		parts = append(parts, term.Warn(term.Escape(term.ShortenHome(g.Store))+" is gone")+fmt.Sprintf(", and %s of it %s kept: start %s once, which makes it again, then %s",
+			term.Count(g.Sessions, "session"), map[bool]string{true: "was", false: "were"}[g.Sessions == 1], title, "mend restore --all"))
 	}
 	if s.Lacking > 0 {
 		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" what was kept")+term.Faint(" (mend restore lists what, and brings it back)"))

@@ -24,6 +24,7 @@ import (
 func restoreVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var at, from string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "restore [SESSION]",
 		Short: "Bring back a session that is hidden, archived, deleted or damaged",
@@ -44,11 +45,13 @@ with it, both stay: what is missing is added, or becomes a session of its own.
 
 With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
 repair, for the state before that. --from STORE takes it from another store of the agent;
-alone, it brings back all sessions there that this one lacks.`,
+alone, it brings back all sessions there that this one lacks. --all brings back all that
+were kept and that their agent has no more, as after its database was removed.`,
 		Example: `  mend restore                     list what can be brought back, and ask
   mend restore "dark mode"         the session with this in its title
   mend restore 3cffaf78 --at "2h ago"
   mend restore ses_1 --dry-run     show what would be done
+  mend restore --all               after a database or a folder was removed
   mend restore --from ~/.local/share/opencode/storage`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -64,6 +67,12 @@ alone, it brings back all sessions there that this one lacks.`,
 					return runRestoreFrom(cmd.Context(), env, f, r)
 				}
 			}
+			if all {
+				if len(names) > 0 || at != "" || from != "" {
+					return usagef("--all goes without a session, --at and --from")
+				}
+				return runRestoreAll(cmd.Context(), env, f, r)
+			}
 			if len(names) == 0 {
 				if at != "" || f.yes {
 					return usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
@@ -75,6 +84,7 @@ alone, it brings back all sessions there that this one lacks.`,
 	}
 	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise")
 	cmd.Flags().StringVar(&at, "at", "", "as it was at a `TIME`: an age, a date, a time, or the id of a repair: before that")
+	cmd.Flags().BoolVar(&all, "all", false, "all sessions that were kept and that their agent has no more")
 	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent; without a session, all that this one lacks")
 	return cmd
 }

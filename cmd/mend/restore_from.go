@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -21,22 +24,52 @@ func runRestoreFrom(ctx context.Context, env *environment, f writeFlags, r mend.
 	if err != nil {
 		return err
 	}
-	env.setAnswer("sessions", []restorableJSON{})
-	env.setAnswer("repairs", []repairJSON{})
-	if len(heads) == 0 {
-		env.Say("Nothing to bring back: this store has each session of %s.", term.Escape(term.ShortenHome(r.From)))
-		return nil
-	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
 	var rows []restorable
 	for _, h := range heads {
 		rows = append(rows, restorable{mend.Restorable{Session: h, State: mend.Elsewhere, Other: r.From}, c})
 	}
+	return restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session of "+term.Escape(term.ShortenHome(r.From))+".")
+}
+
+// runRestoreAll brings back all sessions that were kept and that their agents have no more.
+func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
+	clients, left := openAll(ctx, env, !f.dryRun)
+	if len(clients) == 0 {
+		return lostStore(env, left)
+	}
+	var gone []restorable
+	err := withKept(env, func(k *keep.Keep) error {
+		all, err := listRestorable(ctx, env, clients, k, left)
+		for _, x := range all {
+			switch {
+			case x.State != mend.Deleted:
+			case x.store == nil:
+				left = fail.Worst(left, x.noStore(env))
+			default:
+				gone = append(gone, x)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
+}
+
+// restoreSeveral brings back sessions as one operation, after a question. none is what it says if there are none.
+func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest, rows []restorable, none string) error {
 	list := make([]restorableJSON, len(rows))
 	for i, x := range rows {
 		list[i] = x.json(env)
 	}
 	env.setAnswer("sessions", list)
+	env.setAnswer("repairs", []repairJSON{})
+	if len(rows) == 0 {
+		env.Say("%s", none)
+		return nil
+	}
 	if !env.JSON {
 		env.PrintRows(restorableRows(env.Terminal, rows), "")
 		env.Printf("\n")
@@ -45,24 +78,28 @@ func runRestoreFrom(ctx context.Context, env *environment, f writeFlags, r mend.
 		env.Say("Dry run: nothing was written.")
 		return nil
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Bring back %s?", term.CountWords(len(heads), "session", "sessions")), nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Bring back %s?", term.CountWords(len(rows), "session", "sessions")), nil); err != nil {
 		return err
 	}
 	env.opt.Journal.Join()
 	done, failed := []repairJSON{}, 0
 	operation := ""
-	for _, h := range heads {
-		p, err := c.ProposeRestore(ctx, nil, h, r)
+	for _, x := range rows {
+		var p mend.Restored
+		err := withKept(env, func(k *keep.Keep) (err error) {
+			p, err = x.store.ProposeRestore(ctx, k, x.Session, r)
+			return err
+		})
 		var e change.Entry
 		if err == nil {
-			e, err = applyPlan(ctx, env, c, p.Plan)
+			e, err = applyPlan(ctx, env, x.store, p.Plan)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			failed++
-			env.Note(fmt.Sprintf("%s is not brought back: %v", quotedTitle(h.Title, h.ID), err))
+			env.Note(fmt.Sprintf("%s is not brought back: %v", quotedTitle(x.Session.Title, x.Session.ID), err))
 			continue
 		}
 		operation = mend.OperationOf(e)
