@@ -283,7 +283,7 @@ func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = trial.close() }()
+	defer func() { _ = trial.Close() }()
 	var have []Object
 	var damaged []int
 	names := map[string]bool{}
@@ -340,7 +340,7 @@ func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
 		}
 		err = trial.readTables()
 		n := s.countSample(trial.tables)
-		if err = errors.Join(err, trial.close()); err != nil {
+		if err = errors.Join(err, trial.Close()); err != nil {
 			return nil, err
 		}
 		if n > most {

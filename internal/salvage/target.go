@@ -157,22 +157,61 @@ func refuses(sql string) bool {
 	return strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(upper, "CREATE")), "UNIQUE") || strings.ContainsRune(columns, '(') || strings.Contains(upper, "WHERE")
 }
 
-// make makes an object of the schema with its own statement, and reports whether that did.
+// Sketch returns a database in memory with the tables and indexes of a schema that can be made, without rows.
+func Sketch(objects []Object) (*DB, error) {
+	db, err := newTrial()
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range []string{"table", "index"} {
+		for _, o := range objects {
+			if o.Type == kind && !strings.HasPrefix(o.Name, "sqlite_") {
+				db.make(o) // what cannot be made is left out
+			}
+		}
+	}
+	return db, nil
+}
+
+// make makes an object of the schema with its own statement, and reports whether that did. It may be anybody's statement, and is not
+// carried out if it does something else.
 func (db *DB) make(o Object) bool {
-	if strings.HasPrefix(strings.ToUpper(o.SQL), "CREATE VIRTUAL") {
+	if db.SetAuthorizer(creates) != nil {
 		return false
 	}
-	st, tail, err := db.Prepare(o.SQL)
-	if err != nil || st == nil {
-		return false
-	}
-	err = errors.Join(st.Exec(), st.Close())
-	if err != nil || strings.TrimSpace(tail) != "" {
+	made := db.makeOne(o.SQL)
+	if db.SetAuthorizer(nil) != nil || !made {
 		return false
 	}
 	found := false
 	_ = db.Query("SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", func(*sqlite3.Stmt) error { found = true; return nil }, o.Type, o.Name)
 	return found
+}
+
+func (db *DB) makeOne(sql string) bool {
+	st, tail, err := db.Prepare(sql)
+	if err != nil || st == nil {
+		return false
+	}
+	if strings.TrimSpace(tail) != "" {
+		_ = st.Close() // it was not carried out
+		return false
+	}
+	return errors.Join(st.Exec(), st.Close()) == nil
+}
+
+// creates allows what it takes to make a table, an index, a view or a trigger that has no rows: no select, no other file, no module.
+func creates(action sqlite3.AuthorizerActionCode, name, _, _, _ string) sqlite3.AuthorizerReturnCode {
+	switch action {
+	case sqlite3.AUTH_CREATE_TABLE, sqlite3.AUTH_CREATE_INDEX, sqlite3.AUTH_CREATE_VIEW, sqlite3.AUTH_CREATE_TRIGGER,
+		sqlite3.AUTH_READ, sqlite3.AUTH_REINDEX, sqlite3.AUTH_FUNCTION:
+		return sqlite3.AUTH_OK
+	case sqlite3.AUTH_INSERT, sqlite3.AUTH_UPDATE:
+		if strings.HasPrefix(name, "sqlite_") {
+			return sqlite3.AUTH_OK
+		}
+	}
+	return sqlite3.AUTH_DENY
 }
 
 // Query runs a statement with texts, integers and reals as parameters, and calls each for every row.
@@ -410,12 +449,13 @@ func (v Value) bind(st *sqlite3.Stmt, i int) error {
 
 // Abandon closes and removes a database that is not finished.
 func (db *DB) Abandon() error {
-	return errors.Join(db.close(), os.Remove(db.path))
+	return errors.Join(db.Close(), os.Remove(db.path))
 }
 
-func (db *DB) close() error {
+// Close ends the use of the database.
+func (db *DB) Close() error {
 	db.closeStatements()
-	return db.Close()
+	return db.Conn.Close()
 }
 
 func (db *DB) closeStatements() {
@@ -461,7 +501,7 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 		db.closeStatements()
 		err = db.Exec("PRAGMA journal_mode=" + mode)
 	}
-	if err = errors.Join(err, db.close()); err != nil {
+	if err = errors.Join(err, db.Close()); err != nil {
 		return bad, errors.Join(err, os.Remove(db.path))
 	}
 	f, err := os.OpenFile(db.path, os.O_RDWR, 0)

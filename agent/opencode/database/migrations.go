@@ -55,20 +55,11 @@ const (
 )
 
 // A sketch is a database without rows, in memory.
-type sketch struct{ *sqlite3.Conn }
+type sketch struct{ *salvage.DB }
 
-func newSketch(objects []salvage.Object) (s sketch, err error) {
-	if s.Conn, err = sqlite3.Open(":memory:"); err != nil {
-		return s, err
-	}
-	for _, kind := range []string{"table", "index"} {
-		for _, o := range objects {
-			if o.Type == kind && !strings.HasPrefix(o.Name, "sqlite_") {
-				_ = s.Exec(o.SQL) // what cannot be made is nothing of OpenCode's
-			}
-		}
-	}
-	return s, nil
+func newSketch(objects []salvage.Object) (sketch, error) {
+	db, err := salvage.Sketch(objects)
+	return sketch{db}, err
 }
 
 func (s sketch) end() { _ = s.Close() } // nothing is kept
@@ -80,18 +71,6 @@ func (s sketch) apply(m migration) error {
 		return nil
 	}
 	return err
-}
-
-// objects returns the schema.
-func (s sketch) objects() (all []salvage.Object, err error) {
-	st, _, err := s.Prepare(selectObjects)
-	if err != nil {
-		return nil, err
-	}
-	for st.Step() {
-		all = append(all, objectOf(st))
-	}
-	return all, st.Close()
 }
 
 const selectObjects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
@@ -129,7 +108,7 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		if s.apply(m) != nil {
 			return nil
 		}
-		objects, err := s.objects()
+		objects, err := s.Objects()
 		if err != nil {
 			return nil
 		}
@@ -140,7 +119,7 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		all = append(all, append(tables, objects...))
 	}
 	if fresh.Exec(knownFile("fresh.sql")) == nil {
-		if objects, err := fresh.objects(); err == nil {
+		if objects, err := fresh.Objects(); err == nil {
 			all = append(all, objects)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -139,4 +140,36 @@ func titles(t *testing.T, path string) string {
 	}
 	_ = st.Close()
 	return b.String()
+}
+
+// TestHostileSchema: of the statements in the schema of a file, which may be anybody's, nothing is carried out but the making of what it
+// has: no second statement, no other file, no selection that never ends.
+func TestHostileSchema(t *testing.T) {
+	for name, sql := range map[string]string{
+		"a second statement": "CREATE TABLE evil (x); ATTACH '%s' AS other; CREATE TABLE other.evil (x)",
+		"another statement":  "ATTACH '%s' AS other",
+		"a copy":             "VACUUM INTO '%s'",
+		"an endless select":  "CREATE TABLE evil AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x, '%s' FROM c",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, foreign := old(t), filepath.Join(t.TempDir(), "foreign.db")
+			c := dbtest.Agent(t, path)
+			dbtest.Exec(t, c, "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema SELECT 'table', 'evil', 'evil', rootpage, '%s' FROM sqlite_schema WHERE name = 'todo'",
+				strings.ReplaceAll(fmt.Sprintf(sql, foreign), "'", "''"))
+			_ = c.Close()
+			s, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(s.CheckFile(t.Context()))
+			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
+				t.Log(fault(t, fresh))
+				return nil
+			}})
+			t.Log(err)
+			if _, err := os.Lstat(foreign); err == nil {
+				t.Error("a file was made")
+			}
+		})
+	}
 }
