@@ -202,14 +202,13 @@ func (db *DB) makeOne(sql string) bool {
 
 // creates allows what it takes to make a table, an index, a view or a trigger that has no rows: no select, no other file, no module.
 func creates(action sqlite3.AuthorizerActionCode, name, _, _, _ string) sqlite3.AuthorizerReturnCode {
-	switch action {
-	case sqlite3.AUTH_CREATE_TABLE, sqlite3.AUTH_CREATE_INDEX, sqlite3.AUTH_CREATE_VIEW, sqlite3.AUTH_CREATE_TRIGGER,
-		sqlite3.AUTH_READ, sqlite3.AUTH_REINDEX, sqlite3.AUTH_FUNCTION:
+	making := []sqlite3.AuthorizerActionCode{
+		sqlite3.AUTH_CREATE_TABLE, sqlite3.AUTH_CREATE_INDEX, sqlite3.AUTH_CREATE_VIEW, sqlite3.AUTH_CREATE_TRIGGER,
+		sqlite3.AUTH_READ, sqlite3.AUTH_REINDEX, sqlite3.AUTH_FUNCTION,
+	}
+	schema := (action == sqlite3.AUTH_INSERT || action == sqlite3.AUTH_UPDATE) && strings.HasPrefix(name, "sqlite_")
+	if schema || slices.Contains(making, action) {
 		return sqlite3.AUTH_OK
-	case sqlite3.AUTH_INSERT, sqlite3.AUTH_UPDATE:
-		if strings.HasPrefix(name, "sqlite_") {
-			return sqlite3.AUTH_OK
-		}
 	}
 	return sqlite3.AUTH_DENY
 }
