@@ -63,6 +63,7 @@ type SalvagedSession struct {
 	Lost, Rebuilt map[string]int
 	Torn          map[string]int // there, and not as the agent wrote them
 	Orphans       int            // records that belong to a record that is lost
+	Size          int64          // bytes of its parts in the new database, if it is not whole
 	From, To      int64
 	Notes         []string // other things to say about it, as sentences
 }

@@ -94,6 +94,9 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	if s.Broken > 0 {
 		env.SayAt(2, fmt.Sprintf("%s broken by what is lost. Repair: %s", term.CountWords(s.Broken, "session is", "sessions are"), term.Command(env.cmdline("repair"))))
 	}
+	if s.TooLarge > 0 {
+		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("scan"))))
+	}
 	return salvageResult(s)
 }
 

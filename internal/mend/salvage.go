@@ -20,8 +20,9 @@ import (
 type Salvage struct {
 	agent.Salvaged
 
-	Plan   change.Plan
-	Broken int // sessions of the new database that a scan finds broken
+	Plan     change.Plan
+	Broken   int // sessions of the new database that a scan finds broken
+	TooLarge int // sessions of which something is lost and that were not examined: that takes the memory of several of them
 }
 
 // CheckSalvage checks the whole file of a database. The error is nil if it is sound, and damaged says that it is about damage.
@@ -38,7 +39,7 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 // [errors.ErrUnsupported] if the store is no database.
 func (c *Store) ProposeSalvage(ctx context.Context, dryRun bool, progress func(done, total int64)) (s Salvage, err error) {
 	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress, Check: func(path string, found *agent.Salvaged) (err error) {
-		s.Broken, err = c.checkSalvaged(ctx, path, found)
+		s.Broken, s.TooLarge, err = c.checkSalvaged(ctx, path, found)
 		return err
 	}}
 	seen := c.seen()
@@ -106,9 +107,13 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 	return lost
 }
 
-// checkSalvaged lists the sessions of a new database and examines those of which something is lost or was made again:
-// all others have the rows that they had. It returns how many of them are broken.
-func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Salvaged) (broken int, err error) {
+// examinedSize is the size of the largest session that a salvage examines.
+const examinedSize = 8 << 20
+
+// checkSalvaged lists the sessions of a new database and looks for faults in those of which something is lost or was made again:
+// all others have the rows that they had. How they are repaired is not looked for. It returns how many are broken, and how many
+// were too large.
+func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Salvaged) (broken, tooLarge int, err error) {
 	o := c.opt
 	o.Store = path
 	fresh, err := Open(o)
@@ -117,22 +122,28 @@ func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Sal
 		heads, err = fresh.Sessions(ctx)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("checking the new database: %w", err)
+		return 0, 0, fmt.Errorf("checking the new database: %w", err)
 	}
-	changed := map[string]bool{}
+	changed := map[string]int64{}
 	for _, s := range found.Sessions {
-		changed[s.ID] = !s.Whole()
+		if !s.Whole() {
+			changed[s.ID] = s.Size
+		}
 	}
 	for _, head := range heads {
-		if !changed[head.ID] {
-			continue
-		}
-		e, err := fresh.Examine(ctx, head, repair.Request{})
-		if err != nil || slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
-			broken++
+		size, is := changed[head.ID]
+		switch {
+		case !is:
+		case size > examinedSize:
+			tooLarge++
+		default:
+			k, err := fresh.Case(ctx, head)
+			if err != nil || slices.ContainsFunc(k.Findings().All(), func(f repair.Finding) bool { return f.Severity == repair.Broken }) {
+				broken++
+			}
 		}
 	}
-	return broken, ctx.Err()
+	return broken, tooLarge, ctx.Err()
 }
 
 // KeptFolder returns the folder in which the files are that ops took away; "" if the journal has all of it.

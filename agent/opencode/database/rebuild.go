@@ -50,10 +50,13 @@ type rebuild struct {
 	// search has the tables of which no index has all rows: those of which there is an event and no row count as lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
+	// sessions are those of all lost rows, and anywhere says that not all are known.
+	sessions map[string]bool
+	anywhere bool
 }
 
 func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
-	r := &rebuild{salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{}, last: map[string]*eventState{}}
+	r := &rebuild{salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{}, sessions: map[string]bool{}, last: map[string]*eventState{}}
 	for _, name := range []string{"session", "message", "part"} {
 		r.want(name)
 	}
@@ -61,13 +64,22 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 		return nil
 	}
 	const events = "SELECT rowid, seq, type, data FROM event WHERE type GLOB 'session.*' OR type GLOB 'message.*'"
-	n := 0
-	err := j.db.Query(events, func(st *sqlite3.Stmt) error {
-		if n++; n%1000 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	read := func(st *sqlite3.Stmt) error {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		return r.read(st.ColumnText(2), st.ColumnRawText(3), eventState{rowid: st.ColumnInt64(0), seq: st.ColumnInt64(1)})
-	})
+	}
+	var err error
+	if r.anywhere {
+		err = j.db.Query(events, read)
+	} else { // an index leads to those of a session
+		for _, id := range slices.Sorted(maps.Keys(r.sessions)) {
+			if err == nil {
+				err = j.db.Query(strings.Replace(events, "WHERE ", "WHERE aggregate_id = ?1 AND (", 1)+")", read, id)
+			}
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(r.last)) {
 		if e := r.last[id]; err == nil && !e.removed {
 			err = j.rebuildRow(e, id, r.wanted[e.table][id])
@@ -81,19 +93,29 @@ func (r *rebuild) want(name string) {
 	t, ids := r.table(name), map[string]int64{}
 	for _, rows := range []map[int64]salvage.Known{t.Lost, t.Doubtful} {
 		for rowid, known := range rows {
-			if id := string(known["id"].Bytes); id != "" {
-				ids[id] = rowid
-			}
+			r.add(name, ids, rowid, known)
 		}
 	}
 	for _, refused := range t.Refused {
-		if id := string(refused.Known["id"].Bytes); id != "" && !strings.Contains(refused.Why, "UNIQUE") {
-			ids[id] = refused.Rowid
+		if !strings.Contains(refused.Why, "UNIQUE") {
+			r.add(name, ids, refused.Rowid, refused.Known)
 		}
 	}
 	if r.search[name] = !t.Complete(); len(ids) > 0 || r.search[name] {
 		r.wanted[name] = ids
 	}
+	r.anywhere = r.anywhere || r.search[name] || len(r.sessions) > 1000
+}
+
+// add notes a lost row.
+func (r *rebuild) add(table string, ids map[string]int64, rowid int64, known salvage.Known) {
+	id, session := string(known["id"].Bytes), string(known[sessionColumn(table)].Bytes)
+	if id == "" {
+		return
+	}
+	ids[id] = rowid
+	r.sessions[session] = true
+	r.anywhere = r.anywhere || session == ""
 }
 
 // tableOf returns the table of the record of an event, "" for none, and whether the event removes it.

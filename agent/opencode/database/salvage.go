@@ -116,7 +116,7 @@ func (j *salvageJob) complete(ctx context.Context) error {
 	}
 	for _, step := range []func() error{
 		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
-		j.countTorn, j.countLost, j.countOrphans, j.countBare,
+		j.countTorn, j.countLost, j.countOrphans, j.countBare, j.measure,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -401,6 +401,23 @@ func (j *salvageJob) countBare() error {
 	return j.db.Query(bare, func(st *sqlite3.Stmt) error {
 		s := j.session(st.ColumnText(0))
 		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages have no part: what they said is probably lost.", st.ColumnInt(1), st.ColumnInt(2)))
+		return nil
+	})
+}
+
+// measure says how large the sessions are of which something is lost.
+func (j *salvageJob) measure() error {
+	whole := true
+	for _, s := range j.sessions {
+		whole = whole && s.Whole()
+	}
+	if whole || !j.has("part") {
+		return nil
+	}
+	return j.db.Query("SELECT session_id, sum(octet_length(data)) FROM part GROUP BY session_id", func(st *sqlite3.Stmt) error {
+		if s := j.sessions[st.ColumnText(0)]; s != nil && !s.Whole() {
+			s.Size = st.ColumnInt64(1)
+		}
 		return nil
 	})
 }

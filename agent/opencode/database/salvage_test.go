@@ -3,7 +3,6 @@ package database
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,47 +152,5 @@ func TestSalvageTorn(t *testing.T) {
 		if !events && (one.Torn["part"] != 2 || len(one.Rebuilt) > 0 || one.Whole() || out.Complete() || one.From == 0) {
 			t.Errorf("without events, Salvage = %+v", out)
 		}
-	}
-}
-
-// BenchmarkSalvage salvages databases of two sizes in which one page is damaged: the rate is the same for both.
-func BenchmarkSalvage(b *testing.B) {
-	for _, copies := range []int{100, 400} {
-		dir := b.TempDir()
-		if _, err := testdata.Unpack(testdata.OpenCode11833, dir); err != nil {
-			b.Fatal(err)
-		}
-		path := filepath.Join(dir, "opencode", "opencode.db")
-		c, err := sqlite3.Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		const grow = `PRAGMA journal_mode=DELETE; PRAGMA foreign_keys=OFF; BEGIN; CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n;
-			INSERT INTO event (id, aggregate_id, seq, type, data) SELECT id || 'x' || i, aggregate_id, seq + i * 200, type, data FROM event, n;
-			INSERT INTO message SELECT id || 'x' || i, session_id, time_created, time_updated, data FROM message, n;
-			INSERT INTO part SELECT id || 'x' || i, message_id || 'x' || i, session_id, time_created, time_updated, data FROM part, n; COMMIT`
-		if err := errors.Join(c.Exec(fmt.Sprintf(grow, copies)), c.Close()); err != nil {
-			b.Fatal(err)
-		}
-		data, err := os.ReadFile(path)
-		if err == nil {
-			clear(data[len(data)/8192*4096:][:4096])
-			err = os.WriteFile(path, data, 0o600)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		s, err := Open(path, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprintf("%dMB", len(data)>>20), func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				if _, err := s.Salvage(b.Context(), agent.SalvageOptions{DryRun: true}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
