@@ -69,7 +69,7 @@ func files(t *testing.T, h *fixture.Home) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(h.Root(), func(p string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".jsonl") {
+		if err != nil || d.IsDir() || !strings.Contains(p, ".jsonl") {
 			return err
 		}
 		data, err := os.ReadFile(p)

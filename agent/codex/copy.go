@@ -15,12 +15,12 @@ import (
 
 // Copy implements [agent.Store]: the rollout. Codex makes the rest again from it.
 func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
-	e, _, err := s.load(head)
+	of, e, err := s.newCase(head, repair.Texts{})
 	if err != nil {
 		return c, err
 	}
-	c.Records = []change.Record{{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}}
-	c.Messages, c.First = rollout.CountMessages(e.Data)
+	c.Records = []change.Record{of.Plain()}
+	c.Messages, c.First = rollout.CountMessages(c.Records[0].Data)
 	c.Stamp = s.stamp(head, e)
 	return c, nil
 }
@@ -41,11 +41,21 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	op.Pre = now[0]
 	if op.Pre != nil {
-		has, post := op.Pre.Data, op.Post.Data
+		of, _, err := s.newCase(head, repair.Texts{})
+		if err != nil {
+			return is, err
+		}
+		plain := of.Plain()
+		has, post := plain.Data, op.Post.Data
+		if plain.Ref != head.Ref { // it was compressed since
+			is.Ops = []change.Op{{Ref: head.Ref, Pre: op.Pre}}
+			op.Ref, op.Pre = plain.Ref, nil
+		}
 		is.Messages, _ = rollout.CountMessages(has)
 		cut := len(has) < len(post) && (bytes.HasPrefix(post, has) || len(bytes.Trim(has, "\x00")) == 0)
 		switch {
 		case bytes.Equal(has, post), !r.Exact && !cut && rollout.Has(has, post):
+			is.Ops = nil
 			return is, nil
 		case cut, r.Exact && (r.Force || rollout.Has(post, has)):
 		default:
@@ -53,7 +63,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		}
 	}
 	is.Messages, _ = rollout.CountMessages(op.Post.Data)
-	is.Ops = []change.Op{op}
+	is.Ops = append(is.Ops, op)
+	change.Sort(is.Ops)
 	return is, nil
 }
 

@@ -8,11 +8,8 @@ import (
 	"mend/change"
 )
 
-// suffix ends the names of rollouts, and compressed those that Codex has compressed.
-const (
-	suffix     = ".jsonl"
-	compressed = suffix + ".zst"
-)
+// suffix ends the names of rollouts.
+const suffix = ".jsonl"
 
 // A layout says where the rollout of a session is: the project of a ref is its path below the root, see [projectOf].
 type layout struct{}

@@ -1,10 +1,11 @@
 package codex
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/mod/semver"
 
 	"mend/agent"
@@ -96,7 +98,7 @@ func (s *store) walk(ctx context.Context, in *safedir.Dir, name, below string, y
 		switch {
 		case f.entry.IsDir() && strings.Count(f.path, "/") < deepest:
 			err = s.walk(ctx, d, name, f.path, yield)
-		case !f.entry.IsDir() && (strings.HasSuffix(name, suffix) || strings.HasSuffix(name, compressed)) && change.ValidateProject(projectOf(f.path)) == nil:
+		case !f.entry.IsDir() && (strings.HasSuffix(name, suffix) || isAlone(name, names)) && change.ValidateProject(projectOf(f.path)) == nil:
 			err = yield(d, f)
 		}
 		if err != nil {
@@ -104,6 +106,28 @@ func (s *store) walk(ctx context.Context, in *safedir.Dir, name, below string, y
 		}
 	}
 	return nil
+}
+
+// isAlone reports whether a file is a compressed rollout. The program does not read it where the same one is there and not compressed.
+func isAlone(name string, names []string) bool {
+	plain, ok := strings.CutSuffix(name, rollout.Compressed)
+	return ok && strings.HasSuffix(plain, suffix) && !slices.Contains(names, plain)
+}
+
+// unpack returns the content of a compressed rollout, and whether it is torn: then it is what is before that.
+func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, err error) {
+	r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+	if err != nil {
+		return nil, false, err
+	}
+	defer r.Close()
+	most := min(s.Most, change.MaxText)
+	data, err = io.ReadAll(io.LimitReader(r, most+1))
+	torn = err != nil
+	if int64(len(data)) > most {
+		return nil, torn, fmt.Errorf("reading session %s: %w", ref.Session, &change.SizeError{Most: s.Most})
+	}
+	return data, torn, sessionfile.CheckLines(ref, data)
 }
 
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
@@ -125,10 +149,14 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 // readHead reads what a list shows of a session. It reports false for a file that is none of a session.
 func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.Head, ok bool) {
 	var head []byte
-	if f.why == "" && f.entry.IsFile() && strings.HasSuffix(f.path, suffix) {
+	if f.why == "" && f.entry.IsFile() {
 		head, _, _ = d.ReadEnds(b, path.Base(f.path), headSize, 0)
+		if strings.HasSuffix(f.path, rollout.Compressed) {
+			head, _, _ = s.unpack(change.Ref{}, head)
+			head = head[:min(len(head), headSize)]
+		}
 	}
-	id := rollout.NameID(strings.TrimSuffix(f.path, ".zst"))
+	id := rollout.NameID(f.path)
 	if id == "" {
 		id = rollout.IDOf(head)
 	}
@@ -175,21 +203,9 @@ func (s *store) SessionAt(ctx context.Context, at string) (change.Head, error) {
 	return change.Head{}, cmp.Or(err, none)
 }
 
-// load reads a rollout.
-func (s *store) load(head change.Head) (safedir.Entry, string, error) {
-	p, _ := pathOf(head.Ref.Project)
-	if strings.HasSuffix(p, compressed) {
-		return safedir.Entry{}, p, errCompressed
-	}
-	e, err := s.Load(head.Ref, nil)
-	return e, p, err
-}
-
-// errCompressed says that a rollout is one that Codex has compressed.
-var errCompressed = errors.New("Codex has compressed the rollout, and mend reads none that is") //nolint:staticcheck // Codex is a name
-
 func (s *store) newCase(head change.Head, texts repair.Texts) (*rollout.Case, safedir.Entry, error) {
-	e, p, err := s.load(head)
+	p, _ := pathOf(head.Ref.Project)
+	e, err := s.Load(head.Ref, nil)
 	if err != nil {
 		return nil, e, err
 	}
@@ -197,6 +213,12 @@ func (s *store) newCase(head change.Head, texts repair.Texts) (*rollout.Case, sa
 		Ref: head.Ref, ID: head.ID, Root: s.ID().Root, Path: p, Data: e.Data, Mode: e.Mode.Perm(), Texts: texts,
 		RefOf: func(p string) change.Ref { return refOf(p, head.ID) },
 		Busy:  s.whyBusy(head.ID),
+	}
+	if strings.HasSuffix(p, rollout.Compressed) {
+		src.Packed = e.Data
+		if src.Data, src.Torn, err = s.unpack(head.Ref, e.Data); err != nil {
+			return nil, e, err
+		}
 	}
 	if row, ok := s.row(head.ID); ok {
 		src.Row = &row
@@ -230,12 +252,6 @@ func (s *store) Records(_ context.Context, head change.Head) (all []change.Recor
 // Examine implements [agent.Store].
 func (s *store) Examine(_ context.Context, head change.Head, _ repair.Options) (agent.Examination, error) {
 	c, e, err := s.newCase(head, repair.Texts{})
-	if errors.Is(err, errCompressed) {
-		return agent.Examination{Diagnoses: []repair.Diagnosis{{
-			Rule: "compressed", Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: head.Ref,
-			Why: "Codex has compressed the rollout. mend reads no compressed one, so its content is unknown.", WhyNot: "Open the session once in Codex, which writes it again, then scan again.",
-		}}}, nil
-	}
 	if err != nil {
 		return agent.Examination{}, err
 	}

@@ -152,7 +152,7 @@ func (s *Store) Load(ref change.Ref, b *safedir.Buffer) (safedir.Entry, error) {
 	case why != "":
 		err = fmt.Errorf("reading session %s: %s", ref.Session, why)
 	default:
-		err = checkLines(ref, e.Data)
+		err = CheckLines(ref, e.Data)
 	}
 	return e, err
 }
@@ -164,8 +164,8 @@ const (
 	minLine   = 64
 )
 
-// checkLines returns an error if a file has so many short lines that it would take far more memory than its size.
-func checkLines(ref change.Ref, data []byte) error {
+// CheckLines returns an error if a file has so many short lines that it would take far more memory than its size.
+func CheckLines(ref change.Ref, data []byte) error {
 	if n := bytes.Count(data, []byte("\n")); n > freeLines+len(data)/minLine {
 		return fmt.Errorf("reading session %s: %d lines in %d bytes: nearly all are blank or torn", ref.Session, n, len(data))
 	}

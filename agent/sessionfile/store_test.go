@@ -20,7 +20,7 @@ func TestCheckLines(t *testing.T) {
 		{"a few blank lines", strings.Repeat("\n", 200_000), false},
 		{"short records", strings.Repeat(record, 500_000), false},
 	} {
-		if err := checkLines(change.Ref{Session: "x"}, []byte(c.data)); (err != nil) != c.refused {
+		if err := CheckLines(change.Ref{Session: "x"}, []byte(c.data)); (err != nil) != c.refused {
 			t.Errorf("%s: %v, want it refused: %t", c.name, err, c.refused)
 		}
 	}

@@ -25,6 +25,9 @@ type Source struct {
 	Data []byte
 	Mode fs.FileMode
 
+	Packed []byte // the file as it is, if the program has compressed it; nil if it has not
+	Torn   bool   // Data is only the beginning of what was compressed
+
 	Row     *change.Record // in the index; nil if there is none
 	Located bool           // the file that the row names exists
 	RefOf   func(path string) change.Ref
@@ -121,25 +124,32 @@ func (c *Case) add(f repair.Finding) {
 // parted adds where reasoning is sent without what followed it in its response: other records say that it is lost, or something else
 // is sent in between.
 func (c *Case) parted(refused []request.Violation) []request.Violation {
-	var all []request.Violation
+	seen := map[string]bool{"": true}
 	for n, t := range c.request.Turns {
 		it := c.sent[n]
-		if it.kind != "reasoning" || t.Blocks[0].ItemID == "" {
+		if it.kind == "" || it.added || len(t.Blocks) == 0 || t.Blocks[0].ItemID == "" {
 			continue
 		}
-		next, known := c.lost.next[t.Blocks[0].ItemID]
+		id, message := t.Blocks[0].ItemID, ""
+		seen[id] = true
+		next, known := c.lost.next[id]
 		behind := c.request.Turns[n+1].Blocks
 		apart := known && (len(behind) == 0 || behind[0].ItemID != next)
-		if !apart && (it.sub >= 0 || !c.lost.behind[c.lines[it.at].n]) {
+		switch {
+		case it.kind == "reasoning" && (apart || it.sub < 0 && c.lost.behind[c.lines[it.at].n]):
+			message = fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", id)
+		case !seen[c.lost.first[id]]:
+			message = fmt.Sprintf("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, it.kind, c.lost.first[id])
+		}
+		is := func(w request.Violation) bool { return w.Rule == "O3" && w.N == n }
+		if message == "" || slices.ContainsFunc(refused, is) {
 			continue
 		}
 		v := provider.Violate(n, 0, t.Blocks[0])
-		v.Rule, v.Message = "O3", fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", t.Blocks[0].ItemID)
-		if !slices.ContainsFunc(refused, func(w request.Violation) bool { return w.Rule == v.Rule && w.N == n }) {
-			all = append(all, v)
-		}
+		v.Rule, v.Message = "O3", message
+		refused = append(refused, v)
 	}
-	return append(refused, all...)
+	return refused
 }
 
 // Findings implements [repair.Case].
@@ -159,13 +169,25 @@ func (c *Case) Fixes(f repair.Finding) ([]repair.Fix, error) { return rules().Fa
 
 // Records implements [repair.Case]: the rollout, and its row.
 func (c *Case) Records(yield func(*change.Record) bool) {
-	ref := c.src.Ref
-	if c.path != c.src.Path {
-		ref = c.src.RefOf(c.path)
+	file := change.Record{Ref: c.src.Ref, Data: c.data(), Mode: c.src.Mode}
+	switch isSame := c.path == c.src.Path; {
+	case isSame && c.src.Packed != nil && bytes.Equal(file.Data, c.src.Data):
+		file.Data = c.src.Packed
+	case !isSame || c.src.Packed != nil: // what is changed is not compressed again
+		file.Ref = c.src.RefOf(plainPath(c.path))
 	}
-	if yield(&change.Record{Ref: ref, Data: c.data(), Mode: c.src.Mode}) && c.row != nil {
+	if yield(&file) && c.row != nil {
 		yield(c.row)
 	}
+}
+
+// Plain returns the rollout, which is not compressed.
+func (c *Case) Plain() change.Record {
+	r := change.Record{Ref: c.src.Ref, Data: c.src.Data, Mode: c.src.Mode}
+	if c.src.Packed != nil {
+		r.Ref = c.src.RefOf(plainPath(c.src.Path))
+	}
+	return r
 }
 
 // Draft implements [repair.Case].
@@ -296,9 +318,14 @@ func (c *Case) number(name string) int64 {
 // nameForm is the form of the name of a rollout. Without it the program does not find one, or does not continue it.
 var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
+// Compressed ends the names of rollouts that the program has compressed. It reads them, and takes the compression away when it continues one.
+const Compressed = ".zst"
+
+func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
+
 // NameID returns the id of the session in the name of a rollout, "" if the name is none of one.
 func NameID(name string) string {
-	if m := nameForm.FindStringSubmatch(path.Base(name)); m != nil {
+	if m := nameForm.FindStringSubmatch(path.Base(plainPath(name))); m != nil {
 		return m[4]
 	}
 	return ""

@@ -34,28 +34,36 @@ func (c *Case) faults() (all []repair.Finding) {
 	default:
 		add("session-meta", "The first line of the rollout is not the record of the session, so Codex does not open it.")
 	}
+	if c.src.Torn && c.path == c.src.Path && len(c.items) > 0 {
+		add("rollout-packed", "The rollout is compressed, and the end of that is missing or damaged, so Codex does not open it.")
+	}
 	c.findRow(add)
 	c.findOrdinals(add)
-	unread, gone, other, last := 0, 0, 0, c.compaction()
+	var unread, gone, bytesOther, wrong int
+	last := c.compaction() // the program reads from the end to it
+	hidden := c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) })
 	for i := range c.lines {
 		switch l := &c.lines[i]; {
-		case !utf8.Valid(l.raw) && i < last: // the program reads from the end to the compaction
-			gone++
-		case !utf8.Valid(l.raw) && newLine(0, decoded(l.raw)).kind != "":
-			other++
-		case !utf8.Valid(l.raw) && c.row == nil:
-			other, gone = other+1, gone+1
-		case l.kind != "" || l.isBlank() || l.value.Kind() == '{' && !l.isTornItem():
+		case l.kind != "" || l.isBlank():
+		case !isDecoded(l.raw) && i > last && newLine(0, decoded(l.raw)).kind != "":
+			bytesOther++
+		case l.value.Kind() == '{':
+			if i > last && withoutWrong(l.value, l.value) != nil {
+				wrong++
+			}
 		case records(l.raw) != nil:
 			unread++
 		default:
 			gone++
 		}
 	}
-	if other > 0 && c.row == nil {
-		add("rollout-encoding", fmt.Sprintf("%d lines have bytes that are not UTF-8. Codex does not open a session with such a line that its index does not have.", other))
-	} else if other > 0 {
-		add("line-encoding", fmt.Sprintf("Codex does not read %d records, because of bytes in them that are not UTF-8.", other))
+	if hidden {
+		add("rollout-encoding", "Lines have bytes that are not UTF-8. Codex does not open a session with such a line that its index does not have.")
+	} else if bytesOther > 0 {
+		add("line-encoding", fmt.Sprintf("Codex does not read %d records, because of bytes in them that are not UTF-8.", bytesOther))
+	}
+	if wrong > 0 {
+		add("record-member", fmt.Sprintf("Codex does not read %d records, because a member of them that it does not need has a wrong form.", wrong))
 	}
 	if unread > 0 {
 		add("line-shared", fmt.Sprintf("%d lines hold whole records that Codex does not read, because of what is before or behind them on the line.", unread))
@@ -63,10 +71,51 @@ func (c *Case) faults() (all []repair.Finding) {
 	if gone > 0 {
 		add("line-torn", fmt.Sprintf("%d lines hold no record that can be read. Codex skips them without a word; what they held is lost.", gone))
 	}
+	if n := len(c.metaAgain()); n > 0 {
+		add("meta-again", fmt.Sprintf("%d records begin a session in the middle of the rollout. Codex reads from the end to the last of them, and does not send what is before it.", n))
+	}
+	if n := len(strays(c.lines)); n > 0 {
+		add("output-stray", fmt.Sprintf("%d outputs name a call that is not there. Codex leaves them out, and says that the call was aborted.", n))
+	}
 	if at := c.compaction(); at >= 0 && len(slices.Collect(c.lines[at].payload.Get("replacement_history").Elements())) == 0 && c.lines[at].payload.Get("replacement_history").Kind() == '[' && at > 1 {
 		add("compacted-empty", "A compaction replaced the whole history by nothing, so the model knows nothing of what was said before.")
 	}
 	return all
+}
+
+// metaAgain returns the places of records that begin a session behind its first message.
+func (c *Case) metaAgain() (all []int) {
+	begun := false
+	for i := range c.lines {
+		switch l := &c.lines[i]; l.kind {
+		case "response_item", "compacted":
+			begun = true
+		case "session_meta":
+			if begun {
+				all = append(all, i)
+			}
+		}
+	}
+	return all
+}
+
+// dropMeta removes records that begin a session again.
+func (d *draft) dropMeta() error {
+	for _, i := range slices.Backward(d.c.metaAgain()) {
+		d.lines = slices.Delete(d.lines, i, i+1)
+	}
+	return nil
+}
+
+// answerCalls gives outputs the call_id of the call before them.
+func (d *draft) answerCalls() error {
+	for i, id := range strays(d.lines) {
+		err := d.edit(place{i, -1}, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), "call_id") })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findRow finds what is wrong with the row of the index.
@@ -74,9 +123,9 @@ func (c *Case) findRow(add func(code, why string)) {
 	if c.row == nil {
 		return // the program makes it again
 	}
-	at := c.src.Root + "/" + c.path
+	at := c.src.Root + "/" + plainPath(c.path)
 	switch stale := c.column("rollout_path"); {
-	case stale == at:
+	case plainPath(stale) == at:
 	case c.src.Located && stale != "" && c.path == c.src.Path:
 		add("thread-elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
 	default:
@@ -200,6 +249,11 @@ func (d *draft) setMeta() error {
 			raw = []byte(`{"payload":{}}`)
 		}
 	}
+	for _, path := range wrongMembers(jsonedit.Parse(raw)) {
+		if _, ok := jsonedit.Get(raw, path...); ok && len(path) > 1 {
+			raw, _ = jsonedit.Remove(raw, path...)
+		}
+	}
 	for _, m := range c.metaFields() {
 		was, ok := jsonedit.Get(raw, m.path...)
 		if ok && len(was) > 0 && was[0] == m.value[0] && !m.always {
@@ -309,9 +363,15 @@ func (d *draft) setName() error {
 	return nil
 }
 
+// unpack puts what can be read of a compressed rollout into one that is not compressed.
+func (d *draft) unpack() error {
+	d.path = plainPath(d.path)
+	return nil
+}
+
 // setPath makes the index name the rollout.
 func (d *draft) setPath() error {
-	row := d.row.WithCol(change.TextCol("rollout_path", d.c.src.Root+"/"+d.path))
+	row := d.row.WithCol(change.TextCol("rollout_path", d.c.src.Root+"/"+plainPath(d.path)))
 	d.row = &row
 	return nil
 }
@@ -350,14 +410,26 @@ func (d *draft) setOrdinals() error {
 	return nil
 }
 
-// decoded returns a line with a mark in place of each piece that is not UTF-8.
-func decoded(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
-
 // decode makes all lines UTF-8.
 func (d *draft) decode() error {
 	for i := range d.lines {
-		if !utf8.Valid(d.lines[i].raw) {
+		if !isDecoded(d.lines[i].raw) {
 			d.lines[i] = newLine(0, decoded(d.lines[i].raw))
+		}
+	}
+	d.renumber = true
+	return nil
+}
+
+// dropWrong removes members for which the program skips a record.
+func (d *draft) dropWrong() error {
+	var before jsonedit.Value
+	last := d.c.compaction()
+	for i := range d.lines {
+		if l := &d.lines[i]; l.kind != "" {
+			before = l.value
+		} else if raw := withoutWrong(l.value, before); i > last && raw != nil {
+			d.lines[i] = newLine(0, raw)
 		}
 	}
 	d.renumber = true

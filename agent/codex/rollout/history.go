@@ -28,6 +28,8 @@ func history(lines []line) (all []item) {
 	for i := range lines {
 		l := &lines[i]
 		switch {
+		case l.kind == "session_meta":
+			all = nil // the program reads from the end to the record of the session
 		case l.kind == "response_item":
 			if isSent(l.payload) {
 				all = append(all, item{at: i, sub: -1, kind: text(l.payload, "type"), value: l.payload, group: l.group, index: (l.n - l.first) * parts})
@@ -159,13 +161,15 @@ type loss struct {
 	behind   map[int]bool      // lines with reasoning of which that is lost which followed it
 	ids      map[string]bool   // ids of the items of these messages
 	next     map[string]string // by the id of reasoning, that of what followed it in its response
+	first    map[string]string // by the id of an item, that of the reasoning with which its response began
 }
 
 // lost returns what other records say about items that are gone: events name the items of a response, an output its call, and a torn
 // line its type.
 func lost(lines []line) loss {
-	found := loss{map[string]bool{}, map[int]bool{}, map[string]bool{}, map[string]string{}}
+	found := loss{map[string]bool{}, map[int]bool{}, map[string]bool{}, map[string]string{}, map[string]string{}}
 	known, calls := map[string]bool{}, map[string]bool{}
+	renamed := strays(lines)
 	for i := range lines {
 		if l := &lines[i]; l.kind == "response_item" {
 			known[text(l.payload, "id")] = true
@@ -206,7 +210,7 @@ func lost(lines []line) loss {
 		case gone && last != 0:
 			found.behind[last] = true
 		case l.kind == "response_item" && isOutput(kind):
-			if !calls[text(l.payload, "call_id")] && only != 0 && !outputs {
+			if _, is := renamed[i]; !is && !calls[text(l.payload, "call_id")] && only != 0 && !outputs {
 				found.behind[only] = true
 			}
 			group, last, outputs = "", 0, outputs || calls[text(l.payload, "call_id")]
@@ -221,9 +225,44 @@ func lost(lines []line) loss {
 	return found
 }
 
+// strays returns the lines of outputs whose call_id no call has, where the response before has a single call without an output; and the
+// call_id of that.
+func strays(lines []line) map[int]string {
+	called, answered := map[string]bool{}, map[string]bool{}
+	for i := range lines {
+		if l := &lines[i]; l.kind == "response_item" {
+			kind, id := text(l.payload, "type"), text(l.payload, "call_id")
+			called[answers(kind)+id] = true
+			answered[kind+id] = true
+		}
+	}
+	found := map[int]string{}
+	group, open, last := "", []string{}, -1 // of the response: its calls without outputs, with the types of these; the output for them
+	for i := range lines {
+		l := &lines[i]
+		kind, id := text(l.payload, "type"), text(l.payload, "call_id")
+		switch {
+		case l.kind != "response_item":
+		case isModels(l.payload):
+			if l.group != group {
+				group, open, last = l.group, nil, -1
+			}
+			if to := answers(kind); to != "" && id != "" && !answered[to+id] {
+				open = append(open, to+id)
+			}
+		case isOutput(kind) && !called[kind+id]:
+			if delete(found, last); last < 0 && len(open) == 1 && strings.HasPrefix(open[0], kind) {
+				found[i] = strings.TrimPrefix(open[0], kind)
+			}
+			last = i
+		}
+	}
+	return found
+}
+
 // follow finds what followed each reasoning in its response.
 func (found *loss) follow(lines []line) {
-	before, in := "", ""
+	before, in, first := "", "", ""
 	for i := range lines {
 		l := &lines[i]
 		if l.kind != "response_item" || !isModels(l.payload) {
@@ -233,10 +272,18 @@ func (found *loss) follow(lines []line) {
 		if found.reasoned[l.group] && id != "" {
 			found.ids[id] = true
 		}
+		isReasoning := text(l.payload, "type") == "reasoning"
+		if in != l.group {
+			if first = ""; isReasoning {
+				first = id
+			}
+		} else if first != "" && id != "" {
+			found.first[id] = first
+		}
 		if before != "" && in == l.group && id != "" {
 			found.next[before] = id
 		}
-		if before, in = "", l.group; text(l.payload, "type") == "reasoning" {
+		if before, in = "", l.group; isReasoning {
 			before = id
 		}
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"regexp"
 	"strconv"
 	"unicode/utf8"
 
@@ -34,17 +35,35 @@ func parseLines(data []byte) (lines []line, torn bool) {
 
 func newLine(n int, raw []byte) line {
 	l := line{n: n, raw: raw}
-	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && utf8.Valid(raw) {
+	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && isDecoded(raw) {
 		l.value = v
 		l.payload = v.Get("payload")
-		n, isNumber := l.ordinal()
-		numbered := isNumber && n >= 0 || v.Get("ordinal").Kind() == 0 || v.Get("ordinal").Kind() == 'n'
-		if kind, ok := v.Get("type").Text(); ok && numbered && isText(v.Get("timestamp")) && isReadable(kind, l.payload) {
+		if kind := text(v, "type"); kinds[kind] && len(wrongMembers(v)) == 0 {
 			l.kind = kind
 		}
 	}
 	return l
 }
+
+// surrogates matches escapes: of a backslash, of a surrogate pair, and of half of one.
+var surrogates = regexp.MustCompile(`\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
+
+// decoded returns a line with a mark in place of each piece that is not UTF-8, and of each half of a surrogate pair.
+func decoded(raw []byte) []byte {
+	raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
+		return raw
+	}
+	return surrogates.ReplaceAllFunc(raw, func(escape []byte) []byte {
+		if len(escape) != len(`\ud800`) {
+			return escape
+		}
+		return []byte("\ufffd")
+	})
+}
+
+// isDecoded reports whether a line has nothing that is not UTF-8.
+func isDecoded(raw []byte) bool { return utf8.Valid(raw) && bytes.Equal(decoded(raw), raw) }
 
 // isBlank reports whether the program skips the line as it skips an empty one.
 func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
@@ -66,99 +85,6 @@ func text(v jsonedit.Value, path ...string) string {
 	}
 	s, _ := v.Text()
 	return s
-}
-
-// The kinds of values, for [fields].
-const (
-	aText = iota
-	aList
-	anObject
-	textOrList
-)
-
-func isText(v jsonedit.Value) bool { return v.Kind() == '"' }
-
-// fields are what the program needs of the items of a type, and what it needs of other records. A record without them is one that it
-// skips.
-var fields = map[string]map[string]int{
-	"session_meta": {"id": aText, "timestamp": aText, "cwd": aText, "originator": aText, "cli_version": aText},
-	"compacted":    {"message": aText},
-
-	"message":                 {"role": aText, "content": aList},
-	"reasoning":               {"summary": aList},
-	"function_call":           {"name": aText, "arguments": aText, "call_id": aText},
-	"function_call_output":    {"call_id": aText, "output": textOrList},
-	"custom_tool_call":        {"name": aText, "input": aText, "call_id": aText},
-	"custom_tool_call_output": {"call_id": aText, "output": textOrList},
-	"local_shell_call":        {"status": aText, "action": anObject},
-	"compaction":              {"encrypted_content": aText},
-}
-
-func isReadable(kind string, payload jsonedit.Value) bool {
-	if payload.Kind() != '{' {
-		return false
-	}
-	switch kind {
-	case "response_item":
-		return isItem(payload)
-	case "session_meta", "compacted":
-		if !hasFields(kind, payload) {
-			return false
-		}
-		for v := range payload.Get("replacement_history").Elements() {
-			if !isItem(v) {
-				return false
-			}
-		}
-	case "event_msg", "turn_context", "world_state", "token_usage_record", "security_risk_score", "inter_agent_communication",
-		"inter_agent_communication_metadata", "dynamic_tools_updated", "realtime_item":
-	default:
-		return false
-	}
-	return true
-}
-
-// isItem reports whether the program can read an item. One of an unknown type is read, and dropped.
-func isItem(v jsonedit.Value) bool {
-	kind, ok := v.Get("type").Text()
-	if !ok || !hasFields(kind, v) {
-		return false
-	}
-	if id := v.Get("id").Kind(); id != 0 && id != 'n' && id != '"' {
-		return false
-	}
-	for _, list := range []string{"content", "output", "summary"} {
-		for part := range v.Get(list).Elements() {
-			if !isPart(part) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func hasFields(kind string, v jsonedit.Value) bool {
-	for name, want := range fields[kind] {
-		switch got := v.Get(name).Kind(); {
-		case got == '"' && (want == aText || want == textOrList), got == '[' && (want == aList || want == textOrList), got == '{' && want == anObject:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// isPart reports whether the program can read a part of an item's content.
-func isPart(v jsonedit.Value) bool {
-	switch text(v, "type") {
-	case "input_text", "output_text", "summary_text", "reasoning_text", "text":
-		return isText(v.Get("text"))
-	case "input_image":
-		return isText(v.Get("image_url"))
-	case "input_audio", "encrypted_content":
-		return true
-	}
-	return false
 }
 
 // isModels reports whether an item is part of an answer of the model.

@@ -74,6 +74,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes: whole("The record is made again from the name of the file, the index of Codex and the other records.", "", (*draft).setMeta),
 		},
 		repair.Rule{
+			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged.", Words: "failed to read session metadata",
+			Fixes: whole("What can be read of the rollout is put into a file that is not compressed.", "What is behind the damage.", (*draft).unpack),
+		},
+		repair.Rule{
 			Code: "rollout-empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
 			Meaning: "Nothing in the rollout can be read.", NoFix: "Only a copy helps: mend restore, if mend kept one.",
 		},
@@ -121,6 +126,21 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "line-encoding", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
 			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", (*draft).decode),
+		},
+		repair.Rule{
+			Code: "record-member", Class: MissingHistory, Severity: repair.Broken,
+			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
+			Fixes:   whole("The member is removed.", "The member, which Codex does not need.", (*draft).dropWrong),
+		},
+		repair.Rule{
+			Code: "meta-again", Class: MissingHistory, Severity: repair.Broken,
+			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends nothing of what is before it.",
+			Fixes:   whole("The record is removed.", "", (*draft).dropMeta),
+		},
+		repair.Rule{
+			Code: "output-stray", Class: MissingHistory, Severity: repair.Broken,
+			Meaning: "An output names a call that is not there, and the only call before it has no output.",
+			Fixes:   whole("The output gets the call_id of that call.", "", (*draft).answerCalls),
 		},
 		repair.Rule{
 			Code: "line-torn", Class: repair.UnreadableRecord, Severity: repair.Note,

@@ -242,7 +242,7 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 
 // wrongPrefix is O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
-	wrong := findItems(func(b *request.Block) bool {
+	wrong := provider.FindBlocks(func(b *request.Block) bool { // also of prompts
 		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh")) // not a function's
 		return b.ItemID != "" && !other && !strings.HasPrefix(b.ItemID, prefixOf(b))
 	})

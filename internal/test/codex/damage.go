@@ -3,10 +3,13 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"mend/testdata"
 )
@@ -200,7 +203,54 @@ func both(all ...func(*Rollout)) func(*Rollout) {
 
 // Damages are those of docs/codex.md, and more.
 func Damages() []Damage {
-	return slices.Concat(tornLines(), firstLines(), calls(), ids(), contents(), compactions())
+	return slices.Concat(tornLines(), firstLines(), calls(), ids(), contents(), compactions(), forms(), packed())
+}
+
+// forms are records that the program skips because of a value in them, and what it does not send although it reads it.
+func forms() []Damage {
+	return []Damage{
+		{Name: "a phase that is a number", Do: setPayload("assistant", 0, "phase", 7), Fate: "O3"},
+		{Name: "a status that is an object", Do: setPayload("function_call", 0, "status", object{}), Fate: "O3"},
+		{Name: "a summary that is null", Do: func(r *Rollout) { r.edit(r.at("reasoning", 0), func(_, p object) { p["summary"] = nil }) }, Fate: "O3"},
+		{Name: "an ordinal with a fraction", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["ordinal"] = 1.5 }) }, Fate: "alive"},
+		{Name: "a time that is null", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["timestamp"] = nil }) }, Fate: "alive"},
+		{Name: "half a surrogate", Do: setLine("user", 2, func(raw []byte) []byte { return bytes.Replace(raw, []byte("say"), []byte(`s\ud800`), 1) }), Fate: "alive", Lost: true},
+		{Name: "an unknown history mode", Do: setPayload("session_meta", 0, "history_mode", "strange"), Fate: "dead"},
+		{Name: "a session_id of no form", Do: setPayload("session_meta", 0, "session_id", "strange"), Fate: "dead"},
+		{Name: "git that is a text", Do: setPayload("session_meta", 0, "git", "strange"), Fate: "dead"},
+		{Name: "the first record again", Do: func(r *Rollout) { r.insert(r.at("user", 2), bytes.Clone(r.Lines[0])) }, Fate: "alive"},
+		{Name: "a call_id that no call has", Do: setPayload("function_call_output", 0, "call_id", "call_other"), Fate: "alive"},
+		{Name: "a prompt with the id of a call", Do: setPayload("user", 1, "id", "fc_x"), Fate: "O11"},
+		{Name: "compacted without reasoning", Do: func(r *Rollout) {
+			r.compact([]object{r.item(r.at("user", 1)), r.item(r.at("reasoning", -2)), r.item(r.at("assistant", -2)), r.item(r.at("assistant", -1))})
+		}, Fate: "O3", Lost: true},
+	}
+}
+
+// packed are of rollouts that the program has compressed.
+func packed() []Damage {
+	pack := func(r *Rollout) {
+		var b bytes.Buffer
+		w, err := zstd.NewWriter(&b)
+		for i, l := range r.Lines {
+			if i%10 == 0 && err == nil {
+				err = w.Flush() // ends a block, as what is compressed while it is read
+			}
+			_, _ = w.Write(append(l, '\n')) // an error is that of Close
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			panic(err)
+		}
+		r.Name, r.raw = File+".zst", b.Bytes()
+	}
+	return []Damage{
+		{Name: "compressed", Do: pack, Fate: "alive"},
+		{Name: "compressed, no databases", Do: both(pack, withoutDatabases), Fate: "alive", Index: true},
+		{Name: "compressed, answer twice", Do: both(twice("assistant", 0), pack), Fate: "O4"},
+		{Name: "compressed, first line missing", Do: both(drop("session_meta", 0), pack), Fate: "dead"},
+		{Name: "compressed and cut", Do: both(pack, func(r *Rollout) { r.raw = r.raw[:len(r.raw)*3/4] }), Fate: "dead", Lost: true},
+		{Name: "compressed, of no form", Do: func(r *Rollout) { r.Name, r.raw = File+".zst", []byte("garbage") }, Fate: "dead", Lost: true, Keeps: "everything"},
+	}
 }
 
 // tornLines are what a crash or a full disk leaves of lines.

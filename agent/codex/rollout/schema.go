@@ -1,0 +1,182 @@
+package rollout
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mend/internal/jsonedit"
+)
+
+// kinds are the types of records that the program knows.
+var kinds = map[string]bool{
+	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true, "world_state": true, "token_usage_record": true,
+	"security_risk_score": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true, "dynamic_tools_updated": true, "realtime_item": true,
+}
+
+// A form reports whether the program can read a value in a place. The zero value is a member that is missing.
+type form func(v jsonedit.Value) bool
+
+func isText(v jsonedit.Value) bool   { return v.Kind() == '"' }
+func isObject(v jsonedit.Value) bool { return v.Kind() == '{' }
+func isBool(v jsonedit.Value) bool   { return v.Kind() == 't' || v.Kind() == 'f' }
+
+func isNumber(v jsonedit.Value) bool {
+	return v.Kind() == '0' && len(bytes.Trim(v.Raw(), "0123456789")) == 0
+}
+
+func isUUID(v jsonedit.Value) bool { return uuid.MatchString(text(v)) }
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// optional accepts a value that is missing, or null.
+func optional(f form) form {
+	return func(v jsonedit.Value) bool { return v.Kind() == 0 || v.Kind() == 'n' || f(v) }
+}
+
+// missing accepts a value that is missing, and no null.
+func missing(f form) form {
+	return func(v jsonedit.Value) bool { return v.Kind() == 0 || f(v) }
+}
+
+func oneOf(texts ...string) form {
+	return func(v jsonedit.Value) bool { return isText(v) && slices.Contains(texts, text(v)) }
+}
+
+func either(f, g form) form { return func(v jsonedit.Value) bool { return f(v) || g(v) } }
+
+// with accepts an object that has a text.
+func with(name string) form { return func(v jsonedit.Value) bool { return isText(v.Get(name)) } }
+
+// listOf accepts a list of values that a form accepts.
+func listOf(f form) form {
+	return func(v jsonedit.Value) bool {
+		if v.Kind() != '[' {
+			return false
+		}
+		for e := range v.Elements() {
+			if !f(e) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// isFilled accepts an object that is not empty.
+func isFilled(v jsonedit.Value) bool { return isObject(v) && len(bytes.Trim(v.Raw(), "{} \t\r\n")) > 0 }
+
+func isVersion(v jsonedit.Value) bool { return strings.HasPrefix(text(v), "v") }
+
+func anything(jsonedit.Value) bool { return true }
+
+// isPart reports whether the program can read a part of an item's content.
+func isPart(v jsonedit.Value) bool {
+	switch text(v, "type") {
+	case "input_text", "output_text", "summary_text", "reasoning_text", "text":
+		return isText(v.Get("text"))
+	case "input_image":
+		return isText(v.Get("image_url")) && optional(oneOf("auto", "low", "high", "original"))(v.Get("detail"))
+	case "input_audio", "encrypted_content":
+		return true
+	}
+	return false
+}
+
+// The forms of members: of each record, of each item, and of records and items by their types. They were found with the real program, a
+// value at a time.
+var (
+	anyRecord = map[string]form{"timestamp": isText, "ordinal": optional(isNumber), "metadata": optional(either(isObject, listOf(anything))), "payload": isObject}
+	anyItem   = map[string]form{
+		"type": isText, "id": optional(isText), "status": optional(isText), "namespace": optional(isText), "encrypted_content": optional(isText),
+		"internal_chat_message_metadata_passthrough": optional(isObject),
+	}
+	content   = listOf(isPart)
+	itemForms = map[string]map[string]form{
+		"message":                 {"role": isText, "content": content, "phase": optional(oneOf("commentary", "final_answer"))},
+		"reasoning":               {"summary": content, "content": optional(content)},
+		"function_call":           {"name": isText, "arguments": isText, "call_id": isText},
+		"function_call_output":    {"call_id": isText, "output": either(isText, content)},
+		"custom_tool_call":        {"name": isText, "input": isText, "call_id": isText},
+		"custom_tool_call_output": {"call_id": isText, "output": either(isText, content)},
+		"local_shell_call":        {"call_id": optional(isText), "status": oneOf("completed", "in_progress", "incomplete"), "action": isObject},
+		"web_search_call":         {"action": optional(isObject)},
+		"compaction":              {"encrypted_content": isText},
+	}
+	recordForms = map[string]map[string]form{
+		"session_meta": {
+			"id": isUUID, "session_id": missing(isUUID), "timestamp": isText, "cwd": isText, "originator": isText, "cli_version": isText,
+			"source": missing(either(isText, isFilled)), "thread_source": optional(isText), "model_provider": optional(isText), "agent_nickname": optional(isText),
+			"agent_role": optional(isText), "memory_mode": optional(isText), "multi_agent_version": optional(isVersion), "history_mode": missing(oneOf("legacy", "paginated")),
+			"account_scoped": missing(isBool), "forked_from_id": optional(isUUID), "parent_thread_id": optional(isUUID), "git": optional(isObject),
+			"base_instructions": optional(with("text")), "context_window": optional(with("window_id")), "dynamic_tools": optional(listOf(anything)),
+			"runtime_workspace_roots": optional(listOf(isText)),
+		},
+		"compacted": {"message": isText, "replacement_history": optional(listOf(isItem))},
+	}
+)
+
+// isItem reports whether the program can read an item. One of an unknown type is read, and dropped.
+func isItem(v jsonedit.Value) bool { return len(wrongIn(v, anyItem, itemForms[text(v, "type")])) == 0 }
+
+// wrongMembers returns the members of a record for which the program skips it.
+func wrongMembers(v jsonedit.Value) (wrong [][]string) {
+	for _, name := range wrongIn(v, anyRecord) {
+		wrong = append(wrong, []string{name})
+	}
+	payload := v.Get("payload")
+	in := []map[string]form{recordForms[text(v, "type")]}
+	if text(v, "type") == "response_item" {
+		in = []map[string]form{anyItem, itemForms[text(payload, "type")]}
+	}
+	for _, name := range wrongIn(payload, in...) {
+		wrong = append(wrong, []string{"payload", name})
+	}
+	return wrong
+}
+
+func wrongIn(v jsonedit.Value, all ...map[string]form) (wrong []string) {
+	for _, of := range all {
+		for name, accepts := range of {
+			if !accepts(v.Get(name)) {
+				wrong = append(wrong, name)
+			}
+		}
+	}
+	slices.Sort(wrong)
+	return slices.Compact(wrong)
+}
+
+// withoutWrong returns a record without the members for which the program skips it, nil if it needs one of them. Its time and its ordinal
+// follow those of the record before.
+func withoutWrong(v, before jsonedit.Value) []byte {
+	raw := bytes.Clone(v.Raw())
+	wrong := wrongMembers(v)
+	if !kinds[text(v, "type")] || len(wrong) == 0 {
+		return nil
+	}
+	for _, path := range wrong {
+		name := path[len(path)-1]
+		var err error
+		switch {
+		case len(path) == 1 && name == "timestamp":
+			raw, err = jsonedit.Set(raw, jsonedit.Quote(text(before, name)), path...)
+		case len(path) == 1 && name == "ordinal":
+			n, _ := before.Get(name).Int()
+			raw, err = jsonedit.Set(raw, fmt.Append(nil, n+1), path...)
+		case name == "summary":
+			raw, err = jsonedit.Set(raw, []byte("[]"), path...)
+		default:
+			raw, err = jsonedit.Remove(raw, path...)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	if l := newLine(0, raw); l.kind == "" {
+		return nil
+	}
+	return raw
+}
