@@ -69,7 +69,7 @@ func (e *ConflictError) Error() string {
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e *ConflictError) Failure() (fail.Code, string) {
-	return fail.Conflict, "nothing was changed. To undo only unchanged records: --only RECORD. To overwrite the newer changes, which the journal keeps: --force"
+	return fail.Conflict, "nothing was changed. To undo only what is unchanged: --only ID. To overwrite the newer changes, which the journal keeps: --force"
 }
 
 // A LinkedError says that the file of a record must not be replaced, because it has several

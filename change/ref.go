@@ -189,7 +189,7 @@ func validateID(id string, most int) error {
 	}
 	for i := range len(id) {
 		if !idByte(id[i]) {
-			return fmt.Errorf("%w: %q holds %q", errBadID, id, id[i])
+			return fmt.Errorf("%w: %q has %q", errBadID, id, id[i])
 		}
 	}
 	return nil

@@ -60,8 +60,8 @@ var severityExplanations = map[Severity]Explanation{
 		Fix:     "mend repair fixes it.",
 	},
 	Latent: {
-		Meaning: "Works now, but shows as still running, or may fail later. `mend scan --latent` also lists what another version of the agent, or thinking switched on or off, would make unusable. A turn that ended within a tool loop is not latent, though until the next answer no provider accepts that thinking is switched in it: `mend scan --thinking off` shows it.",
-		Fix:     "mend repair --latent fixes it.",
+		Meaning: "Works, but would break if something else changed, or shows as still running. The output says: at risk. `mend scan --at-risk` also lists what another version of the agent, or thinking switched on or off, would make unusable. A turn that ended within a tool loop is not at risk, though until the next answer no provider accepts that thinking is switched in it: `mend scan --thinking off` shows it.",
+		Fix:     "mend repair --at-risk fixes it.",
 	},
 	Note: {
 		Meaning: "Untidy, but harmless. mend scan --all shows notes.",
@@ -102,7 +102,7 @@ var classExplanations = map[Class]Explanation{
 	},
 	FirstPromptMissing: {
 		Meaning: "The conversation starts with an assistant message, because its first prompt is lost.",
-		Fix:     "A placeholder prompt, is inserted.",
+		Fix:     "A placeholder prompt is inserted.",
 		Loses:   "Nothing.",
 	},
 	OutputTooLong: {
@@ -121,12 +121,12 @@ var classExplanations = map[Class]Explanation{
 		Loses:   "Values of a wrong type.",
 	},
 	UnreadableRecord: {
-		Meaning: "A record is truncated, empty, full of NUL bytes, or cannot be opened.",
+		Meaning: "Something stored is truncated, empty, full of NUL bytes, or cannot be opened.",
 		Fix:     "Readable content is kept, the rest is rebuilt.",
 		Loses:   "What cannot be read.",
 	},
 	LostContent: {
-		Meaning: "Records of the session are lost: what they said is not in the store any more. The agent answers without it.",
+		Meaning: "Messages of the session are lost: what they said is not in the store any more. The agent answers without it.",
 		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
 	ThinkingSignature: {

@@ -61,7 +61,7 @@ func nameOf(b *request.Block) string {
 	case b.Type == request.Image || b.Type == request.Document:
 		return "A file"
 	}
-	return "A record of type " + cmp.Or(string(b.Type), "(none)")
+	return "Content of type " + cmp.Or(string(b.Type), "(none)")
 }
 
 // callName returns the name of a tool call in a sentence.
@@ -73,7 +73,7 @@ func callName(b *request.Block) string {
 	if b.ToolID != "" {
 		return name + " " + b.ToolID
 	}
-	return name + " in part " + b.Ref().ID()
+	return name + " at " + b.Ref().ID()
 }
 
 // notInName matches the characters that providers reject in ids and names of tools.

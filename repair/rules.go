@@ -25,7 +25,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R2": {
 			Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it."),
 			Example: "A compaction whose kept part begins between a call and its result.",
-			Fix:     "Nothing stored is broken where a call and its result are one record. Fork the session before the compaction.",
+			Fix:     "Nothing stored is broken where a call and its result are stored as one. Fork the session before the compaction.",
 		},
 		"R3": {
 			Class: ThinkingBlockOrder, Why: always("The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."), Fixes: fixLoopStart,
@@ -166,7 +166,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Meaning: "A file in a prompt is a link to the web. For each request the provider loads it, or the agent does where the provider follows no such link. mend does not try that, so it does not know whether the next prompt works.",
 			Words:   "AI_DownloadError: Failed to download https://…",
 			Example: `{"type": "file", "mime": "application/pdf", "url": "https://example.com/x.pdf"}`,
-			Fix:     "A line of text with the address replaces the file. Only with --latent.",
+			Fix:     "A line of text with the address replaces the file. Only with --at-risk.",
 			Loses:   "The file. The model sees its address, without a password and a query.",
 		},
 		"media": {

@@ -26,7 +26,7 @@ func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(ops, func(o change.Op) bool { return matches(o.Ref, name) })
 		if i < 0 {
-			return nil, fail.New(fail.Usage, "", "this repair has no such record: %q", name)
+			return nil, fail.New(fail.Usage, "", "this repair changed nothing of that name: %q", name)
 		}
 		for _, o := range ops {
 			if matches(o.Ref, name) || o.Ref.Kind == change.KindFolder && o.Ref.Message == ops[i].Ref.Message {

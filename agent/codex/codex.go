@@ -80,13 +80,13 @@ var errorTexts = provider.ErrorTexts{
 			Rank:        230,
 			Any:         []provider.Words{{"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}, {"list_turns is not supported yet"}},
 			Class:       repair.UnreadableRecord,
-			Explanation: "The first line of the session's rollout is not the record of that session, or a line is not UTF-8.",
+			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
 		},
 		{
 			Rank:        240,
 			Any:         []provider.Words{{"paginated rollout record", "missing an ordinal"}},
 			Class:       repair.IncompleteRecord,
-			Explanation: "The last record of the rollout has no ordinal: an older version, or another tool, has appended it.",
+			Explanation: "The last line of the rollout has no ordinal: an older version, or another tool, has appended it.",
 		},
 	},
 }

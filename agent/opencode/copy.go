@@ -45,7 +45,7 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 	if loaded.Info.Ref.Kind != 0 {
 		add(&loaded.Info)
 	} else {
-		c.Unread = "it has no record of its own"
+		c.Unread = "it has no data of its own"
 	}
 	for i := range loaded.Messages {
 		add(&loaded.Messages[i].Record)

@@ -220,7 +220,7 @@ func newestOf(heads []change.Head) string {
 // movedRecord returns the ops that give a session's own record another folder; none if it has that.
 func movedRecord(ref change.Ref, now *change.Image, folder string, p project, isRow bool) ([]change.Op, error) {
 	if now == nil {
-		return nil, errors.New("it has no record of its own")
+		return nil, errors.New("it has no data of its own")
 	}
 	move := movedFile
 	if isRow {

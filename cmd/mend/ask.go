@@ -35,7 +35,7 @@ func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question
 	}
 	answers := yesOrNo
 	if len(ops) > 0 {
-		answers = append(slices.Clone(yesOrNo), term.Answer{"diff", "show the diff of every record"})
+		answers = append(slices.Clone(yesOrNo), term.Answer{"diff", "show the diff of every change"})
 	}
 	key, err := askChange(ctx, t, question, answers, ops)
 	if err == nil && key != "y" {

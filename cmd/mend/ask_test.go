@@ -74,7 +74,7 @@ func TestAskEach(t *testing.T) {
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
 		got, out, errs := ts.asking(c.in, 0, "repair")
-		if simulated := strings.Contains(out, "Checked with"); simulated != (c.repaired > 0) {
+		if simulated := strings.Contains(out, "works with"); simulated != (c.repaired > 0) {
 			t.Errorf("answers %q: the simulation of what was repaired is shown: %t\n%s", c.in, simulated, out)
 		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
@@ -196,9 +196,9 @@ func TestDryRunUnlocked(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"undo"}, "Undo would restore 1 record"},
-		{[]string{"undo", "qevajo"}, "Undo would restore 1 record"},
-		{[]string{"undo", "--session", ts.session}, "Undo would restore 1 record"},
+		{[]string{"undo"}, "Undo would restore 1 item"},
+		{[]string{"undo", "qevajo"}, "Undo would restore 1 item"},
+		{[]string{"undo", "--session", ts.session}, "Undo would restore 1 item"},
 		{[]string{"repair"}, "Nothing is broken."},
 		{[]string{"repair", ts.session}, "Nothing to repair"},
 		{[]string{"recover"}, "No repair is pending."},
@@ -235,7 +235,7 @@ func TestAskChanged(t *testing.T) {
 			t.Errorf("stderr has no %q:\n%s", want, &errs)
 		}
 	}
-	if strings.Contains(errs.String(), "--only") || !strings.Contains(out.String(), "Repaired 1 of 2 sessions, 1 failed.") || !strings.Contains(out.String(), `Repaired "Add dark mode"`) {
+	if strings.Contains(errs.String(), "--only") || !strings.Contains(out.String(), "Repaired 1 of 2 sessions, 1 failed. What was repaired works with") || !strings.Contains(out.String(), `Repaired "Add dark mode"`) {
 		t.Errorf("the answer is\n%s%s", &out, &errs)
 	}
 }

@@ -21,7 +21,7 @@ func TestCounts(t *testing.T) {
 		r.Fixed = append(r.Fixed, repair.Diagnosis{Ref: at(d.part), Class: repair.Class(d.class), Fix: d.fix, Loses: d.loses})
 	}
 	r.Plan.Ops = []change.Op{{Ref: at("a")}, {Ref: at("b")}}
-	if got, want := plannedFixes(r), []string{"2 records: It is filled (cures 3 findings)", "It goes"}; !slices.Equal(got, want) {
+	if got, want := plannedFixes(r), []string{"It is filled (that cures 3 findings)", "It goes"}; !slices.Equal(got, want) {
 		t.Errorf("plannedFixes returns %q, want %q", got, want)
 	}
 	lost := summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) })
@@ -31,7 +31,7 @@ func TestCounts(t *testing.T) {
 	e := change.Entry{Ops: make([]change.OpInfo, 2), Cause: change.Cause{Findings: []change.Finding{
 		{Why: "It is empty.", Fix: "It is filled.", Loses: "The text.", Count: 2}, {Why: "It is blank.", Fix: "It is filled.", Count: 1},
 	}}}
-	if got, want := slices.Concat(entryChanges(e), entryLosses(e)), []string{"It is filled", "2 records", "The text"}; !slices.Equal(got, want) {
+	if got, want := slices.Concat(entryChanges(e), entryLosses(e)), []string{"It is filled", "2 changes", "The text"}; !slices.Equal(got, want) {
 		t.Errorf("changed and lost are %q, want %q", got, want)
 	}
 }

@@ -203,11 +203,14 @@ func isSession(heads []change.Head, name string) bool {
 
 // findTopics returns the topics with that code. The case of letters does not matter. "5" and
 // "exit 5" are an exit code.
+// spoken has the codes of words that people read in their place.
+var spoken = map[string]string{atRisk: "latent", "at-risk": "latent", "done": "committed"}
+
 func findTopics(topics []topicJSON, name string) []topicJSON {
 	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "exit "), "code ")
 	var found []topicJSON
 	for _, t := range topics {
-		if strings.ToLower(t.Code) == name || t.Kind == kindExit && t.Words == name {
+		if code := strings.ToLower(t.Code); code == name || code == spoken[name] || t.Kind == kindClass && classWords(code) == name || t.Kind == kindExit && t.Words == name {
 			found = append(found, t)
 		}
 	}
@@ -401,9 +404,9 @@ func hasPrefixFold(text, start string) bool {
 // wordTopics explains the words of the output that are no codes.
 var wordTopics = []topicJSON{
 	{Code: "pending", Kind: kindState, Meaning: "The repair was interrupted. The journal has everything that is needed to complete it or to roll it back.", Fix: "mend recover completes it if possible, otherwise rolls it back."},
-	{Code: "committed", Kind: kindState, Meaning: "The change is in the store, durably.", Fix: "mend undo ID reverts it."},
+	{Code: "committed", Kind: kindState, Meaning: "The change is in the store, durably. The output says: done.", Fix: "mend undo ID reverts it."},
 	{Code: "aborted", Kind: kindState, Meaning: "The change was not made, or was rolled back. The store is as it was before."},
-	{Code: "conflicted", Kind: kindState, Meaning: "The repair was interrupted, and another program changed the same records before recovery. mend left those changes alone.", Fix: "mend show ID shows the records; mend resolve ID decides."},
+	{Code: "conflicted", Kind: kindState, Meaning: "The repair was interrupted, and another program changed the same places before recovery. mend left those changes alone.", Fix: "mend show ID shows them; mend resolve ID decides."},
 	{Code: "resolved", Kind: kindState, Meaning: "You resolved the conflict with mend resolve."},
 	{Code: "undone", Kind: kindState, Meaning: "A later undo reverted the repair.", Fix: "mend redo ID applies it again."},
 	{Code: "forgotten", Kind: kindState, Meaning: "gc or forget deleted the undo data. Only the log entry is left, so the repair cannot be undone."},
@@ -414,7 +417,7 @@ var wordTopics = []topicJSON{
 	{Code: "cannot be examined", Kind: kindWord, Meaning: "mend cannot read the session, so it counts as broken. The reason is next to it."},
 	{Code: "unknown", Kind: kindWord, Meaning: "In JSON answers of earlier versions: the session could not be examined. Such a session is broken now."},
 	{Code: "busy", Kind: kindWord, Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."},
-	{Code: "shortened", Kind: kindWord, Meaning: "The session lacks messages, parts, files or texts that were kept of it: it was cut, emptied, or taken back by a revert. What a repair of mend removed does not count.", Fix: "mend restore SESSION adds what is missing to what it has; --at TIME gives it an earlier state as a whole."},
+	{Code: "shortened", Kind: kindWord, Meaning: "The session lacks messages, files or texts that were kept of it: it was cut, emptied, or taken back by a revert. What a repair of mend removed does not count.", Fix: "mend restore SESSION adds what is missing to what it has; --at TIME gives it an earlier state as a whole."},
 	{Code: "replaced", Kind: kindWord, Meaning: "The session begins with another message than was kept of it: its transcript was overwritten, or begun again under the same id.", Fix: "mend restore SESSION brings back what was kept; what the session has now stays, if need be as a session of its own."},
 	{Code: "deleted", Kind: kindWord, Meaning: "The agent has nothing of the session any more, and a copy of it was kept.", Fix: "mend restore SESSION writes it again as it was kept."},
 	{Code: "hidden", Kind: kindWord, Meaning: "The agent does not list the session where its user looks for it: its folder is of another project now.", Fix: "mend restore SESSION moves it to that project."},
@@ -423,17 +426,17 @@ var wordTopics = []topicJSON{
 	{Code: "malformed", Kind: kindWord, Meaning: "Pages of the database are damaged, so SQLite calls it malformed (database disk image is malformed), and the agent stops with an error or shows only a part.", Fix: "mend salvage reads every row that can be read into a new database, and says what is lost; one undo brings the old one back. mend changes no session of it before."},
 	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."},
 	{Code: "dry run", Kind: kindWord, Meaning: "Everything except the change: mend shows what it would do and writes nothing."},
-	{Code: "journal", Kind: kindWord, Meaning: "The file in which mend records every change before it is made, with the bytes that the change replaces. Undo restores from it."},
+	{Code: "journal", Kind: kindWord, Meaning: "The file in which mend writes every change before it is made, with the bytes that the change replaces. Undo restores from it."},
 	{Code: "head", Kind: kindWord, Meaning: "The hash of the newest event in the journal. Keep it elsewhere: mend verify --head then detects a truncated or rebuilt journal."},
-	{Code: "orphan", Kind: kindWord, Meaning: "A message or a part that belongs to no session. The agent never reads it.", Fix: "mend repair --orphans moves orphans into the journal."},
-	{Code: "suspect", Kind: kindWord, Meaning: "A record like the one that the provider's error named. Only the provider can tell whether it is at fault.", Fix: "mend repair --error TEXT --all repairs all of them."},
+	{Code: "orphan", Kind: kindWord, Meaning: "A message, or content of one, that belongs to no session. The agent never reads it.", Fix: "mend repair --orphans moves orphans into the journal."},
+	{Code: "suspect", Kind: kindWord, Meaning: "Something like what the provider's error named. Only the provider can tell whether it is at fault.", Fix: "mend repair --error TEXT --all repairs all of them."},
 	{Code: "synthetic", Kind: kindWord, Meaning: "Not typed by you. Texts that mend inserts are marked so, and OpenCode shows them differently."},
 	{Code: "placeholder", Kind: kindWord, Meaning: `The text that mend inserts where content is missing: "[user interrupted]" unless you change the setting placeholderText.`},
 	{Code: "step", Kind: kindWord, Meaning: "One answer of the model inside an assistant message. Each begins with a step-start marker and becomes a message of its own in the request."},
 	{Code: "tool loop", Kind: kindWord, Meaning: "The steps from a prompt to the answer that calls no tool. It is open until that answer."},
 	{Code: "thinking", Kind: kindWord, Meaning: "The reasoning of the model. OpenCode stores it as parts of type reasoning, with a signature that only the provider can create."},
 	{Code: "record", Kind: kindWord, Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."},
-	{Code: "conflict", Kind: kindWord, Meaning: "A record no longer holds what mend left in it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only RECORD to leave it out, or with --force to overwrite the newer change, which is kept in the journal."},
+	{Code: "conflict", Kind: kindWord, Meaning: "Something is not as mend left it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only ID to leave it out, or with --force to overwrite the newer change, which is kept in the journal."},
 	{Code: "kept", Kind: kindWord, Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."},
 	{Code: string(agent.Current), Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
 	{Code: string(agent.Other), Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},

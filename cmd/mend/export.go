@@ -20,7 +20,7 @@ type exportFlags struct {
 
 func (f *exportFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.file, "export", "", "write the whole journal to this `FILE` as JSON Lines, or to standard output with -")
-	fl.BoolVar(&f.withBytes, "with-bytes", false, "with --export: also what the records held before and after")
+	fl.BoolVar(&f.withBytes, "with-bytes", false, "with --export: also the contents before and after")
 	fl.BoolVar(&f.force, "force", false, "with --export: overwrite the file")
 }
 

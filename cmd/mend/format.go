@@ -9,18 +9,34 @@ import (
 	"mend/repair"
 )
 
+// atRisk is how a latent fault is called where people read it.
+const atRisk = "at risk"
+
 // severityWord returns the severity in its colour.
 func severityWord(s repair.Severity) string {
 	switch s {
 	case repair.Broken:
 		return term.Bad(s)
 	case repair.Latent:
-		return term.Warn(s)
+		return term.Warn(atRisk)
 	case 0:
 		return term.Good("healthy")
 	default:
 		return term.Faint(s)
 	}
+}
+
+// classWords returns the name of a class as words.
+func classWords(class string) string {
+	switch class {
+	case "unreadable_record":
+		return "unreadable data"
+	case "incomplete_record":
+		return "missing fields"
+	case "ids_before_clock_wrap":
+		return "ids before August 2026"
+	}
+	return strings.ReplaceAll(class, "_", " ")
 }
 
 // sessionLine returns the id, title, folder and age of a session.

@@ -237,7 +237,7 @@ func entryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 	if e.Damage != "" {
 		what = term.OneLine(e.Damage, 200)
 	} else if !t.IsNarrow() {
-		what += ", " + term.Count(len(e.Ops), "record")
+		what += ", " + term.Count(len(e.Ops), "change")
 	}
 	if earlier != "" {
 		what += ", again after " + earlier
@@ -281,7 +281,7 @@ func stateWord(e change.Entry) string {
 	case "damaged", string(change.Pending), string(change.Conflicted):
 		return term.Bad(s)
 	case string(change.Committed):
-		return term.Good(s)
+		return term.Good("done")
 	default:
 		return term.Faint(s)
 	}
@@ -296,14 +296,14 @@ func causeText(e change.Entry) string {
 	switch ids := strings.Join(reverted, ", "); e.Cause.Kind {
 	case change.CauseUndo:
 		if e.Cause.Partial {
-			return "undo of records of " + ids
+			return "undo of some of " + ids
 		}
 		return "undo of " + ids
 	case change.CauseRedo:
 		if e.Cause.Text != "" {
 			return "redo of " + term.OneLine(e.Cause.Text, 40)
 		}
-		return "redo, reverts " + ids // of older versions
+		return "redo: takes back " + ids // of older versions
 	case change.CauseResolve:
 		return "resolves " + ids + ": " + term.OneLine(e.Cause.Text, 20)
 	case change.CauseTrim:
@@ -337,9 +337,9 @@ func fixedClasses(e change.Entry, unknown string) string {
 	for _, f := range e.Cause.Findings {
 		n += max(f.Count, 1)
 	}
-	text := term.OneLine(e.Cause.Findings[0].Class, 40)
+	text := classWords(term.OneLine(e.Cause.Findings[0].Class, 40))
 	if n > 0 {
-		text += fmt.Sprintf(" +%d", n)
+		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text
 }
@@ -349,15 +349,15 @@ func showVerb(env *environment) *cobra.Command {
 		Use:   "show [ID]",
 		Short: "Show what a repair or an operation changed, and why",
 		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
-every record. It also shows whether that is in force, which entries changed the same records before (follows) and after (again), what the
-records hold now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.
+every change. It also shows which entries changed the same places before (follows) and after (again), what is
+there now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.
 Of an operation, which is what one run of mend did, it lists the repairs.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			release := env.opt.Journal.Hold()
 			defer release()
 			if len(ids) == 0 {
-				newest, err := newestRepair(cmd.Context(), env, "no repair is in force", inForce)
+				newest, err := newestRepair(cmd.Context(), env, "no repair that is not undone", inForce)
 				if err != nil {
 					return err
 				}
@@ -422,7 +422,7 @@ func printEntryHead(t *term.Terminal, e change.Entry) {
 	printEntryList(t, "Changed", entryChanges(e))
 	printEntryList(t, "Lost", entryLosses(e))
 	for _, c := range e.Conflicts {
-		printEntryRow(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s %s: %s", c.Ref.Kind, c.Ref, term.Escape(c.Why)))
+		printEntryRow(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s: %s", c.Ref, term.Escape(c.Why)))
 	}
 	for _, path := range e.Kept {
 		printEntryRow(t, "Kept", term.Escape(path))
@@ -481,7 +481,7 @@ func sessionOfEntry(e change.Entry) string {
 // entryFaults returns what was wrong, each sentence once.
 func entryFaults(e change.Entry) (texts []string) {
 	for _, f := range e.Cause.Findings {
-		texts = append(texts, fmt.Sprintf("%s%s (%s %s)", times(f.Count), term.Sentence(f.Why), term.OneLine(f.Class, 40), term.OneLine(f.Rule, 40)))
+		texts = append(texts, times(f.Count)+term.Sentence(f.Why))
 	}
 	if len(e.Cause.Findings) > 0 {
 		return texts
@@ -536,7 +536,7 @@ func entryError(e change.Entry) []string {
 
 // entryChanges returns what was done, each sentence once, and how many records that changed.
 func entryChanges(e change.Entry) []string {
-	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), term.Count(len(e.Ops), "record"))
+	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), term.Count(len(e.Ops), "change"))
 }
 
 // eachOnce returns the sentences of the findings, each once. It counts none: one change may fix several findings.
@@ -565,7 +565,6 @@ func printEntry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.
 	if together != "" {
 		printEntryRow(t, "Operation", together)
 	}
-	printEntryRow(t, "In force", inForceText(e))
 	printEntryList(t, "Follows", relatedTexts(related.Follows))
 	printEntryList(t, "Again", relatedTexts(related.Again))
 	if now != nil {
@@ -584,7 +583,7 @@ func printEntry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.
 	t.Printf("\n")
 	if ops == nil {
 		for _, o := range e.Ops {
-			t.Printf("  %s %s %s\n", term.Bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref.Kind, o.Ref)
+			t.Printf("  %s %s\n", term.Bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref)
 		}
 		return
 	}

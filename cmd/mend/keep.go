@@ -594,12 +594,12 @@ type coverageJSON struct {
 
 // A keepStatusJSON is what status says of the copies.
 type keepStatusJSON struct {
-	Automatic bool           `json:"automatic"`
-	Bytes     int64          `json:"bytes"`
-	Agents    []coverageJSON `json:"agents"`
-	Lacking   int            `json:"lacking"` // sessions that lack what was kept, as far as a short look shows
-	Gone      []goneStoreJSON     `json:"gone"`    // stores that are not there now, and of which sessions were kept
-	Damaged   []string       `json:"damaged"` // files that were set aside
+	Automatic bool            `json:"automatic"`
+	Bytes     int64           `json:"bytes"`
+	Agents    []coverageJSON  `json:"agents"`
+	Lacking   int             `json:"lacking"` // sessions that lack what was kept, as far as a short look shows
+	Gone      []goneStoreJSON `json:"gone"`    // stores that are not there now, and of which sessions were kept
+	Damaged   []string        `json:"damaged"` // files that were set aside
 }
 
 // A goneStoreJSON is a store that is not there now.

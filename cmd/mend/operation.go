@@ -62,7 +62,7 @@ func (op operation) what() string {
 		text = "moved to " + term.OneLine(op[0].Cause.Text, 80)
 	default:
 	}
-	return text + ", " + term.Count(records, "record")
+	return text + ", " + term.Count(records, "change")
 }
 
 // sessions says whose sessions the operation changed.

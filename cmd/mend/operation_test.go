@@ -59,7 +59,7 @@ func TestUndoOperation(t *testing.T) {
 	repaired := ts.snapshot()
 
 	log := ts.want(exitDone, "log")
-	if want := fmt.Sprintf("%d repairs, %d records", n, n); strings.Count(log, "\n") != 1 || !strings.Contains(log, want) || !strings.Contains(log, "op-qevajo") {
+	if want := fmt.Sprintf("%d repairs, %d changes", n, n); strings.Count(log, "\n") != 1 || !strings.Contains(log, want) || !strings.Contains(log, "op-qevajo") {
 		t.Errorf("log = %s, want one line with %q", log, want)
 	}
 	if all := ts.want(exitDone, "log", "-v"); strings.Count(all, "\n") != n+1 {
@@ -68,7 +68,7 @@ func TestUndoOperation(t *testing.T) {
 	if out := ts.want(exitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend redo") {
 		t.Error(out)
 	}
-	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would change %d records of %d sessions.", n, n)) {
+	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would make %d changes to %d sessions.", n, n)) {
 		t.Error(out)
 	}
 

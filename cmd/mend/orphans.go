@@ -43,8 +43,8 @@ func scanOrphans(ctx context.Context, env *environment, c *mend.Store, all bool)
 	if n == 0 {
 		return nil
 	}
-	env.Say("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.",
-		term.Faint("note"), term.Count(n, "record"), term.Count(len(found), "session"), term.Bold(env.cmdline("repair", "--orphans")))
+	env.Say("%s %s to no session, and the agent never reads them. %s moves them into the journal.",
+		term.Faint("note"), term.CountWords(n, "stored item belongs", "stored items belong"), term.Bold(env.cmdline("repair", "--orphans")))
 	for _, o := range found {
 		if all {
 			printOrphans(env.Terminal, o.Session, o.Records(), "")
@@ -135,7 +135,7 @@ func finishOrphans(env *environment, todo []proposal) {
 	case env.JSON:
 		env.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
 	case len(todo) == 0:
-		env.Printf("%s\n", term.Good("No orphaned records."))
+		env.Printf("%s\n", term.Good("Nothing is orphaned."))
 	default:
 		env.Printf("\nDry run: nothing was written. Run again without --dry-run to move them.\n")
 	}

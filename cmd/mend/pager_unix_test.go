@@ -38,7 +38,7 @@ func TestDelta(t *testing.T) {
 		}
 	}
 	patch := out[strings.Index(out, "diff --git"):]
-	patch = patch[:strings.Index(patch, "Checked with")]
+	patch = patch[:strings.Index(patch, "After the repair it works with")]
 	cmd := exec.Command("git", "apply", "--stat", "-")
 	cmd.Stdin = strings.NewReader(strings.TrimSpace(patch) + "\n")
 	if stat, err := cmd.CombinedOutput(); err != nil {

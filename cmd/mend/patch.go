@@ -102,9 +102,9 @@ func printOps(t *term.Terminal, ops []change.Op) {
 		case e.op.Ref.Kind == change.KindFile:
 			printFile(t, e.op)
 		case e.from != nil:
-			t.Printf("  %s %s %s → %s\n", term.Bold("→ move"), e.op.Ref.Kind, e.from.Ref, e.op.Ref)
+			t.Printf("  %s %s → %s\n", term.Bold("→ move"), e.from.Ref, e.op.Ref)
 		default:
-			t.Printf("  %s %s %s\n", term.Bold(opMark(e.op)+" "+e.op.Verb()), e.op.Ref.Kind, e.op.Ref)
+			t.Printf("  %s %s\n", term.Bold(opMark(e.op)+" "+e.op.Verb()), e.op.Ref)
 			if hasDiff(e.op.Ref) {
 				printDiff(t, e.op.Pre, e.op.Post)
 			}

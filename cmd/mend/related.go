@@ -57,9 +57,9 @@ func (x nowEffect) text() (texts []string) {
 	for _, t := range [...]struct {
 		n    int
 		what string
-	}{{x.Holds, "as it left them"}, {x.Before, "as before it"}, {x.Other, "something else"}} {
+	}{{x.Holds, "as the repair left it"}, {x.Before, "as before the repair"}, {x.Other, "changed by something else"}} {
 		if t.n > 0 {
-			texts = append(texts, fmt.Sprintf("%s %s", term.Count(t.n, "record"), t.what))
+			texts = append(texts, fmt.Sprintf("%s %s", term.CountWords(t.n, "place is", "places are"), t.what))
 		}
 	}
 	switch {
@@ -68,23 +68,12 @@ func (x nowEffect) text() (texts []string) {
 	case x.Planned && x.Changes == 0:
 		texts = append(texts, "doing it again would change nothing")
 	case x.Planned:
-		texts = append(texts, fmt.Sprintf("doing it again would change %s", term.Count(x.Changes, "record")))
+		texts = append(texts, fmt.Sprintf("doing it again would make %s", term.Count(x.Changes, "change")))
 	}
 	return texts
 }
 
-// inForceText says whether what an entry did is in force.
-func inForceText(e change.Entry) string {
-	switch {
-	case e.State != change.Committed:
-		return fmt.Sprintf("no, it is %s", e.State)
-	case e.UndoneBy != "":
-		return "no, undone by " + e.UndoneBy
-	}
-	return "yes"
-}
-
-// relatedTexts returns who touched the same records, and when.
+// relatedTexts returns who touched the same places, and when.
 func relatedTexts(es []change.Entry) (texts []string) {
 	for _, e := range es {
 		by := "unknown"

@@ -36,9 +36,9 @@ func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText !
 func addRepairFlags(env *environment, fl *pflag.FlagSet, f *repairFlags) {
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; write nothing")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "answer yes to all questions")
-	fl.BoolVarP(&f.patch, "patch", "p", false, "show the diff of every record, in your pager")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding with its record")
-	fl.BoolVar(&f.latent, "latent", false, "also fix latent faults (see mend explain latent)")
+	fl.BoolVarP(&f.patch, "patch", "p", false, "show the diff of every change, in your pager")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
+	atRiskFlag(fl, &f.latent, "also fix what works, but would break if the version or thinking changed")
 	fl.BoolVar(&f.force, "force", false, "repair even if the agent is using the session")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
@@ -387,8 +387,8 @@ func (r *repairRun) show(ps []proposal) {
 
 // The answers to the question whether a session is to be repaired.
 var (
-	repairAnswers  = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"quit", "leave this session and the rest"}}
-	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
+	repairAnswers  = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"quit", "leave this session and the rest"}}
+	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
 // applyAsking asks for each session, and applies the plans that the user wants.
@@ -492,7 +492,11 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 		}
 	}
 	if !r.JSON {
-		printCommitted(r.Terminal, e, p.head.Title)
+		how := ""
+		if proof := provenText(r.agent, []proposal{p}); only && proof != "" && !hasBroken(p.result.Remaining) {
+			how = ": " + proof
+		}
+		printCommitted(r.Terminal, e, p.head.Title, how)
 	}
 	return r.checkRepaired(ctx, p)
 }

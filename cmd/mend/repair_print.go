@@ -36,7 +36,7 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 		printFact(t, "lost", summary(oncePerRecord(fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) }))
 	}
 	if r := p.result; r.SentAfter > r.SentBefore {
-		printFact(t, "sent", []string{fmt.Sprintf("%d blocks of the conversation, %d before", r.SentAfter, r.SentBefore)})
+		printFact(t, "sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)})
 	}
 	switch {
 	case verbose && len(left) > 0:
@@ -55,14 +55,9 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 	t.Printf("\n")
 }
 
-// plannedFixes returns what a plan does: how many records it changes, and each sentence once, since one
-// change may fix several findings.
+// plannedFixes returns what a plan does: each sentence once, since one change may fix several findings.
 func plannedFixes(r repair.Result) []string {
-	texts := counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (cures %[1]d findings)")
-	if len(r.Fixed) > 1 && len(texts) > 0 {
-		texts[0] = term.Count(len(r.Plan.Ops), "record") + ": " + texts[0]
-	}
-	return texts
+	return counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that cures %[1]d findings)")
 }
 
 // oncePerRecord returns the diagnoses without those that lose the same of a record as an earlier one.
@@ -107,15 +102,16 @@ func printLeft(t *term.Terminal, left []repair.Diagnosis) {
 			}
 			return faultOf(d)
 		})
-		items[0] = severityWord(s) + " " + items[0]
+		items[0] = severityWord(s) + ": " + items[0]
+		if s == repair.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
+			items[0] += " (--at-risk fixes it, too)"
+		}
 		printFact(t, "left", items)
 	}
 }
 
-// faultOf returns what is wrong, with its class and rule.
-func faultOf(d repair.Diagnosis) string {
-	return fmt.Sprintf("%s (%s %s)", term.Sentence(d.Why), d.Class, d.Rule)
-}
+// faultOf returns what is wrong.
+func faultOf(d repair.Diagnosis) string { return term.Sentence(d.Why) }
 
 // summary returns the texts of the diagnoses, each once with its number, without empty ones.
 func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
@@ -169,8 +165,8 @@ func quotedTitle(title, id string) string {
 	return `"` + term.OneLine(title, 60) + `"`
 }
 
-// printCommitted prints a committed entry and how to undo it.
-func printCommitted(t *term.Terminal, e change.Entry, title string) {
+// printCommitted prints a committed entry and how to undo it. how says more of it, "" for nothing.
+func printCommitted(t *term.Terminal, e change.Entry, title, how string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
 	case change.CauseTrim:
@@ -185,7 +181,7 @@ func printCommitted(t *term.Terminal, e change.Entry, title string) {
 		what = "Salvaged"
 	default:
 	}
-	t.Say("%s %s (%s). Undo: %s", term.Good(what), quotedTitle(title, e.Session), term.Bold(e.ID), term.Command("mend undo "+e.ID))
+	t.Say("%s %s (%s)%s. Undo: %s", term.Good(what), quotedTitle(title, e.Session), term.Bold(e.ID), how, term.Command("mend undo "+e.ID))
 	printKept(t, e)
 }
 
@@ -216,9 +212,6 @@ func (r *repairRun) end(err error) error {
 		r.Printf("%s\n", term.Good("Nothing is broken."))
 	case len(todo) > 0 || r.request.Error != nil:
 		r.printVerdict()
-	}
-	if n := latentWithFix(r.proposals); n > 0 && len(r.proposals) == 1 && !r.request.Latent && !hasBroken(r.proposals[0].result.Remaining) {
-		r.Say("Nothing is broken. To fix what is latent: %s", term.Command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
 	}
 	switch {
 	case r.flags.dryRun && len(todo) > 0:
@@ -253,6 +246,9 @@ func (r *repairRun) printTotals(todo int) {
 		}
 	}
 	text.WriteString(".")
+	if proof := provenText(r.agent, r.repaired()); proof != "" && len(done) > 0 {
+		text.WriteString(" What was repaired " + proof + ".")
+	}
 	if len(r.done) > 1 {
 		fmt.Fprintf(&text, " Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.done[0])))
 	}
@@ -281,53 +277,44 @@ func (r *repairRun) printVerdict() {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
 		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), term.Escape(strings.Join(left, ", ")))
-	} else if proof := provenText(r.agent, ps); proof != "" {
-		r.Say("%s", term.Good(proof))
+	} else if proof := provenText(r.agent, ps); proof != "" && len(r.done) == 0 {
+		r.Say("%s", term.Good("After the repair it "+proof+"."))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
-		r.Say("Only the provider can judge %s more of this kind. If the error comes again, mend repairs all of them; --all does so now.", term.Count(suspects, "record"))
+		r.Say("There are %d more of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)
 	}
 }
 
-// provenText says in which settings the repaired sessions were checked, "" for none.
+// provenText says with which versions the repaired sessions work, and in which settings they would
+// break, as the end of a sentence; "" if nothing was checked.
 func provenText(agent string, ps []proposal) string {
 	var versions, failed []string
 	switched := false
 	for _, p := range ps {
 		for _, q := range p.result.Proof {
-			if !slices.Contains(versions, q.Version) {
-				versions = append(versions, q.Version)
-			}
 			switched = switched || q.Thinking != p.result.Proof[0].Thinking
-			if len(q.Rules) > 0 {
-				text := fmt.Sprintf("with %s and thinking %s it breaks %s", q.Version, onOrOff(q.Thinking), strings.Join(q.Rules, ", "))
-				if !slices.Contains(failed, text) {
-					failed = append(failed, text)
+			if len(q.Rules) == 0 {
+				if !slices.Contains(versions, q.Version) {
+					versions = append(versions, q.Version)
 				}
+				continue
+			}
+			text := fmt.Sprintf("with %s and thinking %s (%s)", q.Version, onOrOff(q.Thinking), strings.Join(q.Rules, ", "))
+			if !slices.Contains(failed, text) {
+				failed = append(failed, text)
 			}
 		}
 	}
-	if len(versions) == 0 {
+	switch text := "works with " + agent + " " + term.Enumerate(versions); {
+	case len(versions) == 0 && len(failed) == 0:
 		return ""
+	case len(versions) == 0:
+		return "would break " + strings.Join(failed, ", ")
+	case len(failed) > 0:
+		return text + ", but would break " + strings.Join(failed, ", ")
+	case switched:
+		return text + ", thinking on and off"
+	default:
+		return text
 	}
-	text := "Checked with " + agent + " " + term.Enumerate(versions)
-	if switched {
-		text += ", thinking on and off"
-	}
-	if len(failed) > 0 {
-		return text + ": " + strings.Join(failed, "; ") + "."
-	}
-	return text + ": no rule broken."
-}
-
-// latentWithFix returns how many latent faults have a fix.
-func latentWithFix(ps []proposal) (n int) {
-	for _, p := range ps {
-		for _, d := range p.result.Remaining {
-			if d.Severity == repair.Latent && d.Fix != "" {
-				n++
-			}
-		}
-	}
-	return n
 }

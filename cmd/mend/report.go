@@ -154,10 +154,10 @@ func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report
 	}
 	s.Fix = report.Fix{Planned: true, Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
 	s.Fix.Proof = []string{
-		provenText(agentOf(c.ID()), []proposal{{head: head, result: r}}),
+		"After the repair it " + provenText(agentOf(c.ID()), []proposal{{head: head, result: r}}) + ".",
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
-		fmt.Sprintf("%s in the store would change. Nothing has been written.", term.Count(len(r.Plan.Ops), "record")),
+		fmt.Sprintf("It would make %s in the store. Nothing has been written.", term.Count(len(r.Plan.Ops), "change")),
 	}
 	if len(r.Plan.Ops) == 0 {
 		s.Fix.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
@@ -184,7 +184,7 @@ func reportRepair(ctx context.Context, env *environment, e change.Entry, ops []c
 	}
 	s.Fix = report.Fix{
 		State: stateOf(e), Error: e.Cause.Text, Causes: e.Cause.Diagnoses, Ops: ops, Lost: e.Forgotten,
-		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, term.Count(len(e.Ops), "record")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
+		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, term.Count(len(e.Ops), "change")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
 	}
 	return s, nil
 }
@@ -195,15 +195,15 @@ func storedText(ctx context.Context, c *mend.Store, e change.Entry) string {
 	var conflict *change.ConflictError
 	switch {
 	case err == nil:
-		return "Every record of the store holds what the repair wrote. It can be undone."
+		return "All is as the repair left it. It can be undone."
 	case errors.As(err, &conflict):
-		return fmt.Sprintf("%s changed since the repair.", term.Count(len(conflict.Conflicts), "record"))
+		return fmt.Sprintf("%s changed since the repair.", term.Count(len(conflict.Conflicts), "place"))
 	case errors.Is(err, mend.ErrUndone):
 		return "The repair is undone."
 	case e.Forgotten:
 		return "The repair cannot be undone: its bytes were removed from the journal."
 	}
-	return "Whether the records still hold what the repair wrote is not known."
+	return "Whether all is still as the repair left it is not known."
 }
 
 // agentText returns the agent and its newest version in the store, and as which version it is
@@ -243,11 +243,11 @@ func programText() string {
 	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", version(), commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// countSeverities counts findings: "2 broken, 1 latent, 0 notes".
+// countSeverities counts findings: "2 broken, 1 at risk, 0 notes".
 func countSeverities(ds []repair.Diagnosis) string {
 	n := map[repair.Severity]int{}
 	for _, d := range ds {
 		n[d.Severity]++
 	}
-	return fmt.Sprintf("%d broken, %d latent, %s", n[repair.Broken], n[repair.Latent], term.Count(n[repair.Note], "note"))
+	return fmt.Sprintf("%d broken, %d %s, %s", n[repair.Broken], n[repair.Latent], atRisk, term.Count(n[repair.Note], "note"))
 }

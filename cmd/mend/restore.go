@@ -274,7 +274,7 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 		if x.Kept != nil {
 			messages = fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
 			if x.Missing > 0 {
-				messages += fmt.Sprintf(", %s missing", term.CountWords(x.Missing, "record", "records"))
+				messages += fmt.Sprintf(", %s missing", term.CountWords(x.Missing, "item", "items"))
 			}
 		}
 		rows[i] = []string{
@@ -464,7 +464,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 func printRestored(t *term.Terminal, entries []change.Entry, title string) {
 	e := entries[0]
 	if len(entries) == 1 {
-		printCommitted(t, e, title)
+		printCommitted(t, e, title, "")
 		return
 	}
 	id := mend.OperationOf(e)
@@ -495,7 +495,7 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 	case done.Other != "":
 		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and comes into this store. That one stays as it is.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
 	case from == nil && strings.HasPrefix(done.State, "before"):
-		env.SayAt(2, fmt.Sprintf("It becomes as it was %s: %s of the journal.", done.State, term.CountWords(len(done.Plan.Ops), "record", "records")))
+		env.SayAt(2, fmt.Sprintf("It becomes as it was %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change")))
 	case from == nil:
 		for _, d := range done.Fixed {
 			env.SayAt(2, term.OneLine(d.Why+" "+d.Fix, 400))

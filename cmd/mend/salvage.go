@@ -85,7 +85,7 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	if err != nil {
 		return err
 	}
-	printCommitted(env.Terminal, e, e.Cause.Title)
+	printCommitted(env.Terminal, e, e.Cause.Title, "")
 	kept, err := c.KeptFolder(s.Plan.Ops)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 		t.Say("%s come back, and %d of %s whole.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
 	}
 	if rebuilt > 0 {
-		t.Say("%s made again from other records.", term.CountWords(rebuilt, "row is", "rows are"))
+		t.Say("%s made again from other data.", term.CountWords(rebuilt, "row is", "rows are"))
 	}
 	if len(lost) > 0 {
 		t.Say("Lost rows: %s.", strings.Join(lost, ", "))
@@ -183,7 +183,7 @@ func printSalvaged(t *term.Terminal, s agent.SalvagedSession) {
 		t.SayAt(2, "made again: "+tableCounts(s.Rebuilt))
 	}
 	if s.Orphans > 0 {
-		t.SayAt(2, fmt.Sprintf("%s to a record that is lost", term.CountWords(s.Orphans, "record belongs", "records belong")))
+		t.SayAt(2, fmt.Sprintf("%s to a message that is lost", term.CountWords(s.Orphans, "row belongs", "rows belong")))
 	}
 	for _, note := range s.Notes {
 		t.SayAt(2, term.Escape(note))

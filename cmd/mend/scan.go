@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mend/change"
 	"mend/internal/fail"
@@ -29,15 +30,15 @@ func scanVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "List broken sessions, and why they are broken",
-		Long: `List every session in which something is wrong, by agent: those of this folder first, then
-the others, and of both the worst first. With session names, show each finding in them; -v
+		Long: `List every session in which something is wrong, by agent: this folder's sessions first;
+in each group the broken ones first. With session names, show each finding in them; -v
 does so for all. A session is named by its id, by its title or a part of it, by . (newest
 of this folder) or by @ (newest of all).
 
-  broken  unusable now: the provider refuses it, or the agent crashes on it
-  latent  works now, but shows as still running, or may fail later; with --latent also
-          what another version, or thinking switched on or off, would make unusable
-  note    harmless
+  broken   unusable now: the provider refuses it, or the agent crashes on it
+  at risk  works, but shows as still running, or would break later; with --at-risk also
+           what would break with another version, or if thinking is switched on or off
+  note     harmless
 
 Scan writes nothing to the store. It exits with 1 if a session is broken.
 
@@ -60,13 +61,21 @@ marked.`,
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
-	fl.BoolVar(&env.opt.AllSettings, "latent", false, "also judge other versions of the agent, and thinking switched on or off")
+	atRiskFlag(fl, &env.opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
 	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+classList(env))
 	f.add(fl)
 	return cmd
+}
+
+// atRiskFlag adds the flag --at-risk, whose former name is --latent.
+func atRiskFlag(fl *pflag.FlagSet, p *bool, usage string) {
+	for _, name := range []string{"at-risk", "latent"} {
+		fl.BoolVar(p, name, false, usage)
+	}
+	_ = fl.MarkHidden("latent") // it exists
 }
 
 func scanRequest(ctx context.Context, env *environment, names []string) error {
@@ -306,17 +315,13 @@ func (r *scanReport) printTable(all []change.Head) {
 	r.Printf("\n")
 }
 
-// whatIsWrong returns the class of the worst finding, or in a narrow terminal its rule, and how
-// many more findings there are.
+// whatIsWrong returns the class of the worst finding in words, and where there is room how many more findings there are.
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
-		word, more := string(f.Diagnoses[i].Class), " and %d more"
-		if r.IsNarrow() {
-			word, more = f.Diagnoses[i].Rule, " +%d"
-		}
-		if n := len(f.Diagnoses) - 1; n > 0 {
-			word += fmt.Sprintf(more, n)
+		word := classWords(string(f.Diagnoses[i].Class))
+		if n := len(f.Diagnoses) - 1; n > 0 && !r.IsNarrow() {
+			word += fmt.Sprintf(" and %d more", n)
 		}
 		words = append(words, word)
 	}
@@ -387,7 +392,7 @@ func printStore(env *environment, c *mend.Store) {
 	if note := v.Note(); note != "" {
 		line += ", requests of " + agentOf(c.ID()) + " " + term.Escape(note)
 	} else if v.Name != "" {
-		line += ", checked as " + agentOf(c.ID()) + " " + term.OneLine(v.Name, 30) + " builds requests"
+		line += ", " + agentOf(c.ID()) + " " + term.OneLine(v.Name, 30)
 	}
 	if t := thinkingText(env.opt.Thinking); t != "" {
 		line += ", with thinking " + t
@@ -447,7 +452,7 @@ func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 // printSummary prints the totals and the next command.
 func (r *scanReport) printSummary() {
 	s := r.summary
-	text := fmt.Sprintf("%s: %s, %d latent, %d healthy", term.Count(s.Sessions, "session"), brokenCount(&s), s.Latent, s.Healthy())
+	text := countsText(&s)
 	switch {
 	case s.Busy > 0 && s.Sessions == 1:
 		text += " (an agent may still be writing it)"
@@ -482,6 +487,6 @@ func (r *scanReport) printSummary() {
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:
 		r.Say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
 	case r.fixable > 0 && s.Broken == 0:
-		r.Say("Nothing is broken. To fix what is latent: %s", term.Command(r.cmdline(append(words, "--latent")...)))
+		r.Say("To fix what is %s: %s", atRisk, term.Command(r.cmdline(append(words, "--at-risk")...)))
 	}
 }

@@ -280,7 +280,7 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.Failed > 0:
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.Latent > 0:
-		return "mend repair --latent", "also fix what would fail with another version or setting (asks first)"
+		return "mend repair --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
 		return "mend plugin install --agent " + only.Name(), only.Installer().About().Offer
 	case only == nil && !hasPlugin(s.Plugins, agents[0]) && s.Watches == 0 && s.Service.State != serviceInstalled:
@@ -462,19 +462,25 @@ func scanText(l *mend.Summary) string {
 	return countsText(l) + " (checked " + term.Age(time.Since(l.Time)) + ")"
 }
 
-// countsText returns the counts of a scan.
+// countsText says how many sessions are broken, at risk and healthy: of one, what it is.
 func countsText(l *mend.Summary) string {
-	text := term.Count(l.Sessions, "session") + ": "
-	switch {
-	case l.Broken > 0:
-		text += term.Bad(brokenCount(l))
-	default:
-		text += term.Good("none broken")
+	var texts []string
+	for _, x := range [...]struct {
+		n      int
+		text   string
+		colour func(...any) string
+	}{{l.Broken, brokenCount(l), term.Bad}, {l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn}, {l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good}} {
+		if l.Sessions == 1 {
+			x.text = strings.TrimPrefix(x.text, "1 ")
+		}
+		if x.n > 0 {
+			texts = append(texts, x.colour(x.text))
+		}
 	}
-	if l.Latent > 0 {
-		text += fmt.Sprintf(", %d latent", l.Latent)
+	if len(texts) == 0 {
+		return "no sessions"
 	}
-	return text
+	return term.Count(l.Sessions, "session") + ": " + strings.Join(texts, ", ")
 }
 
 // brokenCount returns the number of broken sessions, and of those among them that could not be

@@ -40,7 +40,7 @@ func screenHead(i int) change.Head {
 
 func screenDiagnosis(i int, severity repair.Severity) repair.Diagnosis {
 	d := []repair.Diagnosis{
-		{Rule: "R11", Class: "empty_content_message", Why: "The text is only whitespace; the provider rejects that.", Fix: `The text becomes "[user interrupted]", marked synthetic.`},
+		{Rule: "R11", Class: "empty_content_message", Why: "The text is only whitespace; the provider rejects that.", Fix: `The text becomes "[user interrupted]".`},
 		{Rule: "R1", Class: "tool_result_missing", Why: "The call toolu_01 has no result.", Fix: "The call is marked as failed.", Loses: "Nothing of the conversation."},
 		{Rule: "field", Class: "incomplete_record", Why: "OpenCode crashes on this part: `state.output` is missing.", WhyNot: "Its contents are unknown."},
 	}[i%3]
@@ -136,7 +136,7 @@ var screens = []struct {
 		r := repairRun{environment: a, agent: "OpenCode", proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
-			printCommitted(a.Terminal, e, ps[i].head.Title)
+			printCommitted(a.Terminal, e, ps[i].head.Title, "")
 			r.done = append(r.done, e)
 		}
 		r.failed = n - len(r.done)

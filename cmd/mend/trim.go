@@ -198,7 +198,7 @@ func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags
 		env.setAnswer("repairs", []repairJSON{entryJSON(e, p.Ops)})
 		return nil
 	}
-	printCommitted(env.Terminal, e, head.Title)
+	printCommitted(env.Terminal, e, head.Title, "")
 	return nil
 }
 

@@ -173,7 +173,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 // session returns the line of a session.
 func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
 	s := ui.Session{
-		ID: f.Session.ID, Store: root, Severity: severityName(f), Age: ageOf(f.Session), Title: ansi.Strip(titleOf(f.Session)),
+		ID: f.Session.ID, Store: root, Severity: ansi.Strip(severityWord(f.Severity())), Age: ageOf(f.Session), Title: ansi.Strip(titleOf(f.Session)),
 		Place: term.OneLine(term.ShortenHome(f.Session.Directory), 40),
 	}
 	if len(b.stores) > 1 {
@@ -181,7 +181,7 @@ func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
 	}
 	for _, d := range f.Diagnoses {
 		if d.Severity == f.Severity() {
-			s.Class = string(d.Class)
+			s.Class = classWords(string(d.Class))
 			break
 		}
 	}
@@ -283,7 +283,7 @@ func (b *uiBackend) printedPlan(agent string, p proposal) ([]string, error) {
 		printProposal(a.Terminal, p, true)
 		if len(p.result.Plan.Ops) > 0 {
 			printOps(a.Terminal, p.result.Plan.Ops)
-			a.Printf("\n%s\n", provenText(agent, []proposal{p}))
+			a.Printf("\n%s\n", "After the repair it "+provenText(agent, []proposal{p})+".")
 		}
 		return nil
 	})
@@ -317,7 +317,7 @@ func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err
 // repairChange returns the change that makes a planned repair.
 func (b *uiBackend) repairChange(root string, p proposal) (ch ui.Change, err error) {
 	name, ops := quotedTitle(p.head.Title, p.head.ID), p.result.Plan.Ops
-	ch.Question = fmt.Sprintf("Repair %s: %s?", name, term.Count(len(ops), "record"))
+	ch.Question = fmt.Sprintf("Repair %s: %s?", name, term.Count(len(ops), "change"))
 	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s.")
 	ch.Hint = "u undoes it."
 	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].ID()), p)
@@ -358,7 +358,7 @@ func (b *uiBackend) Newest(ctx context.Context, s ui.Session, undone bool) (stri
 	if err == nil && undone {
 		err = fmt.Errorf("%w: no repair of this session is undone", mend.ErrNothingToDo)
 	} else if err == nil {
-		err = fmt.Errorf("%w: no repair of this session is in force", mend.ErrNothingToDo)
+		err = fmt.Errorf("%w: this session has no repair that is not undone", mend.ErrNothingToDo)
 	}
 	return "", err
 }
@@ -395,7 +395,7 @@ func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, pro
 		return nil
 	})
 	return ui.Change{
-		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, term.Count(len(p.Ops), "record")),
+		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, term.Count(len(p.Ops), "change")),
 		Lines:    lines, Apply: b.applier(b.stores[i], p, done), Hint: hint,
 	}, err
 }
@@ -406,7 +406,7 @@ func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
 	list := make([]ui.Entry, len(es))
 	for i, e := range es {
 		list[i] = ui.Entry{
-			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), term.OneLine(cmp.Or(strings.TrimSpace(e.Cause.Title), e.Session), 24), causeText(e), term.Count(len(e.Ops), "record"))),
+			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), term.OneLine(cmp.Or(strings.TrimSpace(e.Cause.Title), e.Session), 24), causeText(e), term.Count(len(e.Ops), "change"))),
 		}
 	}
 	return list, err

@@ -62,7 +62,7 @@ func TestUI(t *testing.T) {
 			s.waitShown("0 broken")
 			s.press("l")
 			s.waitShown("Journal: 3 entries")
-			s.waitShown("committed  A title  redo of qevajo, 1 record")
+			s.waitShown("done  A title  redo of qevajo, 1 change")
 			s.press("q")
 			if got := <-code; got != exitDone {
 				t.Errorf("exit code %d, want %d", got, exitDone)

@@ -20,7 +20,7 @@ import (
 type writeFlags struct{ dryRun, yes, force, patch bool }
 
 func (f *writeFlags) addPatch(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.patch, "patch", "p", false, "show the diff of every record, in your pager")
+	cmd.Flags().BoolVarP(&f.patch, "patch", "p", false, "show the diff of every change, in your pager")
 }
 
 func (f *writeFlags) add(cmd *cobra.Command, force string) {
@@ -45,14 +45,14 @@ ID is that of a repair, or of an operation: all that one run of mend changed, su
 "mend repair" without a session. Without an id it is the newest operation that is not
 undone. It is shown before you are asked.
 
-If something changed a record after the repair, undo leaves that session as it is and
-shows the record: before, what the repair wrote, and now. The other sessions of an
+If something changed the same place after the repair, undo leaves that session as it is and
+shows the place: before, what the repair wrote, and now. The other sessions of an
 operation are restored all the same; run it again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
   mend undo bak                 the beginning of an id is enough
   mend undo op-bakobe           all repairs of an operation (mend log)
   mend undo --session ses_abc   all repairs of a session
-  mend undo bak --only prt_1    only this record`,
+  mend undo bak --only prt_1    only this change`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
@@ -68,7 +68,7 @@ operation are restored all the same; run it again for the rest.`,
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
 	cmd.Flags().StringVar(&r.Session, "session", "", "undo every repair of this `SESSION` in one step")
-	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these of the repair's records")
+	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these changes of the repair")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func runUndo(ctx context.Context, env *environment, ids []string, f writeFlags, 
 		},
 	}
 	if len(ids) == 0 {
-		newest, err := newestRepair(ctx, env, "no repair is in force", inForce)
+		newest, err := newestRepair(ctx, env, "no repair that is not undone", inForce)
 		if err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (v *reversal) runMany() error {
 		v.release()
 		v.Page(func(t *term.Terminal) { printOps(t, ops) })
 	case !v.flags.yes:
-		v.Printf("%s would change %s of %s.\n", verb, term.Count(len(ops), "record"), term.Count(len(v.todo), "session"))
+		v.Printf("%s would make %s to %s.\n", verb, term.Count(len(ops), "change"), term.Count(len(v.todo), "session"))
 	}
 	v.release()
 	if v.flags.dryRun || len(planned) == 0 {
@@ -484,7 +484,7 @@ func printReversal(t *term.Terminal, e change.Entry, repairs []change.Entry) {
 	case e.Cause.Kind == change.CauseRedo:
 		t.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
 	case e.Cause.Partial:
-		t.Say("%s %s of %s (%s). Undo: %s", term.Good("Undone:"), term.Count(len(e.Ops), "record"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
+		t.Say("%s %s of %s (%s). Undo: %s", term.Good("Undone:"), term.Count(len(e.Ops), "change"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
 	default:
 		t.Say("%s %s (%s). Apply it again: %s", term.Good("Undone:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend redo "+first))
 	}
@@ -496,10 +496,10 @@ func forced(err error) error {
 	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
 		return err
 	}
-	return fail.WithHint(err, "nothing was changed. Even by force no record is restored without the one that it refers to, or removed while others refer to it. If another program wrote meanwhile, try again")
+	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
 }
 
-// recordCounts says how many records a plan restores, creates, changes, moves and deletes.
+// recordCounts says how many messages or contents of messages a plan restores, creates, changes, moves and deletes.
 func recordCounts(p change.Plan) string {
 	numbers := map[string]int{}
 	for _, e := range patchEntries(p.Ops) {
@@ -514,7 +514,7 @@ func recordCounts(p change.Plan) string {
 			verb = "restore"
 		}
 		if n > 0 {
-			words = append(words, fmt.Sprintf("%s %s", verb, term.Count(n, "record")))
+			words = append(words, fmt.Sprintf("%s %s", verb, term.Count(n, "item")))
 		}
 	}
 	if len(words) == 0 {
@@ -545,7 +545,7 @@ func printConflicts(t *term.Terminal, err error) error {
 }
 
 func printConflict(t *term.Terminal, c change.Conflict) {
-	t.Printf("%s %s %s: %s\n", term.Bad("conflict"), c.Ref.Kind, c.Ref, c.Why)
+	t.Printf("%s %s: %s\n", term.Bad("conflict"), c.Ref, c.Why)
 	for _, id := range c.Later {
 		t.Printf("    changed later by mend, in repair %s\n", term.Bold(id))
 	}

@@ -248,7 +248,7 @@ func TestWritesAsk(t *testing.T) {
 			{"the end of input", "\x04", exitRefused, "nothing was changed"},
 		} {
 			code, shown := sb.answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
-			if code != a.code || !strings.Contains(shown, a.says) || strings.Contains(shown, "Checked with") {
+			if code != a.code || !strings.Contains(shown, a.says) || strings.Contains(shown, "After the repair it") {
 				t.Errorf("mend %s, %s: exit code %d, want %d and %q:\n%s", name, a.name, code, a.code, a.says, shown)
 			}
 			unchanged("after " + a.name)

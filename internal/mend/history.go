@@ -175,13 +175,13 @@ func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoReques
 	var conflict *change.ConflictError
 	switch {
 	case errors.Is(err, ErrNothingToDo):
-		return "a second undo would change nothing: every record is as before the repair"
+		return "a second undo would change nothing: all is as before the repair"
 	case errors.As(err, &conflict):
-		return fmt.Sprintf("a second undo would not be possible: %d of its records changed since", len(conflict.Conflicts))
+		return fmt.Sprintf("a second undo would not be possible: it changed in %d places since", len(conflict.Conflicts))
 	case err != nil:
 		return fmt.Sprintf("what a second undo would do is not known: %v", err)
 	}
-	return fmt.Sprintf("a second undo would change %d of its records, which hold what the repair wrote", len(p.Ops))
+	return fmt.Sprintf("a second undo would change %d places that are as the repair left them", len(p.Ops))
 }
 
 // undoable returns the entries of the request, oldest first.
@@ -288,7 +288,7 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 	}
 	p.Ops = undo.Rebase(p.Ops, now)
 	if len(p.Ops) == 0 {
-		return change.Plan{}, fmt.Errorf("repair %s: %w: every record is already in that state", newest.ID, ErrNothingToDo)
+		return change.Plan{}, fmt.Errorf("repair %s: %w: all is already in that state", newest.ID, ErrNothingToDo)
 	}
 	return p, c.checkLinks(ctx, p)
 }

@@ -57,7 +57,7 @@ func (c *Store) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, er
 	if err != nil {
 		return change.Plan{}, err
 	}
-	why := fmt.Sprintf("%d records of session %s are orphaned.", len(o.Records()), o.Session)
+	why := fmt.Sprintf("Of session %[2]s only %[1]d messages or contents of messages are left.", len(o.Records()), o.Session)
 	p := change.Plan{Session: o.Session, AllowMissingParent: true, Seen: seen, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
 	for i, image := range images {
 		if image != nil { // else it was deleted meanwhile

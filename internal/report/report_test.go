@@ -30,7 +30,7 @@ func TestSentence(t *testing.T) {
 		{"reading /home/karlheinz/geheim.txt: not found", "reading /‹…›: not found"},
 		{"Xaver Zeppelin-Quux 12345678", "‹…›"},
 		{"ключ и 鍵", "‹…›"},
-		{"OpenCode fails on the damaged record of the message: the text ends early, at byte 114", "OpenCode fails on the damaged record of the message: the text ends early, at byte 114"},
+		{"OpenCode fails on a message, which is damaged: the text ends early, at byte 114", "OpenCode fails on a message, which is damaged: the text ends early, at byte 114"},
 	} {
 		if got := r.sentence(row.in); got != row.want && !strings.HasPrefix(row.in, "reading") {
 			t.Errorf("sentence(%q) = %q, want %q", row.in, got, row.want)

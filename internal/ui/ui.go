@@ -22,7 +22,7 @@ import (
 // A Session is a line of the list.
 type Session struct {
 	ID, Store string // together they name the session
-	Severity  string // "broken", "latent", "note" or "healthy"
+	Severity  string // "broken", "at risk", "note" or "healthy"
 	Class     string // what is wrong, in a few words
 	Age       string
 	Title     string
@@ -541,6 +541,6 @@ func (m *model) counts() string {
 	for _, s := range m.sessions {
 		n[s.Severity]++
 	}
-	text := fmt.Sprintf("%d broken, %d latent, %d healthy", n["broken"], n["latent"], n["healthy"]+n["note"])
+	text := fmt.Sprintf("%d broken, %d at risk, %d healthy", n["broken"], n["at risk"], n["healthy"]+n["note"])
 	return text
 }

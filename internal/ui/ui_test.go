@@ -199,7 +199,7 @@ func (d *driver) check() {
 
 // TestScreens compares screens with golden files, on several terminals.
 func TestScreens(t *testing.T) {
-	entries := []Entry{{"qevajo", "2026-01-02 15:04  committed  repair, 1 record"}, {"bakoqu", "2026-01-01 15:04  undone  repair, 3 records"}}
+	entries := []Entry{{"qevajo", "2026-01-02 15:04  done  repair, 1 change"}, {"bakoqu", "2026-01-01 15:04  undone  repair, 3 changes"}}
 	for _, c := range []struct {
 		name          string
 		sessions      int

@@ -20,7 +20,7 @@ var (
 	chosen = lipgloss.NewStyle().Reverse(true)
 )
 
-var severityStyles = map[string]lipgloss.Style{"broken": red, "latent": yellow, "healthy": green, "note": faint}
+var severityStyles = map[string]lipgloss.Style{"broken": red, "at risk": yellow, "healthy": green, "note": faint}
 
 // frame is the number of lines besides the body: title, status and keys.
 const frame = 3

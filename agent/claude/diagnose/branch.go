@@ -83,12 +83,12 @@ func (c *Case) findBranches() {
 		branches, n := beside[own], 0
 		var all []*transcript.Record
 		for _, b := range branches {
-			n += transcript.Sendable(b.all)
+			n += transcript.Messages(b.all)
 			all = append(all, b.all...)
 		}
 		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
-		f.Detail, f.Text = branches[0].root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
-		d := found{why: fmt.Sprintf("%d branches follow one record: %d blocks do not reach the model%s.", len(branches)+1, n, c.promptsIn(all))}
+		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
+		d := found{why: fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.", len(branches)+1, count(n), c.promptsIn(all))}
 		d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		c.report(f, d)
 	}
@@ -127,13 +127,10 @@ func (c *Case) noteLeft(all []*transcript.Record) {
 		return
 	}
 	f := c.recordFinding(ruleBranch, MissingHistory, all[0].UUID)
-	blocks, do := fmt.Sprintf("%d blocks", transcript.Sendable(all)), "do"
-	if transcript.Sendable(all) == 1 {
-		blocks, do = "1 block", "does"
-	}
-	f.Severity, f.Detail, f.Text = repair.Note, "left", blocks+" beside the conversation"
+	messages := count(transcript.Messages(all))
+	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
 	c.report(f, found{
-		why:     fmt.Sprintf("Beside the conversation there is more: %s that %s not reach the model%s.", blocks, do, c.promptsIn(all)),
+		why:     fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages, c.promptsIn(all)),
 		refusal: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
 	})
 }
@@ -172,7 +169,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 	leaf := branches[len(branches)-1].leaf.UUID
 	if goesBefore(own) && !slices.ContainsFunc(branches, isBehind) {
 		return repair.Fix{
-			Text:  fmt.Sprintf("The branch in use is linked to the end of the other one: %d blocks are sent again.", n),
+			Text:  "The branch in use is joined to the end of the other one: " + sentAgain(n) + ".",
 			Alike: true,
 			Edit: func(d repair.Draft) error {
 				return errors.Join(join(d.(*draft)), d.(*draft).setParent(own.UUID, leaf))
@@ -181,7 +178,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 	}
 	up := c.conv.Leaf.UUID
 	return repair.Fix{
-		Text:  fmt.Sprintf("The other branch is linked to the end of the one in use: %d blocks are sent again.", n),
+		Text:  "The other branch is joined to the end of the one in use: " + sentAgain(n) + ".",
 		Whole: true,
 		Edit: func(d repair.Draft) error {
 			d.(*draft).setLeaf(leaf)
@@ -309,15 +306,15 @@ func (c *Case) beforeBoundary(r *transcript.Record) bool {
 }
 
 func (c *Case) reportUnreached(b *branch) {
-	n := transcript.Sendable(b.all)
+	n := transcript.Messages(b.all)
 	f := c.recordFinding(ruleBreak, MissingHistory, b.root.UUID)
-	f.Detail, f.Text = "unreached", fmt.Sprintf("%d blocks are not in the conversation", n)
-	before := "not in the transcript"
+	f.Detail, f.Text = "unreached", count(n)+" not in the conversation"
+	before := "missing"
 	if c.isCompacted(c.conv.Parent(b.root)) {
 		before = "before the compaction"
 	}
-	d := found{why: fmt.Sprintf("The record before this one is %s, and the conversation does not go on from here: %d blocks do not reach the model%s.", before, n, c.promptsIn(b.all))}
-	text := fmt.Sprintf("It is put back in its place in the conversation: %d blocks are sent again.", n)
+	d := found{why: fmt.Sprintf("The message before this one is %s, and the conversation does not go on from here: Claude does not see %s%s.", before, count(n), c.promptsIn(b.all))}
+	text := "It is put back in its place in the conversation: " + sentAgain(n) + "."
 	path := c.path()
 	at := slices.IndexFunc(path, func(r *transcript.Record) bool { return r.IsPrompt() && c.conv.Place(r) > c.conv.Place(b.root) })
 	switch {

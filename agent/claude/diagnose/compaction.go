@@ -24,7 +24,7 @@ func (c *Case) findCompaction() {
 		c.reportBoundaryLost(summary)
 	case b == nil || !c.canEdit(b.UUID):
 	case !b.HasMetadata():
-		c.reportPreserved(b, summary, c.lastAnswer(b), "The record of a compaction does not say which messages it preserved.", "It preserves the last answer, as Claude Code does.")
+		c.reportPreserved(b, summary, c.lastAnswer(b), "A compaction does not say which messages it preserved.", "It preserves the last answer, as Claude Code does.")
 	case c.conv.Missing != nil:
 		c.reportPreserved(b, summary, c.conv.Present, "Some of the messages that a compaction preserved are not in the transcript. Claude Code then sends none of them.", "It preserves the others.")
 	}
@@ -42,20 +42,21 @@ func (c *Case) summary() (last *transcript.Record) {
 }
 
 func (c *Case) reportSummaryLost(b, summary *transcript.Record) {
-	before := 0
+	var lost []*transcript.Record
 	for _, r := range c.conv.Records() {
 		if c.conv.Owns(r) && !c.conv.Has(r) && c.conv.Place(r) < c.conv.Place(b) {
-			before += r.Sendable()
+			lost = append(lost, r)
 		}
 	}
+	before := transcript.Messages(lost)
 	if before == 0 {
 		return
 	}
 	f := c.recordFinding(ruleSummary, MissingHistory, b.UUID)
-	f.Text = fmt.Sprintf("%d blocks do not reach the request, nor does a summary of them", before)
+	f.Text = count(before) + " not sent, nor a summary of them"
 	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."}
 	d.fixes = []repair.Fix{{
-		Text: fmt.Sprintf("The compaction is removed: %d blocks are sent again.", before), Whole: true,
+		Text: "The compaction is removed: " + sentAgain(before) + ".", Whole: true,
 		Edit: func(d repair.Draft) error {
 			if summary != nil {
 				if err := d.(*draft).retire(summary.UUID); err != nil {
@@ -107,9 +108,9 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 	}
 	f := c.recordFinding(ruleBoundary, MissingHistory, summary.UUID)
 	f.Text = "the messages that a compaction preserved do not reach the request"
-	d := found{why: "The record that begins a compaction is lost. So the messages that it preserved do not reach the model beside the summary."}
+	d := found{why: "The beginning of a compaction is lost. So Claude sees its summary, and not the messages that it preserved."}
 	d.fixes = []repair.Fix{{
-		Text: "The record is written again before the summary. It preserves the last answer, as Claude Code does.", Whole: true,
+		Text: "The beginning of the compaction is written again before the summary. It preserves the last answer, as Claude Code does.", Whole: true,
 		Edit: func(d repair.Draft) error {
 			raw := recordLike(summary, `{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"level":"info","uuid":%s,"logicalParentUuid":%s,"compactMetadata":%s`,
 				jsonedit.Quote(summary.Parent), jsonedit.Quote(before.UUID), metadata(summary.UUID, ids))
@@ -135,7 +136,7 @@ func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why,
 	f.Text = "the messages that a compaction preserved do not reach the request"
 	d := found{why: why + " So they do not reach the model beside the summary."}
 	d.fixes = []repair.Fix{{
-		Text: "The record is stored again. " + does, Whole: true,
+		Text: "The compaction is stored again. " + does, Whole: true,
 		Edit: func(d repair.Draft) error {
 			return d.(*draft).setMember(b.UUID, metadata(summary.UUID, ids), "compactMetadata")
 		},

@@ -37,9 +37,10 @@ func (c *Case) findDisorder() (complete bool) {
 	f := c.recordFinding(ruleDisorder, MissingHistory, leaf)
 	f.Text = "the conversation is another one"
 	d := found{why: "Lines of the transcript are in another order than that in which they were written, so Claude Code takes some of them for what they are not"}
-	if n := transcript.Sendable(lost); n > 0 {
-		f.Text = fmt.Sprintf("%d of %d blocks do not reach the request", n, transcript.Sendable(should))
-		d.why += fmt.Sprintf(": %d of %d blocks in the file do not reach the model%s", n, transcript.Sendable(should), c.promptsIn(lost))
+	if n := transcript.Messages(lost); n > 0 {
+		messages := fmt.Sprintf("%d of %s", n, count(transcript.Messages(should)))
+		f.Text = messages + " not sent"
+		d.why += ". It does not send " + messages + c.promptsIn(lost)
 	}
 	d.why += "."
 	atEnd := func(d repair.Draft) error { d.(*draft).setLeaf(leaf); return nil }
@@ -51,7 +52,7 @@ func (c *Case) findDisorder() (complete bool) {
 		appended := loadCase(c.base, c.after(atEnd))
 		appended.keepLeaf(leaf)
 		if all := appended.complete(); len(without(should, all))+len(without(all, should)) == 0 {
-			d.fixes = append(d.fixes, repair.Fix{Text: "The last record is appended again, so the conversation goes on there.", Whole: true, Edit: atEnd})
+			d.fixes = append(d.fixes, repair.Fix{Text: "The last message is appended again, so the conversation goes on there.", Whole: true, Edit: atEnd})
 		}
 		d.fixes = append(d.fixes, repair.Fix{
 			Text: "The lines are put back into their order.", Whole: true,

@@ -17,7 +17,7 @@ type found struct {
 }
 
 // errNoLine is the refusal to edit a record that [Case.canEdit] is not true of.
-var errNoLine = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
+var errNoLine = &repair.RefusalError{Final: true, Why: "The message has no line of its own."}
 
 // fixedBy explains a finding at a record, with its fixes if the record can be edited.
 func (c *Case) fixedBy(uuid, why string, fixes ...repair.Fix) found {
@@ -145,13 +145,29 @@ func (c *Case) findBeside() {
 	c.findUnreached()
 }
 
-// missing returns how many blocks of the transcript do not reach the request, and how many
+// count returns a number of messages.
+func count(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
+}
+
+// sentAgain says how many messages a fix brings back.
+func sentAgain(n int) string {
+	if n == 1 {
+		return "1 message is sent again"
+	}
+	return count(n) + " are sent again"
+}
+
+// missing returns how many messages of the transcript do not reach the request, and how many
 // should.
 func (c *Case) missing() (missing, all int) {
 	for _, b := range c.conv.Breaks {
-		missing += transcript.Sendable(b.Found)
+		missing += transcript.Messages(b.Found)
 	}
-	reached := transcript.Sendable(c.conv.Chain)
+	reached := transcript.Messages(c.conv.Chain)
 	if c.conv.Hidden {
 		missing, reached = missing+reached, 0
 	}

@@ -37,10 +37,10 @@ func (c *Case) findBreaks() {
 			break
 		}
 		f := c.recordFinding(ruleBreak, MissingHistory, b.Record.UUID)
-		n := transcript.Sendable(b.Found)
-		blocks := fmt.Sprintf("%d of %d blocks", n, max(all, n))
-		f.Text = blocks + " do not reach the request"
-		d := found{why: fmt.Sprintf("%s So Claude Code stops there: %s in the file do not reach the model%s.", breakWhy(b), blocks, c.promptsIn(b.Found))}
+		n := transcript.Messages(b.Found)
+		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
+		f.Text = messages + " not sent"
+		d := found{why: fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(b.Found))}
 		switch {
 		case c.conv.Ambiguous(b):
 			f.Severity = repair.Note
@@ -54,10 +54,10 @@ func (c *Case) findBreaks() {
 	}
 }
 
-// link returns a fix that links a record to the one before it, by which n blocks are sent again.
+// link returns a fix that links a record to the one before it, by which n messages are sent again.
 func link(r, before *transcript.Record, n int) repair.Fix {
 	return repair.Fix{
-		Text:  fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n),
+		Text:  "The broken chain of messages is joined again: " + sentAgain(n) + ".",
 		Alike: true,
 		Edit:  func(d repair.Draft) error { return d.(*draft).setParent(r.UUID, before.UUID) },
 	}
@@ -79,14 +79,14 @@ func (c *Case) findSkipped() {
 		for ; o != nil && !c.conv.Has(o) && !c.conv.Dropped(o) && len(skipped) <= len(c.conv.Chain); o = c.conv.Record(c.conv.Parent(o)) {
 			skipped = append(skipped, o)
 		}
-		n := transcript.Sendable(skipped)
+		n := transcript.Messages(skipped)
 		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.anySent(skipped...) {
 			continue
 		}
 		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
-		f.Detail, f.Text = "skipped", fmt.Sprintf("%d blocks do not reach the request", n)
+		f.Detail, f.Text = "skipped", count(n)+" not sent"
 		c.report(f, found{
-			why:   fmt.Sprintf("The record before this one is not in the transcript, and Claude Code goes on with an earlier one: %d blocks between them do not reach the model%s.", n, c.promptsIn(skipped)),
+			why:   fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: Claude does not see %s between them%s.", count(n), c.promptsIn(skipped)),
 			fixes: []repair.Fix{link(r, before, n)},
 		})
 	}
@@ -100,14 +100,14 @@ func (d *draft) setParent(uuid, parent string) error {
 func breakWhy(b transcript.Break) string {
 	switch b.Why {
 	case transcript.NoParent:
-		return "The record names no record before it, though it does not begin the conversation."
+		return "The message names no message before it, though it does not begin the conversation."
 	case transcript.ParentCycle:
-		return "The record names a later record, or itself, as the record before it."
+		return "The message names a later message, or itself, as the one before it."
 	case transcript.DroppedParent:
-		return "The record names one from before the compaction as the record before it, and Claude Code no longer has that."
+		return "The message names one from before the compaction as the one before it, and Claude Code no longer has that."
 	case transcript.UnknownParent:
 	}
-	return "The record before this one is not in the transcript: its line was lost, torn, or never written."
+	return "The message before this one is missing: its line was lost, torn, or never written."
 }
 
 // promptsIn names the first prompts among the records. Those that begin with "<" are the program's.
@@ -124,7 +124,7 @@ func (c *Case) promptsIn(rs []*transcript.Record) string {
 			more++
 			continue
 		}
-		names = append(names, fmt.Sprintf("%q", request.Short(r.Title(), 40)))
+		names = append(names, `"`+request.Short(r.Title(), 40)+`"`)
 	}
 	if len(names) == 0 {
 		return ""
@@ -159,9 +159,9 @@ func (c *Case) findSidechain() {
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(marked), func(r *transcript.Record) bool { return c.conv.Has(r) && !c.conv.Hidden })
-	n := transcript.Sendable(lost)
+	n := transcript.Messages(lost)
 	if c.conv.Hidden || c.conv.Leaf == nil && !main {
-		n = max(n, transcript.Sendable(c.conv.Chain))
+		n = max(n, transcript.Messages(c.conv.Chain))
 	}
 	if n == 0 || len(marked) == 0 {
 		return
@@ -178,16 +178,16 @@ func (c *Case) findSidechain() {
 		return
 	}
 	f := c.recordFinding(ruleSidechain, MissingHistory, marked[0].UUID)
-	f.Text = fmt.Sprintf("%d blocks do not reach the request", n)
-	why := fmt.Sprintf("%d records of the conversation are marked as a subagent's, and belong to none.", len(marked))
+	f.Text = count(n) + " not sent"
+	why := fmt.Sprintf("%d messages are marked as those of a subagent, and belong to none.", len(marked))
 	if len(marked) == 1 {
-		why = "A record of the conversation is marked as a subagent's, and belongs to none."
+		why = "A message is marked as one of a subagent, and belongs to none."
 	}
 	if c.conv.Hidden || !main {
 		why += " Claude Code does not list the session."
 	}
 	c.report(f, found{why: why, fixes: []repair.Fix{{
-		Text:  fmt.Sprintf("The mark is removed: %d blocks are sent again.", n),
+		Text:  "The mark is removed: " + sentAgain(n) + ".",
 		Whole: true,
 		Edit:  unmark,
 	}}})

@@ -286,7 +286,7 @@ func (c *Case) checkShape(b *transcript.Block) {
 func (c *Case) checkInnerText(b *transcript.Block) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
-			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call holds an empty text, and the provider refuses that.",
+			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call has an empty text, and the provider refuses that.",
 				replaceInner(b, i, "The empty text becomes \"(no content)\".", emptyText))
 		}
 	}
@@ -302,14 +302,14 @@ func (c *Case) checkInner(b *transcript.Block) {
 		i++
 		if kind := noData(in); kind != "" {
 			lost := lostFile(&request.Block{Type: request.BlockType(kind)}, notSendable)
-			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call holds a file without its data.",
+			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call has a file without its data.",
 				replaceInner(b, i, "The file becomes a line of text.", lost))
 		} else if !innerTaken(in) {
 			text, ok := in.Text()
 			if !ok {
 				text = string(in.Raw())
 			}
-			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
+			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call has something that the provider does not take.",
 				replaceInner(b, i, "It becomes a line of text.", text))
 		}
 	}
@@ -366,7 +366,7 @@ func (c *Case) mendField(b *transcript.Block, name, value string) repair.Fix {
 func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
 		fixes = append(fixes, repair.Fix{
-			Text: fmt.Sprintf("The record gets the type of its message, %s.", role), Alike: true,
+			Text: fmt.Sprintf("The stored line gets the type of its message, %s.", role), Alike: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).setMember(r.UUID, jsonedit.Quote(role), "type") },
 		})
 	}
@@ -384,7 +384,7 @@ func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 		})
 	}
 	return append(fixes, repair.Fix{
-		Text: "The record stays in the transcript as a note that is not sent.", Loses: "what it holds, for the model", Whole: true,
+		Text: "The message stays in the transcript as a note that is not sent.", Loses: "what it says, for the model", Whole: true,
 		Edit: func(d repair.Draft) error { return d.(*draft).retire(r.UUID) },
 	})
 }

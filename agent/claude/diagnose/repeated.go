@@ -38,10 +38,10 @@ func (c *Case) findRepeated() {
 func (c *Case) reportRepeated(first, second int) {
 	r := c.lines[second].Record
 	f := c.recordFinding(ruleRepeated, MissingHistory, r.UUID)
-	d := found{why: fmt.Sprintf("The records in the lines %d and %d have the same id, so Claude Code has only one of them, and what is before the other one is lost.", first+1, second+1)}
+	d := found{why: fmt.Sprintf("The messages in the lines %d and %d have the same id, so Claude Code has only one of them, and what is before the other one is lost.", first+1, second+1)}
 	id := newID(c.lines[second].Raw)
 	d.fixes = []repair.Fix{{
-		Text:  "The second record gets an id of its own, and what follows it is linked to that.",
+		Text:  "The second message gets an id of its own, and what follows it is joined to that.",
 		Whole: true,
 		Edit:  func(d repair.Draft) error { return d.(*draft).splitRepeated(first, second, id) },
 	}}

@@ -43,7 +43,7 @@ func (c *Case) findUnread() {
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
-		x := found{why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of %s.", u.line+1, u.why)}
+		x := found{why: fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, because of %s.", u.line+1, u.why)}
 		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
 			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
@@ -105,11 +105,11 @@ func (c *Case) readAgain(u unread, end bool) []repair.Fix {
 		}
 	}
 	return []repair.Fix{{
-		Text:  "The record is written on a line of its own, so it is read again.",
+		Text:  "The message is written on a line of its own, so it is read again.",
 		Alike: true,
 		Edit:  func(d repair.Draft) error { add(d.(*draft)); return nil },
 	}, {
-		Text:  "The record is written on a line of its own in its place, so it is read again.",
+		Text:  "The message is written on a line of its own in its place, so it is read again.",
 		Whole: true,
 		Edit: func(d repair.Draft) error {
 			d.(*draft).setLine(u.line, c.base.lines[u.line].Raw)

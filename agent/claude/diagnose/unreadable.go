@@ -85,7 +85,7 @@ func (c *Case) findTorn() {
 		text = fmt.Sprintf("line %d and %d more cannot be read", first, n-1)
 	}
 	c.report(repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Note}, found{
-		why:     "It is not a complete record, as after a crash or on a full disk, or has no message. Claude Code skips it: if it was a prompt or an answer, that does not reach the model.",
-		refusal: &repair.RefusalError{Final: true, Why: "The rest of the record is not in the file."},
+		why:     "It is not a complete message, as after a crash or on a full disk. Claude Code skips it: if it was a prompt or an answer, that does not reach the model.",
+		refusal: &repair.RefusalError{Final: true, Why: "The rest of the message is not in the file."},
 	})
 }

@@ -509,6 +509,20 @@ func Sendable(records []*Record) (n int) {
 	return n
 }
 
+// Messages returns how many messages the records are of which the program sends something: the
+// records of one answer are one message.
+func Messages(records []*Record) (n int) {
+	answers := map[string]bool{}
+	for _, r := range records {
+		if r.Sendable() == 0 || r.MessageID != "" && answers[r.MessageID] {
+			continue
+		}
+		answers[r.MessageID] = true
+		n++
+	}
+	return n
+}
+
 // Guessed reports whether the program takes a record of nearly the same time for the parent of
 // the record.
 func (c *Conversation) Guessed(r *Record) bool { return c.guessed[r.UUID] }

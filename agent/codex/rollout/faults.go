@@ -28,11 +28,11 @@ func (c *Case) faults() (all []repair.Finding) {
 	switch at, ok := c.meta(); {
 	case ok:
 	case at >= 0 && c.lines[at].kind == "session_meta":
-		add("session-meta", fmt.Sprintf("The first record of the rollout says that it is of the session %s.", text(c.lines[at].payload, "id")))
+		add("session-meta", fmt.Sprintf("The first line of the rollout says that it is of the session %s.", text(c.lines[at].payload, "id")))
 	case len(c.items) == 0:
 		add("rollout-empty", "Nothing in the rollout can be read: no message is left.")
 	default:
-		add("session-meta", "The first line of the rollout is not the record of the session, so Codex does not open it.")
+		add("session-meta", "The first line of the rollout does not say which session it is, so Codex does not open it.")
 	}
 	if c.src.Torn && c.path == c.src.Path && len(c.items) > 0 {
 		add("rollout-packed", "The rollout is compressed, and the end of that is missing or damaged, so Codex does not open it.")
@@ -60,19 +60,19 @@ func (c *Case) faults() (all []repair.Finding) {
 	if hidden {
 		add("rollout-encoding", "Lines have bytes that are not UTF-8. Codex does not open a session with such a line that its index does not have.")
 	} else if bytesOther > 0 {
-		add("line-encoding", fmt.Sprintf("Codex does not read %d records, because of bytes in them that are not UTF-8.", bytesOther))
+		add("line-encoding", fmt.Sprintf("Codex does not read %d lines, because of bytes in them that are not UTF-8.", bytesOther))
 	}
 	if wrong > 0 {
-		add("record-member", fmt.Sprintf("Codex does not read %d records, because a member of them that it does not need has a wrong form.", wrong))
+		add("record-member", fmt.Sprintf("Codex does not read %d lines, because a member of them that it does not need has a wrong form.", wrong))
 	}
 	if unread > 0 {
-		add("line-shared", fmt.Sprintf("%d lines hold whole records that Codex does not read, because of what is before or behind them on the line.", unread))
+		add("line-shared", fmt.Sprintf("%d lines have whole messages that Codex does not read, because of what is before or behind them on the line.", unread))
 	}
 	if gone > 0 {
-		add("line-torn", fmt.Sprintf("%d lines hold no record that can be read. Codex skips them without a word; what they held is lost.", gone))
+		add("line-torn", fmt.Sprintf("%d lines cannot be read. Codex skips them without a word; what they said is lost.", gone))
 	}
 	if n := len(c.metaAgain()); n > 0 {
-		add("meta-again", fmt.Sprintf("%d records begin a session in the middle of the rollout. Codex reads from the end to the last of them, and does not send what is before it.", n))
+		add("meta-again", fmt.Sprintf("%d lines begin a session in the middle of the rollout. Codex reads from the end to the last of them, and does not send what is before it.", n))
 	}
 	if n := len(strays(c.lines)); n > 0 {
 		add("output-stray", fmt.Sprintf("%d outputs name a call that is not there. Codex leaves them out, and says that the call was aborted.", n))
@@ -171,9 +171,9 @@ func (c *Case) findOrdinals(add func(code, why string)) {
 	}
 	switch {
 	case !known:
-		add("ordinal-missing", "The last record of the rollout has no ordinal, so Codex does not open it.")
+		add("ordinal-missing", "The last line of the rollout has no ordinal, so Codex does not open it.")
 	case odd > 0:
-		add("ordinal-order", fmt.Sprintf("The ordinals of %d records are missing, or not higher than those before them. Codex may leave these records out where it shows the history.", odd))
+		add("ordinal-order", fmt.Sprintf("The ordinals of %d lines are missing, or not higher than those before them. Codex may leave these lines out where it shows the history.", odd))
 	}
 }
 

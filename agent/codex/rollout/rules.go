@@ -61,7 +61,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 	return repair.NewRules(
 		map[repair.Class]repair.Explanation{MissingHistory: {
 			Code: string(MissingHistory), Meaning: "Records are in the rollout, and Codex does not send them to the model, without a message.",
-			Fix: "The records are put where Codex reads them.", Loses: "Nothing.",
+			Fix: "The messages are put where Codex reads them.", Loses: "Nothing.",
 		}},
 		repair.Rule{
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.NotLoaded,
@@ -71,7 +71,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
 			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, or of another session.", Words: "failed to read session metadata",
-			Fixes: whole("The record is made again from the name of the file, the index of Codex and the other records.", "", (*draft).setMeta),
+			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.", "", (*draft).setMeta),
 		},
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
@@ -104,18 +104,18 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "ordinal-missing", Class: repair.IncompleteRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
 			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it.", Words: "final paginated rollout record is missing an ordinal",
-			Fixes: whole("The records get ordinals.", "", (*draft).setOrdinals),
+			Fixes: whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
 			Meaning: "Ordinals are missing, there twice, or too low.",
-			Fixes:   whole("The records get ordinals.", "", (*draft).setOrdinals),
+			Fixes:   whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "line-shared", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or behind it on the line.",
 			Example: "two records on one line; NUL bytes before a record",
-			Fixes:   whole("The records are put on lines of their own.", "", (*draft).split),
+			Fixes:   whole("Each is put on a line of its own.", "", (*draft).split),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
@@ -135,7 +135,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "meta-again", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends nothing of what is before it.",
-			Fixes:   whole("The record is removed.", "", (*draft).dropMeta),
+			Fixes:   whole("The second beginning is removed.", "", (*draft).dropMeta),
 		},
 		repair.Rule{
 			Code: "output-stray", Class: MissingHistory, Severity: repair.Broken,
@@ -170,7 +170,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 				if b == nil || !c.isCopy(b) {
 					return nil
 				}
-				return whole("The record, which is there twice, is removed.", "", func(d *draft) error { return d.removeItem(b) })(x)
+				return whole("The line that is there twice is removed.", "", func(d *draft) error { return d.removeItem(b) })(x)
 			},
 		},
 		repair.Rule{Code: "O13", Fixes: dropReasoning},

@@ -79,7 +79,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		}
 	}
 	if session == nil {
-		return nil, errors.New("importing a session: its own record cannot be read")
+		return nil, errors.New("importing a session: its own data cannot be read")
 	}
 	if project == nil {
 		rows = slices.Insert(rows, 0, newProject(session, defaults[change.KindProject], created[""]))

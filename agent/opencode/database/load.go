@@ -230,7 +230,7 @@ func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string,
 	case err != nil:
 		return "", fmt.Errorf("loading session %s: %w", loaded.ID, err)
 	case got < want:
-		return fmt.Sprintf("OpenCode reads %d of the session's %d records, since an index of the database is damaged. The rows are whole.", got, want), nil
+		return fmt.Sprintf("OpenCode reads %d of the session's %d rows, since an index of the database is damaged. The rows are whole.", got, want), nil
 	}
 	return "", nil
 }

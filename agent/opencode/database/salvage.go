@@ -161,7 +161,7 @@ func (j *salvageJob) checkAny() error {
 			return err
 		}
 	}
-	return fail.New(fail.Unusable, "look for a copy of the database in a backup", "nothing of a session, message or part can be read or made again: it is no database of OpenCode, or all of it is lost; nothing was written")
+	return fail.New(fail.Unusable, "look for a copy of the database in a backup", "nothing of a session or message can be read or made again: it is no database of OpenCode, or all of it is lost; nothing was written")
 }
 
 func (j *salvageJob) readSessions() error {
@@ -400,7 +400,7 @@ func (j *salvageJob) countBare() error {
 	const bare = "SELECT session_id, sum(id NOT IN (SELECT message_id FROM part WHERE message_id IS NOT NULL)) AS bare, count(*) FROM message GROUP BY session_id HAVING bare > 0"
 	return j.db.Query(bare, func(st *sqlite3.Stmt) error {
 		s := j.session(st.ColumnText(0))
-		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages have no part: what they said is probably lost.", st.ColumnInt(1), st.ColumnInt(2)))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: what they said is probably lost.", st.ColumnInt(1), st.ColumnInt(2)))
 		return nil
 	})
 }

@@ -168,7 +168,7 @@ func (c *simulation) hiddenMessages() map[string]string {
 	beside := map[string]string{}
 	for _, s := range c.s.Stray {
 		if s.Kind != change.StrayIgnored && s.Kind != change.StrayFile {
-			beside[s.Message] = cmp.Or(beside[s.Message], fmt.Sprintf("%s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden))
+			beside[s.Message] = cmp.Or(beside[s.Message], fmt.Sprintf("%s cannot be read as content of a message (%s), %s", s.Path, s.Why, adviceHidden))
 		}
 	}
 	for i := range c.s.Messages {
@@ -192,10 +192,10 @@ func whyHiddenIn(m *record.Message) string {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Unreadable() {
-			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
+			return fmt.Sprintf("%s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id of the part %s. Give the row another id with SQL while OpenCode is not running, then scan again.", p.Ref)
+			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id %s in it. Give the row another id with SQL while OpenCode is not running, then scan again.", p.Ref)
 		}
 	}
 	return ""

@@ -41,13 +41,13 @@ var errorTexts = provider.ErrorTexts{
 			Rank:        200,
 			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}, {"must start with", `"ses"`}},
 			Class:       repair.IncompleteRecord,
-			Explanation: "A record of the session lacks a field that OpenCode needs, or has an invalid one. No request was sent.",
+			Explanation: "Something stored in the session lacks a field that OpenCode needs, or has an invalid one. No request was sent.",
 		},
 		{
 			Rank:        201,
 			Any:         []provider.Words{{"expected a string starting with"}},
 			Class:       repair.IncompleteRecord,
-			Explanation: "A record of the session has an id of another form. But if OpenCode got \"dummy\" while it started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
+			Explanation: "Something stored in the session has an id of another form. But if OpenCode got \"dummy\" while it started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
 		},
 		{
 			Rank:        202,
@@ -86,7 +86,7 @@ var errorTexts = provider.ErrorTexts{
 				{"bad control character in string literal in json"},
 			},
 			Class:       repair.UnreadableRecord,
-			Explanation: "A record of the session is truncated or empty, and OpenCode fails to read it. No request was sent.",
+			Explanation: "Something stored in the session is truncated or empty, and OpenCode fails to read it. No request was sent.",
 		},
 		{
 			Rank:        220,
@@ -165,7 +165,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank:        270, // a log may say why before it says this
 			Any:         []provider.Words{{"unexpected server error. check server logs"}},
 			Class:       repair.UnreadableRecord,
-			Explanation: "OpenCode failed before it sent a request, mostly at a record of the session that it cannot read. A damaged database, a missing folder or a wrong setting do the same: `opencode --print-logs` says which.",
+			Explanation: "OpenCode failed before it sent a request, mostly because it cannot read something stored in the session. A damaged database, a missing folder or a wrong setting do the same: `opencode --print-logs` says which.",
 		},
 	},
 	Tool: `(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`,

@@ -41,7 +41,7 @@ func orderFixes(s *record.Session) []repair.Fix {
 // returns, or to all. A damaged record cannot get another id, even if the version in
 // use reads it: the last two fixes salvage such records first.
 func renumberings(s *record.Session, count func(*record.Session) int) (fixes []repair.Fix) {
-	const text = "Messages from before the id clock wrapped, and their parts, get ids that sort before today's. Their order stays, and all references are updated."
+	const text = "Messages from before 2026-08-14, and what is in them, get ids that sort before today's. Their order stays, and all references are updated."
 	all := func(s *record.Session) int { return len(s.Messages) }
 	for _, n := range []func(*record.Session) int{count, all} {
 		fixes = append(fixes, repair.Fix{Text: text, Whole: true, Edit: draftEdit(func(d *draft) error { return renumber(d.s, n(d.s)) })})
@@ -51,8 +51,8 @@ func renumberings(s *record.Session, count func(*record.Session) int) (fixes []r
 	}
 	for _, x := range fixes {
 		fixes = append(fixes, repair.Fix{
-			Text:  "Damaged records are rebuilt from what can be read. " + text,
-			Loses: "The unreadable content of the damaged records.",
+			Text:  "What is damaged is rebuilt from what can be read. " + text,
+			Loses: "What cannot be read.",
 			Whole: true,
 			Edit: draftEdit(func(d *draft) error {
 				for _, kind := range []change.Kind{change.KindMessage, change.KindPart} {

@@ -175,7 +175,7 @@ func describeChanges(c schema.Changes) (text, loses string) {
 		did = append(did, "replaced or removed: "+listed(c.Lost))
 		loses = "The invalid values of " + listed(c.Lost) + "."
 	}
-	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
+	return "Its fields are completed; " + strings.Join(did, "; ") + ".", loses
 }
 
 // listed joins paths for a sentence. It names only the first twelve.

@@ -20,7 +20,7 @@ func (k *facts) renameFixes(f finding) (fixes []repair.Fix) {
 	}
 	for _, id := range [...]string{g.innerID(), g.lastID()} {
 		if id != "" && (g.m.Free(id) || id == g.p.Ref.Part) {
-			fixes = append(fixes, repair.Fix{Text: fmt.Sprintf("The part gets the id %s.", id), Edit: g.rename(id)})
+			fixes = append(fixes, repair.Fix{Text: fmt.Sprintf("It gets the id %s.", id), Edit: g.rename(id)})
 		}
 	}
 	return fixes

@@ -40,7 +40,7 @@ func (c *simulation) futureDate(f finding) string {
 
 func whyEndsWithAnswer(c *simulation, f finding) string {
 	if original := c.original(c.message(f.Ref)); original != nil {
-		return fmt.Sprintf("The record %s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, original.Ref.Message)
+		return fmt.Sprintf("%s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, original.Ref.Message)
 	}
 	at := c.futureDate(f)
 	if at == "" {

@@ -53,7 +53,7 @@ func fixEarlyAnswers(c *simulation, at int) []repair.Fix {
 		return nil
 	}
 	return []repair.Fix{{
-		Text: "Assistant messages that are dated before the first prompt get the time in their record, or that in their id.", Loses: "The former time.", Whole: true,
+		Text: "Assistant messages that are dated before the first prompt get the time that is stored in them, or that of their id.", Loses: "The former time.", Whole: true,
 		Edit: draftEdit(func(d *draft) error {
 			for i := range d.s.Messages {
 				m := &d.s.Messages[i]

@@ -24,13 +24,27 @@ func whyUnreadable(c *simulation, f finding) string {
 		r = &m.Record
 	}
 	if r.Unreadable() {
-		return fmt.Sprintf("The record of the %s cannot be read: %s.", f.Ref.Kind, f.Text)
+		return fmt.Sprintf("%s cannot be read: %s.", capitalized(kindWords(f.Ref.Kind)), f.Text)
 	}
-	return fmt.Sprintf("OpenCode fails on the damaged record of the %s: %s.", f.Ref.Kind, f.Text)
+	return fmt.Sprintf("OpenCode fails on %s, which is damaged: %s.", kindWords(f.Ref.Kind), f.Text)
 }
 
+// kindWords returns what records of a kind hold, as words in a sentence.
+func kindWords(k change.Kind) string {
+	switch k {
+	case change.KindPart:
+		return "the content of a message"
+	case change.KindMessage:
+		return "a message"
+	default:
+		return "the session's own data"
+	}
+}
+
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 func whyField(_ *simulation, f finding) string {
-	return fmt.Sprintf("OpenCode crashes on this %s: %s.", f.Ref.Kind, f.Text)
+	return fmt.Sprintf("OpenCode crashes on %s: %s.", kindWords(f.Ref.Kind), f.Text)
 }
 
 func whyScreen(_ *simulation, f finding) string {
@@ -74,7 +88,7 @@ func idFixes(c *simulation, f finding) []repair.Fix {
 	if !ok || f.Text != record.NoID {
 		return nil
 	}
-	const text = "The record gets the id of its file's name."
+	const text = "The id inside the file becomes that of its name."
 	r := &g.m.Record
 	if g.p != nil {
 		r = &g.p.Record
@@ -112,7 +126,7 @@ func findLostInfo(c *simulation) []finding {
 	}
 	return []finding{{
 		Ref:  change.Ref{Kind: change.KindSession, Session: c.s.ID},
-		Text: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
+		Text: "The session's own data is gone, only its messages are left. OpenCode does not list the session, and answers no prompt in it.",
 	}}
 }
 
@@ -139,17 +153,17 @@ func whyLostProject(_ *simulation, f finding) string {
 func whyDefect(_ *simulation, f finding) string {
 	if f.Code == "name" {
 		if f.Ref.Validate() != nil {
-			return fmt.Sprintf("The row of the %s has no usable id: %s.", f.Ref.Kind, f.Text)
+			return fmt.Sprintf("The row of %s has no usable id: %s.", kindWords(f.Ref.Kind), f.Text)
 		}
 		if f.Ref.Kind == change.KindSession {
-			return fmt.Sprintf("The session's record has another id than its file name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Text)
+			return fmt.Sprintf("The session's file has another id inside than in its name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Text)
 		}
 		if f.Text == record.NoID {
-			return fmt.Sprintf("The file of the %s has no id in it, so it has no certain place among the others, and mend cannot tell what OpenCode sends.", f.Ref.Kind)
+			return fmt.Sprintf("The file of %s has no id in it, so it has no certain place among the others, and mend cannot tell what OpenCode sends.", kindWords(f.Ref.Kind))
 		}
-		return fmt.Sprintf("The record of the %s is stored under another id than the one inside it: %s.", f.Ref.Kind, f.Text)
+		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalized(kindWords(f.Ref.Kind)), f.Text)
 	}
-	return fmt.Sprintf("The session's own record is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
+	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
 
 // findIndexFault finds why the agent cannot read the records that mend read without an index.
@@ -220,7 +234,7 @@ func (c *simulation) isUnanswered() bool { return !c.s.Info.IsRow() && c.setting
 // findElsewhere finds other records of the session.
 func findElsewhere(c *simulation) (fs []finding) {
 	for _, o := range c.s.Others {
-		says := fmt.Sprintf("The session has another record, in the project %s. OpenCode reads that one in the folders of that project.", o.Project)
+		says := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that one in the folders of that project.", o.Project)
 		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
 	}
 	return fs

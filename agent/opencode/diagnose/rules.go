@@ -21,12 +21,12 @@ func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
 var classes = map[repair.Class]repair.Explanation{
 	IDsBeforeWrap: {
 		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
-		Fix:     "Messages and parts get new ids in chronological order, and all references are updated.",
+		Fix:     "Messages and what is in them get new ids in chronological order, and all references are updated.",
 		Loses:   "The former ids.",
 	},
 	repair.HiddenSession: {
 		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
-		Fix:     "A repair changes nothing, because this may be intentional; mend restore lists the session again. With OpenCode 1.1 the session's record is moved to the project of its folder, without which no prompt is answered.",
+		Fix:     "A repair changes nothing, because this may be intentional; mend restore lists the session again. With OpenCode 1.1 the session is moved to the project of its folder, without which no prompt is answered.",
 	},
 	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
@@ -35,7 +35,7 @@ var classes = map[repair.Class]repair.Explanation{
 }
 
 const (
-	notInStore     = "A tool call and its result are one record, so this happens while the request is built, often after a compaction."
+	notInStore     = "A tool call and its result are stored as one, so this happens while the request is built, often after a compaction."
 	whyLongText    = "The text was not made by a tool, so mend does not remove it. To continue without it, fork the session before that message."
 	endsWithAnswer = "Nothing stored is broken. Send any message in the session."
 	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
@@ -106,7 +106,7 @@ var rows = []repair.Rule{
 		Loses:   "The subtask, which is not run.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen), Fixes: fixes(completeFixes), NoFix: "mend does not know this kind of record, and does not change it.",
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen), Fixes: fixes(completeFixes), NoFix: "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
 	},
@@ -121,7 +121,7 @@ var rows = []repair.Rule{
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
 	{Code: "order", Find: find(findThinkingOrder)},
 	{
-		Code: "emptied", Class: repair.LostContent, Severity: repair.Latent, Find: find(findEmptied), NoFix: "mend restore brings the parts back if they were kept. OpenCode answers a prompt, and knows nothing of what was said before.",
+		Code: "emptied", Class: repair.LostContent, Severity: repair.Latent, Find: find(findEmptied), NoFix: "mend restore brings it back if it was kept. OpenCode answers a prompt, and knows nothing of what was said before.",
 		Meaning: "No message of the session has a part, though the model answered: everything that was said is gone. OpenCode shows empty messages, and answers the next prompt as if it were the first one.",
 		Example: "A database that lost the pages of its table of parts, or a tree without its folder part.",
 	},
@@ -133,7 +133,7 @@ var rows = []repair.Rule{
 	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
-		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads the record anyway, so mend does not change it.",
+		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads it anyway, so mend does not change it.",
 		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
 		Fix:     "A file without an id gets that of its name. Otherwise nothing is changed: OpenCode reads the record anyway.",
 	},
@@ -143,7 +143,7 @@ var rows = []repair.Rule{
 		Example: "A session row whose permission column is not JSON.",
 	},
 	{
-		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not create the record, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json, or the row of the table session, from a backup, then scan again. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal.",
+		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json, or the row of the table session, from a backup, then scan again. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal.",
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
 		Fix:     "Nothing is changed. Restore the record from a backup.",
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
@@ -192,8 +192,8 @@ var rows = []repair.Rule{
 		Fix:     "mend restore: the time at which it was archived is removed.",
 		Loses:   "The time at which it was archived.",
 	},
-	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), NoFix: "Not changed: which of the records is meant is not known. The session itself is fine, and mend can still repair it."},
-	stray("OpenCode 1.1 reads each file in this folder as a record, and fails or reads one too many: %s.", repair.Rule{
+	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still repair it."},
+	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.", repair.Rule{
 		Code:    "beside",
 		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
 		Fix:     "Nothing is changed, since it may be your own file. scan prints the command that moves it away.",
@@ -205,7 +205,7 @@ var rows = []repair.Rule{
 		Meaning: "A row of the session is of no form that OpenCode writes: its id is not text, its time is not an integer, or its data is a blob. The session is not examined.",
 		Fix:     "Nothing is changed. Put the row right with SQL, then scan again.",
 	}),
-	stray("Unexpected file at %s (not a session record).", repair.Rule{
+	stray("Unexpected file at %s (not a session).", repair.Rule{
 		Code:    "stray",
 		NoFix:   "Not changed. Look at it, and move it out of the store if nothing needs it.",
 		Meaning: "An unexpected file or row is in the place of a record.",
@@ -227,7 +227,7 @@ var rows = []repair.Rule{
 		Meaning: "A file or folder of the session cannot be opened, so its contents are unknown.",
 		Fix:     "Nothing is changed. Make it readable, then scan again.",
 	}),
-	stray("OpenCode stores records in a folder here, and answers no prompt without it: %s.", repair.Rule{
+	stray("OpenCode stores the session in a folder here, and answers no prompt without it: %s.", repair.Rule{
 		Code:    "place",
 		NoFix:   "Move it out of the store by hand, and put the folder back if there is a copy of it. Without one OpenCode makes an empty folder. Then scan again.",
 		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers no prompt.",

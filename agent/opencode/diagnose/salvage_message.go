@@ -25,7 +25,7 @@ func (k *facts) salvageMessageFixes(f finding) []repair.Fix {
 func (g recordContext) rebuildMessage() []repair.Fix {
 	r, v := g.s.Salvage(g.m.Record)
 	if v.Complete {
-		return []repair.Fix{g.replaceMessage(r, "Extra bytes around the record are removed.", "")}
+		return []repair.Fix{g.replaceMessage(r, "Extra bytes around it are removed.", "")}
 	}
 	data, _, err := g.completedMessage(withoutCutValue(r.Data, v))
 	if err == nil {
@@ -35,7 +35,7 @@ func (g recordContext) rebuildMessage() []repair.Fix {
 		return nil
 	}
 	return []repair.Fix{g.replaceMessage(with(r, data),
-		fmt.Sprintf("The record of the %s is rebuilt from what can be read and from the other messages.", called[textAt(data, "role")]),
+		fmt.Sprintf("The %s is rebuilt from what can be read and from the other messages.", called[textAt(data, "role")]),
 		"Other fields, such as cost, tokens and errors.")}
 }
 
@@ -72,8 +72,8 @@ func (g recordContext) answersCompaction(prompt string) bool {
 func (g recordContext) removeMessage() repair.Fix {
 	ref := g.m.Ref
 	return repair.Fix{
-		Text:  "The message and its parts are removed.",
-		Loses: fmt.Sprintf("The message and its %d parts.", len(g.m.Parts)),
+		Text:  "The message is removed, with all that is in it.",
+		Loses: "The message, with all that is in it.",
 		Whole: true,
 		Alike: true,
 		Edit: draftEdit(func(d *draft) error {

@@ -40,7 +40,7 @@ func (g recordContext) salvagePart() []repair.Fix {
 func (g recordContext) salvageByType() []repair.Fix {
 	r, v := g.s.Salvage(g.p.Record)
 	if v.Complete {
-		return []repair.Fix{{Text: "Extra bytes around the record are removed.", Edit: rewrite(r)}}
+		return []repair.Fix{{Text: "Extra bytes around it are removed.", Edit: rewrite(r)}}
 	}
 	kind := ""
 	if v.Intact("type") {
@@ -52,11 +52,11 @@ func (g recordContext) salvageByType() []repair.Fix {
 	case kind == record.TypeTool:
 		return g.salvageTool(r, v)
 	case kind == record.TypeFile && v.Intact("url"):
-		return g.salvageRest(r, v, "Other fields of the file's record.")
+		return g.salvageRest(r, v, "Other fields of the file.")
 	case kind == record.TypeFile:
 		return g.replaceFileByText(withoutCutValue(r.Data, v))
 	case kind == record.TypeStepStart, kind == "compaction":
-		return g.salvageRest(r, v, "Other fields of the record.")
+		return g.salvageRest(r, v, "Its other fields.")
 	case kind == "" && g.beginsStep():
 		start := g.s.Rewrite(g.p.Record, stepStartType)
 		return []repair.Fix{{Text: "The step-start marker is rewritten.", Loses: "Its snapshot.", Edit: rewrite(start)}}
@@ -91,7 +91,7 @@ func (g recordContext) salvageText(r change.Record, v jsonedit.Partial) []repair
 	if err != nil || request.IsBlank(text) {
 		return nil
 	}
-	loses := "Everything in the record except the text."
+	loses := "Everything except the text."
 	if !v.Intact("text") {
 		loses = fmt.Sprintf("The text after its first %d characters.", len([]rune(text)))
 	}
@@ -104,7 +104,7 @@ func (g recordContext) salvageRest(r change.Record, v jsonedit.Partial, loses st
 	if err != nil {
 		return nil
 	}
-	return []repair.Fix{{Text: "The record is rebuilt from what can be read.", Loses: loses, Edit: rewrite(with(r, data))}}
+	return []repair.Fix{{Text: "It is rebuilt from what can be read.", Loses: loses, Edit: rewrite(with(r, data))}}
 }
 
 // salvageTool keeps a call with its input and the readable part of its result.
@@ -132,7 +132,7 @@ func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byt
 	if v.Intact("state", "status") && textAt(data, "state", "status") == record.StatusCompleted {
 		status, result = record.StatusCompleted, "output"
 	}
-	text, loses := textAt(data, "state", result), "Everything in the record except the call's result."
+	text, loses := textAt(data, "state", result), "Everything except the call's result."
 	if !v.Intact("state", result) {
 		text, loses = text+cutShort, "The end of the call's result."
 		if text == cutShort {
@@ -181,7 +181,7 @@ func (g recordContext) replaceFileByText(data []byte) []repair.Fix {
 		return nil
 	}
 	text := g.newText("[A file was attached here (" + strings.Join(names, ", ") + "); its stored record was damaged]")
-	return []repair.Fix{{Text: "A synthetic text says which file was attached.", Loses: "The file's content.", Edit: rewrite(text)}}
+	return []repair.Fix{{Text: "A text says which file was attached.", Loses: "The file's content.", Edit: rewrite(text)}}
 }
 
 // newText returns a synthetic text with the ids of the part.
@@ -202,10 +202,10 @@ func (g recordContext) beginsStep() bool {
 // giveUpPart returns the fixes that keep nothing of the part. The first removes it, or
 // replaces it by a text if the message would have no content.
 func (g recordContext) giveUpPart() []repair.Fix {
-	const what = "The contents of the part."
+	const what = "What cannot be read."
 	fixes := []repair.Fix{
-		removal(g.p.Ref, "The part is removed.", what),
-		{Text: "The unreadable part becomes a text, marked synthetic.", Loses: what, Edit: draftEdit(func(d *draft) error {
+		removal(g.p.Ref, "What cannot be read is removed.", what),
+		{Text: "What cannot be read becomes a placeholder text.", Loses: what, Edit: draftEdit(func(d *draft) error {
 			return rewrite(g.newText(d.texts.Placeholder))(d)
 		})},
 	}

@@ -41,10 +41,10 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	if err != nil || v.Complete && changed.None() && string(before) == string(s.Info.Data) {
 		return nil
 	}
-	text, loses := "Extra bytes around the record are removed.", ""
+	text, loses := "Extra bytes around it are removed.", ""
 	switch {
 	case !v.Complete:
-		text, loses = "The session's record is rebuilt from what can be read and from its messages.", "Other fields of the session's record."
+		text, loses = "The session's own data is rebuilt from what can be read and from its messages.", "Other fields of the session, such as settings."
 		if _, kept := jsonedit.Get(data, "permission"); !kept {
 			loses += " If permission rules are among them, OpenCode's own settings apply instead, and may allow what a lost rule denied."
 		}

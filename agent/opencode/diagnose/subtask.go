@@ -44,7 +44,7 @@ func fixSubtasks(c *simulation, f finding) []repair.Fix {
 		all = append(slices.Clip(all), f.Ref)
 	}
 	return []repair.Fix{{
-		Text:  "A synthetic text with the subtask's prompt replaces each subtask that was not run.",
+		Text:  "A text with the subtask's prompt replaces each subtask that was not run.",
 		Loses: "The subtask, which is not run.",
 		Whole: true,
 		Edit: draftEdit(func(d *draft) error {

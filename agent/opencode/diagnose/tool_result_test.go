@@ -123,7 +123,7 @@ func TestWhyIsASentence(t *testing.T) {
 		want string
 	}{
 		{calling(state(`"status":"running","input":{},"time":{"start":1}`)), "The bash call toolu_1 never got a result: the agent was stopped."},
-		{calling(`"type":"tool","callID":"","tool":"ls","state":{"status":"pending","input":{},"raw":""}`), "The ls call in part prt_0201 never got a result: the agent was stopped."},
+		{calling(`"type":"tool","callID":"","tool":"ls","state":{"status":"pending","input":{},"raw":""}`), "The ls call at prt_0201 never got a result: the agent was stopped."},
 	} {
 		ds := diagnosed(build(user(hi), c.turn), Options{Now: now})
 		if !slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Why == c.want }) {

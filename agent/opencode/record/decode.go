@@ -140,7 +140,7 @@ func decode(r *change.Record) (v js.Value) {
 	}
 	why := "not a JSON object"
 	if r.Class != 0 {
-		why = "the data column holds " + r.Class.String() + ", not text"
+		why = "the data column has " + r.Class.String() + ", not text"
 	} else if v = js.Parse(r.Data); v.Kind() == '{' {
 		return v
 	} else if jsonedit.TooDeep(r.Data) {

@@ -120,7 +120,7 @@ func (tr *treeReader) checkComplete(inv *inventory) error {
 		}
 	}
 	if inv.sessions != nil && len(inv.sessions) == 0 && len(inv.messageFolders) > 0 {
-		return fmt.Errorf("%w: no session has a record", change.ErrHidden)
+		return fmt.Errorf("%w: no session has data of its own", change.ErrHidden)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (tr *treeReader) addOther(d *safedir.Dir, name, message string) {
 			tr.addStray(change.StrayFile, at, message, why)
 		}
 	case e.IsFile():
-		tr.addStray(change.StrayFile, at, message, "it is not a record")
+		tr.addStray(change.StrayFile, at, message, "it is none of a session")
 	case e.Exists:
 		tr.addStray(change.StrayIgnored, at, message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
 	}
@@ -145,7 +145,7 @@ func (tr *treeReader) addFilesAmongProjects() {
 	}
 	for _, s := range in.stray {
 		if s.Kind == change.StrayFile {
-			tr.addStray(change.StrayOther, s.Path, "", "OpenCode takes it for the record of a project, and may list no projects; the sessions work")
+			tr.addStray(change.StrayOther, s.Path, "", "OpenCode takes it for a project, and may list no projects; the sessions work")
 		}
 	}
 }
