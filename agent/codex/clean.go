@@ -2,8 +2,11 @@ package codex
 
 import (
 	"context"
+	"errors"
 
 	"mend/agent"
+	"mend/change"
+	"mend/repair"
 )
 
 // Space implements [agent.Store].
@@ -18,4 +21,27 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (space age
 		})
 	}
 	return space, err
+}
+
+// Clean implements [agent.Store]: of a session go the rollout and its row.
+func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
+	c := agent.Cleaned{Rows: map[string]int64{}}
+	if r.Events {
+		return c, errors.ErrUnsupported
+	}
+	for _, h := range r.Sessions {
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
+		of, _, err := s.newCase(h, repair.Texts{})
+		if err != nil {
+			return c, err
+		}
+		none := func(func(*change.Record) bool) {}
+		p := change.Plan{Session: h.ID, Cause: change.Cause{Title: h.Title, Folder: h.Directory}, Ops: change.Diff(of.Records, none)}
+		if err := c.AddPlan(p, r); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
 }

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"mend/change"
@@ -13,7 +14,7 @@ func (c *Case) Moved(folder string) (*Case, error) {
 	d := &draft{c: c, lines: slices.Clone(c.lines), torn: c.torn, path: c.path, row: c.row}
 	at, ok := c.meta()
 	if !ok {
-		return nil, errNoEdit
+		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.ID)
 	}
 	places := []int{at}
 	for i := range slices.Backward(c.lines) {

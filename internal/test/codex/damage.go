@@ -328,6 +328,7 @@ func calls() []Damage {
 	return []Damage{
 		{Name: "output missing, the first", Do: drop("function_call_output", 0), Fate: "alive", Lost: true},
 		{Name: "output missing, the last", Do: drop("function_call_output", -1), Fate: "alive", Lost: true},
+		{Name: "output missing, the first of two", Do: drop("function_call_output", 1), Fate: "alive", Lost: true},
 		{Name: "call missing", Do: drop("function_call", 0), Fate: "O3", Lost: true},
 		{Name: "call missing, the first of two", Do: drop("function_call", 1), Fate: "O3", Lost: true},
 		{Name: "call missing, the second of two", Do: drop("function_call", 2), Fate: "alive", Lost: true},

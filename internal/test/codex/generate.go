@@ -209,8 +209,8 @@ func (d *drawer) records() {
 	d.kind("another call_id", func(x *Rollout) {
 		x.edit(x.at([]string{"function_call", "function_call_output"}[d.IntN(2)], d.IntN(3)), func(_, p object) { p["call_id"] = fmt.Sprint("call_", d.IntN(9)) })
 	})
-	d.kind("an unknown role", func(x *Rollout) {
-		x.edit(x.at([]string{"user", "assistant", "developer"}[d.IntN(3)], d.IntN(4)), func(_, p object) { p["role"] = []string{"system", "tool", ""}[d.IntN(3)] })
+	d.kind("another role", func(x *Rollout) {
+		x.edit(x.at([]string{"user", "assistant", "developer"}[d.IntN(3)], d.IntN(4)), func(_, p object) { p["role"] = []string{"system", "user", "assistant", "developer"}[d.IntN(4)] })
 	})
 	d.kind("an empty content", func(x *Rollout) {
 		x.edit(x.at([]string{"user", "assistant"}[d.IntN(2)], d.IntN(4)), func(_, p object) { p["content"] = []any{} })

@@ -69,12 +69,12 @@ func troubles() []trouble {
 
 func scenarios() []scenario {
 	if level() == "" {
-		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines)}
+		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines), repairFirst(rollouts)}
 	}
 	if level() != "torture" {
-		return slices.Concat(all(tree), all(sqlite), all(lines), []scenario{repairFirst(newest), undo(newest), cleanEvents()})
+		return slices.Concat(all(tree), all(sqlite), all(lines), codexVerbs(), []scenario{repairFirst(newest), undo(newest), cleanEvents()})
 	}
-	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines))
+	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines), codexVerbs())
 }
 
 // Whatever call a verb is killed at, or that fails: after recovery the store is

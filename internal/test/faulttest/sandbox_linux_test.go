@@ -97,6 +97,8 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 	var err error
 	if s.kind == lines {
 		sb.session = claude.Session
+	} else if s.kind == rollouts {
+		sb.session = testdata.CodexSession
 	} else if sb.session, err = testdata.Unpack(archives[s.kind], data); err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +113,8 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		sb.store = filepath.Join(data, "opencode", "storage")
 	case lines:
 		sb.store = filepath.Join(data, "claude")
+	case rollouts:
+		sb.store = filepath.Join(data, "codex")
 	case sqlite, newest:
 	}
 	if s.kind == newest { // OpenCode 1.18 answers no prompt in a session without its folder
@@ -187,6 +191,10 @@ func (sb *sandbox) args(verb []string) []string {
 		switch a {
 		case "SESSION":
 			args[i] = sb.session
+		case "FOLDER":
+			if args[i] = "/home/user/project"; sb.kind == rollouts {
+				args[i] = "/home/user/src/cx/base/work"
+			}
 		case "ID":
 			args[i] = sb.first
 		case "LAST":

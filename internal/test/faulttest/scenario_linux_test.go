@@ -23,13 +23,15 @@ type scenario struct {
 type kind string
 
 // isFiles reports whether the store is a folder of files, and no database.
-func (k kind) isFiles() bool { return k == tree || k == lines }
+func (k kind) isFiles() bool { return k == tree || k == lines || k == rollouts }
 
 const (
 	tree   kind = "tree 1.1"
 	sqlite kind = "sqlite 1.2"
 	newest kind = "sqlite 1.18"
 	lines  kind = "transcript of Claude Code"
+
+	rollouts kind = "rollout of Codex" // with its row in the index
 )
 
 var archives = map[kind][]byte{tree: testdata.OpenCode1153, sqlite: testdata.OpenCode1227, newest: testdata.OpenCode11833}
@@ -51,7 +53,7 @@ var (
 	undoAll   = []string{"undo", "--yes", "--session", "SESSION"}
 	undoLast  = []string{"undo", "--yes", "LAST"}
 	redoOne   = []string{"redo", "--yes", "ID"}
-	moveAll   = []string{"move", "/home/user/project", "/usr", "--yes"} // the folder of all sessions, to one that exists
+	moveAll   = []string{"move", "FOLDER", "/usr", "--yes"} // the folder of all sessions, to one that exists
 )
 
 // repairFirst also makes the journal.
@@ -144,9 +146,16 @@ func all(k kind) []scenario {
 		return list
 	case newest:
 		list = append(list, cleanEvents())
-	case sqlite:
+	case sqlite, rollouts:
 	}
 	return append(list, besideWal(k))
+}
+
+// codexVerbs are those of which the store is a rollout and a row.
+func codexVerbs() []scenario {
+	k := rollouts
+	return append(recoveries(k), repairFirst(k), undo(k), restore(k), keepFirst(k), keepSecond(k), clean(k),
+		scenario{name: "move", kind: k, setup: [][]string{repairAll}, verb: moveAll, back: undoLast})
 }
 
 // changing are the numbers of the calls that change records: exchanges, and what

@@ -1,6 +1,7 @@
 package faulttest_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"mend/internal/keep"
 	"mend/internal/test/claude"
+	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 )
 
@@ -25,6 +27,10 @@ func (sb *sandbox) damageStore() {
 	sb.Helper()
 	if sb.kind == lines {
 		sb.writeTranscript()
+		return
+	}
+	if sb.kind == rollouts {
+		sb.writeRollout()
 		return
 	}
 	var s damage.Store = damage.Database{SQL: damage.SQL(sb.T, sb.store)}
@@ -62,6 +68,26 @@ func (sb *sandbox) writeTranscript() {
 		sb.Fatal(err)
 	}
 }
+
+// writeRollout writes a rollout in which two things are broken, and a row that names another place.
+func (sb *sandbox) writeRollout() {
+	sb.Helper()
+	file := filepath.Join(sb.store, codex.File)
+	broken := bytes.Replace(codex.ByName("answer twice").Broken(), []byte(`"type":"session_meta"`), []byte(`"type":"session_met`), 1)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, broken, 0o600)
+	}
+	if err != nil {
+		sb.Fatal(err)
+	}
+	damage.SQL(sb.T, filepath.Join(sb.store, codexIndex))("PRAGMA journal_mode = wal; " +
+		"CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/home/user/src/cx/base/work', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x'); " +
+		"INSERT INTO threads (id, rollout_path) VALUES ('" + sb.session + "', '/nowhere.jsonl')")
+}
+
+// codexIndex is the name of the database with the rows of sessions.
+const codexIndex = "state_5.sqlite"
 
 // runningCalls adds calls that are still running.
 func runningCalls(s damage.Store) {
@@ -108,8 +134,16 @@ func (sb *sandbox) records() snapshot {
 		sb.Fatal(err)
 	}
 	maps.DeleteFunc(all, func(name, _ string) bool {
-		return name == "." || name == ".mend" || strings.HasPrefix(name, ".mend/")
+		isLock := strings.HasPrefix(name, "thread-writer-locks")
+		return name == "." || name == ".mend" || strings.HasPrefix(name, ".mend/") || isLock || strings.HasPrefix(name, codexIndex)
 	})
+	if sb.kind == rollouts {
+		rows, err := damage.Snapshot(filepath.Join(sb.store, codexIndex))
+		if err != nil {
+			sb.Fatal(err)
+		}
+		maps.Copy(all, rows)
+	}
 	if known {
 		sb.known[key] = maps.Clone(all)
 	}

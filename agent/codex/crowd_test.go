@@ -1,0 +1,56 @@
+package codex_test
+
+import (
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend/internal/mend"
+	fixture "mend/internal/test/codex"
+	"mend/repair"
+	"mend/testdata"
+)
+
+// TestTwoRepairs carries out the same repair from two mends at once, each with the same journal: one changes the rollout and its row, the other
+// says that it was changed or is in use, and one undo brings everything back.
+func TestTwoRepairs(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +
+		"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl')")
+	h.Damage(fixture.ByName("answer twice"))
+	before, journal := files(t, h), t.TempDir()
+	var all []*mend.Store
+	var plans []repair.Result
+	for range 2 {
+		c := open(t, h, journal)
+		r, err := c.ProposeRepair(t.Context(), session(t, c), repair.Request{})
+		if err != nil || len(r.Plan.Ops) != 2 {
+			t.Fatalf("the plan has %d ops, error %v", len(r.Plan.Ops), err)
+		}
+		all, plans = append(all, c), append(plans, r)
+	}
+	ids, errs := make([]string, 2), make([]error, 2)
+	var work sync.WaitGroup
+	for i, c := range all {
+		work.Go(func() {
+			e, err := c.Apply(t.Context(), plans[i].Plan)
+			ids[i], errs[i] = e.ID, err
+		})
+	}
+	work.Wait()
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Fatalf("the repairs end with %v and %v, want one of them done", errs[0], errs[1])
+	}
+	done := 0
+	if errs[0] != nil {
+		done = 1
+	}
+	if got := predicted(t, all[done], session(t, all[done])); got != "alive" {
+		t.Errorf("after the repairs it is %s", got)
+	}
+	undo(t, open(t, h, journal), ids[done])
+	if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+		t.Errorf("after the undo: %s", diff)
+	}
+}
