@@ -24,6 +24,8 @@ var kiloFates = map[string]string{
 	"image cut short in a prompt":     "R18",          // it sends a data: URL as it is
 	"ignored blank answer":            "R10",          // it leaves it out
 	"empty first prompt":              opencode.Alive, // each prompt has a text of its own
+	"first prompt lost its parts":     opencode.Alive,
+	"every prompt lost its parts":     opencode.Alive,
 	// It moves no text that is behind a call, as OpenCode 1.2 does.
 	"text between two calls":       "R1",
 	"text behind tool":             "R1",
