@@ -62,7 +62,7 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	MEND_TORTURE=1 go test -count=1 -timeout 0 -run Case ./cmd/mend
 	$(MAKE) fuzz FUZZTIME=5m
 
-e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all that TestDamages does
+e2e: # the real programs, installed from npm and cached; TestMatrix asks all that TestDamages does. With MEND_DAY=1 it takes the sample of tomorrow
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Move|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
 		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude ./agent/codex ./agent/opencode
 

@@ -3,6 +3,7 @@ package storetest
 import (
 	"flag"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -14,8 +15,11 @@ func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
 // Includes reports whether case i of a sweep runs: every case if [AllCases], otherwise every nth.
 func Includes(i, n int) bool { return AllCases() || i%n == 0 }
 
-// Today returns a number that is greater by one each day, for a sample that is another each day.
-func Today() int { return int(time.Now().Unix() / (24 * 60 * 60)) }
+// Today returns a number that is greater by one each day, for a sample that is another each day. MEND_DAY=1 is tomorrow.
+func Today() int {
+	later, _ := strconv.Atoi(os.Getenv("MEND_DAY")) // 0 without it
+	return int(time.Now().Unix()/(24*60*60)) + later
+}
 
 // InSample skips case number i in a short run, but for one of n, others each day.
 func InSample(t *testing.T, i, n int) {
