@@ -106,9 +106,9 @@ bench: # mend against small C programs that only read, and bun; writes docs/perf
 docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
 	go test -count=1 ./internal/config -run TestDocs -update
 	go test -tags e2e -count=1 ./cmd/mend -run TestRealReport -update
-	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast
+	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 100 --rows 46 -q --overwrite -c docs/demo.sh bin/demo.cast
 	node docs/cast.mjs bin/demo.cast
-	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 110 --height 40
+	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 100 --height 46
 
 dist: # what a release holds, into bin/dist; docs/release.md
 	cd tools/dist && go run .

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestFaultsPage checks that every test that docs/found-faults.md and docs/origin.md name exists, and
@@ -86,17 +88,25 @@ func addTests(all map[string]bool, file string) error {
 	return nil
 }
 
-// TestReadmeCommands checks that the first page of the README has what a machine needs on which
-// nothing is installed but Go.
+// TestReadmeCommands checks that the README is short, and that its first page has a picture and what a
+// machine needs on which nothing is installed but Go.
 func TestReadmeCommands(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _, _ := strings.Cut(string(readme), "\n## ")
-	for _, line := range []string{"\n    go run ./cmd/mend demo ", "\n    go test ./... ", "first build"} {
-		if !strings.Contains(first, line) {
-			t.Errorf("the README has no %q before its first section", line)
+	lines := strings.Split(strings.TrimSpace(string(readme)), "\n")
+	if len(lines) > 120 {
+		t.Errorf("the README has %d lines, want at most 120", len(lines))
+	}
+	for i, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 100 {
+			t.Errorf("line %d of the README has %d characters, want at most 100", i+1, n)
+		}
+	}
+	for want, most := range map[string]int{"](docs/demo.svg)": 10, "    go run ./cmd/mend demo ": 25, "    go test ./... ": 25, "first build": 25} {
+		if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, want) }); at < 0 || at >= most {
+			t.Errorf("the README has %q not in its first %d lines", want, most)
 		}
 	}
 }
