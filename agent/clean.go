@@ -16,10 +16,11 @@ import (
 
 // A CleanRequest says what is removed from a store to make room.
 type CleanRequest struct {
-	Events   bool                    // all events
-	Sessions []change.Head           // of List, with all that is theirs
-	DryRun   bool                    // write nothing
-	Progress func(done, total int64) // in bytes; nil for nothing
+	Events    bool                    // all events
+	Snapshots bool                    // what is kept of the files of projects that have no session
+	Sessions  []change.Head           // of List, with all that is theirs
+	DryRun    bool                    // write nothing
+	Progress  func(done, total int64) // in bytes; nil for nothing
 	// Each is called with the plan for each session of a store that is in files, one after the other, so that only one is in
 	// memory. With nil they are only counted.
 	Each func(change.Plan) error

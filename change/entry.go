@@ -57,6 +57,11 @@ func (e *Entry) HasRows() bool {
 	return len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindRows
 }
 
+// HasArchive reports whether what the entry took away is kept beside the store: rows, or whole folders.
+func (e *Entry) HasArchive() bool {
+	return e.HasRows() || len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindTree
+}
+
 // Blocks reports whether a plan is about the session or a record of the entry.
 func (e *Entry) Blocks(p Plan) bool {
 	return e.HasDatabase() || e.HasRows() || e.Session == p.Session || e.has(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })

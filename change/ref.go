@@ -25,10 +25,12 @@ const (
 	KindIndex // the entry of a session in an index that the agent makes of its sessions
 	// KindRows is many rows of a database together, which are in it or in an archive alone; its image is a list of the archive, or empty.
 	KindRows
+	// KindTree is a whole folder beside a database, named by the folder that it is in (Project) and its name; its image says how many files it has.
+	KindTree
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows", KindTree: "folder beside the database",
 }
 
 func (k Kind) String() string {
@@ -56,7 +58,7 @@ type Ref struct {
 // or the session that it belongs to.
 func (r Ref) ID() string {
 	switch r.Kind {
-	case KindPart, KindFile, KindRows:
+	case KindPart, KindFile, KindRows, KindTree:
 		return r.Part
 	case KindMessage:
 		return r.Message
@@ -90,6 +92,8 @@ func (r Ref) String() string {
 		return shown(r.Session) + "/events"
 	case KindIndex:
 		return shown(r.Session) + "/index"
+	case KindTree:
+		return shown(r.Project) + "/" + shown(r.Part)
 	default:
 		return shown(r.ID())
 	}
@@ -120,6 +124,8 @@ func (r Ref) Validate() error {
 		return nil
 	case KindRows:
 		need[0] = r.Part
+	case KindTree:
+		need = append(need[:0], r.Project, r.Part)
 	case KindProject:
 		need[0] = r.Project
 	case KindMessage:

@@ -454,6 +454,9 @@ func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if isRows(p.Ops) {
 		return o.prepareRows(ctx, p)
 	}
+	if isTrees(p.Ops) {
+		return o.prepareTrees(ctx, p)
+	}
 	if !isExchange(p.Ops) {
 		return o.Store.Prepare(ctx, p)
 	}
@@ -541,6 +544,9 @@ func (x *exchange) check(ctx context.Context, op change.Op) error {
 func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	if isRows(st.Ops) {
 		return o.commitRows(ctx, st)
+	}
+	if isTrees(st.Ops) {
+		return o.commitTrees(ctx, st)
 	}
 	if !isExchange(st.Ops) {
 		return o.Store.Commit(ctx, st)
@@ -636,6 +642,9 @@ func (x *exchange) move(from, to *safedir.Dir, name string) error {
 func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	if isRows(st.Ops) {
 		return o.settleRows(ctx, st)
+	}
+	if isTrees(st.Ops) {
+		return o.settleTrees(ctx, st)
 	}
 	if !isExchange(st.Ops) {
 		return o.Store.Settle(ctx, st)
@@ -817,6 +826,9 @@ func (o *Owned) KeptFolder(ops []change.Op) string {
 	if isRows(ops) {
 		return filepath.Join(filepath.Dir(o.id.Root), stage.Dir, o.owner, ops[0].Ref.Part)
 	}
+	if isTrees(ops) {
+		return filepath.Join(filepath.Dir(o.id.Root), stage.Dir, o.owner)
+	}
 	set, err := setOf(ops[0].Pre)
 	if err != nil {
 		return ""
@@ -828,6 +840,13 @@ func (o *Owned) KeptFolder(ops []change.Op) string {
 func (o *Owned) Forget(ops []change.Op) (freed int64, err error) {
 	if isRows(ops) {
 		return o.forgetRows(ops[0].Ref)
+	}
+	if isTrees(ops) {
+		for _, op := range ops {
+			n, errOne := o.forgetTree(op.Ref)
+			freed, err = freed+n, errors.Join(err, errOne)
+		}
+		return freed, err
 	}
 	if !isExchange(ops) {
 		return 0, nil

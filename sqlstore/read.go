@@ -138,6 +138,9 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 		image, err := s.readRows(ctx, refs[0])
 		return []*change.Image{image}, err
 	}
+	if len(refs) > 0 && refs[0].Kind == change.KindTree {
+		return s.readTrees(ctx, refs)
+	}
 	err := s.View(ctx, func(c *Conn) error {
 		images = make([]*change.Image, len(refs))
 		for i, ref := range refs {

@@ -83,7 +83,7 @@ func NeedsSession(ops []change.Op) bool {
 	whole := creates(ops, change.KindSession, "")
 	return slices.ContainsFunc(ops, func(o change.Op) bool {
 		switch o.Ref.Kind {
-		case change.KindSession, change.KindProject, change.KindFolder:
+		case change.KindSession, change.KindProject, change.KindFolder, change.KindTree:
 			return false
 		case change.KindFile:
 			return o.Pre == nil && !whole
@@ -158,7 +158,7 @@ func newRelations(current []change.Ref) relations {
 // conflict returns why the op does not fit the record's parent or children, or "".
 func (r relations) conflict(o change.Op, ops []change.Op) string {
 	switch {
-	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindSession && o.Ref.Kind != change.KindProject && !creates(ops, change.KindSession, ""):
+	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindSession && o.Ref.Kind != change.KindProject && o.Ref.Kind != change.KindTree && !creates(ops, change.KindSession, ""):
 		return "its session was deleted"
 	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message] && !creates(ops, change.KindMessage, o.Ref.Message):
 		return "its message was deleted"

@@ -25,7 +25,7 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (space age
 // Clean implements [agent.Store]: of a session go the transcript, and the folder beside it with those of its subagents.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	c := agent.Cleaned{Rows: map[string]int64{}}
-	if r.Events {
+	if r.Events || r.Snapshots {
 		return c, errors.ErrUnsupported
 	}
 	for _, h := range r.Sessions {

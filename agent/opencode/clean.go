@@ -3,6 +3,9 @@ package opencode
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"mend/agent"
@@ -27,8 +30,8 @@ func (s *store) Space(ctx context.Context, progress func(done, total int64)) (sp
 			{"", "other records"},
 		})
 	}
-	if data := filepath.Dir(root); err == nil && filepath.Base(data) == "opencode" {
-		space.Add("snapshots", agent.FolderSize(filepath.Join(data, "snapshot")), "snapshots")
+	if data := filepath.Dir(root); err == nil && filepath.Base(data) == s.name {
+		space.Add("snapshots", agent.FolderSize(filepath.Join(data, snapshots)), "snapshots")
 		for _, folder := range []string{"tool-output", "log"} {
 			space.Add("folder "+folder, agent.FolderSize(filepath.Join(data, folder)), "")
 		}
@@ -38,10 +41,12 @@ func (s *store) Space(ctx context.Context, progress func(done, total int64)) (sp
 
 // Clean implements [agent.Store].
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
-	if db, ok := s.records.(*database.Store); ok {
+	if db, ok := s.records.(*database.Store); ok && r.Snapshots {
+		return s.cleanSnapshots(ctx, db)
+	} else if ok {
 		return db.Clean(ctx, r)
 	}
-	if r.Events {
+	if r.Events || r.Snapshots {
 		return agent.Cleaned{}, errors.ErrUnsupported
 	}
 	refs, err := s.tree.SessionRefs(ctx, r.Sessions)
@@ -52,6 +57,80 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 		}
 	}
 	return c, err
+}
+
+// snapshots is the folder with a repository for each project, beside the databases.
+const snapshots = "snapshot"
+
+// cleanSnapshots plans to remove the snapshots of projects of which no store in the folder has a session.
+func (s *store) cleanSnapshots(ctx context.Context, db *database.Store) (c agent.Cleaned, err error) {
+	dir := filepath.Dir(s.ID().Root)
+	if filepath.Base(dir) != s.name {
+		return c, nil // a copy of a database, beside anything
+	}
+	projects, err := os.ReadDir(filepath.Join(dir, snapshots))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(projects) == 0 {
+		return c, nil
+	}
+	var used map[string]bool
+	if err == nil {
+		used, err = s.projectsInUse(ctx)
+	}
+	if err != nil {
+		return c, fmt.Errorf("looking which projects have sessions: %w", err)
+	}
+	c.Rows = map[string]int64{}
+	var p change.Plan
+	for _, e := range projects {
+		ref := change.Ref{Kind: change.KindTree, Project: snapshots, Part: e.Name()}
+		if used[e.Name()] || !e.IsDir() || ref.Validate() != nil {
+			continue
+		}
+		t, err := db.Tree(ctx, ref)
+		if err != nil {
+			return c, err
+		}
+		p.Ops = append(p.Ops, change.Op{Ref: ref, Pre: t.Image})
+		c.Rows["file"], c.Content = c.Rows["file"]+t.Files, c.Content+t.Bytes
+	}
+	if len(p.Ops) > 0 {
+		c.Plans = []change.Plan{p}
+	}
+	return c, nil
+}
+
+// projectsInUse returns the projects of the sessions of all stores that keep snapshots in the same folder.
+func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
+	dir, used := filepath.Dir(s.ID().Root), map[string]bool{}
+	home, _ := os.UserHomeDir()
+	paths := append(s.databases().Others(dir), filepath.Join(dir, s.name+".db"))
+	if data, err := filepath.EvalSymlinks(s.databases().DataDir(os.Getenv, home)); err == nil && data == dir {
+		paths = append(paths, s.databases().Find(os.Getenv, home)...)
+	}
+	for _, path := range paths {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		db, err := database.Open(path, database.Options{Program: s.databases()})
+		var heads []change.Head
+		if err == nil {
+			heads, err = db.List(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			used[h.Project] = true
+		}
+	}
+	projects, err := os.ReadDir(filepath.Join(dir, "storage", "session")) // a tree that 1.1 wrote
+	for _, p := range projects {
+		used[p.Name()] = true
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return used, err
 }
 
 // cleanSession adds the removal of a session of a tree.

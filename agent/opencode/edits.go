@@ -24,7 +24,7 @@ func (*store) Edits(ops []change.Op) (edits []repair.RequestEdit, err error) {
 				return nil, fmt.Errorf("%w: %s: %w", errNoEdits, op.Ref, err)
 			}
 			edits = append(edits, e)
-		case change.KindSession, change.KindFile, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows:
+		case change.KindSession, change.KindFile, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows, change.KindTree:
 			return nil, fmt.Errorf("%w: %s", errNoEdits, op.Ref)
 		}
 	}

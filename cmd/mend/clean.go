@@ -36,7 +36,7 @@ bytes back to the disk. No program may have it open meanwhile.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
-	cmd.AddCommand(cleanEventsVerb(env), cleanSessionsVerb(env), cleanImagesVerb(env), cleanPagesVerb(env))
+	cmd.AddCommand(cleanEventsVerb(env), cleanSessionsVerb(env), cleanImagesVerb(env), cleanSnapshotsVerb(env), cleanPagesVerb(env))
 	return cmd
 }
 
@@ -236,6 +236,28 @@ func freedBy(p change.Plan) (n int64) {
 	return n
 }
 
+func cleanSnapshotsVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "snapshots",
+		Short: "Remove the snapshots of projects that have no session any more",
+		Long: `OpenCode keeps a repository of the files of each project, to undo what a session changed in
+them. It deletes none, also when all sessions of the project are deleted. Clean snapshots
+takes those away of which no database and no tree in the folder has a session.
+
+They are moved, not copied: "mend undo" moves them back, and "mend forget" or "mend gc" gives
+the bytes back to the disk.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runClean(cmd.Context(), env, f, "snapshots", func(context.Context, *mend.Store) (agent.CleanRequest, error) {
+				return agent.CleanRequest{Snapshots: true}, nil
+			})
+		},
+	}
+	f.add(cmd, "")
+	return cmd
+}
+
 func cleanPagesVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
@@ -324,7 +346,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, clean func(c
 
 // cleanStore removes something from one store; j is the zero value if there is no such thing.
 func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, err error) {
-	if !r.Events && len(r.Sessions) == 0 {
+	if !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
 		return j, nil
 	}
 	one := cleanedOf(c)
@@ -374,7 +396,11 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		return j, err
 	}
 	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), of, term.Bold(j.Repairs[0].ID), term.Command(j.undo))
-	j.giveBack(ctx, env, c)
+	if r.Snapshots {
+		env.SayAt(2, "To give the bytes back to the disk: "+term.Command("mend forget "+j.Repairs[0].ID))
+	} else {
+		j.giveBack(ctx, env, c)
+	}
 	return j, ctx.Err()
 }
 
@@ -434,6 +460,10 @@ func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, afte
 func rowCounts(counts map[string]int64) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name == "file" {
+			all = append(all, term.Count(int(counts[name]), name))
+			continue
+		}
 		all = append(all, fmt.Sprintf("%s of %s", term.CountWords(int(counts[name]), "row", "rows"), name))
 	}
 	return term.Enumerate(all)

@@ -166,7 +166,7 @@ func withArchives(ctx context.Context, env *environment, freed journal.Freed, er
 	}
 	seen := map[string]bool{}
 	for _, e := range es {
-		if !e.HasRows() || seen[e.Store.Root] {
+		if !e.HasArchive() || seen[e.Store.Root] {
 			continue
 		}
 		seen[e.Store.Root] = true

@@ -41,7 +41,7 @@ var (
 		"mend fix messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01", "mend fix npm ERR",
 		"mend repair", "mend repair 計画 --yes", "mend repair --agent claude --yes", "mend status", "mend log", "mend log 計画 -n 1", "mend show qevajo",
 		"mend undo", "mend undo nosuch", "mend undo qevajo --dry-run", "mend undo qevajo -p --dry-run", "mend undo qevajo", "mend undo qevajo --yes", "mend undo qevajo", "mend redo qevajo --yes", "mend log",
-		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend uncompact 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage", "mend clean", "mend clean events --dry-run", "mend clean sessions nosuch --dry-run", "mend clean images --dry-run", "mend clean pages --dry-run", "mend restore",
+		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend uncompact 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage", "mend clean", "mend clean events --dry-run", "mend clean sessions nosuch --dry-run", "mend clean images --dry-run", "mend clean snapshots --dry-run", "mend clean pages --dry-run", "mend restore",
 		"mend recover", "mend resolve qevajo --keep", "mend verify", "mend gc --older-than 0s --dry-run", "mend forget 計画 --dry-run",
 		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
 		"mend keep --dry-run", "mend keep", "mend status", "mend forget --copies 計画", "mend keep --on", "mend keep --off",

@@ -228,7 +228,7 @@ func decodeRecords(records []change.Record) ([]Message, error) {
 			if last := lastMessage(ms); last != nil {
 				last.Parts = append(last.Parts, p)
 			}
-		case change.KindSession, change.KindFolder, change.KindFile, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows: // no messages
+		case change.KindSession, change.KindFolder, change.KindFile, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows, change.KindTree: // no messages
 		}
 	}
 	return ms, nil

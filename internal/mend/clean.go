@@ -110,9 +110,12 @@ func (c *Store) ForgetArchives(ctx context.Context) (freed int64, err error) {
 	}
 	needed, gone := map[change.Ref]bool{}, map[change.Ref]bool{}
 	for _, e := range es {
-		if e.HasRows() {
-			needed[e.Ops[0].Ref] = needed[e.Ops[0].Ref] || !e.Forgotten
-			gone[e.Ops[0].Ref] = true
+		if !e.HasArchive() {
+			continue
+		}
+		for _, o := range e.Ops {
+			needed[o.Ref] = needed[o.Ref] || !e.Forgotten
+			gone[o.Ref] = true
 		}
 	}
 	id, err := c.journal.ID()

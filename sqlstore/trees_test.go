@@ -1,0 +1,165 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+	"mend/journal"
+	"mend/sqlstore"
+	"mend/txn"
+)
+
+var treeRefs = []change.Ref{{Kind: change.KindTree, Project: "snapshot", Part: "aaa"}, {Kind: change.KindTree, Project: "snapshot", Part: "bbb"}}
+
+// newTreesFixture also has two folders beside the database, with a file that nobody may write and a link.
+func newTreesFixture(t *testing.T) exchangeFixture {
+	f := newExchangeFixture(t)
+	for _, ref := range treeRefs {
+		dir := filepath.Join(filepath.Dir(f.path), ref.Project, ref.Part, "objects")
+		dbtest.Must(t, os.MkdirAll(dir, 0o750))
+		dbtest.Must(t, os.WriteFile(filepath.Join(dir, "one"), []byte("content of "+ref.Part), 0o440))
+		dbtest.Must(t, os.Symlink("/etc", filepath.Join(dir, "link")))
+	}
+	return f
+}
+
+// removeTrees removes both folders.
+func (f exchangeFixture) removeTrees(step func(string) error) error {
+	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
+		p := change.Plan{Cause: change.Cause{Kind: change.CauseClean}}
+		for _, ref := range treeRefs {
+			found, err := s.Tree(context.Background(), ref)
+			if err != nil {
+				return err
+			}
+			p.Ops = append(p.Ops, change.Op{Ref: ref, Pre: found.Image})
+		}
+		_, err := txn.Run(context.Background(), j, s, p)
+		return err
+	})
+}
+
+// trees lists all files and links below a folder, with their modes and contents.
+func (f exchangeFixture) trees(below string) (all []string) {
+	f.Helper()
+	err := filepath.WalkDir(filepath.Join(filepath.Dir(f.path), below), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		data := []byte(nil)
+		if info.Mode().IsRegular() {
+			data, err = os.ReadFile(path)
+		}
+		parts := strings.Split(path, string(filepath.Separator))
+		all = append(all, fmt.Sprint(strings.TrimPrefix(parts[len(parts)-3], "snapshot-"), parts[len(parts)-2:], info.Mode(), string(data)))
+		return err
+	})
+	if !errors.Is(err, os.ErrNotExist) {
+		dbtest.Must(f.T, err)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestTreesCutAtEveryStep kills the removal of two folders and its undo at every step, and the recovery after it: then both are
+// beside the database, or both are kept, as the journal says, and no file is lost.
+func TestTreesCutAtEveryStep(t *testing.T) {
+	storetest.Long(t)
+	for _, undo := range []bool{false, true} {
+		verb := exchangeFixture.removeTrees
+		if undo {
+			verb = exchangeFixture.undo
+		}
+		forward, back := 0, 0
+		for k := 0; ; k++ {
+			f := newTreesFixture(t)
+			before := f.trees("snapshot")
+			if undo {
+				dbtest.Must(t, f.removeTrees(nil))
+			}
+			fault := &storetest.Fault{At: k}
+			err := verb(f, fault.Step)
+			hit := fault.Hit()
+			if !hit {
+				dbtest.Must(t, err)
+			}
+			cut := &storetest.Fault{At: k % 5} // the recovery is cut, too
+			_ = f.recover(cut.Step)
+			if err := f.recover(nil); err != nil {
+				t.Fatalf("undo %t, step %d (%v): Recover: %v", undo, k, fault.Calls, err)
+			}
+			there, kept := f.trees("snapshot"), f.trees(".mend")
+			removed := len(there) == 0
+			if all := append(there, kept...); !slices.Equal(all, before) || !removed && len(kept) > 0 {
+				t.Fatalf("undo %t, step %d: there are %q, kept are %q", undo, k, there, kept)
+			}
+			var committed bool
+			dbtest.Must(t, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
+				es, err := j.List(journal.Query{})
+				committed = len(es) > 0 && es[0].State == change.Committed && (len(es) == 2 || !undo)
+				return err
+			}))
+			if committed != (removed != undo) {
+				t.Errorf("undo %t, step %d: the folders are kept: %t, the entry is committed: %t", undo, k, removed, committed)
+			}
+			if !hit {
+				t.Logf("undo %t: %d steps, %d end after it, %d before", undo, k, forward, back)
+				break
+			}
+			if committed {
+				forward++
+			} else {
+				back++
+			}
+		}
+		if forward == 0 || back == 0 {
+			t.Errorf("undo %t: %d after, %d before: want some of each", undo, forward, back)
+		}
+	}
+}
+
+// TestTreesRefused: a folder that was made again, or changed, stays as it is; one that is forgotten is deleted without what its links name.
+func TestTreesRefused(t *testing.T) {
+	f := newTreesFixture(t)
+	dbtest.Must(t, f.removeTrees(nil))
+	again := filepath.Join(filepath.Dir(f.path), "snapshot", "bbb")
+	dbtest.Must(t, os.MkdirAll(again, 0o700))
+	var conflict *change.ConflictError
+	if err := f.undo(nil); !errors.As(err, &conflict) {
+		t.Errorf("undo onto a folder that was made again: %v, want a conflict", err)
+	}
+	dbtest.Must(t, os.Remove(again))
+	dbtest.Must(t, f.undo(nil))
+	before := f.trees("snapshot")
+	dbtest.Must(t, f.removeTrees(nil))
+	dbtest.Must(t, f.reopen(nil, func(_ *journal.Journal, s *sqlstore.Owned) error {
+		var ops []change.Op
+		for _, ref := range treeRefs {
+			ops = append(ops, change.Op{Ref: ref})
+		}
+		freed, err := s.Forget(ops)
+		if freed != int64(len("content of aaa")+len("content of bbb")+2*len("/etc")) {
+			t.Errorf("Forget freed %d bytes of %q", freed, before)
+		}
+		return err
+	}))
+	if left := f.trees(".mend"); len(left) > 0 {
+		t.Errorf("left over: %q", left)
+	}
+	if _, err := os.Stat("/etc/passwd"); err != nil {
+		t.Error(err)
+	}
+	if err := f.undo(nil); err == nil {
+		t.Error("undo of folders that are forgotten: no error")
+	}
+}
