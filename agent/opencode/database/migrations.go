@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -81,15 +80,18 @@ func objectOf(st *sqlite3.Stmt) salvage.Object {
 
 // columns returns the columns of each table.
 func (s sketch) columns() (map[string][]string, error) {
-	st, _, err := s.Prepare("SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'")
-	if err != nil {
-		return nil, err
-	}
 	all := map[string][]string{}
-	for st.Step() {
+	return all, s.Query(selectColumns, columnTo(all))
+}
+
+const selectColumns = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'"
+
+// columnTo returns a function that adds a row of selectColumns to columns by table.
+func columnTo(all map[string][]string) func(*sqlite3.Stmt) error {
+	return func(st *sqlite3.Stmt) error {
 		all[st.ColumnText(0)] = append(all[st.ColumnText(0)], st.ColumnText(1))
+		return nil
 	}
-	return all, st.Close()
 }
 
 // knownSchemas returns the schemas that databases of OpenCode have: that of a new one, and those that migrations lead to, the newest first.
@@ -153,40 +155,37 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 type schemaFault struct{ table, why string }
 
 // faultOf returns what the program meets that finds a database with the objects, and rows of the migrations with the ids: it makes
-// those that have no row, and then needs its columns.
-func (p Program) faultOf(objects []salvage.Object, ids []string) (*schemaFault, error) {
-	s, err := newSketch(objects)
-	if err != nil {
-		return nil, err
-	}
-	defer s.end()
+// those that have no row, and then needs its columns. columns returns those of the database.
+func (p Program) faultOf(objects []salvage.Object, ids []string, columns func() (map[string][]string, error)) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
 	}
-	newer := false
 	all := p.migrations()
-	for _, m := range all {
-		if slices.Contains(ids, m.id) {
-			continue
+	last := all[len(all)-1].id
+	all = slices.DeleteFunc(all, func(m migration) bool { return slices.Contains(ids, m.id) })
+	if len(all) > 0 {
+		s, err := newSketch(objects)
+		if err != nil {
+			return nil, err
 		}
-		if err := s.apply(m); err != nil {
-			why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
-			return &schemaFault{"migration", fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start", m.id, why, p.title())}, nil
+		defer s.end()
+		columns = s.columns
+		for _, m := range all {
+			if err := s.apply(m); err != nil {
+				why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
+				return &schemaFault{"migration", fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start", m.id, why, p.title())}, nil
+			}
 		}
 	}
-	for _, id := range ids {
-		newer = newer || id > all[len(all)-1].id
-	}
-	if newer || p != OpenCode {
+	if newer := slices.ContainsFunc(ids, func(id string) bool { return id > last }); newer || p != OpenCode {
 		return nil, nil // what that needs is not known
 	}
-	have, err := s.columns()
+	have, err := columns()
 	if err != nil {
 		return nil, err
 	}
-	needed := neededColumns()
-	for _, table := range slices.Sorted(maps.Keys(needed)) {
-		for _, c := range needed[table] {
+	for _, table := range neededTables {
+		for _, c := range neededColumns()[table] {
 			if !slices.Contains(have[table], c) {
 				why := fmt.Sprintf("it has no column %s, which OpenCode needs", c)
 				if len(have[table]) == 0 {
@@ -220,7 +219,11 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fault, err := cmp.Or(s.opt.Program, OpenCode).faultOf(objects, ids)
+		columns := func() (map[string][]string, error) {
+			all := map[string][]string{}
+			return all, c.Query(selectColumns+" AND t.name IN ('"+strings.Join(neededTables, "', '")+"')", nil, columnTo(all))
+		}
+		fault, err := cmp.Or(s.opt.Program, OpenCode).faultOf(objects, ids, columns)
 		if fault == nil {
 			return err
 		}
@@ -254,8 +257,9 @@ func migrationRows(query func(sql string) ([]string, error)) (table string, ids 
 			break
 		}
 	}
+	known := OpenCode.migrations()
 	for i, id := range ids { // a time alone stands for the migration of it
-		for _, m := range OpenCode.migrations() {
+		for _, m := range known {
 			if strings.HasPrefix(m.id, id+"_") {
 				ids[i] = m.id
 			}
@@ -279,7 +283,7 @@ func (j *salvageJob) rebuildMigrations() error {
 	if err != nil {
 		return err
 	}
-	fault, err := j.program.faultOf(objects, ids)
+	fault, err := j.program.faultOf(objects, ids, sketch{j.db}.columns)
 	if t := j.table(table); err != nil || fault == nil && !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged {
 		return err
 	}
@@ -307,7 +311,7 @@ func (j *salvageJob) countMigrations(objects []salvage.Object, others []string) 
 		ids = append(ids, m.id)
 	}
 	for n := len(ids) - len(others); n > 0; n-- {
-		if fault, err := j.program.faultOf(objects, ids[:len(others)+n]); fault == nil || err != nil {
+		if fault, err := j.program.faultOf(objects, ids[:len(others)+n], sketch{j.db}.columns); fault == nil || err != nil {
 			return n, err
 		}
 	}
@@ -401,18 +405,28 @@ func (j *salvageJob) completeSchema(have []salvage.Object) ([]salvage.Object, er
 	return j.db.Objects()
 }
 
-// neededColumns returns the columns without which OpenCode 1.18.34 ends at its start or answers no prompt, by table: TestRealMigrations.
-// It goes on without each of the other tables.
+// neededTables are those without which OpenCode 1.18.34 ends at its start or answers no prompt: TestRealMigrations.
+var neededTables = []string{"account_state", "event", "event_sequence", "message", "part", "project", "session"}
+
+// neededColumns returns the columns of these tables that it needs.
 var neededColumns = sync.OnceValue(func() map[string][]string {
-	s, err := newSketch(knownSchemas()[0])
-	if err != nil {
-		return nil
-	}
-	defer s.end()
-	all, _ := s.columns()
 	needed := map[string][]string{"account_state": {"id"}}
-	for _, name := range []string{"project", "session", "message", "part", "event", "event_sequence"} {
-		needed[name] = all[name]
+	for sql := range strings.SplitSeq(knownFile("fresh.sql"), "\n;\n") {
+		table, _, _ := strings.Cut(strings.TrimPrefix(sql, "CREATE TABLE `"), "`")
+		if table != "account_state" && slices.Contains(neededTables, table) {
+			needed[table] = columnNames(sql)
+		}
 	}
 	return needed
 })
+
+// columnNames returns the columns in the statement by which OpenCode makes a table.
+func columnNames(sql string) (names []string) {
+	for line := range strings.Lines(sql) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "`"); ok {
+			name, _, _ = strings.Cut(name, "`")
+			names = append(names, name)
+		}
+	}
+	return names
+}
