@@ -37,7 +37,7 @@ var storeCommand = regexp.MustCompile(`"mend (?:scan|repair|recover)\b[^"]*"`)
 // withStore returns a hint in which each command names the store that the user named.
 func (env *environment) withStore(hint string) string {
 	return storeCommand.ReplaceAllStringFunc(hint, func(quoted string) string {
-		if strings.Contains(quoted, "--store") {
+		if strings.Contains(quoted, "--store") || strings.HasSuffix(quoted, ` --help"`) {
 			return quoted
 		}
 		return strings.TrimSuffix(quoted, `"`) + strings.TrimPrefix(env.cmdline(), "mend") + `"`
