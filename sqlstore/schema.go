@@ -1,12 +1,14 @@
 package sqlstore
 
 import (
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // A schema is what the database says of the tables of a store.
@@ -159,6 +161,9 @@ func (c *Conn) checkKind(name string) error {
 		all, err := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 		if err == nil {
 			err = Unusable("unknown schema: no table %s among %s", name, orNone(all))
+			if info, errWAL := os.Stat(c.db.Filename("main").String() + "-wal"); errWAL == nil && info.Size() > 0 {
+				err = fail.WithHint(err, "a -wal of another database may lie beside it: \"mend salvage --dry-run\" then reads the database without it")
+			}
 		}
 		return err
 	case !strings.HasPrefix(found[0], "table ") || strings.HasPrefix(strings.ToUpper(found[0]), "TABLE CREATE VIRTUAL"):

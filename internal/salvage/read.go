@@ -39,8 +39,10 @@ type Result struct {
 	Header   Header
 	PageSize int
 	Pages    uint32
-	// ForeignWAL says that the -wal belongs to another database: it was not used.
+	// ForeignWAL says that the -wal belongs to another database, or to another moment of this one. Of it come FromWAL rows, which
+	// belong to rows that are there.
 	ForeignWAL bool
+	FromWAL    int
 	// SchemaDamaged says that a part of the schema could not be read.
 	SchemaDamaged bool
 	// Unreadable is the number of pages for which the disk reported an error.
@@ -91,13 +93,14 @@ type schemaRow struct {
 // Read reads all rows that can be read and writes them into a new database at path.
 func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
 	s := newScan(ctx, src, true, o.Progress)
-	foreign := false
+	var foreign *file // with the frames of a -wal that does not fit
 	if len(s.frames) > 0 {
-		if foreign, err = s.isForeignWAL(); err != nil {
+		is, err := s.isForeignWAL()
+		if err != nil {
 			return nil, err
 		}
-		if foreign {
-			s = newScan(ctx, src, false, o.Progress)
+		if is {
+			foreign, s = s.file, newScan(ctx, src, false, o.Progress)
 		}
 	}
 	whole := s.readSchema()
@@ -129,8 +132,14 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	if err := s.readAll(); err != nil {
 		return nil, err
 	}
+	fromWAL := 0
+	if foreign != nil {
+		if fromWAL, err = s.readFrames(foreign); err != nil {
+			return nil, err
+		}
+	}
 	return &Result{
-		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign,
+		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign != nil, FromWAL: fromWAL,
 		SchemaDamaged: !whole, Added: s.added, Unreadable: len(s.failed), Missing: missing, scan: s,
 	}, nil
 }
@@ -151,15 +160,84 @@ func (s *scan) step() error {
 	return s.ctx.Err()
 }
 
-// isForeignWAL reports whether the database is whole without its -wal and damaged with it.
+// isForeignWAL reports whether the database is whole without its -wal, and with it damaged or one without any of its tables.
 func (s *scan) isForeignWAL() (bool, error) {
-	with := newScan(s.ctx, s.src, true, nil)
-	if n, err := with.countFaults(); err != nil || n == 0 {
+	with, without := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
+	n, err := with.countFaults()
+	if err != nil {
 		return false, err
 	}
-	without := newScan(s.ctx, s.src, false, nil)
-	n, err := without.countFaults()
+	without.readSchema()
+	same := slices.ContainsFunc(with.schema, func(r schemaRow) bool {
+		return r.Type == "table" && slices.ContainsFunc(without.schema, func(o schemaRow) bool { return o.Name == r.Name })
+	})
+	if n == 0 && same {
+		return false, nil
+	}
+	without = newScan(s.ctx, s.src, false, nil)
+	n, err = without.countFaults()
 	return n == 0, err
+}
+
+// readFrames writes rows on pages of a -wal that does not fit the database: new ones that belong to rows that are there. It
+// returns how many.
+func (s *scan) readFrames(wal *file) (n int, err error) {
+	buf := make([]byte, wal.pageSize)
+	pages := slices.Sorted(maps.Keys(wal.frames))
+	done := map[string]bool{}
+	for level := slices.DeleteFunc(slices.Clone(s.db.tables), func(t *Table) bool { return t.withoutRowid || s.owners[t.Name].Table == "" }); len(level) > 0; {
+		t := level[0] // that of an owner first
+		if i := slices.IndexFunc(level, func(t *Table) bool { return !s.waitsFor(t, level, done) }); i >= 0 {
+			t = level[i]
+		}
+		level = slices.DeleteFunc(level, func(o *Table) bool { return o == t })
+		before := t.Rows
+		for _, at := range pages {
+			if err := s.step(); err != nil {
+				return n, err
+			}
+			p := wal.read(at, buf)
+			cells, whole := p.leafCells(wal, tableLeaf)
+			for _, c := range cells {
+				payload, doubtful, ok := wal.payload(&p, c, &s.buf)
+				if !whole || !ok || doubtful || t.have.has(c.rowid) {
+					continue
+				}
+				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.fits(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) ||
+					s.doubt != nil && s.doubt(t, c.rowid, s.vals, true) {
+					continue
+				}
+				if err := s.write(t, c.rowid, s.vals); err != nil {
+					return n, err
+				}
+			}
+		}
+		done[t.Name] = true
+		n += t.Rows - before
+		if t.Rows > before { // others of the -wal are lost
+			t.Damaged, t.complete = true, false
+		}
+	}
+	return n, nil
+}
+
+// waitsFor reports whether a foreign key leads to a table that is not done.
+func (s *scan) waitsFor(t *Table, level []*Table, done map[string]bool) bool {
+	return slices.ContainsFunc(s.foreignKeys(t), func(o Owner) bool {
+		return o.Table != t.Name && !done[o.Table] && slices.ContainsFunc(level, func(l *Table) bool { return l.Name == o.Table })
+	})
+}
+
+// hasParents reports whether the rows that foreign keys name are there.
+func (s *scan) hasParents(t *Table, vals []Value) bool {
+	for _, o := range s.foreignKeys(t) {
+		found := false
+		_ = s.db.Query("SELECT 1 FROM "+sqlite3.QuoteIdentifier(o.Table)+" WHERE "+sqlite3.QuoteIdentifier(o.Key)+" = ?1", func(*sqlite3.Stmt) error { found = true; return nil }, string(t.Column(vals, o.Column).Bytes))
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 // countFaults counts what is wrong in the structure of all trees.
@@ -689,6 +767,11 @@ func (s *scan) ownersOf(t *Table) (all []Owner) {
 	if o, ok := s.owners[t.Name]; ok {
 		return []Owner{o}
 	}
+	return s.foreignKeys(t)
+}
+
+// foreignKeys returns what the foreign keys of a table name.
+func (s *scan) foreignKeys(t *Table) (all []Owner) {
 	_ = s.db.Query("SELECT \"from\", \"table\", coalesce(\"to\", 'id') FROM pragma_foreign_key_list(?1)", func(st *sqlite3.Stmt) error {
 		all = append(all, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})
 		return nil

@@ -98,6 +98,59 @@ func TestWAL(t *testing.T) {
 	}
 }
 
+// TestWALOfAnotherMoment: a database and a -wal from different moments, with a checkpoint in between, do not fit. All rows of the
+// database come back, and of the -wal those of records whose session is there, each as it was; a -wal without any of its tables is
+// left alone.
+func TestWALOfAnotherMoment(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "db")
+	build(t, testdata.OpenCode11833, path)
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := rowsIn(t, path)
+	c := open(t, path)
+	defer func() { _ = c.Close() }()
+	run(t, c, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0")
+	grow := func(tag string) {
+		run(t, c, "INSERT INTO message SELECT id || '%[1]s', session_id, time_created, time_updated, data FROM message WHERE rowid < 100; INSERT INTO part SELECT id || '%[1]s', message_id || '%[1]s', session_id, time_created, time_updated, data FROM part WHERE message_id IN (SELECT id FROM message WHERE rowid < 100)", tag)
+	}
+	grow("a")
+	run(t, c, "PRAGMA wal_checkpoint(RESTART)")
+	grow("b")
+	wal, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := rowsIn(t, path)
+	got, res := salvaged(t, source(first, wal))
+	for name, row := range before {
+		if got[name] != row {
+			t.Errorf("%s is %.60q, want %.60q", name, got[name], row)
+		}
+	}
+	for name, row := range got {
+		if before[name] == "" && after[name] != row {
+			t.Errorf("%s is made up: %.60q", name, row)
+		}
+	}
+	if !res.ForeignWAL || res.FromWAL < 50 || len(got) != len(before)+res.FromWAL {
+		t.Errorf("%d rows come from the -wal, and %d of %d are there; it does not fit: %t", res.FromWAL, len(got), len(before), res.ForeignWAL)
+	}
+
+	other := filepath.Join(dir, "other")
+	o := open(t, other)
+	defer func() { _ = o.Close() }()
+	run(t, o, "PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE x (a, b); INSERT INTO x WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT i, hex(zeroblob(200)) FROM n")
+	if wal, err = os.ReadFile(other + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	if got, res := salvaged(t, source(first, wal)); !maps.Equal(got, before) || !res.ForeignWAL {
+		t.Errorf("with the -wal of something else: %d of %d rows, foreign %t", len(got), len(before), res.ForeignWAL)
+	}
+}
+
 // A badDisk cannot read some blocks.
 type badDisk struct {
 	io.ReaderAt

@@ -292,6 +292,7 @@ func (j *salvageJob) rebuildMigrations() error {
 	n, err := j.countMigrations(objects, ids)
 	if err == nil && n == 0 && j.program == OpenCode {
 		if objects, err = j.completeSchema(objects); err == nil {
+			table = cmp.Or(table, "migration")
 			n, err = j.countMigrations(objects, ids)
 		}
 	}

@@ -446,7 +446,11 @@ func (j *salvageJob) report() {
 	}
 	slices.SortFunc(j.out.Sessions, func(a, b agent.SalvagedSession) int { return cmp.Compare(a.ID, b.ID) })
 	if j.ForeignWAL {
-		j.out.Notes = append(j.out.Notes, "Its -wal belongs to another database, and was not used.")
+		note := "Its -wal belongs to another database, or to another moment of this one, and was not used."
+		if j.FromWAL > 0 {
+			note = fmt.Sprintf("Its -wal is of another moment than the database: of it come %d rows whose sessions are there, and others may be lost.", j.FromWAL)
+		}
+		j.out.Notes = append(j.out.Notes, note)
 	}
 	if j.Unreadable > 0 {
 		j.out.Notes = append(j.out.Notes, fmt.Sprintf("The disk could not read %d of its pages.", j.Unreadable))
