@@ -137,7 +137,9 @@ func candidates(cmd *cobra.Command, env *environment, found completions, args []
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool { return !strings.HasPrefix(c, start) })
+	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool {
+		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // the ids come with their titles
+	})
 	all = all[:min(len(all), maxCompletions)]
 	for i := range all {
 		all[i] = before + all[i]
@@ -157,13 +159,21 @@ func completeClasses(_ context.Context, env *environment, _ []string) (all []cob
 	return all
 }
 
-// completeSessions returns the sessions with their titles, the newest first. It prints no notes.
+// titleOfSession begins the description of a title.
+const titleOfSession = "title of "
+
+// completeSessions returns the sessions with their titles, the newest first, then the titles. It prints no notes.
 func completeSessions(ctx context.Context, env *environment, _ []string) (all []cobra.Completion) {
 	quiet := environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, opt: env.opt, agentName: env.agentName}
 	quiet.opt.Note = nil
 	heads, _, _ := sessionsOf(ctx, agentOptions(&quiet))
 	for _, h := range heads {
 		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(term.OneLine(h.Title, 60), h.Directory)))
+	}
+	for _, h := range heads {
+		if title := strings.TrimSpace(h.Title); title != "" && term.OneLine(title, len(title)) == title {
+			all = append(all, cobra.CompletionWithDesc(title, titleOfSession+h.ID))
+		}
 	}
 	return all
 }

@@ -2,14 +2,17 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mend/internal/atomicfile"
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/live"
@@ -21,7 +24,7 @@ func configVerb(env *environment) *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
-		Short: "Show the settings: meaning, value, and where the value comes from",
+		Short: "Show the settings: meaning, value, and where the value comes from; change them",
 		Long: `Show each setting with its meaning, the value in use, where that value comes from,
 the default and the environment variable. With keys, show only those.
 
@@ -29,15 +32,67 @@ A later source overrides an earlier one: the default, the file, the environment,
 --set KEY=VALUE of the commands that have it. The file is a JSON object in which comments
 are allowed; the first line of the answer has its path. For example:
 
-  {"autoResume": true, "notificationSeconds": 20}`,
+  {"autoResume": true, "notificationSeconds": 20}
+
+"config set" and "config unset" change one setting in the file; its other bytes stay.`,
 		Example: `  mend config
   mend config autoResume
+  mend config set autoResume true
+  mend config unset autoResume
   mend watch --set autoResume=true   for one run`,
 		RunE:              func(_ *cobra.Command, keys []string) error { return runConfig(env, set, keys) },
 		ValidArgsFunction: completeSettings(""),
 	}
 	setFlag(cmd, &set)
+	cmd.AddCommand(editVerb(env, "set KEY VALUE", "Set a setting in the file", 2), editVerb(env, "unset KEY", "Remove a setting from the file, so that its default counts", 1))
 	return cmd
+}
+
+// editVerb returns the verb that changes a setting in the user's file.
+func editVerb(env *environment, use, short string, args int) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: short + ". All other bytes of the file stay as they are, comments too.",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) != args {
+				return usagef("want: mend config %s", use)
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, given []string) error {
+			var value *string
+			if args == 2 {
+				value = &given[1]
+			}
+			return editSetting(env, given[0], value)
+		},
+		ValidArgsFunction: completeSettings(""),
+	}
+}
+
+// editSetting changes a setting in the user's file, or with a nil value removes it.
+func editSetting(env *environment, key string, value *string) error {
+	path, err := config.Path()
+	if err != nil {
+		return err
+	}
+	e, err := config.PlanEdit(path, key, value)
+	if err != nil {
+		return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
+	}
+	if e.Changed() {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := atomicfile.Replace(path, e.Before, e.After, 0o600); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
+	}
+	done := "Changed"
+	if !e.Changed() {
+		done = "Nothing to change in"
+	}
+	env.Printf("%s %s.\n", done, term.Escape(term.ShortenHome(path)))
+	return runConfig(env, nil, []string{key})
 }
 
 func setFlag(cmd *cobra.Command, set *[]string) {

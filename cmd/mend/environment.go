@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"runtime/debug"
@@ -86,6 +87,13 @@ Run "mend" without a command to see the current status.`,
 	f.StringVar(&env.opt.Layout, "layout", "", "use `LAYOUT` for the store: opencode, opencode-0, opencode-state, supercode or sqlite (default: auto-detect)")
 	f.StringVar(&env.opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
 	f.BoolVar(&env.JSON, "json", false, "print one JSON object")
+	quiet := false
+	f.BoolVarP(&quiet, "quiet", "q", false, "print errors alone, and ask nothing: what asks needs --yes")
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		if quiet && !env.JSON {
+			env.Out, env.CanAsk, env.CanDraw = io.Discard, false, false
+		}
+	}
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
@@ -282,4 +290,15 @@ func warnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 // resolveHint returns the hint for a conflict.
 func resolveHint(id string) string {
 	return fmt.Sprintf("another program changed the same places: \"mend show %[1]s\" shows them, \"mend resolve %[1]s\" resolves the conflict", id)
+}
+
+// paged runs what prints an answer, and shows that in the user's pager if standard output is a terminal.
+func (env *environment) paged(print func() error) (err error) {
+	t := env.Terminal
+	t.Page(func(page *term.Terminal) {
+		env.Terminal = page
+		err = print()
+	})
+	env.Terminal = t
+	return err
 }

@@ -63,13 +63,15 @@ explains every finding.`,
   mend explain 'messages.12: tool_use ids were found without tool_result'
   mend explain ses_abc`,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			topics := allTopics(env)
-			if len(words) == 0 {
-				env.setAnswer("topics", topics)
-				printTopics(env.Terminal, topics)
-				return nil
-			}
-			return runExplain(cmd.Context(), env, strings.Join(words, " "), topics)
+			return env.paged(func() error {
+				topics := allTopics(env)
+				if len(words) == 0 {
+					env.setAnswer("topics", topics)
+					printTopics(env.Terminal, topics)
+					return nil
+				}
+				return runExplain(cmd.Context(), env, strings.Join(words, " "), topics)
+			})
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {

@@ -114,7 +114,7 @@ func listLog(env *environment, q journal.Query, none string, verbose bool) error
 		}
 	}
 	release() // a person may read the log for a long time
-	return errors.Join(err, printLog(env, es, related, none, verbose))
+	return errors.Join(err, env.paged(func() error { return printLog(env, es, related, none, verbose) }))
 }
 
 // logStates are the states of entries, as log shows them.

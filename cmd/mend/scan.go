@@ -50,7 +50,7 @@ marked.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case !f.request:
-				return runScan(cmd.Context(), env, names, f)
+				return env.paged(func() error { return runScan(cmd.Context(), env, names, f) })
 			case len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
 				return usagef("--request needs one session, and cannot be combined with other flags")
 			}

@@ -46,7 +46,7 @@ var (
 		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
 		"mend keep --dry-run", "mend keep", "mend status", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
 		"mend plugin", "mend plugin install --yes", "mend plugin status", "mend plugin uninstall --yes", "mend scan nosuch", "mend scna", "mend ui",
-		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend watch status",
+		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend config set maxRetries 5", "mend config unset maxRetries", "mend watch status",
 	}
 )
 
