@@ -28,12 +28,12 @@ text between backticks.
 
 Without a text, fix asks for one. With - it reads standard input, with @FILE a file.
 
-A session is chosen if the text has its id, or if it is the only one that breaks the
-rule of the error at the place that the error names. If no request shows the error, as
-with signatures of thinking, it is the newest session of this folder whose last answer
-failed with it. If that is not certain, fix asks; without a terminal it lists the
-sessions and exits with 5. If no session fits, it offers those that are broken. If the
-error is not about a session, fix says what helps instead.
+fix picks a session on its own only if the text has its id, or if exactly one session
+breaks that rule at that place. If no request shows the error, as with signatures of
+thinking, it is the newest session of this folder whose last answer failed with it. Else
+fix asks; without a terminal it lists the sessions and exits with 5. If no session fits,
+it offers those that are broken. If the error is not about a session, fix says what helps
+instead.
 It is short for "mend repair --error TEXT".`,
 		Example: "  mend fix                                   asks for the error; paste it\n" +
 			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question\n" +

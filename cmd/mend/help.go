@@ -134,7 +134,7 @@ func exitCodesTopic(*environment) *cobra.Command {
 // exitHelp returns the text of the topic.
 func exitHelp() string {
 	var b strings.Builder
-	b.WriteString("mend exits with one of these codes. Of several, the highest of 6, 4, 3, 2, 5, 1 counts.\n\n")
+	b.WriteString("mend exits with one of these codes. If several apply, the first of 6, 4, 3, 2, 5, 1 is used.\n\n")
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "  %s  %s\n", e.code, e.meaning)
 	}

@@ -60,9 +60,8 @@ it is only made with --yes.
 With --error it repairs what the error names, then everything else that is broken.
 Without a session it finds the one that the error came from, as mend fix does.
 
-Only the provider can tell which signatures it rejects, and it names one at a time.
-With --all, or when such an error comes a second time, all thinking of that kind is
-removed at once.`,
+The provider names one bad signature per error. --all removes all of them at once; so
+does a second such error.`,
 		Example: `  mend repair                      show all broken sessions, ask, repair
   mend repair "dark mode"          the session with this in its title
   mend repair . --dry-run -p       show what would change in the newest session of this folder

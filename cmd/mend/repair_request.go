@@ -70,8 +70,7 @@ func printAPIError(env *environment, e repair.APIError) {
 	class := string(e.Class)
 	switch {
 	case class != "":
-	case !e.Recognised:
-		class = "not recognised"
+	case !e.Recognised: // the explanation says so
 	case e.About == request.AboutSession:
 		class = "none that a repair can fix"
 	case e.About == request.AboutStore:
@@ -80,11 +79,13 @@ func printAPIError(env *environment, e repair.APIError) {
 		class = "none: it is not about a stored session"
 	}
 	env.Say("%s %s", term.Faint("Error:"), term.OneLine(strings.TrimPrefix(e.Text, "Error: "), 200))
-	env.Printf("%s %s", term.Faint("Class:"), class)
-	if e.Index >= 0 {
-		env.Printf(", at message %d of the request", e.Index)
+	if e.Recognised || class != "" {
+		env.Printf("%s %s", term.Faint("Class:"), class)
+		if e.Index >= 0 {
+			env.Printf(", at message %d of the request", e.Index)
+		}
+		env.Printf("\n")
 	}
-	env.Printf("\n")
 	if e.Explanation != "" {
 		env.Say("%s", term.Escape(e.Explanation))
 	}
