@@ -176,15 +176,12 @@ func short(items []string) (all []string) {
 		if string(it.Output) == `"aborted"` {
 			it.ID = ""
 		}
-		if len(it.Content) == 0 && it.Role != "" {
-			it.ID = "" // mend knows no part of such a message
-		}
 		line := fmt.Sprint(it.Type, " ", it.Role, " ", it.ID, " ", it.CallID, " ", it.Name, " ", it.Encrypted, " ", strings.NewReplacer(" ", "", `"`, "", `\`, "").Replace(it.Arguments))
 		if out := string(it.Output); len(out) < 2000 {
 			line += " " + out
 		}
 		for _, p := range it.Content {
-			if it.Type != "reasoning" {
+			if it.Type != "reasoning" && p.Text+p.ImageURL != "" { // mend has an empty text for no content
 				line += fmt.Sprintf(" %.60q", p.Text+p.ImageURL)
 			}
 		}

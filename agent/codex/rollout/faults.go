@@ -45,7 +45,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	for i := range c.lines {
 		switch l := &c.lines[i]; {
 		case l.kind != "" || l.isBlank():
-		case !isDecoded(l.raw) && i > last && newLine(0, decoded(l.raw)).kind != "":
+		case !isDecoded(l.raw) && i > last && isMissed(newLine(0, decoded(l.raw)).kind):
 			bytesOther++
 		case l.value.Kind() == '{':
 			if i > last && withoutWrong(l.value, l.value) != nil {
@@ -187,6 +187,9 @@ func (c *Case) compaction() int {
 	return -1
 }
 
+// isMissed reports whether the model misses something if the program skips a record of a type.
+func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
+
 var begin = []byte(`{"timestamp":`)
 
 // records returns the pieces of a line of which one at least is a whole record that the program would read on a line of its own; nil if
@@ -209,7 +212,7 @@ func records(raw []byte) (pieces [][]byte) {
 			end = next + 1
 		}
 		l := newLine(0, raw[:end])
-		found = found || l.kind != ""
+		found = found || isMissed(l.kind)
 		pieces, raw = append(pieces, raw[:end]), raw[end:]
 	}
 	if !found || len(pieces) < 2 {

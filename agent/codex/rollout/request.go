@@ -70,7 +70,10 @@ func (c *Case) blocks(it item) []*request.Block {
 		if it.summary {
 			return []*request.Block{{Type: request.Text, Text: text(v, "message")}}
 		}
-		return contentOf(v.Get("content"))
+		if all := contentOf(v.Get("content")); len(all) > 0 {
+			return all
+		}
+		return []*request.Block{{Type: request.Text}}
 	case "reasoning":
 		var summary []string
 		for part := range v.Get("summary").Elements() {

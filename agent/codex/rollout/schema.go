@@ -154,7 +154,7 @@ func wrongIn(v jsonedit.Value, all ...map[string]form) (wrong []string) {
 func withoutWrong(v, before jsonedit.Value) []byte {
 	raw := bytes.Clone(v.Raw())
 	wrong := wrongMembers(v)
-	if kind := text(v, "type"); len(wrong) == 0 || kind != "response_item" && kind != "compacted" { // no other is missed
+	if len(wrong) == 0 || !isMissed(text(v, "type")) {
 		return nil
 	}
 	for _, path := range wrong {

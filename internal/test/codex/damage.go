@@ -220,6 +220,7 @@ func forms() []Damage {
 		{Name: "git that is a text", Do: setPayload("session_meta", 0, "git", "strange"), Fate: "dead"},
 		{Name: "the first record again", Do: func(r *Rollout) { r.insert(r.at("user", 2), bytes.Clone(r.Lines[0])) }, Fate: "alive"},
 		{Name: "a call_id that no call has", Do: setPayload("function_call_output", 0, "call_id", "call_other"), Fate: "alive"},
+		{Name: "an answer without content", Do: setPayload("assistant", 0, "content", []any{}), Fate: "alive", Lost: true},
 		{Name: "a prompt with the id of a call", Do: setPayload("user", 1, "id", "fc_x"), Fate: "O11"},
 		{Name: "compacted without reasoning", Do: func(r *Rollout) {
 			r.compact([]object{r.item(r.at("user", 1)), r.item(r.at("reasoning", -2)), r.item(r.at("assistant", -2)), r.item(r.at("assistant", -1))})

@@ -57,7 +57,7 @@ func (d *drawer) edit(name string, change func(raw []byte) []byte) {
 func (d *drawer) set(name string, value func() any) {
 	d.kind(name, func(x *Rollout) {
 		x.edit(d.item(x), func(_, p object) {
-			if members := membersOf(p, "id", "type"); len(members) > 0 {
+			if members := membersOf(p, "id", "type", "role"); len(members) > 0 {
 				p[members[d.IntN(len(members))]] = value()
 			}
 		})
