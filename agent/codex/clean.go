@@ -33,7 +33,7 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 		if err := ctx.Err(); err != nil {
 			return c, err
 		}
-		of, _, err := s.newCase(h, repair.Texts{})
+		of, _, err := s.newCase(h, repair.Request{})
 		if err != nil {
 			return c, err
 		}

@@ -15,7 +15,7 @@ import (
 
 // Copy implements [agent.Store]: the rollout. Codex makes the rest again from it.
 func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
-	of, e, err := s.newCase(head, repair.Texts{})
+	of, e, err := s.newCase(head, repair.Request{})
 	if err != nil {
 		return c, err
 	}
@@ -41,7 +41,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	op.Pre = now[0]
 	if op.Pre != nil {
-		of, _, err := s.newCase(head, repair.Texts{})
+		of, _, err := s.newCase(head, repair.Request{})
 		if err != nil {
 			return is, err
 		}
@@ -77,7 +77,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation) (plans []chang
 		if r.Head.Directory == r.To {
 			continue
 		}
-		c, _, err := s.newCase(r.Head, repair.Texts{})
+		c, _, err := s.newCase(r.Head, repair.Request{})
 		var after *rollout.Case
 		if err == nil {
 			after, err = c.Moved(r.To)

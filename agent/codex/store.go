@@ -203,14 +203,14 @@ func (s *store) SessionAt(ctx context.Context, at string) (change.Head, error) {
 	return change.Head{}, cmp.Or(err, none)
 }
 
-func (s *store) newCase(head change.Head, texts repair.Texts) (*rollout.Case, safedir.Entry, error) {
+func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safedir.Entry, error) {
 	p, _ := pathOf(head.Ref.Project)
 	e, err := s.Load(head.Ref, nil)
 	if err != nil {
 		return nil, e, err
 	}
 	src := rollout.Source{
-		Ref: head.Ref, ID: head.ID, Root: s.ID().Root, Path: p, Data: e.Data, Mode: e.Mode.Perm(), Texts: texts,
+		Ref: head.Ref, ID: head.ID, Root: s.ID().Root, Path: p, Data: e.Data, Mode: e.Mode.Perm(), Texts: repair.TextsOf(r), Restore: r.Restore,
 		RefOf: func(p string) change.Ref { return refOf(p, head.ID) },
 		Busy:  s.whyBusy(head.ID),
 	}
@@ -230,7 +230,7 @@ func (s *store) newCase(head change.Head, texts repair.Texts) (*rollout.Case, sa
 
 // Case implements [agent.Store].
 func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
-	c, _, err := s.newCase(head, repair.TextsOf(r))
+	c, _, err := s.newCase(head, r)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (rep
 
 // Records implements [agent.Store].
 func (s *store) Records(_ context.Context, head change.Head) (all []change.Record, err error) {
-	c, _, err := s.newCase(head, repair.Texts{})
+	c, _, err := s.newCase(head, repair.Request{})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (s *store) Records(_ context.Context, head change.Head) (all []change.Recor
 
 // Examine implements [agent.Store].
 func (s *store) Examine(_ context.Context, head change.Head, _ repair.Options) (agent.Examination, error) {
-	c, e, err := s.newCase(head, repair.Texts{})
+	c, e, err := s.newCase(head, repair.Request{})
 	if err != nil {
 		return agent.Examination{}, err
 	}
@@ -305,7 +305,7 @@ func (s *store) Newer(version string) bool {
 
 // Forecast implements [agent.Store].
 func (s *store) Forecast(_ context.Context, head change.Head, _ repair.Options) (agent.Forecast, error) {
-	c, _, err := s.newCase(head, repair.Texts{})
+	c, _, err := s.newCase(head, repair.Request{})
 	if err != nil {
 		return agent.Forecast{}, err
 	}

@@ -174,6 +174,8 @@ func cmdCodex(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.MkdirAll(filepath.Dir(file), 0o700))
 	ts.Check(os.WriteFile(file, codex.ByName(args[0]).Broken(), 0o600))
 	ts.Check(os.WriteFile(filepath.Join(store, "config.toml"), []byte("model = \"x\"\n"), 0o600))
+	ts.Check(os.MkdirAll(filepath.Join(store, "thread-writer-locks"), 0o755))
+	ts.Check(os.WriteFile(filepath.Join(store, "thread-writer-locks", ".coordination.lock"), nil, 0o600))
 	ts.Setenv("STORE", store)
 	ts.Setenv("FILE", file)
 	ts.Setenv("SESSION", testdata.CodexSession)

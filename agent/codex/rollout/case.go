@@ -32,6 +32,8 @@ type Source struct {
 	Located bool           // the file that the row names exists
 	RefOf   func(path string) change.Ref
 
+	Restore bool // a session that is archived is to be listed again
+
 	Busy  string // why the session is in use; "" if it is not
 	Texts repair.Texts
 }

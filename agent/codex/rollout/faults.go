@@ -60,22 +60,22 @@ func (c *Case) faults() (all []repair.Finding) {
 	if hidden {
 		add("rollout-encoding", "Lines have bytes that are not UTF-8. Codex does not open a session with such a line that its index does not have.")
 	} else if bytesOther > 0 {
-		add("line-encoding", fmt.Sprintf("Codex does not read %d lines, because of bytes in them that are not UTF-8.", bytesOther))
+		add("line-encoding", fmt.Sprintf("Codex does not read %s: with bytes that are not UTF-8.", count(bytesOther, "line")))
 	}
 	if wrong > 0 {
-		add("record-member", fmt.Sprintf("Codex does not read %d lines, because a member of them that it does not need has a wrong form.", wrong))
+		add("record-member", fmt.Sprintf("Codex does not read %s: with a field that it does not need, in a wrong form.", count(wrong, "line")))
 	}
 	if unread > 0 {
-		add("line-shared", fmt.Sprintf("%d lines have whole messages that Codex does not read, because of what is before or behind them on the line.", unread))
+		add("line-shared", fmt.Sprintf("Codex does not read whole messages on %s, because of what is before or behind them on the line.", count(unread, "line")))
 	}
 	if gone > 0 {
-		add("line-torn", fmt.Sprintf("%d lines cannot be read. Codex skips them without a word; what they said is lost.", gone))
+		add("line-torn", fmt.Sprintf("Codex cannot read %s, and skips that without a word. What was said there is lost.", count(gone, "line")))
 	}
 	if n := len(c.metaAgain()); n > 0 {
-		add("meta-again", fmt.Sprintf("%d lines begin a session in the middle of the rollout. Codex reads from the end to the last of them, and does not send what is before it.", n))
+		add("meta-again", fmt.Sprintf("A session begins again in the middle of the rollout, on %s. Codex does not send what is before that.", count(n, "line")))
 	}
 	if n := len(strays(c.lines)); n > 0 {
-		add("output-stray", fmt.Sprintf("%d outputs name a call that is not there. Codex leaves them out, and says that the call was aborted.", n))
+		add("output-stray", fmt.Sprintf("Codex leaves out %s of a call that is not there, and says that the call before was aborted.", count(n, "output")))
 	}
 	if at := c.compaction(); at >= 0 && len(slices.Collect(c.lines[at].payload.Get("replacement_history").Elements())) == 0 && c.lines[at].payload.Get("replacement_history").Kind() == '[' && at > 1 {
 		add("compacted-empty", "A compaction replaced the whole history by nothing, so the model knows nothing of what was said before.")
@@ -120,6 +120,9 @@ func (d *draft) answerCalls() error {
 
 // findRow finds what is wrong with the row of the index.
 func (c *Case) findRow(add func(code, why string)) {
+	if c.number("archived") != 0 || strings.HasPrefix(c.path, "archived_sessions/") {
+		add("thread-archived", "The session is archived, so Codex does not list it.")
+	}
 	if c.row == nil {
 		return // the program makes it again
 	}
@@ -133,9 +136,6 @@ func (c *Case) findRow(add func(code, why string)) {
 	}
 	if first := c.firstPrompt(); first != "" && !strings.HasPrefix(c.column("source"), "{") && (c.column("preview") == "" || c.column("first_user_message") == "") { // not a subagent's
 		add("thread-unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
-	}
-	if c.number("archived") != 0 {
-		add("thread-archived", "The session is archived, so Codex does not list it.")
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *Case) findOrdinals(add func(code, why string)) {
 	case !known:
 		add("ordinal-missing", "The last line of the rollout has no ordinal, so Codex does not open it.")
 	case odd > 0:
-		add("ordinal-order", fmt.Sprintf("The ordinals of %d lines are missing, or not higher than those before them. Codex may leave these lines out where it shows the history.", odd))
+		add("ordinal-order", fmt.Sprintf("On %s the ordinal is missing, or not higher than the one before. Codex may leave that out where it shows the history.", count(odd, "line")))
 	}
 }
 
@@ -189,6 +189,14 @@ func (c *Case) compaction() int {
 
 // isMissed reports whether the model misses something if the program skips a record of a type.
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
+
+// count returns a number with the name of what it counts.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
+}
 
 var begin = []byte(`{"timestamp":`)
 
@@ -370,6 +378,22 @@ func (d *draft) setName() error {
 func (d *draft) unpack() error {
 	d.path = plainPath(d.path)
 	return nil
+}
+
+// unarchive puts the rollout where it was, as codex unarchive does.
+func (d *draft) unarchive() error {
+	if m := nameForm.FindStringSubmatch(path.Base(plainPath(d.path))); m != nil {
+		d.path = path.Join("sessions", m[1], m[2], m[3], path.Base(d.path))
+	}
+	if d.row == nil {
+		return nil
+	}
+	row := d.row.WithCol(change.IntCol("archived", 0))
+	if col, ok := row.Col("archived_at"); ok {
+		row = row.WithCol(change.Col{Name: col.Name, Class: change.ClassNull})
+	}
+	d.row = &row
+	return d.setPath()
 }
 
 // setPath makes the index name the rollout.

@@ -64,17 +64,17 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fix: "The messages are put where Codex reads them.", Loses: "Nothing.",
 		}},
 		repair.Rule{
-			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
 			Meaning: "The name of the file is not that of a rollout with the id of its session.", Words: "no rollout found for thread id",
 			Fixes: whole("The file gets the name and the place by which Codex finds it.", "", (*draft).setName),
 		},
 		repair.Rule{
-			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, or of another session.", Words: "failed to read session metadata",
 			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.", "", (*draft).setMeta),
 		},
 		repair.Rule{
-			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged.", Words: "failed to read session metadata",
 			Fixes: whole("What can be read of the rollout is put into a file that is not compressed.", "What is behind the damage.", (*draft).unpack),
 		},
@@ -83,7 +83,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "Nothing in the rollout can be read.", NoFix: "Only a copy helps: mend restore, if mend kept one.",
 		},
 		repair.Rule{
-			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken,
 			Meaning: "The index of Codex (state_5.sqlite) says that the rollout is in another place, where there is none.", Words: "no rollout found for thread id",
 			Fixes: whole("The index gets the path of the rollout.", "", (*draft).setPath),
 		},
@@ -99,10 +99,16 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "thread-archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,
-			Meaning: "The session is archived.", NoFix: "To list it again: codex unarchive and the id of the session.",
+			Meaning: "The session is archived.",
+			Fixes: func(x *repair.Fault) []repair.Fix {
+				if !x.Session.(*Case).src.Restore {
+					return nil
+				}
+				return whole("The session is no longer archived.", "The time at which it was archived.", (*draft).unarchive)(x)
+			},
 		},
 		repair.Rule{
-			Code: "ordinal-missing", Class: repair.IncompleteRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Code: "ordinal-missing", Class: repair.IncompleteRecord, Severity: repair.Broken,
 			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it.", Words: "final paginated rollout record is missing an ordinal",
 			Fixes: whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
@@ -118,7 +124,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes:   whole("Each is put on a line of its own.", "", (*draft).split),
 		},
 		repair.Rule{
-			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
+			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
 			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", (*draft).decode),
 		},
