@@ -169,6 +169,7 @@ func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.He
 	if row, ok := s.row(id); ok {
 		h.Title = cmp.Or(textIn(row, "name"), h.Title, textIn(row, "title"))
 		h.Directory = cmp.Or(h.Directory, textIn(row, "cwd"))
+		h.Version = cmp.Or(h.Version, textIn(row, "cli_version"))
 	}
 	if f.why != "" {
 		h.Stray = append(h.Stray, change.Stray{Path: f.path, Why: f.why, Kind: change.StrayHidden})
@@ -295,8 +296,8 @@ func (s *store) Folders(heads []change.Head) []string {
 // Profile implements [agent.Store].
 func (s *store) Profile(string) string { return rollout.Version }
 
-// Verified implements [agent.Store].
-func (s *store) Verified(version string) bool { return version == rollout.Version }
+// Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its records alone.
+func (s *store) Verified(version string) bool { return version == "" || version == rollout.Version }
 
 // Newer implements [agent.Store].
 func (s *store) Newer(version string) bool {
