@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -81,6 +82,49 @@ func TestRealReport(t *testing.T) {
 	}
 	if *update {
 		writePicture(t, picture, colours)
+	}
+	for _, width := range []int{390, 800, 1280} {
+		for _, dark := range []bool{false, true} {
+			checkWidth(t, path, width, dark)
+		}
+	}
+}
+
+// checkWidth checks that nothing of a page is beyond its right edge, and that the page is not as high as
+// it is where every word has a line of its own.
+func checkWidth(t *testing.T, path string, width int, dark bool) {
+	t.Helper()
+	const height = 4500
+	file := filepath.Join(t.TempDir(), "width.png")
+	args := []string{"--screenshot=" + file, fmt.Sprintf("--window-size=%d,%d", width, height)}
+	if dark {
+		args = append(args, "--force-dark-mode", "--blink-settings=preferredColorScheme=0")
+	}
+	runBrowser(t, path, args...)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	paper, last := page.At(0, 0), 0
+	for y := range page.Bounds().Dy() {
+		for x := range page.Bounds().Dx() {
+			if page.At(x, y) == paper {
+				continue
+			}
+			if last = y; x > page.Bounds().Dx()-6 {
+				t.Fatalf("%d columns, dark %t: something is at the right edge, in line %d", width, dark, y)
+			}
+		}
+	}
+	if last >= height-10 {
+		t.Errorf("%d columns, dark %t: the page has %d lines of pixels", width, dark, last)
+	}
+	if r, _, _, _ := paper.RGBA(); dark != (r < 0x8000) {
+		t.Errorf("%d columns: the background is %v, dark %t", width, paper, dark)
 	}
 }
 

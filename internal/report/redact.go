@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"mend/change"
+	"mend/repair"
 )
 
 // A redactor replaces what a user or a model wrote, and every id. Equal texts get the same number, so
@@ -210,7 +211,13 @@ func (r *redactor) sentence(s string) string {
 	if r.keep {
 		return s
 	}
-	s = quotedForm().ReplaceAllLiteralString(s, `"`+hidden+`"`)
+	own := repair.TextsOf(repair.Request{})
+	s = quotedForm().ReplaceAllStringFunc(s, func(quoted string) string {
+		if text := strings.Trim(quoted, `"`); text == own.Placeholder || text == own.Cancelled {
+			return quoted // mend's own words
+		}
+		return `"` + hidden + `"`
+	})
 	var out strings.Builder
 	for at, span := 0, idForm().FindStringIndex(s); ; {
 		if span == nil {

@@ -97,6 +97,7 @@ type pageData struct {
 	Thinking                             bool
 	NoRequest                            string
 	Turns                                []turn
+	Strip                                strip  // of all blocks of the request
 	Counts                               string // of the request
 	Whole                                []violation
 	Findings, Fixed, Remaining           []finding
@@ -208,6 +209,13 @@ func (p *pageData) addTurns(r *redactor, s Source) {
 	}
 	for n, t := range turns {
 		blocks += len(t.Blocks)
+		for m, b := range t.Blocks {
+			s := stripe{Class: r.word("role", t.Role), Size: blockSize(b) + 1, Title: fmt.Sprintf("%s, %d bytes", r.word("type", string(b.Type)), blockSize(b))}
+			if len(byPlace[[2]int{n, m}]) > 0 {
+				s.Class += " broken"
+			}
+			p.Strip = p.Strip.with(s)
+		}
 		if len(turns) > maxTurns && !near[n] && n >= nearTurns && n < len(turns)-nearTurns {
 			if last := len(p.Turns) - 1; last >= 0 && p.Turns[last].Left > 0 {
 				p.Turns[last].Left++
@@ -230,6 +238,26 @@ func (p *pageData) addTurns(r *redactor, s Source) {
 	if shownTurns < len(turns) {
 		p.Counts += fmt.Sprintf(" %d of the messages are shown.", shownTurns)
 	}
+}
+
+// A stripe is a block in the picture of the request, or neighbours of one role.
+type stripe struct {
+	Class, Title string
+	Size         int
+}
+
+type strip []stripe
+
+// maxStripes is how many blocks the picture tells apart; what follows is put together by role.
+const maxStripes = 400
+
+func (all strip) with(s stripe) strip {
+	if last := len(all) - 1; len(all) >= maxStripes && all[last].Class == s.Class {
+		all[last].Size += s.Size
+		all[last].Title = s.Class
+		return all
+	}
+	return append(all, s)
 }
 
 // width returns the width of the bar of a block: by the number of the size's digits.

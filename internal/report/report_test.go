@@ -25,6 +25,7 @@ func TestSentence(t *testing.T) {
 		{"messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_9.", "messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: call_1."},
 		{"To continue without it, fork the session before the prompt msg_abc123.", "To continue without it, fork the session before the prompt msg_1."},
 		{`The tool's name "the message" is invalid`, `The tool's name "‹…›" is invalid`},
+		{`The text becomes "[user interrupted]".`, `The text becomes "[user interrupted]".`},
 		{`The text becomes "a \" b", marked synthetic.`, `The text becomes "‹…›", marked synthetic.`},
 		{`The text "The session`, `The text "‹…›"`},
 		{"reading /home/karlheinz/geheim.txt: not found", "reading /‹…›: not found"},
@@ -120,7 +121,7 @@ func TestWrite(t *testing.T) {
 		if i := strings.IndexFunc(page.String(), func(c rune) bool { return c != '\n' && c != '\t' && !strconv.IsPrint(c) }); i >= 0 {
 			t.Errorf("the page has %q, with text %v", page.String()[i:i+20], s.WithText)
 		}
-		for _, want := range []string{"messages.600<", "more records", "messages without a violation"} {
+		for _, want := range []string{"messages.600<", "more changes", "messages without a violation"} {
 			if !strings.Contains(page.String(), want) {
 				t.Errorf("the page has no %q, with text %v", want, s.WithText)
 			}
