@@ -64,28 +64,54 @@ func copySession(t *testing.T, path, session string, copies int) {
 	}
 }
 
-// TestRealSalvage damages databases of the real program: it answers in every session of which nothing is lost, and an undo gives
+// indexesOf returns the names of the indexes of a database.
+func indexesOf(t *testing.T, path string) (names []string) {
+	t.Helper()
+	db, err := sqlite3.OpenFlags("file:"+path+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	st, _, err := db.Prepare("SELECT name FROM sqlite_schema WHERE type = 'index'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for st.Step() {
+		names = append(names, st.ColumnText(0))
+	}
+	_ = st.Close()
+	return names
+}
+
+// TestRealSalvage damages databases of the real programs: each answers in every session of which nothing is lost, and an undo gives
 // back the damaged file.
 func TestRealSalvage(t *testing.T) {
 	storetest.InTurn(t, 0)
-	for i, version := range []string{"1.2.27", "1.18.34"} {
+	for i, version := range []string{"1.2.27", "1.18.34", *kiloVersion} {
 		t.Run(version, func(t *testing.T) {
-			exe, err := opencode.Install(version)
+			install, newHome, name := opencode.Install, opencode.New, "opencode.db"
+			if version == *kiloVersion {
+				install, newHome, name = opencode.InstallKilo, opencode.NewKilo, "kilo.db"
+			}
+			exe, err := install(version)
 			if err != nil {
 				t.Fatal(err)
 			}
 			api := endpoint.New(uniqueAnswer)
 			t.Cleanup(api.Close)
-			h := opencode.New(t, exe, api, false)
-			session := h.Unpack(fixtures[1+i])
-			store := filepath.Join(h.DataDir(), "opencode.db")
+			h := newHome(t, exe, api, false)
+			session := h.Unpack(fixtures[min(1+i, 2)])
+			store := filepath.Join(h.DataDir(), name)
 			copySession(t, store, session, 4)
 			whole, err := os.ReadFile(store)
 			if err != nil {
 				t.Fatal(err)
 			}
-			alive, lossy := 0, 0
-			for seed := range storetest.Count(40, 5) {
+			alive, lossy, seeds := 0, 0, storetest.Count(40, 4)
+			if version == *kiloVersion {
+				seeds = storetest.Count(40, 2)
+			}
+			for seed := range seeds {
 				data := bytes.Clone(whole)
 				rnd := rand.New(rand.NewPCG(uint64(seed), 4096))
 				pages := len(data) / 4096
@@ -127,6 +153,9 @@ func TestRealSalvage(t *testing.T) {
 				fresh, err := os.ReadFile(store)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if got := indexesOf(t, store); version == *kiloVersion && !slices.Contains(got, "recall_message_role_idx") {
+					t.Errorf("seed %d: the indexes are %q", seed, got)
 				}
 				server := h.Serve()
 				for _, s := range answer.Sessions {
