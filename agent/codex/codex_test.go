@@ -218,3 +218,27 @@ func TestRestore(t *testing.T) {
 		}
 	}
 }
+
+// TestElsewhere shows that a row which names the compressed rollout of a copied folder's original is not taken for one that names nothing.
+func TestElsewhere(t *testing.T) {
+	for _, suffix := range []string{"", ".zst"} {
+		h := fixture.NewHome(t, "")
+		other := filepath.Join(t.TempDir(), filepath.Base(fixture.File))
+		h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '" + other + "')")
+		if err := os.WriteFile(other+suffix, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := open(t, h, t.TempDir())
+		k, err := c.Case(t.Context(), session(t, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, f := range k.Findings().All() {
+			found = append(found, f.Code)
+		}
+		if !slices.Contains(found, "thread-elsewhere") || slices.Contains(found, "thread-path") {
+			t.Errorf("%q: found %v", suffix, found)
+		}
+	}
+}

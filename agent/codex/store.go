@@ -177,6 +177,15 @@ func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.He
 	return h, true
 }
 
+// isLocated reports whether the rollout that a row names is there, also compressed.
+func isLocated(row change.Record) bool {
+	at := textIn(row, "rollout_path")
+	return slices.ContainsFunc([]string{at, at + rollout.Compressed}, func(p string) bool {
+		info, err := os.Lstat(p)
+		return err == nil && info.Mode().IsRegular()
+	})
+}
+
 func textIn(r change.Record, name string) string {
 	if col, ok := r.Col(name); ok && col.Class == change.ClassText {
 		return string(col.Bytes)
@@ -223,8 +232,7 @@ func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safe
 	}
 	if row, ok := s.row(head.ID); ok {
 		src.Row = &row
-		info, err := os.Lstat(textIn(row, "rollout_path"))
-		src.Located = err == nil && info.Mode().IsRegular()
+		src.Located = isLocated(row)
 	}
 	return rollout.New(src), e, nil
 }
@@ -275,8 +283,7 @@ func (s *store) stamp(head change.Head, e safedir.Entry) change.Stamp {
 	b := []byte(head.ID)
 	if row, ok := s.row(head.ID); ok {
 		b = append(b, change.ImageOf(&row).Data...)
-		info, err := os.Lstat(textIn(row, "rollout_path"))
-		b = fmt.Append(b, err == nil && info.Mode().IsRegular())
+		b = fmt.Append(b, isLocated(row))
 	}
 	return sessionfile.StampOf(b, e)
 }
