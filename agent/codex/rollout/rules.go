@@ -136,7 +136,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "record-member", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
-			Fixes:   whole("The member is removed.", "The member, which Codex does not need.", (*draft).dropWrong),
+			Fixes:   whole("The field is removed.", "The field, which Codex does not need.", (*draft).dropWrong),
 		},
 		repair.Rule{
 			Code: "meta-again", Class: MissingHistory, Severity: repair.Broken,

@@ -210,8 +210,8 @@ func Damages() []Damage {
 func forms() []Damage {
 	return []Damage{
 		{Name: "a phase that is a number", Do: setPayload("assistant", 0, "phase", 7), Fate: "O3"},
-		{Name: "a status that is an object", Do: setPayload("function_call", 0, "status", object{}), Fate: "O3"},
-		{Name: "a summary that is null", Do: func(r *Rollout) { r.edit(r.at("reasoning", 0), func(_, p object) { p["summary"] = nil }) }, Fate: "O3"},
+		{Name: "a status that is an object", Do: setPayload("function_call", 0, "status", object{}), Fate: "O3", Keeps: "the status"},
+		{Name: "a summary that is null", Do: func(r *Rollout) { r.edit(r.at("reasoning", 0), func(_, p object) { p["summary"] = nil }) }, Fate: "O3", Keeps: "the summary"},
 		{Name: "an ordinal with a fraction", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["ordinal"] = 1.5 }) }, Fate: "alive"},
 		{Name: "a time that is null", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["timestamp"] = nil }) }, Fate: "alive"},
 		{Name: "half a surrogate", Do: setLine("user", 2, func(raw []byte) []byte { return bytes.Replace(raw, []byte("say"), []byte(`s\ud800`), 1) }), Fate: "alive", Lost: true},
