@@ -41,27 +41,41 @@ type snapshot struct {
 
 // A snapshotCache keeps a snapshot, so that a scan does not list the processes for each session.
 type snapshotCache struct {
-	mu   sync.Mutex
-	last snapshot
+	mu       sync.Mutex
+	last     snapshot
+	ofChange bool // it was made for a change
 }
 
-// freshFor is how long a scan uses a snapshot. Before a change a new one is made.
-const freshFor = time.Second
+const (
+	freshFor  = time.Second            // how long a scan uses a snapshot
+	changeFor = 100 * time.Millisecond // how long changes that follow one another look for new processes once
+)
+
+// beforeChange is the age of a snapshot for a change: a new one. To list all processes is slow, so changes that follow one another share
+// those that do not say which session they use.
+const beforeChange = -1
 
 // processes returns a snapshot that is not older than maxAge.
 func (s *store) processes(maxAge time.Duration) snapshot {
 	s.snapshots.mu.Lock()
 	defer s.snapshots.mu.Unlock()
-	if age := time.Since(s.snapshots.last.at); age > maxAge || age < 0 || s.snapshots.last.at.IsZero() {
-		n := snapshot{at: time.Now(), registered: slices.DeleteFunc(s.readRegistered(), func(p registeredProcess) bool { return slices.Contains(s.except, p.PID) || !p.lives() })}
+	last := &s.snapshots.last
+	age := time.Since(last.at)
+	if age <= maxAge && age >= 0 && !last.at.IsZero() {
+		return *last
+	}
+	registered := slices.DeleteFunc(s.readRegistered(), func(p registeredProcess) bool { return slices.Contains(s.except, p.PID) || !p.lives() })
+	if change := maxAge == beforeChange; change && s.snapshots.ofChange && age <= changeFor && age >= 0 {
+		last.registered = registered
+	} else {
 		known := slices.Clone(s.except)
-		for _, p := range n.registered {
+		for _, p := range registered {
 			known = append(known, p.PID)
 		}
-		n.unregistered = s.listUnregistered(known)
-		s.snapshots.last = n
+		*last = snapshot{at: time.Now(), registered: registered, unregistered: s.listUnregistered(known)}
+		s.snapshots.ofChange = change
 	}
-	return s.snapshots.last
+	return *last
 }
 
 // whyBusy returns which process uses a session, "" if there is none.

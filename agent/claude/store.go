@@ -41,7 +41,7 @@ var _ agent.Store = (*store)(nil)
 func (s *store) inUse(p string) string {
 	id, project := locate(p)
 	ref := change.Ref{Kind: change.KindSession, Project: project, Session: id}
-	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, 0)
+	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, beforeChange)
 }
 
 func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {

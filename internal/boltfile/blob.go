@@ -66,31 +66,25 @@ func ChunkKey(h Hash, n uint64) []byte {
 
 // A Codec compresses and decompresses chunks. Encoder and decoder are created when they
 // are first needed, since creating one takes longer than listing the entries.
-type Codec struct {
-	source
+type Codec struct{ source }
 
-	enc func() (*zstd.Encoder, error)
-	dec func() (*zstd.Decoder, error)
-}
+// The encoder and the decoder are made once: their tables are large, and a file is opened for each change.
+var (
+	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
+		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(ChunkSize), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	})
+	decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(ChunkSize), zstd.WithDecoderMaxWindow(ChunkSize))
+	})
+)
 
 // NewCodec returns a codec whose errors of damage wrap the given one.
-func NewCodec(damage error) *Codec {
-	return &Codec{
-		source: source{damage: damage},
-
-		enc: sync.OnceValues(func() (*zstd.Encoder, error) {
-			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(ChunkSize), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
-		}),
-		dec: sync.OnceValues(func() (*zstd.Decoder, error) {
-			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(ChunkSize), zstd.WithDecoderMaxWindow(ChunkSize))
-		}),
-	}
-}
+func NewCodec(damage error) *Codec { return &Codec{source{damage: damage}} }
 
 // Compress appends the codec byte and the bytes to b, compressed if that is shorter.
 func (c *Codec) Compress(b, raw []byte) []byte {
 	at := len(b)
-	if enc, err := c.enc(); err == nil {
+	if enc, err := encoder(); err == nil {
 		b = enc.EncodeAll(raw, append(b, codecZstd))
 	}
 	if len(b) == at || len(b)-at > len(raw) {
@@ -108,7 +102,7 @@ func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 	switch packed[0] {
 	case codecRaw:
 	case codecZstd:
-		dec, err := c.dec()
+		dec, err := decoder()
 		if err != nil {
 			return nil, fmt.Errorf("starting to unpack: %w", err)
 		}

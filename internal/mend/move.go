@@ -32,6 +32,7 @@ type Move struct {
 func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m Move, err error) {
 	to = filepath.Clean(to)
 	seen := c.seen()
+	c.store.Refresh() // of an earlier question nothing counts: which processes run
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return m, err
@@ -76,6 +77,9 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 
 // whyBusy returns which process uses a session, "" for none. A session that cannot be read is not in use.
 func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
+	if !c.store.Busy(ctx, head, true) { // it need not be read
+		return ""
+	}
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions()})
 	if err != nil {
 		return ""
