@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"mend/agent"
-	"mend/agent/opencode/database"
 	"mend/change"
 )
 
@@ -12,14 +11,9 @@ import (
 // a tree their files. That is all that OpenCode needs to list a session and to answer in it with
 // everything. Not copied are what it makes anew (events and their counter, rows of project_directory), what
 // is no part of the conversation (todo, share, queued input, diffs, snapshots of the project's files), and
-// files in a tree that are no records. A tree has no marks.
+// files in a tree that are no records.
 func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark) (c agent.Copy, err error) {
-	var loaded database.Copied
-	if db, ok := s.records.(*database.Store); ok {
-		loaded, err = db.LoadRaw(ctx, head, marks)
-	} else {
-		loaded.Session, loaded.Stamp, err = s.Load(ctx, head)
-	}
+	loaded, err := s.LoadRaw(ctx, head, marks)
 	if err != nil {
 		return c, err
 	}

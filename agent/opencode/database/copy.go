@@ -12,32 +12,22 @@ import (
 	"mend/change"
 )
 
-// A Copied is a session of which the records were read, and not decoded.
-type Copied struct {
-	*record.Session // without the messages that were skipped
-
-	Skipped int           // the number of messages that were not read
-	First   string        // the id of the first message of all
-	Marks   []change.Mark // one behind each message of all; none if a change could leave them as they are
-	Stamp   change.Stamp
-}
-
 // LoadRaw reads the records of a session: all, or those behind the last of marks that the session has. Of
 // the messages before that mark it reads what a [Store.Stamp] is made of. Errors as of [Store.Load].
-func (s *Store) LoadRaw(ctx context.Context, head change.Head, marks []change.Mark) (Copied, error) {
+func (s *Store) LoadRaw(ctx context.Context, head change.Head, marks []change.Mark) (record.Copied, error) {
 	if err := change.ValidateID(head.ID); err != nil {
-		return Copied{}, fmt.Errorf("%w: %w", errNoSession, err)
+		return record.Copied{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
-	var is Copied
+	var is record.Copied
 	err := s.read(ctx, func(c *conn) (err error) {
-		is = Copied{}
+		is = record.Copied{}
 		h := c.newPrintingHasher()
 		if len(marks) > 0 && !c.Rebuilt() {
 			if is.Session, err = c.hashRows(h, head.ID); err != nil {
 				return err
 			}
 			if !h.unknown {
-				is.Skipped = common(h.prints.marks(), marks)
+				is.Skipped = record.CommonMark(h.prints.marks(), marks)
 			}
 		}
 		tail := newStampHasher()
@@ -61,19 +51,9 @@ func (s *Store) LoadRaw(ctx context.Context, head change.Head, marks []change.Ma
 		return err
 	})
 	if err != nil {
-		return Copied{}, fmt.Errorf("loading session %s: %w", head.ID, err)
+		return record.Copied{}, fmt.Errorf("loading session %s: %w", head.ID, err)
 	}
 	return is, nil
-}
-
-// common returns how many messages precede the last mark that is in both; 0 for none. all has one behind each message.
-func common(all, marks []change.Mark) (n int) {
-	for _, m := range marks {
-		if m.Messages > n && m.Messages <= len(all) && all[m.Messages-1].Print == m.Print {
-			n = m.Messages
-		}
-	}
-	return n
 }
 
 // prints are of the messages of a session, each with its parts.
@@ -123,16 +103,7 @@ func (p *prints) add(r *change.Record, row []byte, changed int64) {
 
 // marks returns one mark behind each message.
 func (p *prints) marks() []change.Mark {
-	all := make([]change.Mark, len(p.each))
-	last := change.Mark{Print: p.next([16]byte{}, []byte(p.columns))}
-	for i, of := range p.each {
-		last.Messages, last.Print = i+1, p.next(last.Print, of.Print[:])
-		if of.Newest.After(last.Newest) {
-			last.Newest = of.Newest
-		}
-		all[i] = last
-	}
-	return all
+	return record.Marks(p.next([16]byte{}, []byte(p.columns)), p.each)
 }
 
 // next returns the print of what has the print before and then these bytes.

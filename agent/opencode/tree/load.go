@@ -252,13 +252,17 @@ func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFo
 // readMessages reads the messages in the folder, each with its parts.
 func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	names := tr.messageNames(f)
+	names = names[min(tr.skip, len(names)):]
 	found := make([]record.Message, len(names))
 	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref change.Ref, name string, i int) {
 		r := change.Record{Ref: ref}
 		if !w.readInto(&r, f.dir, name) {
 			return
 		}
-		m := record.NewMessage(r)
+		m := record.Message{Record: r, ID: ref.Message}
+		if !w.raw {
+			m = record.NewMessage(r)
+		}
 		m.Parts = w.readParts(ref)
 		found[i] = m
 	})
@@ -336,7 +340,11 @@ func (tr *treeReader) readParts(message change.Ref) []record.Part {
 	tr.eachPart(ref, func(d *safedir.Dir, name, id string) {
 		ref.Part = id
 		r := change.Record{Ref: ref}
-		if tr.readInto(&r, d, name) {
+		switch {
+		case !tr.readInto(&r, d, name):
+		case tr.raw:
+			parts = append(parts, record.Part{Record: r, ID: id})
+		default:
 			parts = append(parts, record.NewPart(r))
 		}
 	})

@@ -29,6 +29,9 @@ type treeReader struct {
 	parts    []record.Part   // memory for those of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
+	raw      bool            // records are not decoded
+	skip     int             // how many messages, the first ones, are not read
+	each     []change.Mark   // for each message that was looked at: what its records are
 	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
 	unopened bool            // a folder of all records of a kind was not opened: see addPlaces
 }
