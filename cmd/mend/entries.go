@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/term"
@@ -113,8 +114,9 @@ func storeRoots(env *environment) ([]string, error) {
 		}
 	}
 	if len(roots) == 0 {
-		_, err := mend.Open(env.opt)
-		return nil, err
+		if _, err := mend.Open(env.opt); !errors.Is(err, agent.ErrNoStore) {
+			return nil, err
+		}
 	}
 	return roots, nil
 }
