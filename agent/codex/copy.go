@@ -59,7 +59,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			return is, nil
 		case cut, r.Exact && (r.Force || rollout.Has(post, has)):
 		default:
-			return is, fail.New(fail.Refused, "use --exact --force to put the copy in the place of what there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
+			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
 		}
 	}
 	is.Messages, _ = rollout.CountMessages(op.Post.Data)

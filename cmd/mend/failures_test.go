@@ -48,7 +48,7 @@ func TestFailures(t *testing.T) {
 		{noRecord, 2, "usage", ""},
 		{pending, 6, "pending", `run "mend recover"`},
 		{txn.UndecidedError{pending}, 6, "pending", "mend resolve qevajo --keep"},
-		{&change.ConflictError{}, 3, "conflict", "--only RECORD"},
+		{&change.ConflictError{}, 3, "conflict", "--only ID"},
 		{&mend.StaleError{Entry: entry}, 3, "conflict", `"mend show qevajo" shows what was`},
 		{&repair.TooLargeError{}, 5, "refused", "use --trim to make room"},
 		{&journal.LockedError{}, 5, "refused", "another mend is running"},
@@ -74,7 +74,7 @@ func TestFailures(t *testing.T) {
 		{uncertainCulprit([]culprit.Culprit{{}}, "x"), 5, "refused", "name the session"},
 		{changedMeanwhile(&change.ConflictError{}, "x", "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
 		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
-		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only RECORD"},
+		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only ID"},
 		{&signalError{os.Interrupt, &changes{}}, 130, "signal", ""},
 		{&signalError{syscall.SIGTERM, &changes{}}, 143, "signal", ""},
 
@@ -83,7 +83,7 @@ func TestFailures(t *testing.T) {
 		{fmt.Errorf("%w: %w", agent.ErrNoStore, denied), 4, "unusable", "as the user who owns it"},
 		{fmt.Errorf("%w: %w", mend.ErrUndone, errors.New("x")), 5, "refused", "mend redo ID"},
 		{errors.Join(journal.ErrDamaged, nil), 4, "unusable", `"mend verify" shows the damage`},
-		{errors.Join(&change.ConflictError{}, errors.New("x")), 3, "conflict", "--only RECORD"},
+		{errors.Join(&change.ConflictError{}, errors.New("x")), 3, "conflict", "--only ID"},
 	} {
 		for _, err := range []error{r.err, fmt.Errorf("doing it: %w", r.err)} {
 			a := &environment{Terminal: &term.Terminal{}}

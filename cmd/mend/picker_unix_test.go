@@ -203,7 +203,7 @@ func TestTerminal(t *testing.T) {
 		{
 			"undo without an id",
 			[]string{"undo"},
-			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move part", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
+			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move msg_", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
 			exitDone,
 			[]string{"Session", "Why", "Changed", "Lost", `Undone: repair qevajo of "Add dark mode" (goqare)`},
 		},
@@ -214,7 +214,7 @@ func TestTerminal(t *testing.T) {
 			exitRefused,
 			nil,
 		},
-		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no repair is in force"}},
+		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no repair that is not undone"}},
 		{
 			"a request without a name",
 			[]string{"scan", "--request"},
@@ -223,7 +223,7 @@ func TestTerminal(t *testing.T) {
 			[]string{"messages.0", "▲ R1"},
 		},
 		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, exitRefused, nil},
-		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"→ move part", "+ create part", `+  "type": "step-start"`}},
+		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"→ move msg_", "+ create msg_", `+  "type": "step-start"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScreen(t)
