@@ -24,7 +24,7 @@ func configVerb(env *environment) *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
-		Short: "Show the settings: meaning, value, and where the value comes from; change them",
+		Short: "Show the settings and where each value comes from, or change one",
 		Long: `Show each setting with its meaning, the value in use, where that value comes from,
 the default and the environment variable. With keys, show only those.
 

@@ -270,10 +270,10 @@ func TestEarlierScan(t *testing.T) {
 		st   storeJSON
 		want string
 	}{
-		{storeJSON{InUse: true, earlier: last}, "at the last scan, 2 hours ago: 3 sessions: 2 broken (1 cannot be examined)"},
+		{storeJSON{InUse: true, earlier: last}, "at the last scan, 2 hours ago: 3 sessions: 2 broken (1 cannot be examined), 1 healthy"},
 		{storeJSON{InUse: true, earlier: last, unread: true}, "cannot be read"},
 		{storeJSON{InUse: true}, "not checked yet"},
-		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined) (checked 2 hours ago)"},
+		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined), 1 healthy (checked 2 hours ago)"},
 	} {
 		if got := sessionsText(&environment{Terminal: &term.Terminal{}}, statusJSON{Stores: []storeJSON{r.st}}); got != r.want {
 			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
