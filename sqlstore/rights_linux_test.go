@@ -57,6 +57,7 @@ func openUp(t *testing.T, dir string) {
 // TestReadOnly checks that a user with read permission only can read everything, and that
 // a change fails with a clear error and changes nothing. Fault case 11.
 func TestReadOnly(t *testing.T) {
+	storetest.Long(t)
 	cases := map[string]func(t *testing.T) (path, id string){
 		"alone":        func(t *testing.T) (string, string) { return dbtest.Unpack(t, "1.18.33") },
 		"leftover":     func(t *testing.T) (string, string) { return leftover(t, true) },
@@ -98,6 +99,7 @@ func TestFIFO(t *testing.T) {
 
 // TestDiskFull goes through all the places at which a disk can be full. Fault case 13.
 func TestDiskFull(t *testing.T) {
+	storetest.Long(t)
 	from, id := dbtest.Unpack(t, "1.2.27")
 	data := dbtest.Files(t, from)[dbtest.Name]
 	ops := dbtest.MixedOps(t, load(t, open(t, from, sqlstore.Options{}), id))

@@ -191,6 +191,7 @@ func cutRows(t *testing.T, sessions, undo bool) {
 
 // TestRowsRefused: what was written after the archive is not lost, and what was removed stays removed.
 func TestRowsRefused(t *testing.T) {
+	storetest.Long(t)
 	const newEvent = `INSERT INTO event SELECT id || 'x', aggregate_id, seq + 100000, type, data FROM event LIMIT 1`
 	events := sqlstore.ArchiveRequest{Table: "event"}
 	for name, c := range map[string]struct {

@@ -31,7 +31,7 @@ import (
 )
 
 var (
-	cases      = flag.Int("cases", 12, "how many generated cases each version gets")
+	cases      = flag.Int("cases", 6, "how many generated cases each version gets")
 	first      = flag.Int("first", 0, "the number of the first generated case: with the same seed a run goes on there")
 	only       = flag.String("case", "", "a file of cases, one a line, that are run instead of all others")
 	match      = flag.String("match", "", "generate only cases whose line matches this regular expression")

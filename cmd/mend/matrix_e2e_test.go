@@ -33,7 +33,7 @@ func TestMatrix(t *testing.T) {
 				w := newAgentPool(t, i, agentsPerVersion)
 				for n, c := range damage.Table {
 					differs := c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2]
-					if *everything || (n+storetest.Today())%4 == 0 && (n/4%len(damage.Versions) == i || differs) {
+					if *everything || (n+storetest.Today())%8 == 0 && (n/8%len(damage.Versions) == i || differs) {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							run := w.run

@@ -137,8 +137,9 @@ func messages(t *testing.T, raw []byte) []string {
 // TestMoveOpenCode gives folders another place and moves their sessions, archived ones and those of subagents
 // too, and compares what the real program lists and sends before and after.
 func TestMoveOpenCode(t *testing.T) {
-	for _, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
+	for n, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
 		t.Run(version, func(t *testing.T) {
+			storetest.InTurn(t, n)
 			exe, err := opencode.Install(version)
 			if err != nil {
 				t.Fatal(err)
@@ -153,7 +154,7 @@ func TestMoveOpenCode(t *testing.T) {
 			server := h.Serve()
 			for i, r := range relocations() {
 				t.Run(r.name, func(t *testing.T) {
-					storetest.InSample(t, i, 22)
+					storetest.InSample(t, i, 11)
 					m := m
 					m.t = t
 					dir := filepath.Join(h.Dir(), fmt.Sprintf("case%02d", i))

@@ -36,7 +36,7 @@ func TestProviders(t *testing.T) {
 	for i, setting := range providerSettings() {
 		t.Run(setting, func(t *testing.T) {
 			for n, k := range providerKinds(*everything) {
-				if testing.Short() && (n+5*i)%16 > 0 {
+				if testing.Short() && (n+5*i)%32 > 0 {
 					continue
 				}
 				t.Run(k.Name, func(t *testing.T) {

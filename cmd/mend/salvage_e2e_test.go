@@ -86,9 +86,9 @@ func indexesOf(t *testing.T, path string) (names []string) {
 // TestRealSalvage damages databases of the real programs: each answers in every session of which nothing is lost, and an undo gives
 // back the damaged file.
 func TestRealSalvage(t *testing.T) {
-	storetest.InTurn(t, 0)
 	for i, version := range []string{"1.2.27", "1.18.34", *kiloVersion} {
 		t.Run(version, func(t *testing.T) {
+			storetest.InTurn(t, i)
 			install, newHome, name := opencode.Install, opencode.New, "opencode.db"
 			if version == *kiloVersion {
 				install, newHome, name = opencode.InstallKilo, opencode.NewKilo, "kilo.db"

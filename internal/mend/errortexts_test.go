@@ -84,6 +84,7 @@ func wordWrap(text string, width int) string {
 
 // Every text of the table leads to its class, however it was copied.
 func TestErrorTexts(t *testing.T) {
+	storetest.Long(t)
 	texts := errorTexts(t)
 	if len(texts) < 150 {
 		t.Fatalf("%d texts, want 150", len(texts))

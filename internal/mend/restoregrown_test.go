@@ -101,6 +101,7 @@ func emptyContent(line string) string {
 // TestRestoreGrown: a session that has lost contents, and went on, is listed, and has both after the restore: what it lost, and
 // what it has gained. So it is if a copy was made since.
 func TestRestoreGrown(t *testing.T) {
+	storetest.Long(t)
 	one := "(select min(id) from part where data like '%\"type\":\"text\"%')"
 	for _, c := range []struct {
 		name, store string

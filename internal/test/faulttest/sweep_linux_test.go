@@ -39,7 +39,7 @@ func (sb *sandbox) sweep(t trouble) *sweepResult {
 	return sum
 }
 
-// cuts are the calls to be cut at: each, but of a sample every fifteenth, and in a run of all tests
+// cuts are the calls to be cut at: each, but of a sample every thirtieth, and in a run of all tests
 // every tenth, which are others each day. A mend that is wrong on purpose is cut at each, until
 // that is seen.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
@@ -49,7 +49,7 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	case level() == "":
 		step = 10
 	case level() == "sample":
-		step = 15
+		step = 30
 	}
 	first := 1 + storetest.Today()%step
 	return func(yield func(int) bool) {

@@ -20,7 +20,7 @@ func TestRealProviders(t *testing.T) {
 		for _, setting := range settings {
 			t.Run(setting, func(t *testing.T) {
 				for n, k := range damage.ProviderTable {
-					if testing.Short() && (n+3*i)%16 > 0 {
+					if testing.Short() && (n+3*i)%32 > 0 {
 						continue
 					}
 					t.Run(k.Name, func(t *testing.T) {

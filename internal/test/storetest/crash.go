@@ -67,6 +67,7 @@ func testCrash(t *testing.T, c *contract) {
 
 // testFail has each call fail once, as on a full or broken disk.
 func testFail(t *testing.T, c *contract) {
+	Long(t)
 	for k := 0; ; k++ {
 		h := c.open(t)
 		f := &Fault{At: k, Once: true}
