@@ -50,6 +50,7 @@ func fault(t *testing.T, path string) string {
 // TestMigrations: a database that stopped at any step of its migrations is healthy, as the program goes on from there. One whose rows
 // say less than the schema shows is damaged, and a salvage makes it healthy, also if they say more. (TestRealMigrations has the program.)
 func TestMigrations(t *testing.T) {
+	storetest.Long(t)
 	all := OpenCode.migrations()
 	again := map[int]bool{11: true, 21: true, 22: true, 29: true, 30: true, 34: true, 37: true, 38: true} // they can be made twice
 	for n := drizzleCount; n <= len(all); n += storetest.Count(1, 3) {
@@ -91,6 +92,7 @@ func TestMigrations(t *testing.T) {
 // TestMigratedSchemaLost: the columns of a table that was migrated are in another order than in a new one. A salvage finds it out
 // if the schema is gone.
 func TestMigratedSchemaLost(t *testing.T) {
+	storetest.Long(t)
 	for _, n := range []int{drizzleCount, 17, 29, 38} {
 		path := old(t)
 		if n > drizzleCount {
@@ -145,6 +147,7 @@ func titles(t *testing.T, path string) string {
 // TestHostileSchema: of the statements in the schema of a file, which may be anybody's, nothing is carried out but the making of what it
 // has: no second statement, no other file, no selection that never ends.
 func TestHostileSchema(t *testing.T) {
+	storetest.Long(t)
 	for name, sql := range map[string]string{
 		"a second statement": "CREATE TABLE evil (x); ATTACH '%s' AS other; CREATE TABLE other.evil (x)",
 		"another statement":  "ATTACH '%s' AS other",
