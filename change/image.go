@@ -102,6 +102,16 @@ func uvarintSize(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
 
 var errRow = errors.New("image is no row")
 
+// RecordOf returns the record of an image: the row that [ImageOf] made it of, else a file.
+func RecordOf(ref Ref, i *Image) Record {
+	if i.Mode == 0 {
+		if row, err := RowOf(ref, i); err == nil {
+			return row
+		}
+	}
+	return Record{Ref: ref, Data: i.Data, Mode: i.Mode}
+}
+
 // RowOf decodes an image that [ImageOf] made of a row, and gives the row that ref. The row
 // shares the bytes of its data with the image.
 func RowOf(ref Ref, i *Image) (Record, error) {

@@ -109,6 +109,12 @@ func shown(id string) string {
 	return strconv.QuoteToASCII(id)
 }
 
+// WithoutProject returns the ref without its project, which a move changes.
+func (r Ref) WithoutProject() Ref {
+	r.Project = ""
+	return r
+}
+
 // Compare orders refs by kind, then by their ids.
 func (r Ref) Compare(o Ref) int {
 	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Project, o.Project), cmp.Compare(r.Session, o.Session), cmp.Compare(r.Message, o.Message), cmp.Compare(r.Part, o.Part))

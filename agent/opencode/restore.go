@@ -72,9 +72,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			if o.Ref.Kind == change.KindSession {
 				o.Post = withoutArchived(o)
 			}
-		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[withoutProject(o.Ref)]:
+		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[o.Ref.WithoutProject()]:
 			continue
-		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession, emptied(recordOf(o.Ref, now[i]), recordOf(o.Ref, o.Post)):
+		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession, emptied(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
 		default: // what the agent has may be newer
 			continue
 		}
@@ -141,33 +141,23 @@ func ownedByOther(o change.Op, now *change.Image) string {
 
 // withoutArchived returns what the record of a session holds that is not archived.
 func withoutArchived(o change.Op) *change.Image {
-	listed, err := diagnose.WithoutArchived(recordOf(o.Ref, o.Post))
+	listed, err := diagnose.WithoutArchived(change.RecordOf(o.Ref, o.Post))
 	if err != nil {
 		return o.Post
 	}
 	return change.ImageOf(&listed)
 }
 
-// recordOf returns the record of an image: a row, or else a file.
-func recordOf(ref change.Ref, i *change.Image) change.Record {
-	if i.Mode == 0 {
-		if row, err := change.RowOf(ref, i); err == nil {
-			return row
-		}
-	}
-	return change.Record{Ref: ref, Data: i.Data, Mode: i.Mode}
-}
-
 // Lacks implements [agent.Reader].
 func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	has := make(map[change.Ref]*change.Record, len(now))
 	for i := range now {
-		has[withoutProject(now[i].Ref)] = &now[i]
+		has[now[i].Ref.WithoutProject()] = &now[i]
 	}
 	emptyToo, lastGone := false, false
 	gone := map[string]bool{} // messages
 	for i := range then {
-		ref := withoutProject(then[i].Ref)
+		ref := then[i].Ref.WithoutProject()
 		r := has[ref]
 		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !emptied(*r, then[i]) {
 			if isMessage(ref) {
@@ -186,11 +176,6 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	}
 	lack.TakenBack = lastGone && !emptyToo
 	return lack
-}
-
-func withoutProject(ref change.Ref) change.Ref {
-	ref.Project = ""
-	return ref
 }
 
 // contents are the members of a message or a part that the conversation is made of.

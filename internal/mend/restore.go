@@ -238,10 +238,7 @@ func (c *Store) records(ctx context.Context, k *keep.Keep, s keep.State) ([]chan
 func recordsOf(ops []change.Op) []change.Record {
 	all := make([]change.Record, len(ops))
 	for i, o := range ops {
-		all[i] = change.Record{Ref: o.Ref, Data: o.Post.Data, Mode: o.Post.Mode}
-		if row, err := change.RowOf(o.Ref, o.Post); o.Post.Mode == 0 && err == nil {
-			all[i] = row
-		}
+		all[i] = change.RecordOf(o.Ref, o.Post)
 	}
 	return all
 }
@@ -260,7 +257,7 @@ func (c *Store) editedSince(ctx context.Context, session string, since time.Time
 			if o.Ref.Kind != change.KindMessage && o.Ref.Kind != change.KindPart || !e.Time.After(since) {
 				continue
 			}
-			ref := withoutProject(o.Ref)
+			ref := o.Ref.WithoutProject()
 			delete(removed, ref)
 			delete(edited, ref)
 			switch {
@@ -272,11 +269,6 @@ func (c *Store) editedSince(ctx context.Context, session string, since time.Time
 		}
 	}
 	return removed, edited
-}
-
-func withoutProject(ref change.Ref) change.Ref {
-	ref.Project = ""
-	return ref
 }
 
 // A current is what a session has now.
@@ -554,7 +546,7 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 	if done.State != Deleted && r.At.IsZero() && r.State == "" {
 		var removed map[change.Ref]bool
 		removed, edited = c.editedSince(ctx, from.Session, from.Time)
-		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[withoutProject(o.Ref)] })
+		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[o.Ref.WithoutProject()] })
 		maps.Copy(edited, removed)
 	}
 	return c.restoreOps(ctx, done, ops, edited, r, seen, change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
