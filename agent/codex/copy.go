@@ -15,7 +15,7 @@ import (
 
 // Copy implements [agent.Store]: the rollout. Codex makes the rest again from it.
 func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
-	of, e, err := s.newCase(head, repair.Request{})
+	of, e, err := s.read(head)
 	if err != nil {
 		return c, err
 	}
@@ -41,7 +41,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	op.Pre = now[0]
 	if op.Pre != nil {
-		of, _, err := s.newCase(head, repair.Request{})
+		of, _, err := s.read(head)
 		if err != nil {
 			return is, err
 		}

@@ -214,27 +214,33 @@ func (s *store) SessionAt(ctx context.Context, at string) (change.Head, error) {
 }
 
 func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safedir.Entry, error) {
-	p, _ := pathOf(head.Ref.Project)
-	e, err := s.Load(head.Ref, nil)
+	src, e, err := s.read(head)
 	if err != nil {
 		return nil, e, err
 	}
-	src := rollout.Source{
-		Ref: head.Ref, ID: head.ID, Root: s.ID().Root, Path: p, Data: e.Data, Mode: e.Mode.Perm(), Texts: repair.TextsOf(r), Restore: r.Restore,
-		RefOf: func(p string) change.Ref { return refOf(p, head.ID) },
-		Busy:  s.whyBusy(head.ID),
-	}
-	if strings.HasSuffix(p, rollout.Compressed) {
-		src.Packed = e.Data
-		if src.Data, src.Torn, err = s.unpack(head.Ref, e.Data); err != nil {
-			return nil, e, err
-		}
-	}
+	src.Texts, src.Restore, src.Busy = repair.TextsOf(r), r.Restore, s.whyBusy(head.ID)
 	if row, ok := s.row(head.ID); ok {
 		src.Row = &row
 		src.Located = isLocated(row)
 	}
 	return rollout.New(src), e, nil
+}
+
+// read reads the rollout of a session, and unpacks a compressed one.
+func (s *store) read(head change.Head) (src rollout.Source, e safedir.Entry, err error) {
+	p, _ := pathOf(head.Ref.Project)
+	if e, err = s.Load(head.Ref, nil); err != nil {
+		return src, e, err
+	}
+	src = rollout.Source{
+		Ref: head.Ref, ID: head.ID, Root: s.ID().Root, Path: p, Data: e.Data, Mode: e.Mode.Perm(),
+		RefOf: func(p string) change.Ref { return refOf(p, head.ID) },
+	}
+	if strings.HasSuffix(p, rollout.Compressed) {
+		src.Packed = e.Data
+		src.Data, src.Torn, err = s.unpack(head.Ref, e.Data)
+	}
+	return src, e, err
 }
 
 // Case implements [agent.Store].

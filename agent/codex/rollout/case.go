@@ -184,10 +184,10 @@ func (c *Case) Records(yield func(*change.Record) bool) {
 }
 
 // Plain returns the rollout, which is not compressed.
-func (c *Case) Plain() change.Record {
-	r := change.Record{Ref: c.src.Ref, Data: c.src.Data, Mode: c.src.Mode}
-	if c.src.Packed != nil {
-		r.Ref = c.src.RefOf(plainPath(c.src.Path))
+func (s *Source) Plain() change.Record {
+	r := change.Record{Ref: s.Ref, Data: s.Data, Mode: s.Mode}
+	if s.Packed != nil {
+		r.Ref = s.RefOf(plainPath(s.Path))
 	}
 	return r
 }
