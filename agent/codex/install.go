@@ -2,7 +2,6 @@ package codex
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -94,7 +93,7 @@ func settingsNotes(file string) (notes []string) {
 		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	data, err := ownfile.ReadAtMost(f, maxSettings)
 	var settings struct {
 		Features map[string]any
 		Hooks    map[string]any

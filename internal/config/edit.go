@@ -3,13 +3,9 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/tailscale/hujson"
-
-	"mend/internal/ownfile"
 )
 
 // An Edit is a change of one setting in the user's file.
@@ -25,15 +21,7 @@ func (e *Edit) Changed() bool { return !bytes.Equal(e.Before, e.After) }
 // does not set it. All other bytes of the file stay, comments too. It writes nothing.
 func PlanEdit(path, key string, text *string) (e Edit, err error) {
 	e = Edit{Path: path}
-	f, err := ownfile.OpenSettings(path)
-	switch {
-	case err == nil:
-		e.Before, err = ownfile.ReadAtMost(f, maxFile)
-		err = errors.Join(err, f.Close())
-	case errors.Is(err, fs.ErrNotExist):
-		err = nil
-	}
-	if err != nil {
+	if e.Before, err = readSettings(path); err != nil {
 		return e, err
 	}
 	c := defaults()
@@ -46,16 +34,12 @@ func PlanEdit(path, key string, text *string) (e Edit, err error) {
 		return e, fmt.Errorf("%s: %w", path, err)
 	}
 	e.After = e.Before
-	op := "remove"
-	var value []byte
+	step := map[string]any{"op": "remove", "path": "/" + k.name}
 	if text != nil {
 		if err := c.assign(key, *text, File); err != nil {
 			return e, err
 		}
-		if value, err = json.Marshal(k.value()); err != nil {
-			return e, err
-		}
-		op = "add"
+		step["op"], step["value"] = "add", k.value()
 	} else if now.Origin(k.name) != File {
 		return e, nil
 	}
@@ -67,10 +51,7 @@ func PlanEdit(path, key string, text *string) (e Edit, err error) {
 	if err != nil {
 		return e, fmt.Errorf("%s: %w", path, err)
 	}
-	patch, err := json.Marshal([]map[string]any{{"op": op, "path": "/" + k.name, "value": json.RawMessage(value)}})
-	if op == "remove" {
-		patch, err = json.Marshal([]map[string]any{{"op": op, "path": "/" + k.name}})
-	}
+	patch, err := json.Marshal([]map[string]any{step})
 	if err == nil {
 		err = tree.Patch(patch)
 	}

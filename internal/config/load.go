@@ -72,19 +72,24 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 }
 
 func (c *Config) readFile(path string) error {
-	f, err := ownfile.OpenSettings(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, maxFile)
-	if err != nil {
+	data, err := readSettings(path)
+	if data == nil || err != nil {
 		return err
 	}
 	return c.parse(data)
+}
+
+// readSettings returns what the file at path has, nil if there is none.
+func readSettings(path string) ([]byte, error) {
+	f, err := ownfile.OpenSettings(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ownfile.ReadAtMost(f, maxFile)
 }
 
 // parse sets the values in the text of a file.
