@@ -20,7 +20,7 @@ import (
 
 var treeRefs = []change.Ref{{Kind: change.KindTree, Project: "snapshot", Part: "aaa"}, {Kind: change.KindTree, Project: "snapshot", Part: "bbb"}}
 
-// newTreesFixture also has two folders beside the database, with a file that nobody may write and a link.
+// newTreesFixture returns a database with two folders beside it. In them are a file without the right to write it, and a link.
 func newTreesFixture(t *testing.T) exchangeFixture {
 	f := newExchangeFixture(t)
 	for _, ref := range treeRefs {

@@ -407,14 +407,9 @@ func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
 	}
 	most := -1
 	for _, objects := range schemas {
-		trial, err := newTrial()
+		trial, err := Sketch(objects)
 		if err != nil {
 			return nil, err
-		}
-		for _, o := range objects {
-			if o.Type == "table" {
-				trial.make(o)
-			}
 		}
 		err = trial.readTables()
 		n := s.countSample(trial.tables)

@@ -143,11 +143,19 @@ func (db *DB) readSchema() error {
 
 // Objects returns the schema, with what is made when all rows are there.
 func (db *DB) Objects() (all []Object, err error) {
-	err = db.Query("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL", func(st *sqlite3.Stmt) error {
-		all = append(all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
-		return nil
-	})
+	err = db.Query(SelectObjects, ObjectTo(&all))
 	return append(all, db.later...), err
+}
+
+// SelectObjects selects the objects of a schema.
+const SelectObjects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
+
+// ObjectTo returns a function that appends a row of [SelectObjects] to all.
+func ObjectTo(all *[]Object) func(*sqlite3.Stmt) error {
+	return func(st *sqlite3.Stmt) error {
+		*all = append(*all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
+		return nil
+	}
 }
 
 // refuses reports whether a row can be refused by the index.

@@ -72,12 +72,6 @@ func (s sketch) apply(m migration) error {
 	return err
 }
 
-const selectObjects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
-
-func objectOf(st *sqlite3.Stmt) salvage.Object {
-	return salvage.Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)}
-}
-
 // columns returns the columns of each table.
 func (s sketch) columns() (map[string][]string, error) {
 	all := map[string][]string{}
@@ -211,8 +205,7 @@ func (p Program) title() string {
 func (s *Store) checkMigrations(ctx context.Context) error {
 	return s.View(ctx, func(c *sqlstore.Conn) error {
 		var objects []salvage.Object
-		err := c.Query(selectObjects, nil, func(st *sqlite3.Stmt) error { objects = append(objects, objectOf(st)); return nil })
-		if err != nil {
+		if err := c.Query(salvage.SelectObjects, nil, salvage.ObjectTo(&objects)); err != nil {
 			return err
 		}
 		_, ids, err := migrationRows(func(sql string) ([]string, error) { return c.Strings(sql) })

@@ -42,7 +42,7 @@ func NewHome(t testing.TB, exe string) *Home {
 	h := &Home{t: t, exe: exe, dir: t.TempDir(), work: "work", API: endpoint.NewKnown(nil, known(testdata.Codex))}
 	t.Cleanup(h.API.Close)
 	h.Write(File, testdata.Codex)
-	h.Write("../work/README", nil)
+	h.Write(filepath.Join("..", h.work, "README"), nil)
 	h.Write("config.toml", h.Config())
 	return h
 }
