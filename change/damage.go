@@ -27,6 +27,7 @@ type DamagedError struct {
 	// them.
 	Indexes []string
 	Tables  []string // else the tables that are damaged, as far as they are known
+	WAL     bool     // its -wal does not fit it: SQLite reads rows of different moments
 }
 
 // Failure gives the error its exit code and its hint, see [fail.Of].

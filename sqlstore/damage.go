@@ -12,14 +12,18 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/salvage"
 )
 
-// CheckFile has SQLite check the whole database, as Prepare does before a change. It takes as long
-// as reading the whole file twice, and holds no lock that others wait for. The error wraps
+// CheckFile checks whether the -wal belongs to the file, and with pages has SQLite check the whole database, as Prepare does
+// before a change: that takes as long as reading the whole file twice, and holds no lock that others wait for. The error wraps
 // [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
-func (s *Store) CheckFile(ctx context.Context) error {
-	err := abandonable(ctx, func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) })
-	if err != nil {
+func (s *Store) CheckFile(ctx context.Context, pages bool) error {
+	check := func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
+	if !pages {
+		check = s.checkWAL
+	}
+	if err := abandonable(ctx, check); err != nil {
 		return fmt.Errorf("checking %s: %w", s.id.Root, err)
 	}
 	return nil
@@ -84,6 +88,9 @@ func (s *Store) checkPages(c *Conn) error {
 	if done {
 		return nil
 	}
+	if err := s.checkWAL(); err != nil {
+		return err
+	}
 	found, err := c.Strings(checkAll)
 	if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
 		return err
@@ -95,6 +102,30 @@ func (s *Store) checkPages(c *Conn) error {
 	s.sound = true
 	s.mu.Unlock()
 	return nil
+}
+
+// checkWAL returns a [*change.DamagedError] if the first pages show that the -wal is of another moment than the file.
+func (s *Store) checkWAL() error {
+	src, closeFiles, err := s.SalvageSource()
+	if err != nil {
+		return err
+	}
+	defer closeFiles()
+	return s.MomentError(salvage.WALMoment(src))
+}
+
+// MomentError returns a [*change.DamagedError] that says how the -wal does not fit the file; nil if it does.
+func (s *Store) MomentError(m salvage.Moment) error {
+	why := ""
+	switch m {
+	case salvage.Older:
+		why = "its -wal is older than the file, and hides what was written after it"
+	case salvage.Later:
+		why = "its -wal is of a later moment than the file, and what was written in between is missing"
+	case salvage.Fits:
+		return nil
+	}
+	return damagedError{&change.DamagedError{File: s.id.Root, Why: why, WAL: true}}
 }
 
 // damageLines returns the lines of a check that are about damage; if it ended with an error and

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -191,5 +192,103 @@ func TestRealSalvage(t *testing.T) {
 				t.Error("no session is alive")
 			}
 		})
+	}
+}
+
+// TestRealWALOfAnotherMoment: while the real program runs, is ended and starts again, its -wal always fits. With that of an earlier run
+// beside its database it does not answer with the newest prompts; mend calls that damaged, and after a salvage they are there.
+func TestRealWALOfAnotherMoment(t *testing.T) {
+	exe, err := opencode.Install("1.18.34")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(uniqueAnswer)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, false)
+	session := h.Unpack(fixtures[2])
+	store := filepath.Join(h.DataDir(), "opencode.db")
+	journal := filepath.Join(t.TempDir(), "journal")
+	damage := func() string {
+		t.Helper()
+		_, out := runMend(t, store, journal, "scan", "--json")
+		var answer struct{ Stores []struct{ Damage string } }
+		if err := json.Unmarshal([]byte(out), &answer); err != nil || len(answer.Stores) != 1 {
+			t.Fatalf("mend scan: %v: %s", err, out)
+		}
+		return answer.Stores[0].Damage
+	}
+	messages := func() string { return fmt.Sprint(h.SQL("select count(*) as n from message")) }
+	sent := func(r opencode.Result) string {
+		if len(r.Calls) == 0 {
+			return ""
+		}
+		return string(r.Calls[len(r.Calls)-1].Raw)
+	}
+	var wal []byte
+	for run := range 3 {
+		server := h.Serve()
+		for i := range 3 {
+			if r := server.Prompt(session, fmt.Sprint("prompt ", run, i)); r.Verdict != opencode.Alive {
+				t.Fatalf("run %d: %.500s", run, r.Output)
+			}
+			if d := damage(); d != "" {
+				t.Fatalf("run %d: while the program runs: %s", run, d)
+			}
+		}
+		server.Close()
+		if d := damage(); d != "" {
+			t.Fatalf("run %d: when the program has ended: %s", run, d)
+		}
+		if run == 0 {
+			if wal, err = os.ReadFile(store + "-wal"); err != nil || len(wal) == 0 {
+				t.Fatalf("a -wal of %d bytes, %v", len(wal), err)
+			}
+		}
+	}
+	db, err := sqlite3.Open(store)
+	if err == nil {
+		err = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
+	all := messages()
+	file, err := os.ReadFile(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func() {
+		t.Helper()
+		_ = os.Remove(store + "-shm")
+		if err := errors.Join(os.WriteFile(store, file, 0o600), os.WriteFile(store+"-wal", wal, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	server := h.Serve()
+	r := server.Prompt(session, "with the old one")
+	server.Close()
+	t.Logf("with the -wal of an earlier run the program is %s, and sends %d requests: %.300s", r.Verdict, len(r.Calls), r.Output)
+	if r.Verdict == opencode.Alive && strings.Contains(sent(r), "prompt 2 2") {
+		t.Error("the newest prompt is sent: the -wal hides nothing")
+	}
+	put()
+	if d := damage(); !strings.Contains(d, "-wal is older") {
+		t.Errorf("damage %q", d)
+	}
+	if code, out := runMend(t, store, journal, "salvage", "--yes"); code != exitDone {
+		t.Fatalf("mend salvage: exit code %d: %s", code, out)
+	}
+	if d := damage(); d != "" {
+		t.Errorf("after the salvage: %s", d)
+	}
+	if got := messages(); got != all {
+		t.Errorf("messages %s, want %s", got, all)
+	}
+	server = h.Serve()
+	defer server.Close()
+	if r := server.Prompt(session, "one more"); r.Verdict != opencode.Alive || !strings.Contains(sent(r), "prompt 2 2") {
+		t.Errorf("after the salvage the program is %s, with the newest prompt: %t", r.Verdict, strings.Contains(sent(r), "prompt 2 2"))
 	}
 }

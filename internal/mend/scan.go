@@ -92,18 +92,20 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 	}
 }
 
-// CheckFile checks the whole file of the store, if its sessions are together in one file of at most
-// most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
+// CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it, and all of it
+// if it has at most most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
 // is right, and nothing is written to it. A store made by [Store.Cached] checks a file once in
 // each state; its next scan of all sessions notes the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
-	if info, err := os.Stat(c.store.ID().Root); err != nil || most > 0 && info.Size() > most {
+	info, err := os.Stat(c.store.ID().Root)
+	if err != nil {
 		return nil
 	}
+	whole := most <= 0 || info.Size() <= most
 	if c.pass == nil {
-		return c.store.CheckFile(ctx)
+		return c.store.CheckFile(ctx, whole)
 	}
-	return c.pass.checkFile(func() error { return c.store.CheckFile(ctx) })
+	return c.pass.checkFile(whole, func() error { return c.store.CheckFile(ctx, whole) })
 }
 
 // CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the

@@ -153,14 +153,17 @@ func (p *pass) listOrphans(ctx context.Context) ([]change.Ref, error) {
 	return slices.Clone(*p.orphans), nil
 }
 
-// checkFile returns the error of check, a check of the whole file of the store, which it does not
-// call if the file was sound in its present state.
-func (p *pass) checkFile(check func() error) error {
+// checkFile returns the error of check, a check of the file of the store, which it does not
+// call if the whole file was sound in its present state.
+func (p *pass) checkFile(whole bool, check func() error) error {
 	if p.state != "" && p.state == p.kept.Sound {
 		p.sound = true
 		return nil
 	}
 	err := check()
+	if err == nil && !whole {
+		return nil
+	}
 	p.sound, p.damage = err == nil, new(string)
 	if d, ok := errors.AsType[*change.DamagedError](err); ok {
 		*p.damage = d.Error()

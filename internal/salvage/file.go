@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"maps"
 )
 
 // A Source is what is read: the file of a database and its -wal, which may be nil.
@@ -39,6 +38,8 @@ type Header struct {
 
 	reserved int
 	pageSize int
+	changes  uint32 // how often the first page was written, at least once in each run of a program that writes it
+	schema   uint32 // how often the schema was changed
 }
 
 // A file is a database that is read page by page.
@@ -50,6 +51,7 @@ type file struct {
 	pages    uint32           // that are there, in the file or in the -wal
 	frames   map[uint32]int64 // offset of the newest content of a page in the -wal
 	walPages uint32           // of the database after the last commit in the -wal, 0 if there is none
+	moment   Moment           // of the -wal
 	failed   map[uint32]bool  // pages that the disk could not read
 	first    uint32           // where the first page is, if it is not in its place
 }
@@ -112,6 +114,7 @@ func parseHeader(h []byte) Header {
 		UserVersion: int32(u32(60)), ApplicationID: int32(u32(68)), //nolint:gosec // signed fields
 	}
 	hd.UTF16 = u32(56) == 2 || u32(56) == 3
+	hd.changes, hd.schema = u32(24), u32(40)
 	if u32(24) == u32(92) { // else a version of SQLite wrote it that does not set the number of pages
 		hd.Pages = u32(28)
 	}
@@ -173,70 +176,6 @@ func HasPages(src Source) bool {
 		}
 	}
 	return false
-}
-
-// readWAL reads the frames of the -wal as SQLite does: up to the last commit before the first frame that is
-// not of this -wal or whose checksum is wrong.
-func (f *file) readWAL() {
-	if f.src.WAL == nil {
-		return
-	}
-	head := make([]byte, 32)
-	if n, _ := f.src.WAL.ReadAt(head, 0); n < len(head) {
-		return
-	}
-	u32 := func(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
-	var order binary.ByteOrder = binary.LittleEndian
-	switch u32(head) {
-	case 0x377f0682:
-	case 0x377f0683:
-		order = binary.BigEndian
-	default:
-		return
-	}
-	size := int(u32(head[8:]))
-	sum := checksum(order, [2]uint32{}, head[:24])
-	if u32(head[4:]) != 3007000 || !isPageSize(size) || sum != [2]uint32{u32(head[24:]), u32(head[28:])} {
-		return
-	}
-	if f.header.Intact && size != f.pageSize {
-		return // of another database
-	}
-	f.pageSize = size
-	frame := make([]byte, 24+size)
-	pending := map[uint32]int64{}
-	for at := int64(32); at+int64(len(frame)) <= f.src.WALSize; at += int64(len(frame)) {
-		if n, _ := f.src.WAL.ReadAt(frame, at); n < len(frame) || !bytes.Equal(frame[8:16], head[16:24]) {
-			break
-		}
-		sum = checksum(order, checksum(order, sum, frame[:8]), frame[24:])
-		page, commit := u32(frame), u32(frame[4:])
-		if page == 0 || sum != [2]uint32{u32(frame[16:]), u32(frame[20:])} {
-			break
-		}
-		pending[page] = at + 24
-		if commit > 0 {
-			if f.frames == nil {
-				f.frames = map[uint32]int64{}
-			}
-			maps.Copy(f.frames, pending)
-			clear(pending)
-			f.walPages = commit
-		}
-	}
-	for n := range f.frames {
-		if n > f.walPages {
-			delete(f.frames, n) // the database was made smaller after it
-		}
-	}
-}
-
-func checksum(order binary.ByteOrder, s [2]uint32, b []byte) [2]uint32 {
-	for ; len(b) >= 8; b = b[8:] {
-		s[0] += order.Uint32(b) + s[1]
-		s[1] += order.Uint32(b[4:]) + s[0]
-	}
-	return s
 }
 
 // read reads page n into buf, which has a whole page. What is not there is zero.

@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Options struct {
 	// made again from something else, see [Result.WriteDoubtful]. spread says that it lies on several pages. It is
 	// called once for each row of a table, and must not keep vals.
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
+	// WAL says how the -wal fits the file, as far as its rows show it.
+	WAL Moment
 	// Progress is called with the number of bytes that were read and that are to be read.
 	Progress func(done, total int64)
 }
@@ -40,9 +43,9 @@ type Result struct {
 	PageSize int
 	Pages    uint32
 	// ForeignWAL says that the -wal belongs to another database, or to another moment of this one. Of it come FromWAL rows, which
-	// belong to rows that are there.
-	ForeignWAL bool
-	FromWAL    int
+	// belong to rows that are there; none if OldWAL says that the file was written after it.
+	ForeignWAL, OldWAL bool
+	FromWAL            int
 	// SchemaDamaged says that a part of the schema could not be read.
 	SchemaDamaged bool
 	// Unreadable is the number of pages for which the disk reported an error.
@@ -93,11 +96,14 @@ type schemaRow struct {
 // Read reads all rows that can be read and writes them into a new database at path.
 func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
 	s := newScan(ctx, src, true, o.Progress)
+	moment := cmp.Or(s.moment, o.WAL)
 	var foreign *file // with the frames of a -wal that does not fit
 	if len(s.frames) > 0 {
-		is, err := s.isForeignWAL()
-		if err != nil {
-			return nil, err
+		is := moment == Older
+		if !is {
+			if is, err = s.isForeignWAL(moment == Later); err != nil {
+				return nil, err
+			}
 		}
 		if is {
 			foreign, s = s.file, newScan(ctx, src, false, o.Progress)
@@ -133,13 +139,13 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		return nil, err
 	}
 	fromWAL := 0
-	if foreign != nil {
+	if foreign != nil && moment != Older { // an older one has only what was deleted or changed since
 		if fromWAL, err = s.readFrames(foreign); err != nil {
 			return nil, err
 		}
 	}
 	return &Result{
-		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign != nil, FromWAL: fromWAL,
+		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign != nil, OldWAL: foreign != nil && moment == Older, FromWAL: fromWAL,
 		SchemaDamaged: !whole, Added: s.added, Unreadable: len(s.failed), Missing: missing, scan: s,
 	}, nil
 }
@@ -160,8 +166,9 @@ func (s *scan) step() error {
 	return s.ctx.Err()
 }
 
-// isForeignWAL reports whether the database is whole without its -wal, and with it damaged or one without any of its tables.
-func (s *scan) isForeignWAL() (bool, error) {
+// isForeignWAL reports whether the database is whole without its -wal, and with it damaged or one without any of its tables; later says
+// that what was written between the two is missing, which is damage.
+func (s *scan) isForeignWAL(later bool) (bool, error) {
 	with, without := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
 	n, err := with.countFaults()
 	if err != nil {
@@ -171,7 +178,7 @@ func (s *scan) isForeignWAL() (bool, error) {
 	same := slices.ContainsFunc(with.schema, func(r schemaRow) bool {
 		return r.Type == "table" && slices.ContainsFunc(without.schema, func(o schemaRow) bool { return o.Name == r.Name })
 	})
-	if n == 0 && same {
+	if n == 0 && same && !later {
 		return false, nil
 	}
 	without = newScan(s.ctx, s.src, false, nil)

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"mend/testdata"
 )
@@ -148,6 +151,94 @@ func TestWALOfAnotherMoment(t *testing.T) {
 	}
 	if got, res := salvaged(t, source(first, wal)); !maps.Equal(got, before) || !res.ForeignWAL {
 		t.Errorf("with the -wal of something else: %d of %d rows, foreign %t", len(got), len(before), res.ForeignWAL)
+	}
+}
+
+// TestWALMoment: what two programs leave at any time in a database and its -wal fits. A -wal of before the file is known as older, and a
+// salvage then has the rows of the file; one that comes after a gap is known as later.
+func TestWALMoment(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "db")
+	build(t, testdata.OpenCode11833, path)
+	type files struct{ db, wal []byte }
+	read := func() (f files) {
+		t.Helper()
+		var err, errWAL error
+		if f.db, err = os.ReadFile(path); err == nil {
+			f.wal, errWAL = os.ReadFile(path + "-wal")
+		}
+		if err != nil || errWAL != nil && !errors.Is(errWAL, os.ErrNotExist) {
+			t.Fatal(err, errWAL)
+		}
+		return f
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	programs := make([]*sqlite3.Conn, 2)
+	restart := func(i int) {
+		if programs[i] != nil {
+			_ = programs[i].Close()
+		}
+		programs[i] = open(t, path)
+		run(t, programs[i], "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=OFF")
+	}
+	restart(0)
+	restart(1)
+	defer func() { _, _ = programs[0].Close(), programs[1].Close() }()
+	var runs []files // at the end of each run of a program
+	for step := range 300 {
+		c := programs[rnd.IntN(2)]
+		switch k := rnd.IntN(20); {
+		case k < 8:
+			run(t, c, "INSERT INTO part SELECT id || 'm%d', message_id, session_id, time_created, time_updated, data FROM part ORDER BY random() LIMIT %d", step, 1+rnd.IntN(30))
+		case k < 12:
+			run(t, c, "UPDATE message SET time_updated = time_updated + 1 WHERE rowid %% 7 = %d", rnd.IntN(7))
+		case k < 14:
+			run(t, c, "DELETE FROM part WHERE rowid IN (SELECT rowid FROM part ORDER BY random() LIMIT 20)")
+		case k == 14:
+			run(t, c, "VACUUM")
+		case k == 15:
+			runs = append(runs, read())
+			restart(rnd.IntN(2))
+		default:
+			run(t, c, "PRAGMA wal_checkpoint(%s)", []string{"PASSIVE", "FULL", "RESTART", "TRUNCATE"}[rnd.IntN(4)])
+		}
+		if f := read(); WALMoment(source(f.db, f.wal)) != Fits {
+			t.Fatalf("step %d: moment %d", step, WALMoment(source(f.db, f.wal)))
+		}
+	}
+	for range 4 { // runs of programs in between, one at a time
+		_, _ = programs[0].Close(), programs[1].Close()
+		programs[0], programs[1] = nil, nil
+		restart(0)
+		restart(1)
+		run(t, programs[0], "INSERT INTO part SELECT id || hex(randomblob(8)), message_id, session_id, time_created, time_updated, data FROM part LIMIT 60")
+		runs = append(runs, read())
+	}
+	last := runs[len(runs)-1]
+	older, later := 0, 0
+	for i := range len(runs) - 4 {
+		f := runs[i]
+		if len(f.wal) > 32 {
+			older++
+			mixed := source(last.db, f.wal)
+			if m := WALMoment(mixed); m != Older {
+				t.Errorf("the -wal of run %d beside the last file: moment %d", i, m)
+				continue
+			}
+			alone := filepath.Join(dir, fmt.Sprint("alone", i))
+			if err := os.WriteFile(alone, last.db, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, res := salvaged(t, mixed); !res.OldWAL || !maps.Equal(got, rowsIn(t, alone)) {
+				t.Errorf("run %d: %d rows, old %t", i, len(got), res.OldWAL)
+			}
+		}
+		if later++; WALMoment(source(f.db, last.wal)) != Later {
+			t.Errorf("the last -wal beside the file of run %d: moment %d", i, WALMoment(source(f.db, last.wal)))
+		}
+	}
+	if older == 0 || later == 0 {
+		t.Errorf("%d older and %d later were tried", older, later)
 	}
 }
 

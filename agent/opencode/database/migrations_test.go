@@ -39,7 +39,7 @@ func fault(t *testing.T, path string) string {
 	t.Helper()
 	s, err := Open(path, Options{})
 	if err == nil {
-		err = s.CheckFile(context.Background())
+		err = s.CheckFile(context.Background(), true)
 	}
 	if err != nil {
 		return err.Error()
@@ -164,7 +164,7 @@ func TestHostileSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Log(s.CheckFile(t.Context()))
+			t.Log(s.CheckFile(t.Context(), true))
 			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
 				t.Log(fault(t, fresh))
 				return nil

@@ -73,7 +73,8 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 	}
 	defer closeFiles()
 	j := &salvageJob{program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
-	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, Progress: progress})
+	moment, _ := s.rowsMoment(ctx) // a database that cannot be read shows nothing
+	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, WAL: moment, Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
@@ -447,7 +448,10 @@ func (j *salvageJob) report() {
 	slices.SortFunc(j.out.Sessions, func(a, b agent.SalvagedSession) int { return cmp.Compare(a.ID, b.ID) })
 	if j.ForeignWAL {
 		note := "Its -wal belongs to another database, or to another moment of this one, and was not used."
-		if j.FromWAL > 0 {
+		switch {
+		case j.OldWAL:
+			note = "Its -wal is older than the database, and was not used: the database has what was written after it."
+		case j.FromWAL > 0:
 			note = fmt.Sprintf("Its -wal is of another moment than the database: of it come %d rows whose sessions are there, and others may be lost.", j.FromWAL)
 		}
 		j.out.Notes = append(j.out.Notes, note)

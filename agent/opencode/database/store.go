@@ -39,15 +39,23 @@ type Store struct {
 	misfit  atomic.Pointer[string] // why no prompt is answered in any session
 }
 
-// CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that are loaded from then
-// on have an IndexFault if a prompt in them meets the damage.
-func (s *Store) CheckFile(ctx context.Context) error {
-	err := s.Store.CheckFile(ctx)
+// CheckFile is that of the [sqlstore.Store], and compares the events of the file and of its -wal. If the file is damaged, sessions that
+// are loaded from then on have an IndexFault if a prompt in them meets the damage, or if it is not known which rows are newer.
+func (s *Store) CheckFile(ctx context.Context, pages bool) error {
+	err := s.Store.CheckFile(ctx, pages)
 	s.misfit.Store(nil)
 	if err == nil {
+		m, errRead := s.rowsMoment(ctx)
+		err = cmp.Or(errRead, s.MomentError(m))
+	}
+	if err == nil && pages {
 		err = s.checkMigrations(ctx)
 	}
-	_, damaged := errors.AsType[*change.DamagedError](err)
+	damage, damaged := errors.AsType[*change.DamagedError](err)
+	if damaged && damage.WAL {
+		why := "The database and its -wal do not belong together: " + damage.Why + ". It is not known whether the newest messages of the session are here."
+		s.misfit.Store(&why)
+	}
 	s.damaged.Store(damaged)
 	return err
 }

@@ -1,0 +1,119 @@
+package mend_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/opencode"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/dbtest"
+	"mend/repair"
+)
+
+// TestWALOfAnotherMoment: a database beside a -wal of another moment is damaged and its sessions are broken, also where the header does
+// not show it and the events do; a salvage has the newest rows, and an undo gives back both files.
+func TestWALOfAnotherMoment(t *testing.T) {
+	const (
+		prompt = `INSERT INTO message SELECT id || 'TAG', session_id, time_created + 9, time_updated + 9, data FROM message;
+			INSERT INTO part SELECT id || 'TAG', message_id || 'TAG', session_id, time_created + 9, time_updated + 9, data FROM part;`
+		events = `INSERT INTO event SELECT id || 'TAG', aggregate_id, seq + (SELECT 1 + max(seq) FROM event), type, data FROM event;
+			UPDATE event_sequence SET seq = (SELECT max(seq) FROM event WHERE event.aggregate_id = event_sequence.aggregate_id)`
+		event = `INSERT INTO event SELECT id || 'TAG', aggregate_id, seq + 1, type, '{}' FROM event WHERE seq = (SELECT max(seq) FROM event); UPDATE event_sequence SET seq = seq + 1`
+		touch = "UPDATE event SET seq = -seq - 9, type = upper(type); UPDATE event SET seq = -seq; UPDATE event_sequence SET seq = seq + 9"
+	)
+	for name, c := range map[string]struct {
+		old, fresh string // what is written before and after the moment of the -wal
+		swap       bool   // the file is the old one, and the -wal the new one
+	}{
+		"an older -wal":                         {prompt, strings.ReplaceAll(prompt+events, "TAG", "fresh"), false},
+		"an older -wal, and no page was added":  {touch, event, false},
+		"a later -wal, and an event in between": {event, "UPDATE event_sequence SET owner_id = 1", true},
+		"a -wal that was copied with its file":  {event, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, _ := dbtest.Unpack(t, "1.18.33")
+			db := dbtest.Agent(t, path)
+			dbtest.Exec(t, db, "PRAGMA wal_autocheckpoint=0; PRAGMA wal_checkpoint(TRUNCATE)")
+			dbtest.Exec(t, db, "%s", c.old)
+			before := dbtest.Files(t, path)
+			dbtest.Exec(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+			if c.fresh != "" {
+				dbtest.Exec(t, db, "%s", c.fresh)
+			}
+			if !c.swap {
+				dbtest.Exec(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+			}
+			after := dbtest.Files(t, path)
+			file, wal := after[dbtest.Name], before[dbtest.Name+"-wal"]
+			if c.swap {
+				file, wal = before[dbtest.Name], after[dbtest.Name+"-wal"]
+			}
+			dir := t.TempDir()
+			alone, mixed := filepath.Join(dir, "alone.db"), filepath.Join(dir, "opencode.db")
+			dbtest.Write(t, alone, after[dbtest.Name])
+			dbtest.Write(t, mixed, file)
+			dbtest.Write(t, mixed+"-wal", wal)
+
+			o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: mixed, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: t.TempDir()}
+			s, err := mend.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			heads, err := s.Sessions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			damage := s.CheckFile(t.Context(), 1) // no pages
+			if _, damaged := errors.AsType[*change.DamagedError](damage); damaged != (c.fresh != "") {
+				t.Fatalf("CheckFile = %v", damage)
+			}
+			for f := range s.Scan(t.Context(), heads) {
+				broken := slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Rule == "index" && d.Severity == repair.Broken })
+				if broken != (damage != nil) {
+					t.Errorf("session %s: broken %t", f.Session.ID, broken)
+				}
+			}
+			if damage == nil {
+				return
+			}
+			salvaged, err := s.ProposeSalvage(t.Context(), false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := func() (files [2]string) {
+				for i, suffix := range []string{"", "-wal"} {
+					data, _ := os.ReadFile(mixed + suffix) // a missing one is empty
+					files[i] = string(data)
+				}
+				return files
+			}
+			files := read()
+			e, err := s.Apply(t.Context(), salvaged.Plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.swap && dbtest.DumpRows(t, mixed) != dbtest.DumpRows(t, alone) {
+				t.Error("the salvaged database has other rows than the file")
+			}
+			if err := s.CheckFile(t.Context(), 0); err != nil {
+				t.Errorf("after the salvage: %v", err)
+			}
+			undo, err := s.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
+			if err == nil {
+				_, err = s.Apply(t.Context(), undo)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read() != files {
+				t.Error("the undo did not restore both files")
+			}
+		})
+	}
+}

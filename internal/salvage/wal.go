@@ -1,0 +1,130 @@
+package salvage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+)
+
+// A Moment says how a -wal fits the file of its database. Nothing in the two files ties one to the other, so most of what
+// does not fit shows only if the first page was written, or pages were added, in between.
+type Moment int
+
+const (
+	// Fits says that nothing shows that the two do not fit.
+	Fits Moment = iota
+	// Older says that the file was written after all that is in the -wal: SQLite reads the older pages.
+	Older
+	// Later says that what was written between the file and the -wal is in neither.
+	Later
+)
+
+// WALMoment returns how the -wal fits the file. A program may write to both meanwhile: then Fits is returned.
+func WALMoment(src Source) Moment {
+	m := openFile(src, true).moment
+	if m != Fits && openFile(src, true).moment != m {
+		return Fits
+	}
+	return m
+}
+
+// momentOf returns how the -wal fits the file; first and last are the headers of the first and of the last first page in it, if
+// there is one. Each transaction that writes the first page counts on from the counter there, or repeats the count of its own
+// run, and each that changes the number of pages writes the first page. So the file, into which the -wal is copied, is not ahead
+// of it, and not more than one behind its first.
+func (f *file) momentOf(first, last Header) Moment {
+	is := f.header
+	if !is.Intact || f.walPages == 0 {
+		return Fits
+	}
+	if !last.Intact {
+		switch {
+		case is.Pages > f.walPages:
+			return Older
+		case is.Pages > 0 && is.Pages < f.walPages:
+			return Later
+		}
+		return Fits
+	}
+	ahead := int32(is.changes - last.changes) //nolint:gosec // it wraps around
+	if ahead > 0 || ahead == 0 && is.schema == last.schema && is.Pages > last.Pages && last.Pages > 0 {
+		return Older
+	}
+	if first.Intact && int32(first.changes-is.changes) > 1 { //nolint:gosec // it wraps around
+		return Later
+	}
+	return Fits
+}
+
+// readWAL reads the frames of the -wal as SQLite does: up to the last commit before the first frame that is
+// not of this -wal or whose checksum is wrong.
+func (f *file) readWAL() {
+	if f.src.WAL == nil {
+		return
+	}
+	head := make([]byte, 32)
+	if n, _ := f.src.WAL.ReadAt(head, 0); n < len(head) {
+		return
+	}
+	u32 := func(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
+	var order binary.ByteOrder = binary.LittleEndian
+	switch u32(head) {
+	case 0x377f0682:
+	case 0x377f0683:
+		order = binary.BigEndian
+	default:
+		return
+	}
+	size := int(u32(head[8:]))
+	sum := checksum(order, [2]uint32{}, head[:24])
+	if u32(head[4:]) != 3007000 || !isPageSize(size) || sum != [2]uint32{u32(head[24:]), u32(head[28:])} {
+		return
+	}
+	if f.header.Intact && size != f.pageSize {
+		return // of another database
+	}
+	f.pageSize = size
+	frame := make([]byte, 24+size)
+	pending := map[uint32]int64{}
+	var first, last, now Header // of the first pages in the -wal
+	for at := int64(32); at+int64(len(frame)) <= f.src.WALSize; at += int64(len(frame)) {
+		if n, _ := f.src.WAL.ReadAt(frame, at); n < len(frame) || !bytes.Equal(frame[8:16], head[16:24]) {
+			break
+		}
+		sum = checksum(order, checksum(order, sum, frame[:8]), frame[24:])
+		page, commit := u32(frame), u32(frame[4:])
+		if page == 0 || sum != [2]uint32{u32(frame[16:]), u32(frame[20:])} {
+			break
+		}
+		pending[page] = at + 24
+		if page == 1 {
+			now = parseHeader(frame[24:])
+			if first.pageSize == 0 {
+				first = now
+			}
+		}
+		if commit > 0 {
+			last = now
+			if f.frames == nil {
+				f.frames = map[uint32]int64{}
+			}
+			maps.Copy(f.frames, pending)
+			clear(pending)
+			f.walPages = commit
+		}
+	}
+	for n := range f.frames {
+		if n > f.walPages {
+			delete(f.frames, n) // the database was made smaller after it
+		}
+	}
+	f.moment = f.momentOf(first, last)
+}
+
+func checksum(order binary.ByteOrder, s [2]uint32, b []byte) [2]uint32 {
+	for ; len(b) >= 8; b = b[8:] {
+		s[0] += order.Uint32(b) + s[1]
+		s[1] += order.Uint32(b[4:]) + s[0]
+	}
+	return s
+}
