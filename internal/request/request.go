@@ -82,13 +82,13 @@ type Block struct {
 	Reference bool   // only the id is sent
 	Reasoned  bool   // the response that it was part of had reasoning
 	Unsigned  bool   // of thinking: it has no signature, not even an empty one
-	Error     bool   // of a result: the tool failed
+	Error     bool   // of a result, or a stored call with its own: the tool failed
 
 	ToolID   string          // of a tool call, or of the call that a result answers
 	ToolName string          // of a tool call, and of its result
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
 	Content  []*Block        // of a result: text, images, documents
-	Output   json.RawMessage // of a result that is one text and has no Content: a JSON string, or a value whose JSON is the text
+	Output   json.RawMessage // of a result that is one text and has no Content, or a stored call with its own: a JSON string, or a value whose JSON is the text
 
 	File // of an image or a document
 

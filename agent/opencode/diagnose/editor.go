@@ -86,6 +86,11 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 	case p.IsTool():
 		b.Type = request.ToolUse
 		b.Input, _ = jsonedit.Get(p.Data, "state", "input")
+		if b.Error = p.Status == record.StatusError; b.Error {
+			b.Output, _ = jsonedit.Get(p.Data, "state", "error")
+		} else if p.Status == record.StatusCompleted {
+			b.Output, _ = jsonedit.Get(p.Data, "state", "output")
+		}
 	case p.Type == record.TypeToolResult:
 		b.Type = request.ToolResult
 	case m.Role != change.RoleUser:

@@ -10,7 +10,7 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
-	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/place", "mend/internal/provider", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
+	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/place", "mend/internal/provider", "mend/internal/request", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
 	"mend/agent":                            {"mend/change", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/request", "mend/repair", "mend/txn"},
 	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/agent/hookfile", "mend/agent/sessionfile", "mend/change", "mend/internal/fail", "mend/internal/git", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/place", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
 	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"mend/internal/test/npm":                {},
 	"mend/internal/test/opencode":           {"mend/internal/test/damage", "mend/internal/test/endpoint", "mend/internal/test/mutation", "mend/internal/test/npm", "mend/testdata"},
 	"mend/internal/test/storetest":          {"mend/change", "mend/internal/jsonedit", "mend/internal/safedir"},
-	"mend/internal/ui":                      {},
+	"mend/internal/ui":                      {"mend/internal/term"},
 	"mend/internal/unattended":              {"mend/change", "mend/internal/mend", "mend/journal", "mend/repair"},
 	"mend/internal/userdir":                 {},
 	"mend/journal":                          {"mend/change", "mend/internal/boltfile", "mend/internal/fail", "mend/internal/ownfile"},
