@@ -44,8 +44,7 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 	for n, t := range f.Request.Turns {
 		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
-			line := fmt.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), 60), term.Faint(b.Ref()))
-			env.Printf("%s\n", term.Cut(line, env.Width))
+			env.Printf("%s\n", term.Cut("  "+blockLine(f, m, b, 60), env.Width))
 			printViolations(env.Terminal, f.Violations, found.Diagnoses, n, m)
 		}
 		printViolations(env.Terminal, f.Violations, found.Diagnoses, n, -1)
@@ -82,10 +81,7 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 
 // printViolations prints the violations at a place of the request, and what the findings say of them.
 func printViolations(t *term.Terminal, vs []request.Violation, ds []repair.Diagnosis, n, m int) {
-	for _, v := range vs {
-		if v.N != n || v.M != m {
-			continue
-		}
+	for _, v := range violationsAt(vs, n, m) {
 		t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
 		if why := whyViolated(v, ds); why != "" {
 			t.SayAt(6, term.Escape(why))
@@ -104,6 +100,16 @@ func whyViolated(v request.Violation, ds []repair.Diagnosis) (why string) {
 		}
 	}
 	return why
+}
+
+// violationsAt returns the violations at a place of the request.
+func violationsAt(vs []request.Violation, n, m int) []request.Violation {
+	return slices.DeleteFunc(slices.Clone(vs), func(v request.Violation) bool { return v.N != n || v.M != m })
+}
+
+// blockLine returns block m of a turn, with at most n characters of its text, on a line.
+func blockLine(f mend.Forecast, m int, b *request.Block, n int) string {
+	return fmt.Sprintf("%s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
 }
 
 // blockText returns a block as text.

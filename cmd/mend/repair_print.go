@@ -24,19 +24,16 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 	if p.result.All {
 		t.Say("Everything of the error's kind is repaired, not only the place that it names.")
 	}
-	fixed, left := p.result.Fixed, p.result.Remaining
-	switch {
-	case verbose:
-		for _, d := range fixed {
+	left := p.result.Remaining
+	if verbose {
+		for _, d := range p.result.Fixed {
 			printDiagnosis(t, d)
 		}
-	case len(fixed) > 0:
-		printFact(t, "wrong", summary(fixed, faultOf))
-		printFact(t, "fix", plannedFixes(p.result))
-		printFact(t, "lost", summary(oncePerRecord(fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) }))
 	}
-	if r := p.result; r.SentAfter > r.SentBefore {
-		printFact(t, "sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)})
+	for _, f := range planFacts(p.result) {
+		if !verbose || f.label == "sent" {
+			printFact(t, f)
+		}
 	}
 	switch {
 	case verbose && len(left) > 0:
@@ -44,15 +41,34 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 		for _, d := range left {
 			printDiagnosis(t, d)
 		}
-	case len(left) > 0:
-		printLeft(t, left)
-	case len(p.result.Plan.Ops) == 0 && p.last == nil:
+	case len(left) == 0 && len(p.result.Plan.Ops) == 0 && p.last == nil:
 		t.Printf("  %s\n", term.Good("Nothing to repair"))
 	}
 	if p.last != nil && !hasBroken(left) {
 		t.Printf("  %s\n", term.Good(fmt.Sprintf("Nothing to repair: last repaired by %s, %s", p.last.ID, term.Age(time.Since(p.last.Time)))))
 	}
 	t.Printf("\n")
+}
+
+// A fact is what a repair does, in one respect.
+type fact struct {
+	label string
+	items []string
+}
+
+// planFacts returns what a repair does about what it fixes and what it leaves.
+func planFacts(r repair.Result) (facts []fact) {
+	if len(r.Fixed) > 0 {
+		facts = []fact{
+			{"wrong", summary(r.Fixed, faultOf)},
+			{"fix", plannedFixes(r)},
+			{"lost", summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) })},
+		}
+	}
+	if r.SentAfter > r.SentBefore {
+		facts = append(facts, fact{"sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)}})
+	}
+	return append(facts, leftFacts(r.Remaining)...)
 }
 
 // plannedFixes returns what a plan does: each sentence once, since one change may fix several findings.
@@ -76,21 +92,26 @@ func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 }
 
 // printFact prints a line that begins with a label. Items that do not fit are counted, except the
-// first, which is wrapped. A fact without items is nothing.
-func printFact(t *term.Terminal, label string, items []string) {
+// first, which is wrapped.
+func printFact(t *term.Terminal, f fact) {
 	const indent = "         "
-	if len(items) == 0 {
-		items = []string{"nothing"}
-	}
-	text := fitItems(items, t.Width-len(indent))
+	text := fitItems(f.shown(), t.Width-len(indent))
 	if t.Width > 0 {
 		text = term.WrapAt(text, len(indent), t.Width)
 	}
-	t.Printf("  %-5s  %s\n", label, text)
+	t.Printf("  %-5s  %s\n", f.label, text)
 }
 
-// printLeft prints what a repair leaves, a line for each severity.
-func printLeft(t *term.Terminal, left []repair.Diagnosis) {
+// shown returns the items as they are shown.
+func (f fact) shown() []string {
+	if len(f.items) == 0 {
+		return []string{"nothing"}
+	}
+	return f.items
+}
+
+// leftFacts returns what a repair leaves, a fact for each severity.
+func leftFacts(left []repair.Diagnosis) (facts []fact) {
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
 		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
 		if len(ds) == 0 {
@@ -106,8 +127,9 @@ func printLeft(t *term.Terminal, left []repair.Diagnosis) {
 		if s == repair.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
 			items[0] += " (--at-risk fixes it, too)"
 		}
-		printFact(t, "left", items)
+		facts = append(facts, fact{"left", items})
 	}
+	return facts
 }
 
 // faultOf returns what is wrong.

@@ -267,22 +267,25 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 	short := shortIDs(t, heads)
 	rows := make([][]string, len(all))
 	for i, x := range all {
-		messages := fmt.Sprintf("%d messages", x.Now)
-		if x.Other != "" {
-			messages = "in " + term.OneLine(term.ShortenHome(x.Other), 60)
-		}
-		if x.Kept != nil {
-			messages = fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
-			if x.Missing > 0 {
-				messages += fmt.Sprintf(", %s missing", term.CountWords(x.Missing, "item", "items"))
-			}
-		}
 		rows[i] = []string{
 			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agentOf(x.storeID())),
-			term.Warn(x.State), messages, titleOf(x.Session),
+			term.Warn(x.State), messagesText(x), titleOf(x.Session),
 		}
 	}
 	return rows
+}
+
+// messagesText says how many messages a session has and had, or where it is.
+func messagesText(x restorable) string {
+	switch {
+	case x.Kept != nil && x.Missing > 0:
+		return fmt.Sprintf("%d messages, kept %d, %s missing", x.Now, x.Kept.Messages, term.CountWords(x.Missing, "item", "items"))
+	case x.Kept != nil:
+		return fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
+	case x.Other != "":
+		return "in " + term.OneLine(term.ShortenHome(x.Other), 60)
+	}
+	return fmt.Sprintf("%d messages", x.Now)
 }
 
 type restorableJSON struct {
@@ -422,28 +425,10 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), done.Plan.Ops); err != nil {
 		return err
 	}
-	if done.From != nil {
-		if err := env.opt.Journal.Kept(keep.Options{Notice: env.Note}, func(k *keep.Keep) error { return c.KeepBefore(ctx, k, done.Plan) }); err != nil {
-			env.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
-		}
-	}
 	env.opt.Journal.Join()
-	var entries []change.Entry
-	for range 2 { // what was kept may be archived, or of a project that was replaced since
-		e, err := applyPlan(ctx, env, c, done.Plan)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, e)
-		if done.From == nil && done.Other == "" {
-			break
-		}
-		r = mend.RestoreRequest{Force: r.Force}
-		rows, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: true})
-		if err != nil || len(rows.Plan.Ops) == 0 {
-			break
-		}
-		done.Plan, done.From, done.Other = rows.Plan, nil, ""
+	entries, err := applyRestore(ctx, env, c, done)
+	if err != nil {
+		return err
 	}
 	if env.JSON {
 		list := []repairJSON{}
@@ -458,6 +443,31 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return err
 	}
 	return nil
+}
+
+// applyRestore brings a session back, after what it has now was kept.
+func applyRestore(ctx context.Context, env *environment, c *mend.Store, done mend.Restored) (entries []change.Entry, err error) {
+	if done.From != nil {
+		if err := env.opt.Journal.Kept(keep.Options{Notice: env.Note}, func(k *keep.Keep) error { return c.KeepBefore(ctx, k, done.Plan) }); err != nil {
+			env.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
+		}
+	}
+	for range 2 { // what was kept may be archived, or of a project that was replaced since
+		e, err := applyPlan(ctx, env, c, done.Plan)
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, e)
+		if done.From == nil && done.Other == "" {
+			break
+		}
+		rows, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: true})
+		if err != nil || len(rows.Plan.Ops) == 0 {
+			break
+		}
+		done.Plan, done.From, done.Other = rows.Plan, nil, ""
+	}
+	return entries, nil
 }
 
 // printRestored says what was restored and how to undo it.

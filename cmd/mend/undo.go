@@ -153,17 +153,22 @@ func runRedo(ctx context.Context, env *environment, ids []string, f writeFlags) 
 		if err != nil {
 			return err
 		}
-		undos, err := env.opt.Journal.Find(mend.OperationOf(newest))
-		if err != nil {
+		if v.names, err = undoneBy(env, newest); err != nil {
 			return err
-		}
-		for _, u := range undos {
-			if undoInForce(u) && u.State == change.Committed {
-				v.names = append(v.names, journal.IDOf(u.Cause.Entries[0]))
-			}
 		}
 	}
 	return v.run()
+}
+
+// undoneBy returns the ids of what was undone together with the newest undo.
+func undoneBy(env *environment, newest change.Entry) (ids []string, err error) {
+	undos, err := env.opt.Journal.Find(mend.OperationOf(newest))
+	for _, u := range undos {
+		if undoInForce(u) && u.State == change.Committed {
+			ids = append(ids, journal.IDOf(u.Cause.Entries[0]))
+		}
+	}
+	return ids, err
 }
 
 // A reversal is an undo or a redo of repairs, each session on its own.

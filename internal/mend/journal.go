@@ -67,8 +67,8 @@ func (l *Journal) ID() (id string, err error) {
 	return id, err
 }
 
-// Join makes all changes that follow one operation, so that they are undone together.
-func (l *Journal) Join() { l.joins = true }
+// Join makes all changes that follow, up to the next call, one operation, so that they are undone together.
+func (l *Journal) Join() { l.joins, l.operation = true, 0 }
 
 // began notes that an entry was made, after an error perhaps the zero Entry.
 func (l *Journal) began(e change.Entry) {

@@ -44,6 +44,8 @@ type Options struct {
 	// Handle is called for each session that changed and is quiet, one at a time. If it returns
 	// true it is called again later, even if the session does not change.
 	Handle func(ctx context.Context, head change.Head) (again bool)
+	// Listed, if not nil, is called with each list of the store.
+	Listed func([]change.Head)
 	// Notice is called when the way in which the store is followed changes.
 	Notice func(Notice)
 }
@@ -297,6 +299,9 @@ func (f *follower) look(ctx context.Context) {
 	}
 	f.state, f.seen = state, began
 	f.compare(ctx, heads)
+	if f.Listed != nil {
+		f.Listed(heads)
+	}
 	f.follow()
 	f.failed, f.lost = nil, false
 	f.notice(Notice{Sessions: len(f.known), Polling: f.why()})
