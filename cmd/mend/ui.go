@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,9 +19,12 @@ import (
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/keep"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/internal/ui"
+	"mend/internal/watch"
 	"mend/journal"
 	"mend/repair"
 )
@@ -29,12 +33,14 @@ func uiVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
 		Short: "Browse, repair and undo on one screen",
-		Long: `The screen shows the sessions of all your stores, the worst first. Enter opens one: its next
-request as the provider will see it, with the broken blocks marked, and what a repair
-would change. r repairs, u undoes, l shows the journal, e explains, ? lists all keys.
+		Long: `The screen shows the sessions of all your agents, the broken ones first, and beside them
+the conversation of the selected one, with the broken places marked, and what a repair
+would change. r repairs a session or brings it back, a repairs all that are broken, u
+undoes, K keeps a copy, l shows the journal, e explains, ? lists all keys.
 
-Nothing is written before you have seen the change and answered yes. Each change is
-written to the journal first, as with mend repair, and can be undone.`,
+What another program changes is shown at once. Nothing is written before you have seen
+it and answered yes. Each change is written to the journal first, as with mend repair,
+and can be undone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUI(cmd.Context(), env) },
 	}
@@ -47,7 +53,7 @@ func runUI(ctx context.Context, env *environment) error {
 	if !env.CanAsk {
 		return fail.New(fail.Refused, `"mend scan" and "mend repair" need no terminal`, "mend ui needs a terminal")
 	}
-	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}}
+	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}, lost: map[uiKey]restorable{}}
 	env.opt.Note = b.addNote
 	if err := b.open(); err != nil {
 		return err
@@ -57,13 +63,17 @@ func runUI(ctx context.Context, env *environment) error {
 	return err
 }
 
-// A uiBackend gives the screen what the verbs print.
+// A uiKey names a session of a store.
+type uiKey struct{ root, id string }
+
+// A uiBackend gives the screen what the verbs show and do.
 type uiBackend struct {
 	*environment
 
 	mu      sync.Mutex // for the clients, besides a scan, and what follows
 	stores  []string
 	clients map[string]*mend.Store // by the root of the store
+	lost    map[uiKey]restorable   // the sessions that can be brought back
 
 	notesMu sync.Mutex
 	notes   []string
@@ -112,7 +122,9 @@ func (b *uiBackend) open() error {
 	return nil
 }
 
-func (b *uiBackend) addNote(text string) {
+func (b *uiBackend) addNote(text string) { b.addMessage("note: " + text) }
+
+func (b *uiBackend) addMessage(text string) {
 	b.notesMu.Lock()
 	defer b.notesMu.Unlock()
 	if !slices.Contains(b.notes, text) {
@@ -127,6 +139,41 @@ func (b *uiBackend) Notes() []string {
 	return slices.Clone(b.notes)
 }
 
+// fresh opens a store again, for work beside that of the clients.
+func (b *uiBackend) fresh(root string) (*mend.Store, error) {
+	opt := b.opt
+	opt.Store, opt.Layout = root, ""
+	return mend.Open(opt)
+}
+
+// quiet returns an environment for what verbs do. What they print is in out; what they note is shown as notes
+// when done is called.
+func (b *uiBackend) quiet() (env *environment, out *bytes.Buffer, done func()) {
+	var notes bytes.Buffer
+	out = &bytes.Buffer{}
+	env = &environment{Terminal: &term.Terminal{Out: out, Err: &notes}, opt: b.opt, agentName: b.agentName, command: "undo"}
+	return env, out, func() {
+		if text := strings.Join(strings.Fields(ansi.Strip(notes.String())), " "); text != "" {
+			b.addMessage(text)
+		}
+	}
+}
+
+// printed returns the lines that print prints on a terminal of that width, 0 for any.
+func (b *uiBackend) printed(width int, print func(a *environment) error) (lines []ui.Line, err error) {
+	env, out, done := b.quiet()
+	defer done()
+	env.Width = width
+	if err = print(env); errors.Is(err, errProblems) {
+		err = nil
+	}
+	for text := range strings.SplitSeq(strings.Trim(ansi.Strip(out.String()), "\n"), "\n") {
+		bare := strings.TrimLeft(text, " ")
+		lines = append(lines, ui.Line{Text: bare, Indent: len(text) - len(bare)})
+	}
+	return lines, err
+}
+
 // scanStep is how often a scan reports progress.
 const scanStep = 100 * time.Millisecond
 
@@ -134,28 +181,29 @@ const scanStep = 100 * time.Millisecond
 func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	var failed error
 	var p ui.Progress
+	var clients []*mend.Store
+	found := map[uiKey]ui.Session{}
 	for _, root := range b.stores {
-		b.mu.Lock()
-		opt := b.opt
-		b.mu.Unlock()
-		opt.Store, opt.Layout = root, ""
-		c, err := mend.Open(opt)
+		c, err := b.fresh(root)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		c = c.Cached()
-		heads, err := c.Sessions(ctx)
+		cached := c.Cached()
+		heads, err := cached.Sessions(ctx)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		failed = errors.Join(failed, c.CheckFile(ctx, largestChecked))
+		clients = append(clients, c)
+		failed = errors.Join(failed, cached.CheckFile(ctx, largestChecked))
 		p.Total += len(heads)
 		last := time.Now()
-		for f := range c.Scan(ctx, heads) {
+		for f := range cached.Scan(ctx, heads) {
 			p.Done++
-			p.Found = append(p.Found, b.session(root, f))
+			s := b.session(c.ID(), f)
+			found[uiKey{root, s.ID}] = s
+			p.Found = append(p.Found, s)
 			if time.Since(last) >= scanStep {
 				report(p)
 				p.Found, last = nil, time.Now()
@@ -167,275 +215,342 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 			return ctx.Err()
 		}
 	}
-	return failed
+	lost, err := b.listLost(ctx, clients)
+	for key, x := range lost {
+		p.Found = append(p.Found, lostSession(found[key], x))
+	}
+	report(p)
+	b.mu.Lock()
+	b.lost = lost
+	b.mu.Unlock()
+	return errors.Join(failed, err)
+}
+
+// listLost returns what "mend restore" lists. What cannot be read of a store was an error before.
+func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost map[uiKey]restorable, err error) {
+	env, _, _ := b.quiet()
+	lost = map[uiKey]restorable{}
+	err = withKept(env, func(k *keep.Keep) error {
+		all, _ := listRestorable(ctx, env, clients, k, nil)
+		for _, x := range all {
+			lost[uiKey{x.storeID().Root, x.Session.ID}] = x
+		}
+		return ctx.Err()
+	})
+	return lost, err
+}
+
+// lostSession returns the line of a session that can be brought back; found is what a scan found of it.
+func lostSession(found ui.Session, x restorable) ui.Session {
+	if found.ID == "" {
+		id := x.storeID()
+		found = ui.Session{
+			ID: x.Session.ID, Store: id.Root, Agent: agentOf(id), Title: x.Session.Title, Folder: term.ShortenHome(x.Session.Directory), Time: x.Time(),
+		}
+	}
+	found.Lost, found.State = true, x.State
+	found.What = cmp.Or(found.What, messagesText(x))
+	return found
 }
 
 // session returns the line of a session.
-func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
+func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	s := ui.Session{
-		ID: f.Session.ID, Store: root, Severity: ansi.Strip(severityWord(f.Severity())), Age: ageOf(f.Session), Title: ansi.Strip(titleOf(f.Session)),
-		Place: term.OneLine(term.ShortenHome(f.Session.Directory), 40),
+		ID: f.Session.ID, Store: id.Root, Agent: agentOf(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
+		Severity: ansi.Strip(severityWord(f.Severity())), State: string(f.Shown()),
 	}
-	if len(b.stores) > 1 {
-		s.Place += "  " + term.OneLine(term.ShortenHome(root), 40)
+	if t := max(f.Session.Updated, f.Session.Created); t > 0 {
+		s.Time = time.UnixMilli(t)
 	}
 	for _, d := range f.Diagnoses {
-		if d.Severity == f.Severity() {
-			s.Class = classWords(string(d.Class))
+		if d.Severity == f.Severity() && d.Severity != repair.Note {
+			s.What = classWords(string(d.Class))
 			break
 		}
 	}
 	switch {
 	case f.Err != nil:
-		s.Class = "cannot be read"
+		s.What = "cannot be examined"
 	case f.Busy:
-		s.Class = strings.TrimSpace("busy " + s.Class)
+		s.What = strings.TrimSpace("busy " + s.What)
 	}
-	worst := f.Severity()
-	if worst == 0 {
-		worst = repair.Note + 1
-	}
-	const years = 1 << 43 // more milliseconds than any time has
-	s.Rank = int(worst)*years + years - int(min(max(f.Session.Updated, f.Session.Created, 0), years))
 	return s
 }
 
-// with runs f with the client of a session's store, and its head.
-func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Store, change.Head) error) error {
+// restores reports whether what helps a session is that it is brought back, not that it is repaired.
+func restores(s ui.Session) bool {
+	return s.Lost && (s.Severity != "broken" || s.State != mend.Shortened && s.State != mend.Replaced)
+}
+
+// with runs f with the client of a session's store, and its head. listed is false if only a copy of it is left.
+func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	x, known := b.lost[uiKey{s.Store, s.ID}]
 	c := b.clients[s.Store]
-	heads, err := c.Sessions(ctx)
+	if c == nil {
+		return x.noStore(b.environment)
+	}
+	h, err := c.Session(ctx, s.ID)
+	if errors.Is(err, mend.ErrNoSession) && known {
+		return f(c, x.Session, false)
+	}
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == s.ID })
-	if i < 0 {
-		return fmt.Errorf("%w: %q", mend.ErrNoSession, s.ID)
-	}
-	return f(c, heads[i])
+	return f(c, h, true)
+}
+
+// proposeRestore plans to bring a session back. Of one that is gone the id is enough.
+func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.Head) (done mend.Restored, err error) {
+	env, _, note := b.quiet()
+	defer note()
+	err = withKept(env, func(k *keep.Keep) (err error) {
+		if h.Ref == (change.Ref{}) {
+			gone, err := c.Gone(ctx, k)
+			i := slices.IndexFunc(gone, func(g change.Head) bool { return g.ID == h.ID })
+			if i < 0 {
+				return cmp.Or(err, mend.ErrNoSession)
+			}
+			h = gone[i]
+		}
+		done, err = c.ProposeRestore(ctx, k, h, mend.RestoreRequest{})
+		return err
+	})
+	return done, err
 }
 
 // Examine implements [ui.Backend].
 func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := c.ScanOne(ctx, h)
-		if ctx.Err() == nil && f.Err != nil {
-			err = nil
-		}
-		line = b.session(s.Store, f)
-		return err
-	})
-	return line, err
-}
-
-// printed returns the lines that print prints, without colours.
-func (b *uiBackend) printed(print func(a *environment) error) ([]string, error) {
-	var out bytes.Buffer
-	a := &environment{Terminal: &term.Terminal{Out: &out, Err: &out}, opt: b.opt}
-	err := print(a)
-	if errors.Is(err, errProblems) {
-		err = nil
-	}
-	text := strings.TrimRight(ansi.Strip(out.String()), "\n")
-	if text == "" {
-		return nil, err
-	}
-	return strings.Split(text, "\n"), err
-}
-
-// Detail implements [ui.Backend].
-func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := c.ScanOne(ctx, h)
-		if err != nil {
-			return err
-		}
-		if d.Findings, err = b.printed(func(a *environment) error {
-			printFinding(a, f, true)
-			return nil
-		}); err != nil {
-			return err
-		}
-		d.Request, err = b.printed(func(a *environment) error { return printForecast(ctx, a, c, h) })
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			d.Request = append(d.Request, term.Escape(err.Error()))
-		}
-		r, err := c.ProposeRepair(ctx, h, b.request(f))
-		if err != nil {
-			d.Changes = []string{"  No repair is planned: " + term.Escape(err.Error())}
-			return nil
-		}
-		d.Changes, err = b.printedPlan(agentOf(c.ID()), proposal{head: h, result: r})
-		return err
-	})
-	return d, err
-}
-
-// request returns the repair that the screen offers: what is broken, or if nothing is, what is latent.
-func (b *uiBackend) request(f mend.Finding) repair.Request {
-	return repair.Request{Latent: !hasBroken(f.Diagnoses)}
-}
-
-// printedPlan returns the lines of a planned repair: what it is for, and the diff of every record.
-func (b *uiBackend) printedPlan(agent string, p proposal) ([]string, error) {
-	return b.printed(func(a *environment) error {
-		printProposal(a.Terminal, p, true)
-		if len(p.result.Plan.Ops) > 0 {
-			printOps(a.Terminal, p.result.Plan.Ops)
-			a.Printf("\n%s\n", "After the repair it "+provenText(agent, []proposal{p})+".")
-		}
-		return nil
-	})
-}
-
-// Repair implements [ui.Backend].
-func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
-		f, err := c.ScanOne(ctx, h)
-		if err != nil {
-			return err
-		}
-		req := b.request(f)
-		r, err := c.ProposeRepair(ctx, h, req)
-		if err != nil {
-			return err
-		}
-		if len(r.Plan.Ops) == 0 {
-			ch.Question = "There is nothing to repair."
-			if len(r.Remaining) > 0 {
-				ch.Question = "mend knows no repair for what is wrong here; e explains it."
-			}
-			return nil
-		}
-		ch, err = b.repairChange(s.Store, proposal{head: h, result: r})
-		return err
-	})
-	return ch, err
-}
-
-// repairChange returns the change that makes a planned repair.
-func (b *uiBackend) repairChange(root string, p proposal) (ch ui.Change, err error) {
-	name, ops := quotedTitle(p.head.Title, p.head.ID), p.result.Plan.Ops
-	ch.Question = fmt.Sprintf("Repair %s: %s?", name, term.Count(len(ops), "change"))
-	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s.")
-	ch.Hint = "u undoes it."
-	ch.Lines, err = b.printedPlan(agentOf(b.clients[root].ID()), p)
-	return ch, err
-}
-
-// applier returns a function that applies a plan to a store. done says so, with %s for the id.
-func (b *uiBackend) applier(root string, p change.Plan, done string) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		e, err := b.clients[root].Apply(ctx, p)
-		if err != nil {
-			if h := b.hint(err); h != "" {
-				err = fmt.Errorf("%w (%s)", err, h)
-			}
-			return "", err
-		}
-		for _, path := range e.Kept {
-			b.addNote("another program wrote into a file that was just replaced; its bytes are in " + path)
-		}
-		return fmt.Sprintf(done, e.ID), nil
-	}
-}
-
-// Newest implements [ui.Backend].
-func (b *uiBackend) Newest(ctx context.Context, s ui.Session, undone bool) (string, error) {
-	es, err := b.opt.Journal.Log(journal.Query{Session: s.ID, State: change.Committed})
-	for _, e := range es {
-		switch {
-		case !b.clients[s.Store].Owns(ctx, e):
-		case undone && undoInForce(e): // the repair that was undone last
-			return journal.IDOf(e.Cause.Entries[len(e.Cause.Entries)-1]), err
-		case !undone && inForce(e):
-			return e.ID, err
-		}
-	}
-	if err == nil && undone {
-		err = fmt.Errorf("%w: no repair of this session is undone", mend.ErrNothingToDo)
-	} else if err == nil {
-		err = fmt.Errorf("%w: this session has no repair that is not undone", mend.ErrNothingToDo)
-	}
-	return "", err
-}
-
-// Undo implements [ui.Backend].
-func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(ctx, id, "Undo", "Undone (%s).", "R applies it again.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
-		return c.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}})
-	})
-}
-
-// Redo implements [ui.Backend].
-func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
-	return b.revert(ctx, id, "Redo", "Applied again (%s).", "u undoes it.", func(c *mend.Store, e change.Entry) (change.Plan, error) {
-		return c.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}, Redo: true})
-	})
-}
-
-// revert plans the undo or the redo of a repair, in the store that it is about.
-func (b *uiBackend) revert(ctx context.Context, id, verb, done, hint string, propose func(*mend.Store, change.Entry) (change.Plan, error)) (ui.Change, error) {
-	e, _, err := b.opt.Journal.Show(id)
-	if err != nil {
-		return ui.Change{}, err
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := max(0, slices.IndexFunc(b.stores, func(root string) bool { return b.clients[root].Owns(ctx, e) })) // else propose returns an error
-	p, err := propose(b.clients[b.stores[i]], e)
-	if err != nil {
-		return ui.Change{}, err
+	c, key := b.clients[s.Store], uiKey{s.Store, s.ID}
+	if c == nil {
+		return s, nil
 	}
-	lines, err := b.printed(func(a *environment) error {
-		printOps(a.Terminal, p.Ops)
-		return nil
-	})
-	return ui.Change{
-		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, term.Count(len(p.Ops), "change")),
-		Lines:    lines, Apply: b.applier(b.stores[i], p, done), Hint: hint,
-	}, err
-}
-
-// Journal implements [ui.Backend].
-func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
-	es, err := b.opt.Journal.Log(journal.Query{})
-	list := make([]ui.Entry, len(es))
-	for i, e := range es {
-		list[i] = ui.Entry{
-			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), term.OneLine(cmp.Or(strings.TrimSpace(e.Cause.Title), e.Session), 24), causeText(e), term.Count(len(e.Ops), "change"))),
+	h, err := c.Session(ctx, s.ID)
+	listed := err == nil
+	if errors.Is(err, mend.ErrNoSession) {
+		h, err = change.Head{ID: s.ID}, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	if listed {
+		f, err := c.ScanOne(ctx, h)
+		if ctx.Err() != nil || err != nil && f.Err == nil {
+			return s, err
+		}
+		if line = b.session(c.ID(), f); b.lost[key].State == "" && f.Shown() == repair.Listed {
+			return line, nil
 		}
 	}
-	return list, err
+	delete(b.lost, key)
+	done, err := b.proposeRestore(ctx, c, h)
+	switch {
+	case err == nil && len(done.Plan.Ops) > 0:
+		x := restorable{mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Kept: done.From, Other: done.Other}, c}
+		b.lost[key] = x
+		return lostSession(line, x), nil
+	case !listed:
+		s.Gone = true
+		return s, ctx.Err()
+	}
+	return line, ctx.Err()
 }
 
-// Show implements [ui.Backend].
-func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
-	e, ops, err := b.opt.Journal.Show(id)
-	if err != nil {
-		return nil, err
+// The times of [watch.Options]: a session is read again when it was quiet so long.
+const (
+	uiQuiet = 300 * time.Millisecond
+	uiPoll  = 5 * time.Second
+)
+
+// Follow implements [ui.Backend].
+func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
+	var group sync.WaitGroup
+	for _, root := range b.stores {
+		c, err := b.fresh(root)
+		if err != nil {
+			continue // the scan has said it
+		}
+		examine := func(id string) {
+			if s, err := b.Examine(ctx, ui.Session{ID: id, Store: root}); err == nil {
+				report(s)
+			}
+		}
+		var before map[string]bool
+		group.Go(func() {
+			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
+				Since: since, Quiet: uiQuiet, Poll: uiPoll,
+				Handle: func(_ context.Context, h change.Head) bool {
+					examine(h.ID)
+					return false
+				},
+				Listed: func(heads []change.Head) {
+					now := map[string]bool{}
+					for _, h := range heads {
+						now[h.ID] = true
+						delete(before, h.ID)
+					}
+					for id := range before {
+						examine(id)
+					}
+					before = now
+				},
+				Notice: func(n watch.Notice) {
+					if n.Lost != nil {
+						b.addNote(term.ShortenHome(root) + " cannot be read: " + n.Lost.Error())
+					}
+				},
+			})
+		})
 	}
-	related, err := b.opt.Journal.Related([]change.Entry{e})
-	if err != nil {
-		return nil, err
+	group.Wait()
+}
+
+// Talk implements [ui.Backend].
+func (b *uiBackend) Talk(ctx context.Context, s ui.Session) (items []ui.Item, err error) {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+		if text := stateTexts[s.State]; s.Lost && text != "" {
+			items = append(items, ui.Item{Faults: []ui.Fault{{Why: text, Fix: "r brings it back, after you have seen what that does."}}})
+		}
+		if !listed {
+			return nil
+		}
+		f, err := c.ScanOne(ctx, h)
+		if err != nil {
+			items = append(items, ui.Item{Faults: []ui.Fault{{Broken: true, Why: "It cannot be examined: " + err.Error(), Fix: b.hint(err)}}})
+			return ctx.Err()
+		}
+		if f.Busy {
+			items = append(items, ui.Item{Text: "The agent is using it."})
+		}
+		said, elsewhere, err := c.Conversation(ctx, h, f.Diagnoses)
+		if faults := uiFaults(elsewhere); len(faults) > 0 {
+			items = append(items, ui.Item{Faults: faults})
+		}
+		for _, x := range said {
+			items = append(items, uiItem(agentOf(c.ID()), x))
+		}
+		return err
+	})
+	return items, err
+}
+
+// uiItem returns how a thing of a conversation is shown.
+func uiItem(agent string, x mend.ConversationItem) ui.Item {
+	it := ui.Item{Who: agent, Faults: uiFaults(x.Faults)}
+	switch {
+	case x.Summary:
+		it.Who = "summary of what came before"
+	case x.Role == change.RoleUser:
+		it.Who = "you"
 	}
-	return b.printed(func(a *environment) error {
-		printEntry(a.Terminal, e, ops, related[e.ID], nil, "")
+	switch b := x.Block; {
+	case b == nil:
+	case b.Type == request.ToolUse:
+		it.Kind, it.Name, it.Text, it.State = ui.Tool, b.ToolName, inputText(b), "no result"
+		if x.Failed {
+			it.State = "failed"
+		} else if x.Ended {
+			it.State = "done"
+		}
+	case b.Type == request.ToolResult:
+		it.Kind, it.Name, it.State = ui.Tool, "result", "of no call"
+	case b.IsThinking():
+		it.Kind, it.Text = ui.Thought, cmp.Or(strings.TrimSpace(b.Text), "(hidden)")
+	case b.Type == request.Image || b.Type == request.Document:
+		it.Kind, it.Text = ui.File, cmp.Or(b.Name, b.Mime, "?")
+	case x.Added:
+		it.Who, it.Kind, it.Text = agent, ui.Added, b.Text
+	case b.Type == request.Text || b.Type == request.Summary:
+		it.Text = cmp.Or(b.Text, " ")
+	default:
+		it.Kind, it.Text = ui.Thought, string(b.Type)
+	}
+	return it
+}
+
+// inputText returns what a tool was asked: what says most of its input, else all of it.
+func inputText(b *request.Block) string {
+	var input map[string]json.RawMessage
+	_ = json.Unmarshal(b.Input, &input)
+	for _, name := range []string{"command", "cmd", "filePath", "file_path", "path", "pattern", "url", "query", "description", "prompt"} {
+		var text string
+		if json.Unmarshal(input[name], &text) == nil && text != "" {
+			return text
+		}
+	}
+	return strings.Trim(b.InputText(), "{}")
+}
+
+// uiFaults returns what of diagnoses is shown in a conversation.
+func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
+	for _, d := range ds {
+		if d.Severity != repair.Broken && d.Severity != repair.Latent {
+			continue
+		}
+		f := ui.Fault{Broken: d.Severity == repair.Broken, Why: d.Why}
+		switch {
+		case d.Fix == "":
+			f.Fix = "no fix: " + d.WhyNot
+		case d.Loses == "":
+			f.Fix = "fix: " + d.Fix + " Nothing is lost."
+		default:
+			f.Fix = "fix: " + d.Fix + " Lost: " + d.Loses
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// Request implements [ui.Backend].
+func (b *uiBackend) Request(ctx context.Context, s ui.Session) (lines []ui.Line, err error) {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
+		f, err := c.Forecast(ctx, h)
+		if err != nil {
+			return err
+		}
+		found, err := c.ScanOne(ctx, h)
+		if err != nil {
+			return err
+		}
+		violations := func(n, m int) {
+			for _, v := range violationsAt(f.Violations, n, m) {
+				lines = append(lines, ui.Line{Text: fmt.Sprintf("▲ %s %s %s", v.Rule, v.Message, strings.Join(violationRecords(v), " ")), Style: ui.Bad, Indent: 4, Mark: true},
+					ui.Line{Text: whyViolated(v, found.Diagnoses), Indent: 6})
+			}
+		}
+		lines = []ui.Line{{Text: h.ID, Style: ui.Faint}, {Text: fmt.Sprintf("as %s %s builds it for %s, thinking %s", agentOf(c.ID()), f.Version, f.Provider, onOrOff(f.Thinking)), Style: ui.Faint}, {}}
+		for n, t := range f.Request.Turns {
+			lines = append(lines, ui.Line{Text: fmt.Sprintf(f.Place.Turn, n) + " " + t.Role, Style: ui.Bold, One: true})
+			for m, block := range t.Blocks {
+				lines = append(lines, ui.Line{Text: ansi.Strip(blockLine(f, m, block, 400)), Indent: 2, One: true})
+				violations(n, m)
+			}
+			violations(n, -1)
+		}
+		violations(-1, -1)
 		return nil
 	})
+	return lines, err
 }
 
 // Explain implements [ui.Backend].
-func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head) error {
+func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines []ui.Line, err error) {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+		if !listed {
+			lines = []ui.Line{{Text: stateTexts[s.State]}}
+			return nil
+		}
 		f, err := c.ScanOne(ctx, h)
-		if err != nil {
+		if err != nil && f.Err == nil {
 			return err
 		}
-		lines, err = b.printed(func(a *environment) error {
+		lines, err = b.printed(width, func(a *environment) error {
 			printFinding(a, f, true)
 			var shown []string
 			for _, d := range f.Diagnoses {
@@ -452,4 +567,400 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, 
 		return err
 	})
 	return lines, err
+}
+
+// A uiPlan is what is to be done to a session.
+type uiPlan struct {
+	client   *mend.Store
+	repair   proposal
+	restored *mend.Restored // to bring it back instead
+}
+
+func (p *uiPlan) ops() []change.Op {
+	if p.restored != nil {
+		return p.restored.Plan.Ops
+	}
+	return p.repair.result.Plan.Ops
+}
+
+// propose plans what helps a session.
+func (b *uiBackend) propose(ctx context.Context, s ui.Session) (p uiPlan, err error) {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+		p = uiPlan{client: c, repair: proposal{head: h}}
+		if restores(s) || !listed {
+			done, err := b.proposeRestore(ctx, c, h)
+			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
+			p.restored = &done
+			return err
+		}
+		f, err := c.ScanOne(ctx, h)
+		if err == nil {
+			p.repair.result, err = c.ProposeRepair(ctx, h, repair.Request{Latent: !hasBroken(f.Diagnoses)})
+		}
+		return err
+	})
+	return p, err
+}
+
+// lines returns what a plan does; with changes also the diff of each.
+func (b *uiBackend) lines(p uiPlan, changes bool) (lines []ui.Line) {
+	if p.restored != nil {
+		lines, _ = b.printed(0, func(a *environment) error { // it returns no error
+			printRestore(a, p.repair.head, *p.restored)
+			return nil
+		})
+		return lines
+	}
+	for _, f := range planFacts(p.repair.result) {
+		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.label), Text: strings.Join(f.shown(), "\n")})
+	}
+	switch proof := provenText(agentOf(p.client.ID()), []proposal{p.repair}); {
+	case len(lines) == 0:
+		lines = []ui.Line{{Text: "Nothing to repair.", Style: ui.Good}}
+	case proof != "" && len(p.ops()) > 0:
+		lines = append(lines, ui.Line{Head: "then   ", Text: "It " + proof + "."})
+	}
+	if changes {
+		lines = append(lines, opLines(p.ops())...)
+	}
+	return lines
+}
+
+// maxOpLines is how many lines of changes are shown.
+const maxOpLines = 2000
+
+// opLines returns the changes of a plan, before and after.
+func opLines(ops []change.Op) (lines []ui.Line) {
+	all := patchEntries(ops)
+	for i, e := range all {
+		if len(lines) > maxOpLines {
+			return append(lines, ui.Line{Text: term.CountWords(len(all)-i, "more change", "more changes"), Style: ui.Faint})
+		}
+		lines = append(lines, ui.Line{}, ui.Line{Text: fmt.Sprintf("Change %d of %d: %s", i+1, len(all), e.verb()), Style: ui.Bold})
+		if e.from != nil || !hasDiff(e.op.Ref) {
+			continue
+		}
+		diffValues(e.op.Pre, e.op.Post, func(line []byte) {
+			style := map[byte]ui.Style{'+': ui.Good, '-': ui.Bad}[line[0]]
+			lines = append(lines, ui.Line{Head: string(line[:1]) + " ", Text: shortenLine(string(line[1:])), Style: style, Indent: 1})
+		})
+	}
+	return lines
+}
+
+// Changes implements [ui.Backend].
+func (b *uiBackend) Changes(ctx context.Context, s ui.Session) ([]ui.Line, error) {
+	p, err := b.propose(ctx, s)
+	if err != nil {
+		return []ui.Line{{Text: "Nothing is planned: " + err.Error()}}, ctx.Err()
+	}
+	return b.lines(p, true), nil
+}
+
+// Repair implements [ui.Backend].
+func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ch ui.Change, err error) {
+	var plans []uiPlan
+	restored, changes := 0, 0
+	for _, s := range all {
+		p, err := b.propose(ctx, s)
+		if ctx.Err() != nil {
+			return ch, ctx.Err()
+		}
+		if err != nil && len(all) == 1 {
+			return ch, b.withHint(err)
+		}
+		title := quotedTitle(s.Title, s.ID)
+		switch {
+		case err != nil:
+			ch.Lines = append(ch.Lines, ui.Line{Text: title, Style: ui.Bold}, ui.Line{Text: "stays as it is: " + err.Error(), Style: ui.Warn, Indent: 2}, ui.Line{})
+			continue
+		case len(p.ops()) == 0 && len(all) == 1:
+			ch.Question = "There is nothing to repair."
+			if len(p.repair.result.Remaining) > 0 {
+				ch.Question = "mend knows no repair for what is wrong here; e explains it."
+			} else if p.restored != nil {
+				ch.Question = "Nothing of it is missing."
+			}
+			return ch, nil
+		}
+		if len(all) > 1 {
+			ch.Lines = append(ch.Lines, ui.Line{Text: title, Style: ui.Bold})
+		}
+		ch.Lines = append(ch.Lines, b.lines(p, len(all) == 1)...)
+		ch.Lines = append(ch.Lines, ui.Line{})
+		if len(p.ops()) == 0 {
+			continue
+		}
+		if p.restored != nil {
+			restored++
+		}
+		changes += len(p.ops())
+		plans, ch.About = append(plans, p), append(ch.About, s)
+	}
+	what := term.CountWords(len(plans), "session", "sessions")
+	if len(all) == 1 {
+		what = quotedTitle(all[0].Title, all[0].ID)
+	}
+	verb := map[bool]string{true: "Bring back", false: "Repair"}[restored == len(plans)]
+	ch.Question = fmt.Sprintf("%s %s: %s?", verb, what, term.Count(changes, "change"))
+	ch.Apply = func(ctx context.Context) (string, error) { return b.apply(ctx, plans) }
+	if len(plans) == 0 {
+		ch.Question, ch.Apply = "None of them can be repaired; e explains what is wrong.", nil
+	}
+	return ch, nil
+}
+
+// withHint returns an error with what the user can do about it.
+func (b *uiBackend) withHint(err error) error {
+	if h := b.hint(err); h != "" {
+		return fmt.Errorf("%w (%s)", err, h)
+	}
+	return err
+}
+
+// writing runs what changes stores, as one operation. An error stops nothing else that is to be done.
+func (b *uiBackend) writing(do func(env *environment) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	env, _, note := b.quiet()
+	defer note()
+	b.opt.Journal.Join()
+	return b.changes.apply(func() error { return do(env) })
+}
+
+// apply carries plans out. What cannot be done in one session stops no other.
+func (b *uiBackend) apply(ctx context.Context, plans []uiPlan) (text string, err error) {
+	var done []change.Entry
+	sessions := 0
+	proof := ""
+	err = b.writing(func(env *environment) (failed error) {
+		runs := map[*mend.Store]*repairRun{}
+		for _, p := range plans {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			var es []change.Entry
+			var err error
+			if p.restored != nil {
+				es, err = applyRestore(ctx, env, p.client, *p.restored)
+			} else {
+				run := runs[p.client]
+				if run == nil {
+					run = &repairRun{environment: env, client: p.client, agent: agentOf(p.client.ID()), named: true}
+					runs[p.client] = run
+				}
+				before := len(run.done)
+				err = run.apply(ctx, p.repair, true)
+				es, proof = run.done[before:], provenText(run.agent, []proposal{p.repair})
+			}
+			if errors.Is(err, errProblems) {
+				err = errors.New("it is still broken; e explains it")
+			}
+			if len(es) > 0 {
+				sessions++
+			}
+			done = append(done, es...)
+			if err != nil {
+				failed = cmp.Or(failed, fmt.Errorf("%s: %w", quotedTitle(p.repair.head.Title, p.repair.head.ID), b.withHint(err)))
+			}
+		}
+		return failed
+	})
+	verb := "Repaired"
+	if len(plans) > 0 && plans[0].restored != nil {
+		verb, proof = "Brought back", ""
+	}
+	switch {
+	case len(done) == 0:
+	case len(plans) > 1:
+		text = fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verb, sessions, term.Count(len(plans), "session"), mend.OperationOf(done[0]))
+	case err == nil && proof != "":
+		text = fmt.Sprintf("%s %s (%s): %s. u undoes it.", verb, quotedTitle(plans[0].repair.head.Title, plans[0].repair.head.ID), done[0].ID, proof)
+	default:
+		text = fmt.Sprintf("%s %s (%s). u undoes it.", verb, quotedTitle(plans[0].repair.head.Title, plans[0].repair.head.ID), done[0].ID)
+	}
+	return text, err
+}
+
+// Keep implements [ui.Backend].
+func (b *uiBackend) Keep(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
+	dir, err := b.opt.Journal.Folder()
+	if err != nil {
+		return ch, err
+	}
+	name := quotedTitle(s.Title, s.ID)
+	ch = ui.Change{Question: fmt.Sprintf("Keep a copy of %s?", name), Lines: []ui.Line{{Text: keepNotice(dir)}}, About: []ui.Session{s}}
+	ch.Apply = func(ctx context.Context) (text string, err error) {
+		err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
+			return b.opt.Journal.Kept(keep.Options{Context: ctx, Notice: b.addNote}, func(k *keep.Keep) error {
+				saved, err := c.Keep(ctx, k, h, mend.KeptAsked)
+				if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, keep.ErrNothing) {
+					return fmt.Errorf("%s has no copy of its own: %s", name, whyNone(err))
+				}
+				text = fmt.Sprintf("Kept a copy of %s, with %s.", name, term.Count(saved.State.Messages, "message"))
+				return err
+			})
+		})
+		return text, err
+	}
+	return ch, nil
+}
+
+// Revert implements [ui.Backend].
+func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bool) (ch ui.Change, err error) {
+	env, _, note := b.quiet()
+	defer note()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v := reversal{
+		environment: env, ctx: ctx, flags: writeFlags{dryRun: true}, release: func() {}, names: []string{id},
+		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
+		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
+			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: redo})
+		},
+	}
+	if redo {
+		env.command = "redo"
+	}
+	if id == "" {
+		if v.names, err = b.newest(ctx, env, s, redo); err != nil {
+			return ch, err
+		}
+	}
+	es, err := v.entries()
+	if err != nil {
+		return ch, err
+	}
+	v.open(es)
+	v.plan(es)
+	planned := 0
+	for _, t := range v.todo {
+		name := quotedTitle(t.entries[0].Cause.Title, t.entries[0].Session)
+		if t.err != nil && len(v.todo) == 1 {
+			return ch, b.withHint(t.err)
+		}
+		if t.err != nil {
+			ch.Lines = append(ch.Lines, ui.Line{Text: name + " stays as it is: " + t.err.Error(), Style: ui.Warn})
+			continue
+		}
+		for _, e := range t.entries {
+			ch.Lines = append(ch.Lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s, %s", name, e.ID, term.Age(time.Since(e.Time)), causeText(e)), Style: ui.Bold})
+		}
+		planned += len(t.entries)
+		ch.Lines = append(append(ch.Lines, opLines(t.plan.Ops)...), ui.Line{})
+		ch.About = append(ch.About, ui.Session{ID: t.plan.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title})
+	}
+	if planned == 0 {
+		ch.Question = "None of it can be reverted: the sessions have changed since."
+		return ch, nil
+	}
+	what := term.Count(planned, "repair")
+	if len(v.todo) == 1 {
+		what = nameRepairs(v.todo[0].entries)
+	}
+	ch.Question = fmt.Sprintf("%s %s?", term.Capitalized(env.command), what)
+	ch.Apply = func(ctx context.Context) (string, error) { return b.applyReversal(ctx, v, what, redo) }
+	return ch, nil
+}
+
+// applyReversal undoes what is planned, or applies it again. What cannot be done in one session stops no other.
+func (b *uiBackend) applyReversal(ctx context.Context, v reversal, what string, redo bool) (text string, err error) {
+	reverted := 0
+	err = b.writing(func(env *environment) (failed error) {
+		for _, t := range v.todo {
+			if t.err != nil || ctx.Err() != nil {
+				failed = cmp.Or(failed, t.err, ctx.Err())
+			} else if _, err := applyPlan(ctx, env, t.store, t.plan); err != nil {
+				failed = cmp.Or(failed, b.withHint(err))
+			} else {
+				reverted += len(t.entries)
+			}
+		}
+		return failed
+	})
+	if reverted == 0 {
+		return "", err
+	}
+	done, again := "Undone:", "R applies it again."
+	if redo {
+		done, again = "Applied again:", "u undoes it."
+	}
+	if len(v.todo) > 1 {
+		what, again = fmt.Sprintf("%d of %s", reverted, term.Count(v.repairs(), "repair")), "The journal (l) lists it."
+	}
+	return fmt.Sprintf("%s %s. %s", done, what, again), err
+}
+
+// newest returns the names of what is undone, or applied again, if the user names nothing: of a session, or if
+// there is nothing of it, of all.
+func (b *uiBackend) newest(ctx context.Context, env *environment, s ui.Session, redo bool) ([]string, error) {
+	is, none := inForce, "no repair that is not undone"
+	if redo {
+		is, none = undoInForce, "no repair is undone"
+	}
+	if c := b.clients[s.Store]; c != nil {
+		e, err := newestRepair(ctx, env, none, func(e change.Entry) bool { return is(e) && e.Session == s.ID && c.Owns(ctx, e) })
+		switch {
+		case err == nil && redo:
+			return []string{journal.IDOf(e.Cause.Entries[len(e.Cause.Entries)-1])}, nil
+		case err == nil:
+			return []string{e.ID}, nil
+		case !errors.Is(err, mend.ErrNothingToDo):
+			return nil, err
+		}
+	}
+	e, err := newestRepair(ctx, env, none, is)
+	switch {
+	case err != nil:
+		return nil, err
+	case redo:
+		return undoneBy(env, e)
+	}
+	return []string{mend.OperationOf(e)}, nil
+}
+
+// Journal implements [ui.Backend].
+func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
+	es, err := b.opt.Journal.Log(journal.Query{})
+	if errors.Is(err, journal.ErrDamaged) && len(es) > 0 {
+		b.addNote(err.Error())
+		err = nil
+	}
+	env, _, _ := b.quiet()
+	for _, op := range operationsOf(es) {
+		id, row := op[0].ID, entryRow(env.Terminal, op[0], "")
+		if len(op) > 1 {
+			id, row = mend.OperationOf(op[0]), op.row(env)
+		}
+		list = append(list, ui.Entry{ID: id, Time: op[0].Time, State: ansi.Strip(row[2]), What: ansi.Strip(row[3]), Title: ansi.Strip(row[5])})
+	}
+	return list, err
+}
+
+// Show implements [ui.Backend].
+func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, error) {
+	op, err := b.opt.Journal.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(op) > 1 {
+		return b.printed(width, func(a *environment) error { return showOperation(a, op, func() {}) })
+	}
+	e, ops, err := b.opt.Journal.Show(op[0].ID)
+	if err != nil {
+		return nil, err
+	}
+	related, err := b.opt.Journal.Related([]change.Entry{e})
+	if err != nil {
+		return nil, err
+	}
+	head := ops
+	if ops != nil {
+		head = []change.Op{}
+	}
+	lines, err := b.printed(width, func(a *environment) error {
+		printEntry(a.Terminal, e, head, related[e.ID], nil, "")
+		return nil
+	})
+	return append(lines, opLines(ops)...), err
 }

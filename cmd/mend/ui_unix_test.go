@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,16 +33,18 @@ func TestUI(t *testing.T) {
 				}
 			})
 			damaged := ts.snapshot()
-			s, code := ts.startUI()
-			s.waitShown("1 broken")
-			s.press("\r")
-			s.waitShown("▲ R11")
-			s.waitShown("only whitespace")
+			s, code := startUI(t, ts.path, ts.journal)
+			s.waitShown("broken (1)")
+			s.waitShown("▲ The text is only whitespace")
+			s.press("\t")
+			s.waitShown("+ text: \"[user interrupted]\"")
+			s.press("\t")
+			s.waitShown("▲ R11") // the request has the codes and ids
 			s.press("r")
 			s.waitShown("Make this change? y/n")
 			s.press("y")
-			s.waitShown("Repaired as qevajo")
-			s.waitShown("healthy")
+			s.waitShown("Repaired \"A title\" (qevajo)")
+			s.waitShown("healthy (1)")
 			repaired := ts.snapshot()
 			if equalSnapshots(damaged, repaired) {
 				t.Error("the store is not repaired")
@@ -49,7 +52,7 @@ func TestUI(t *testing.T) {
 			s.press("u")
 			s.waitShown("Undo repair qevajo")
 			s.press("y")
-			s.waitShown("Undone (goqare)")
+			s.waitShown("Undone: repair qevajo")
 			s.waitShown("▲ R11")
 			if !equalSnapshots(damaged, ts.snapshot()) {
 				t.Error("the store is not as it was before the repair")
@@ -57,73 +60,115 @@ func TestUI(t *testing.T) {
 			s.press("R")
 			s.waitShown("Redo repair qevajo")
 			s.press("y")
-			s.waitShown("Applied again (")
-			s.press("\x7f\x7f") // the first may end what is read again
-			s.waitShown("0 broken")
+			s.waitShown("Applied again: repair qevajo")
+			s.waitShown("healthy (1)")
 			s.press("l")
-			s.waitShown("Journal: 3 entries")
-			s.waitShown("done  A title  redo of qevajo, 1 change")
-			s.press("q")
+			s.waitShown("done · just now · redo of qevajo, 1 change · A title")
+			s.press("\x7fU")
+			s.waitShown("Undo repair qevajo")
+			s.press("y")
+			s.waitShown("broken (1)")
+			s.press("a")
+			s.waitShown("Repair \"A title\"")
+			s.press("yq") // what is written is finished first
 			if got := <-code; got != exitDone {
 				t.Errorf("exit code %d, want %d", got, exitDone)
 			}
 			s.wait("\x1b[?1049l") // the terminal is as it was
+			if equalSnapshots(damaged, ts.snapshot()) {
+				t.Error("the change before the end is not made")
+			}
 		})
 	}
 }
 
-// startUI starts mend ui, and returns its exit code when it has ended.
-func (ts *testStore) startUI() (*screen, chan int) {
-	s := newScreen(ts.T)
-	code := make(chan int, 1)
-	go func() {
-		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
-		root := a.root()
-		a.opt.Journal.Dir, a.opt.Cache = ts.journal, ts.journal+"/cache"
-		root.SetArgs([]string{"ui", "--store", ts.path})
-		code <- a.report(root.ExecuteContext(ts.Context()))
-	}()
-	return s, code
-}
-
-// The screen shows a session of Claude Code, repairs it and undoes that.
-func TestUIClaude(t *testing.T) {
-	storetest.NeedWrites(t)
-	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
-	file := filepath.Join(root, "projects", "-home-user-project", claude.Session+".jsonl")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	broken := claude.ByName("parent unknown").Broken()
-	if err := os.WriteFile(file, broken, 0o600); err != nil {
-		t.Fatal(err)
-	}
+// startUI starts mend ui for a store, and returns its exit code when it has ended.
+func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	s := newScreen(t)
 	code := make(chan int, 1)
 	go func() {
 		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
-		cmd := a.root()
+		root := a.root()
 		a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
-		cmd.SetArgs([]string{"ui", "--store", root})
-		code <- a.report(cmd.ExecuteContext(t.Context()))
+		root.SetArgs([]string{"ui", "--store", store})
+		code <- a.report(root.ExecuteContext(t.Context()))
 	}()
-	s.waitShown("1 broken")
-	s.press("\r")
-	s.waitShown("chain_broken")
-	s.press("r")
-	s.waitShown("Make this change? y/n")
-	s.press("y")
-	s.waitShown("Repaired as qevajo")
-	s.press("u")
-	s.waitShown("Undo repair qevajo")
-	s.press("y")
-	s.waitShown("Undone (goqare)")
-	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, broken) {
-		t.Errorf("undone: %d bytes, %v, want the %d before", len(now), err, len(broken))
+	return s, code
+}
+
+// The screen repairs several sessions of Claude Code as one operation and undoes that, keeps a session, sees at
+// once that it is deleted, and brings it back. Without colours it shows none.
+func TestUIClaude(t *testing.T) {
+	storetest.NeedWrites(t)
+	t.Setenv("NO_COLOR", "1")
+	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
+	folder := filepath.Join(root, "projects", "-home-user-project")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
 	}
+	broken := claude.ByName("parent unknown").Broken()
+	files := map[string][]byte{}
+	for _, id := range []string{claude.Session, strings.Replace(claude.Session, "3", "4", 1)} {
+		path := filepath.Join(folder, id+".jsonl")
+		files[path] = bytes.ReplaceAll(broken, []byte(claude.Session), []byte(id))
+		if err := os.WriteFile(path, files[path], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, code := startUI(t, root, journal)
+	s.waitShown("broken (2)")
+	s.waitShown("▲")
+	s.press("a")
+	s.waitShown("Repair 2 sessions")
+	s.press("y")
+	s.waitShown("Repaired 2 of 2 sessions (op-qevajo). U undoes all of it.")
+	s.waitShown("healthy (2)")
+	s.press("U")
+	s.waitShown("Undo 2 repairs?")
+	s.press("y")
+	s.waitShown("Undone: 2 of 2 repairs.")
+	s.waitShown("broken (2)")
+	for path, was := range files {
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, was) {
+			t.Errorf("undone: %d bytes, %v, want the %d before", len(now), err, len(was))
+		}
+	}
+	s.press("l")
+	s.waitShown("Journal")
+	s.waitShown("undo of 2 repairs")
+	s.press("\x7f/" + claude.Session + "\r")
+	s.waitShown("broken (1)")
+	s.press("K")
+	s.waitShown("Keep a copy of")
+	s.press("y")
+	s.waitShown("Kept a copy of")
+	deleted := filepath.Join(folder, claude.Session+".jsonl")
+	if err := os.Remove(deleted); err != nil {
+		t.Fatal(err)
+	}
+	s.waitShown("can be brought back (1)")
+	s.waitShown("The agent has nothing of it any more.")
+	s.press("r")
+	s.waitShown("Bring back")
+	s.press("y")
+	s.waitShown("Brought back")
+	s.waitShown("broken (1)")
+	if now, err := os.ReadFile(deleted); err != nil || !bytes.Equal(now, files[deleted]) {
+		t.Errorf("brought back: %d bytes, %v, want the %d before", len(now), err, len(files[deleted]))
+	}
+	s.press("\x7f") // no filter
+	s.waitShown("broken (2)")
+	id := "5" + claude.Session[1:]
+	if err := os.WriteFile(filepath.Join(folder, id+".jsonl"), bytes.ReplaceAll(claude.New().Bytes(), []byte(claude.Session), []byte(id)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.waitShown("healthy (1)")
 	s.press("q")
 	if got := <-code; got != exitDone {
 		t.Errorf("exit code %d, want %d", got, exitDone)
+	}
+	if colour := regexp.MustCompile(`\x1b\[[0-9;]*(3[0-7]|38)[;m]`).FindString(s.shown()); colour != "" {
+		t.Errorf("a colour is shown: %q", colour)
 	}
 }
 

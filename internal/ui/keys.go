@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -16,17 +17,24 @@ var (
 	keyUp       = bind("↑", "up", "up", "k")
 	keyDown     = bind("↓", "down", "down", "j")
 	keyPageUp   = bind("PgUp", "page up", "pgup", "b")
-	keyPageDown = bind("PgDn", "page down", "pgdown", "space")
+	keyPageDown = bind("PgDn", "page down", "pgdown", "f")
 	keyFirst    = bind("Home", "first", "home", "g")
 	keyLast     = bind("End", "last", "end", "G")
-	keyOpen     = bind("Enter", "open", "enter")
+	keyOpen     = bind("Enter", "read", "enter")
+	keyRight    = bind("→", "right side", "right")
+	keyLeft     = bind("←", "left side", "left")
 	keyBack     = bind("Esc", "back", "esc", "backspace")
-	keyFilter   = bind("/", "filter", "/")
-	keyPane     = bind("Tab", "pane", "tab", "right")
-	keyPaneBack = bind("Shift+Tab", "pane before", "shift+tab", "left")
+	keyView     = bind("Tab", "next view", "tab")
+	keyViewBack = bind("Shift+Tab", "view before", "shift+tab")
 	keyNext     = bind("n", "next ▲", "n")
+	keyPrevious = bind("N", "▲ before", "N")
+	keyFilter   = bind("/", "filter", "/")
+	keyMark     = bind("Space", "select", "space")
 	keyRepair   = bind("r", "repair", "r")
+	keyAll      = bind("a", "repair all", "a")
+	keyKeep     = bind("K", "keep a copy", "K")
 	keyUndo     = bind("u", "undo", "u")
+	keyUndoLast = bind("U", "undo last", "U")
 	keyRedo     = bind("R", "redo", "R")
 	keyJournal  = bind("l", "journal", "l")
 	keyExplain  = bind("e", "explain", "e")
@@ -37,37 +45,60 @@ var (
 	keyNo       = bind("n", "no", "n", "esc", "q")
 )
 
-// shortHelp returns the keys that the last line shows. The last of them is shown always.
-func (m *model) shortHelp() []key.Binding {
-	switch {
-	case m.asking != nil:
-		return []key.Binding{keyYes, keyNo, keyUp, keyDown}
-	case m.filter.typing:
-		return []key.Binding{bind("Enter", "keep the filter"), bind("Esc", "no filter")}
-	case m.at == atDetail:
-		return []key.Binding{keyPane, keyNext, keyRepair, keyUndo, keyExplain, keyJournal, keyBack, keyHelp}
-	case m.at == atJournal:
-		return []key.Binding{keyOpen, keyUndo, keyRedo, keyBack, keyHelp}
-	case m.at == atText:
-		return []key.Binding{keyUp, keyDown, keyBack}
-	}
-	return []key.Binding{keyOpen, keyFilter, keyRepair, keyUndo, keyJournal, keyExplain, keyQuit, keyHelp}
+// helpRows are the keys with what they do in more words than the last line has room for.
+var helpRows = [][2]string{
+	{"↑ ↓ k j", "up and down; PgUp PgDn b f a page; Home End g G first and last"},
+	{"Enter →", "read the conversation; there Enter shows long texts as a whole"},
+	{"Esc ←", "back to the list; Esc also ends what is planned"},
+	{"Tab", "conversation, changes by a repair, next request (with ids)"},
+	{"n N", "the next broken place (▲), the one before"},
+	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
+	{"Space", "select the session, for r and a"},
+	{"r", "repair the session, or bring it back; or all that are selected"},
+	{"a", "repair all that are broken, or are selected, as one operation"},
+	{"K", "keep a copy, from which the session can be brought back"},
+	{"u", "undo the newest repair of the session, or else the newest of all"},
+	{"U", "undo the newest operation of all"},
+	{"R", "redo what u has undone"},
+	{"l", "journal: what was done; u and R are for the selected line there"},
+	{"e", "explain what is wrong"},
+	{"s", "scan again (what changes is shown without that)"},
+	{"q", "quit; a change that is being written is finished first"},
 }
 
-// helpRows are the rows of the help: keys, and what they do.
-func helpRows() [][2]string {
-	rows := [][2]string{}
-	for _, b := range []key.Binding{
-		keyOpen, keyBack, keyUp, keyDown, keyPageUp, keyPageDown, keyFirst, keyLast, keyFilter, keyPane, keyPaneBack, keyNext,
-		keyRepair, keyUndo, keyRedo, keyJournal, keyExplain, keyScan, keyHelp, keyQuit,
-	} {
-		does := b.Help().Desc
-		if b.Help() == keyNext.Help() {
-			does = "next broken block (▲)"
-		}
-		rows = append(rows, [2]string{b.Help().Key, does})
+func (m *model) helpLines() (lines []Line) {
+	for _, note := range m.backend.Notes() {
+		lines = append(lines, Line{Text: note, Style: Warn})
 	}
-	return rows
+	for _, r := range helpRows {
+		lines = append(lines, Line{Head: pad(r[0], 9), Text: r[1]})
+	}
+	return append(lines, Line{}, Line{Text: "Nothing is written before you have seen it and pressed y. It is written to the journal first, and can be undone. A click selects, the wheel scrolls; with Shift the terminal selects text."})
+}
+
+// shortHelp returns the keys that the last line shows. The last of them is shown always.
+func (m *model) shortHelp() []key.Binding {
+	repair := keyRepair
+	if s, ok := m.selected(); ok && s.Lost {
+		repair = bind("r", "bring back")
+	}
+	switch {
+	case m.asking != nil:
+		return []key.Binding{keyYes, keyNo, keyDown, keyUp}
+	case m.filter.typing:
+		return []key.Binding{bind("Enter", "keep the filter"), bind("Esc", "no filter")}
+	case m.title != "":
+		return []key.Binding{keyDown, keyUp, keyBack}
+	case m.inJournal:
+		return []key.Binding{keyOpen, keyUndo, keyRedo, keyBack, keyHelp}
+	case m.right:
+		return []key.Binding{keyNext, repair, keyView, keyUndo, keyExplain, keyBack, keyJournal, keyHelp}
+	case len(m.sessions) == 0:
+		return []key.Binding{keyScan, keyJournal, keyQuit, keyHelp}
+	case len(m.marked) > 0:
+		return []key.Binding{bind("a", "repair the selected"), keyMark, bind("Esc", "select none"), keyUndo, keyHelp}
+	}
+	return []key.Binding{keyOpen, repair, keyAll, keyUndo, keyFilter, keyMark, keyJournal, keyQuit, keyHelp}
 }
 
 // press answers a key.
@@ -78,44 +109,85 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	case m.asking != nil:
 		return m.pressAsking(k)
 	case m.filter.typing:
-		return m.pressFilter(k)
-	}
-	m.message = "" // the user has gone on
-	if m.scroll(k) {
+		m.pressFilter(k)
 		return nil
 	}
+	m.message = "" // the user has gone on
 	switch {
+	case m.scroll(k):
 	case key.Matches(k, keyQuit):
 		return m.quit()
-	case key.Matches(k, keyBack) && m.running != "" && !m.writing:
-		m.cancel()
-		m.job, m.running = m.job+1, ""
 	case key.Matches(k, keyBack):
-		if m.at == atSessions {
-			m.setFilter("")
-		}
 		m.goBack()
+	case m.title != "": // it may be about something else than what is selected
 	case key.Matches(k, keyHelp):
-		m.showText("Keys", helpText())
-	case key.Matches(k, keyJournal):
-		return m.start("reading the journal", m.loadJournal())
-	case key.Matches(k, keyUndo):
-		return m.planUndo(false)
-	case key.Matches(k, keyRedo):
-		return m.planUndo(true)
-	case m.at == atJournal:
-		return m.pressJournal(k)
-	case m.at == atSessions, m.at == atDetail:
+		m.title, m.text = "Keys", scroller{text: m.helpLines()}
+	case key.Matches(k, keyOpen) && m.right:
+		m.whole = !m.whole
+	case key.Matches(k, keyOpen, keyRight):
+		m.right = m.of != ""
+	case key.Matches(k, keyLeft):
+		m.right = false
+	case key.Matches(k, keyJournal) && !m.inJournal:
+		return m.start("reading the journal", func(context.Context) tea.Msg { return m.loadJournal(true)() })
+	case key.Matches(k, keyUndo), key.Matches(k, keyRedo):
+		return m.revert(key.Matches(k, keyRedo))
+	case key.Matches(k, keyUndoLast):
+		return m.plan("planning the undo", func(ctx context.Context) (Change, error) {
+			return m.backend.Revert(ctx, Session{}, "", false)
+		})
+	case key.Matches(k, keyScan):
+		if !m.scanning {
+			return m.scan()
+		}
+	case !m.inJournal:
 		return m.pressSession(k)
 	}
 	return nil
+}
+
+// goBack ends what is read or planned, or else leaves the place, or else what was selected.
+func (m *model) goBack() {
+	switch {
+	case m.running != "" && !m.writing:
+		m.work.next(m.ctx)
+		m.running = ""
+	case m.title != "":
+		m.title = ""
+	case m.right:
+		m.right = false
+	case m.inJournal:
+		m.inJournal = false
+	case len(m.marked) > 0:
+		clear(m.marked)
+	default:
+		m.setFilter("")
+	}
+}
+
+// revert plans the undo of the selected entry, or of the newest change of the selected session; with redo,
+// that it is made again.
+func (m *model) revert(redo bool) tea.Cmd {
+	what := "planning the undo"
+	if redo {
+		what = "planning the redo"
+	}
+	s, _ := m.selected()
+	e, ok := m.selectedEntry()
+	switch {
+	case !m.inJournal:
+		e.ID = ""
+	case !ok:
+		return nil
+	}
+	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, s, e.ID, redo) })
 }
 
 // quit closes the screen, or lets it close when the change that is written is done.
 func (m *model) quit() tea.Cmd {
 	if m.writing {
 		m.closing = true
-		m.say("The change is finished first, then mend ends.")
+		m.say("The change is finished first, then mend ends.", nil)
 		return nil
 	}
 	return tea.Quit
@@ -127,17 +199,20 @@ func (m *model) pressAsking(k tea.KeyPressMsg) tea.Cmd {
 		return m.apply()
 	case key.Matches(k, keyNo):
 		m.asking = nil
-		m.say("Nothing was changed.")
+		m.say("Nothing was changed.", nil)
 	default:
 		m.scroll(k)
 	}
 	return nil
 }
 
-func (m *model) pressFilter(k tea.KeyPressMsg) tea.Cmd {
+func (m *model) pressFilter(k tea.KeyPressMsg) {
 	switch k.String() {
-	case "enter", "up", "down":
+	case "enter":
 		m.filter.typing = false
+	case "up", "down":
+		m.filter.typing = false
+		m.scroll(k)
 	case "esc":
 		m.filter.typing = false
 		m.setFilter("")
@@ -152,63 +227,83 @@ func (m *model) pressFilter(k tea.KeyPressMsg) tea.Cmd {
 			m.setFilter(m.filter.text + k.Text)
 		}
 	}
-	return nil
 }
 
 // pressSession answers a key for the selected session.
 func (m *model) pressSession(k tea.KeyPressMsg) tea.Cmd {
-	switch {
-	case key.Matches(k, keyFilter) && m.at == atSessions:
-		m.filter.typing = true
-		return nil
-	case key.Matches(k, keyScan) && !m.scanning && m.at == atSessions:
-		return m.scan()
-	case m.at == atDetail && key.Matches(k, keyPane):
-		m.pane = (m.pane + 1) % len(panes)
-		return nil
-	case m.at == atDetail && key.Matches(k, keyPaneBack):
-		m.pane = (m.pane + len(panes) - 1) % len(panes)
-		return nil
-	case m.at == atDetail && key.Matches(k, keyNext):
-		m.pane = paneRequest
-		m.texts[paneRequest].seek(isViolation, m.bodyHeight())
-		return nil
-	}
 	s, ok := m.selected()
 	switch {
+	case key.Matches(k, keyFilter):
+		m.filter.typing, m.right = true, false
+	case key.Matches(k, keyView):
+		m.view = (m.view + 1) % views
+	case key.Matches(k, keyViewBack):
+		m.view = (m.view + views - 1) % views
+	case key.Matches(k, keyAll):
+		return m.repairAll()
 	case !ok:
-	case key.Matches(k, keyOpen) && m.at == atSessions:
-		return m.start("reading the session", m.loadDetail(s))
+	case key.Matches(k, keyNext), key.Matches(k, keyPrevious):
+		by := 1
+		if key.Matches(k, keyPrevious) {
+			by = -1
+		}
+		if p := &m.panes[m.view]; !p.seek(by, m.paneHeight(m.view)) {
+			m.say("Nothing is broken here.", nil)
+		}
+	case key.Matches(k, keyMark):
+		if key := s.key(); m.marked[key] {
+			delete(m.marked, key)
+		} else {
+			m.marked[key] = true
+		}
+		m.list.move(1, len(m.fitting()))
 	case key.Matches(k, keyRepair):
-		return m.start("planning the repair", func(ctx context.Context) tea.Msg {
-			c, err := m.backend.Repair(ctx, s)
-			return changeDone{c, err}
-		})
+		all := m.chosen()
+		if len(all) == 0 {
+			all = []Session{s}
+		}
+		return m.repair(all)
+	case key.Matches(k, keyKeep):
+		return m.plan("reading the session", func(ctx context.Context) (Change, error) { return m.backend.Keep(ctx, s) })
 	case key.Matches(k, keyExplain):
+		width := textWidth(m.width)
 		return m.start("explaining", func(ctx context.Context) tea.Msg {
-			lines, err := m.backend.Explain(ctx, s)
-			return textDone{"What is wrong with " + s.Title, lines, err}
+			lines, err := m.backend.Explain(ctx, s, width)
+			return textDone{`What is wrong with "` + titleOf(s) + `"`, lines, err}
 		})
 	}
 	return nil
 }
 
-func (m *model) pressJournal(k tea.KeyPressMsg) tea.Cmd {
-	if m.entryCursor.at >= len(m.entries) || !key.Matches(k, keyOpen) {
+// repairAll plans the repair of the selected sessions, or of all that are listed as broken.
+func (m *model) repairAll() tea.Cmd {
+	all := m.chosen()
+	if len(all) == 0 {
+		for _, s := range m.fitting() {
+			if s.group() == groupBroken {
+				all = append(all, s)
+			}
+		}
+	}
+	if len(all) == 0 {
+		m.say("Nothing is broken.", nil)
 		return nil
 	}
-	id := m.entries[m.entryCursor.at].ID
-	return m.start("reading the journal", func(ctx context.Context) tea.Msg {
-		lines, err := m.backend.Show(ctx, id)
-		return textDone{"Repair " + id, lines, err}
-	})
+	return m.repair(all)
 }
 
-// scroll moves the list or the text that is shown, and reports whether the key does that.
+func (m *model) repair(all []Session) tea.Cmd {
+	what := "planning the repair"
+	if len(all) > 1 {
+		what = fmt.Sprintf("planning the repair of %d sessions", len(all))
+	}
+	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Repair(ctx, all) })
+}
+
+// scroll moves the list or the text that keys are for, and reports whether the key does that.
 func (m *model) scroll(k tea.KeyPressMsg) bool {
 	const far = 1 << 40
-	by := 0
-	page := max(m.bodyHeight()-1, 1)
+	by, page := 0, max(m.bodyHeight()-1, 1)
 	switch {
 	case key.Matches(k, keyUp):
 		by = -1
@@ -226,16 +321,73 @@ func (m *model) scroll(k tea.KeyPressMsg) bool {
 		return false
 	}
 	switch {
-	case m.asking != nil:
-		m.diff.move(by, m.bodyHeight())
-	case m.at == atSessions:
-		m.list.move(by, len(m.fitting()))
-	case m.at == atJournal:
-		m.entryCursor.move(by, len(m.entries))
-	case m.at == atDetail:
-		m.texts[m.pane].move(by, m.bodyHeight())
-	case m.at == atText:
+	case m.asking != nil, m.title != "":
 		m.text.move(by, m.bodyHeight())
+	case m.right:
+		view := m.shownView()
+		m.panes[view].move(by, m.paneHeight(view))
+	default:
+		m.moveList(by)
 	}
 	return true
+}
+
+func (m *model) moveList(by int) {
+	if m.inJournal {
+		m.log.move(by, len(m.entries))
+	} else {
+		m.list.move(by, len(m.fitting()))
+	}
+}
+
+// shownView returns the view at the top of the right side.
+func (m *model) shownView() int {
+	if m.inJournal {
+		return viewTalk
+	}
+	return m.view
+}
+
+// isLeft reports whether a place on the screen is of the list.
+func (m *model) isLeft(x int) bool {
+	return m.width < narrowest && !m.right || m.width >= narrowest && x <= m.leftWidth()
+}
+
+// click selects the row of the list that is there, or the right side.
+func (m *model) click(x, y int) tea.Cmd {
+	if m.asking != nil || m.title != "" || y > m.bodyHeight() {
+		return nil
+	}
+	m.message, m.filter.typing = "", false
+	m.right = !m.isLeft(x) && m.of != ""
+	switch i := y - 1; {
+	case m.right || i < 0:
+	case m.inJournal && m.log.top+i < len(m.entries):
+		m.log.at = m.log.top + i
+	case !m.inJournal:
+		if rows := m.listed(); m.list.top+i < len(rows) && rows[m.list.top+i] >= 0 {
+			m.list.at = rows[m.list.top+i]
+		}
+	}
+	return nil
+}
+
+// wheel scrolls what is below the pointer.
+func (m *model) wheel(e tea.Mouse) {
+	const step = 3
+	by := step
+	if e.Button == tea.MouseWheelUp {
+		by = -step
+	}
+	view := m.shownView()
+	switch below := m.bodyHeight() - m.changesHeight(); {
+	case m.asking != nil, m.title != "":
+		m.text.move(by, m.bodyHeight())
+	case m.isLeft(e.X):
+		m.moveList(by)
+	case m.changesHeight() > 0 && e.Y > below:
+		m.panes[viewChanges].move(by, m.paneHeight(viewChanges))
+	default:
+		m.panes[view].move(by, m.paneHeight(view))
+	}
 }

@@ -1,7 +1,7 @@
-// Package ui is the screen of "mend ui": the sessions of all stores, what the provider will see of one, what
-// a repair changes, and the journal. It knows sessions and repairs as texts alone: what they are and how they
-// are changed is behind the [Backend]. Nothing is changed before the user has seen the change and answered
-// yes.
+// Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right
+// the conversation of the selected one, what a repair changes, and the next request. It knows sessions and
+// repairs as texts alone: what they are and how they are changed is behind the [Backend]. Nothing is changed
+// before the user has seen the change and answered yes.
 //
 // Work runs in the background; keys are always answered. While a change is written the screen stays: it ends
 // by itself, and then the screen closes if the user asked for that.
@@ -11,10 +11,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -22,35 +22,62 @@ import (
 // A Session is a line of the list.
 type Session struct {
 	ID, Store string // together they name the session
-	Severity  string // "broken", "at risk", "note" or "healthy"
-	Class     string // what is wrong, in a few words
-	Age       string
+	Agent     string
 	Title     string
-	Place     string // the folder, and the store if there are several
-	Rank      int    // the worst first
+	Folder    string
+	Time      time.Time // when it was used last
+	Severity  string    // "broken", "at risk", "note" or "healthy"
+	What      string    // what is wrong, in a few words
+	State     string    // such as "deleted" or "archived"; "" if its agent lists it
+	Lost      bool      // it can be brought back
+	Gone      bool      // the store has it no more, and it cannot be brought back
 }
 
-// A Detail is what is known about one session.
-type Detail struct {
-	Findings []string
-	Request  []string // the next request; a line with the mark "▲" is a violation
-	Changes  []string // what a repair changes, as a diff
+// A Kind is what an [Item] is.
+type Kind int
+
+// The kinds of items.
+const (
+	Text Kind = iota
+	Thought
+	Tool
+	File
+	Added // by the agent to what its user typed
+)
+
+// An Item is one thing that was said or done in a conversation.
+type Item struct {
+	Who    string // "" for what is about the whole session
+	Kind   Kind
+	Text   string // of a tool call: what it was asked
+	Name   string // of a tool
+	State  string // of a tool call, such as "failed"
+	Faults []Fault
 }
 
-// An Entry is a line of the journal.
+// A Fault is what is wrong with an item.
+type Fault struct {
+	Broken bool // else it is at risk
+	Why    string
+	Fix    string // what a repair does, what is lost by it, or why there is none
+}
+
+// An Entry is a line of the journal: what one run of mend did.
 type Entry struct {
-	ID, Text string
+	ID    string
+	Time  time.Time
+	State string // as "mend log" has it
+	What  string
+	Title string // whose
 }
 
 // A Change is one that the user is asked about.
 type Change struct {
 	Question string
-	Lines    []string // what it changes
-	// Apply makes the change and says in a sentence what was done.
+	Lines    []Line // what it changes
+	About    []Session
+	// Apply makes the change and says in a sentence what was done, also if it was not all.
 	Apply func(ctx context.Context) (string, error)
-	// Hint is a sentence about a key that reverts the change. It is shown after Apply, while the
-	// session that was selected then still is.
-	Hint string
 }
 
 // Progress is a step of a scan.
@@ -62,23 +89,32 @@ type Progress struct {
 // A Backend has the sessions, the repairs and the journal. Its methods are called in the background, and
 // concurrently.
 type Backend interface {
-	// Scan examines all sessions and calls report now and then.
+	// Scan examines all sessions, then looks for those that can be brought back. It calls report now and then.
 	Scan(ctx context.Context, report func(Progress)) error
+	// Follow calls report with each session that changes, until ctx ends.
+	Follow(ctx context.Context, since time.Time, report func(Session))
 	// Examine examines one session again.
 	Examine(ctx context.Context, s Session) (Session, error)
-	Detail(ctx context.Context, s Session) (Detail, error)
-	// Repair plans the repair of a session. The change has no Apply if there is nothing to repair.
-	Repair(ctx context.Context, s Session) (Change, error)
-	// Newest returns the session's newest repair that can be undone, or with undone the newest that can be
-	// applied again.
-	Newest(ctx context.Context, s Session, undone bool) (id string, err error)
-	Undo(ctx context.Context, id string) (Change, error)
-	Redo(ctx context.Context, id string) (Change, error)
-	// Journal lists the repairs, newest first.
+	// Talk returns the conversation.
+	Talk(ctx context.Context, s Session) ([]Item, error)
+	// Changes returns what a repair changes, or what bringing the session back does.
+	Changes(ctx context.Context, s Session) ([]Line, error)
+	// Request returns the next request as the provider will see it.
+	Request(ctx context.Context, s Session) ([]Line, error)
+	// Explain explains what is wrong with a session, for a number of columns.
+	Explain(ctx context.Context, s Session, width int) ([]Line, error)
+
+	// Repair repairs sessions, or brings them back, as one operation.
+	Repair(ctx context.Context, all []Session) (Change, error)
+	Keep(ctx context.Context, s Session) (Change, error)
+	// Revert undoes an entry of the journal, or with redo applies it again. Without an id it is the newest one
+	// of the session, or if that has none, of all.
+	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)
+
+	// Journal lists what was done, newest first.
 	Journal(ctx context.Context) ([]Entry, error)
-	Show(ctx context.Context, id string) ([]string, error)
-	// Explain explains what is wrong with a session.
-	Explain(ctx context.Context, s Session) ([]string, error)
+	// Show returns what an entry is, for a number of columns.
+	Show(ctx context.Context, id string, width int) ([]Line, error)
 	// Notes returns what the user should know, each text once.
 	Notes() []string
 }
@@ -87,7 +123,9 @@ type Backend interface {
 func Run(ctx context.Context, b Backend, options ...tea.ProgramOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	_, err := tea.NewProgram(newModel(ctx, b), append(options, tea.WithContext(ctx), tea.WithoutSignalHandler())...).Run()
+	m := newModel(ctx, b)
+	m.pause = 60 * time.Millisecond
+	_, err := tea.NewProgram(m, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler())...).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		err = nil
 	}
@@ -97,20 +135,20 @@ func Run(ctx context.Context, b Backend, options ...tea.ProgramOption) error {
 	return err
 }
 
-// A place is what the screen shows.
-type place int
-
+// The views of a session.
 const (
-	atSessions place = iota
-	atDetail
-	atJournal
-	atText // an explanation, the help, or a repair
+	viewTalk = iota
+	viewChanges
+	viewRequest
+	views
 )
 
-// The panes of a session.
-var panes = [...]string{"findings", "next request", "before → after"}
+var viewNames = [views]string{"conversation", "changes", "next request"}
 
-const paneRequest = 1
+// A sessionKey names a session.
+type sessionKey struct{ id, store string }
+
+func (s Session) key() sessionKey { return sessionKey{s.ID, s.Store} }
 
 // A filter leaves the sessions that have every word of its text.
 type filter struct {
@@ -118,81 +156,104 @@ type filter struct {
 	typing bool
 }
 
+// A lane is work in the background of which the newest counts.
+type lane struct {
+	n      int
+	cancel func()
+}
+
+// next ends the work before, and returns the context and the number of new work.
+func (l *lane) next(ctx context.Context) (context.Context, int) {
+	if l.cancel != nil {
+		l.cancel()
+	}
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.n++
+	return ctx, l.n
+}
+
 // A model is the state of the screen.
 type model struct {
 	ctx           context.Context
 	backend       Backend
 	width, height int
+	now           func() time.Time
+	pause         time.Duration // before what is selected is read
 
-	at      place
-	back    []place // where Esc leads
-	job     int     // the number of the work in the background
-	cancel  func()  // ends it
-	running string  // what runs in the background, "" for nothing
-	writing bool    // a change is written: the screen must not close
-	closing bool    // the user wants to leave
-	message string  // the last result
-	failed  bool    // the message is an error
-	next    string  // a sentence behind the message while nextFor is selected
-	nextFor sessionKey
+	work    lane   // what the user asked for
+	running string // what that is, "" for nothing
+	writing bool   // a change is written: the screen must not close
+	closing bool   // the user wants to leave
+	message string // the last result
+	failed  bool   // the message is an error
+	about   []sessionKey
+	noted   int // notes that were shown
 
-	sessions []Session // the worst first
+	sessions []Session // as they are listed
 	known    map[sessionKey]Session
+	marked   map[sessionKey]bool
 	progress Progress
 	scanning bool
-	scans    chan tea.Msg
+	began    time.Time // the first scan
 	filter   filter
 	list     cursor
 
-	session Session
-	pane    int
-	texts   [len(panes)]scroller
+	inJournal bool
+	entries   []Entry
+	log       cursor
 
-	entries     []Entry
-	entryCursor cursor
+	right         bool // keys are for the right side
+	view          int
+	look          lane
+	of            string // what the panes are about
+	panes         [views]scroller
+	have, loading [views]bool
+	whole         bool // texts are shown in full length
 
-	title  string // of atText
+	title  string // of a text above all, "" for none
 	text   scroller
 	asking *Change // the change that the user is asked about
-	diff   scroller
 }
 
 func newModel(ctx context.Context, b Backend) *model {
-	return &model{ctx: ctx, backend: b, width: 80, height: 24, cancel: func() {}}
+	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[sessionKey]Session{}, marked: map[sessionKey]bool{}}
 }
 
 // The messages of work in the background.
 type (
-	doneMsg struct {
-		job int
+	streamed struct { // a step of work that goes on
+		msg  tea.Msg
+		more tea.Cmd
+	}
+	workDone struct {
+		n   int
 		msg tea.Msg // one of the others
 	}
 	progressMsg Progress
 	scanDone    struct{ err error }
-	detailDone  struct {
-		session Session
-		detail  Detail
-		err     error
+	updateMsg   Session
+	lookDone    struct {
+		n     int
+		panes map[int][]Line
 	}
 	changeDone struct {
 		change Change
 		err    error
 	}
 	appliedMsg struct {
-		text, hint string
-		err        error
-	}
-	examinedMsg struct {
-		session Session
-		err     error
+		text     string
+		err      error
+		about    []sessionKey
+		sessions []Session
 	}
 	journalDone struct {
 		entries []Entry
 		err     error
+		show    bool
 	}
 	textDone struct {
 		title string
-		lines []string
+		lines []Line
 		err   error
 	}
 )
@@ -200,166 +261,211 @@ type (
 // Init implements [tea.Model].
 func (m *model) Init() tea.Cmd { return m.scan() }
 
-// scan examines all sessions in the background. Its steps arrive one after the other.
-func (m *model) scan() tea.Cmd {
-	m.scanning, m.sessions, m.known, m.progress = true, nil, map[sessionKey]Session{}, Progress{}
+// stream runs work in the background. What it sends arrives in order.
+func (m *model) stream(work func(send func(tea.Msg))) tea.Cmd {
 	steps := make(chan tea.Msg)
-	m.scans = steps
 	go func() {
-		send := func(msg tea.Msg) {
+		defer close(steps)
+		work(func(msg tea.Msg) {
 			select {
 			case steps <- msg:
 			case <-m.ctx.Done():
 			}
-		}
-		err := m.backend.Scan(m.ctx, func(p Progress) { send(progressMsg(p)) })
-		send(scanDone{err})
+		})
 	}()
-	return m.nextStep()
-}
-
-// nextStep waits for the next step of the scan.
-func (m *model) nextStep() tea.Cmd {
-	steps := m.scans
-	return func() tea.Msg {
-		select {
-		case msg := <-steps:
-			return msg
-		case <-m.ctx.Done():
-			return nil
+	var next tea.Cmd
+	next = func() tea.Msg {
+		if msg, ok := <-steps; ok {
+			return streamed{msg, next}
 		}
-	}
-}
-
-// start runs work in the background. It takes the place of other work, but not of a change that is written.
-func (m *model) start(what string, work func(context.Context) tea.Msg) tea.Cmd {
-	if m.writing {
-		m.say("Wait: the change is written.")
 		return nil
 	}
-	m.cancel()
-	ctx, cancel := context.WithCancel(m.ctx)
-	m.cancel = cancel
-	m.job++
+	return next
+}
+
+// scan examines all sessions.
+func (m *model) scan() tea.Cmd {
+	m.scanning, m.progress = true, Progress{}
+	clear(m.known)
+	m.addSessions(nil)
+	begin := m.began.IsZero()
+	if begin {
+		m.began = m.now()
+	}
+	return m.stream(func(send func(tea.Msg)) {
+		send(scanDone{m.backend.Scan(m.ctx, func(p Progress) { send(progressMsg(p)) })})
+		if begin {
+			m.backend.Follow(m.ctx, m.began, func(s Session) { send(updateMsg(s)) })
+		}
+	})
+}
+
+// start runs work that the user asked for. It takes the place of other work, but not of a change that is written.
+func (m *model) start(what string, work func(context.Context) tea.Msg) tea.Cmd {
+	if m.writing {
+		m.say("Wait: the change is written.", nil)
+		return nil
+	}
+	ctx, n := m.work.next(m.ctx)
 	m.running, m.message = what, ""
-	job := m.job
-	return func() tea.Msg {
-		defer cancel()
-		return doneMsg{job, work(ctx)}
-	}
+	return func() tea.Msg { return workDone{n, work(ctx)} }
 }
 
-func (m *model) say(text string) { m.message, m.failed, m.next = text, false, "" }
-
-// hint returns the hint of the change that was made, while its key would revert that.
-func (m *model) hint() string {
-	if s, ok := m.selected(); !ok || m.next == "" || m.failed || s.key() != m.nextFor || m.at != atSessions && m.at != atDetail {
-		return ""
-	}
-	return " " + m.next
-}
-
-// finish reports whether work was done, and shows the error if not.
-func (m *model) finish(err error) bool {
+// say shows a message, which is about sessions as they are now.
+func (m *model) say(text string, err error, about ...sessionKey) {
 	if err != nil {
-		m.message, m.failed = err.Error(), true
+		text = strings.TrimSpace(text + " " + err.Error())
 	}
-	return err == nil
+	m.message, m.failed, m.about = text, err != nil, about
 }
 
 // Update implements [tea.Model].
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.update(msg)
+	if notes := m.backend.Notes(); len(notes) > m.noted && m.message == "" && m.asking == nil {
+		m.say(notes[m.noted], nil)
+		m.noted++
+	}
+	m.layout()
+	if read := m.read(); read != nil {
+		cmd = tea.Batch(cmd, read)
+	}
+	return m, cmd
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.layout()
 	case tea.KeyPressMsg:
-		return m, m.press(msg)
+		return m.press(msg)
+	case tea.MouseClickMsg:
+		return m.click(msg.X, msg.Y)
+	case tea.MouseWheelMsg:
+		m.wheel(msg.Mouse())
 	case tea.PasteMsg:
 		if m.filter.typing {
 			m.setFilter(m.filter.text + strings.Join(strings.Fields(msg.Content), " "))
 		}
+	case streamed:
+		return tea.Batch(m.update(msg.msg), msg.more)
 	case progressMsg:
 		m.progress = Progress(msg)
 		m.addSessions(msg.Found)
-		return m, m.nextStep()
 	case scanDone:
 		m.scanning = false
 		if msg.err != nil {
-			m.message, m.failed = msg.err.Error(), true
+			m.say("", msg.err)
 		}
-	case doneMsg:
-		if msg.job == m.job {
+	case updateMsg:
+		return m.changed(Session(msg))
+	case lookDone:
+		if msg.n == m.look.n {
+			m.fill(msg.panes)
+		}
+	case workDone:
+		if msg.n == m.work.n {
 			m.running = ""
-			return m.Update(msg.msg)
-		}
-	case detailDone:
-		if m.finish(msg.err) {
-			m.addSessions([]Session{msg.session})
-			m.showDetail(msg.session, msg.detail)
+			return m.update(msg.msg)
 		}
 	case changeDone:
-		if m.finish(msg.err) {
-			m.ask(msg.change)
+		switch {
+		case msg.err != nil:
+			m.say("", msg.err)
+		case msg.change.Apply == nil:
+			m.say(msg.change.Question, nil)
+		default:
+			m.asking, m.title, m.text = &msg.change, "", scroller{text: msg.change.Lines}
 		}
 	case appliedMsg:
-		return m, m.applied(msg)
-	case examinedMsg:
-		if m.finish(msg.err) {
-			m.addSessions([]Session{msg.session})
-			if m.hint() == "" && m.message != "" && m.next != "" { // it has moved in the list: stay with it
-				if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return s.key() == m.nextFor }); i >= 0 {
-					m.list.at = i
-				}
-			}
-		}
+		return m.applied(msg)
 	case journalDone:
-		if m.finish(msg.err) {
-			m.entries = msg.entries
-			m.goTo(atJournal)
+		if msg.err != nil {
+			m.say("", msg.err)
+		} else {
+			m.setEntries(msg)
 		}
 	case textDone:
-		if m.finish(msg.err) {
-			m.showText(msg.title, msg.lines)
+		if msg.err != nil {
+			m.say("", msg.err)
+		} else {
+			m.title, m.text = msg.title, scroller{text: msg.lines}
 		}
 	}
-	return m, nil
+	return nil
 }
 
-// goTo shows another place. Esc leads back.
-func (m *model) goTo(p place) {
-	if m.at != p {
-		m.back = append(m.back, m.at)
-		m.at = p
+// changed shows a session that another program, or mend, has changed. What was said, or planned, for its
+// former state is no more true.
+func (m *model) changed(s Session) tea.Cmd {
+	before, key := m.known[s.key()], s.key()
+	same := before == s
+	m.addSessions([]Session{s})
+	if cur, ok := m.selected(); ok && cur.key() == key {
+		m.reread()
 	}
-}
-
-// goBack shows the place before this one.
-func (m *model) goBack() {
-	if n := len(m.back); n > 0 {
-		m.at, m.back = m.back[n-1], m.back[:n-1]
+	if same {
+		return nil
 	}
+	if slices.Contains(m.about, key) {
+		m.message = ""
+	}
+	if m.asking != nil && slices.ContainsFunc(m.asking.About, func(o Session) bool { return o.key() == key }) {
+		m.asking = nil
+		m.say("The session has changed meanwhile. Nothing was done.", nil, key)
+	}
+	if m.inJournal {
+		return m.loadJournal(false)
+	}
+	return nil
 }
 
-// addSessions adds sessions to the list, or replaces them, and keeps the selected one.
+// The groups of the list.
+const (
+	groupBroken = iota
+	groupRisk
+	groupLost
+	groupHealthy
+	groupArchived
+)
+
+var groupNames = [...]string{"broken", "at risk", "can be brought back", "healthy", "archived"}
+
+func (s Session) group() int {
+	switch {
+	case s.Severity == "broken":
+		return groupBroken
+	case s.Lost && s.State == "archived":
+		return groupArchived
+	case s.Lost:
+		return groupLost
+	case s.Severity == "at risk":
+		return groupRisk
+	}
+	return groupHealthy
+}
+
+// addSessions adds sessions to the list, or replaces or removes them. The cursor stays with its session.
 func (m *model) addSessions(found []Session) {
 	selected, ok := m.selected()
 	for _, s := range found {
-		m.known[s.key()] = s
+		if s.Gone {
+			delete(m.known, s.key())
+			delete(m.marked, s.key())
+		} else {
+			m.known[s.key()] = s
+		}
 	}
 	m.sessions = slices.SortedFunc(maps.Values(m.known), func(a, b Session) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Store, b.Store), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.group(), b.group()), b.Time.Compare(a.Time), cmp.Compare(a.Store, b.Store), cmp.Compare(a.ID, b.ID))
 	})
-	if i := slices.IndexFunc(m.fitting(), func(o Session) bool { return ok && m.list.at > 0 && o.key() == selected.key() }); i >= 0 {
+	fit := m.fitting()
+	moved := m.list.at > 0 || m.right || !m.scanning // else the worst is selected as it is found
+	if i := slices.IndexFunc(fit, func(o Session) bool { return ok && o.key() == selected.key() }); i >= 0 && moved {
 		m.list.at = i
 	}
-	m.list.keepIn(len(m.fitting()))
+	m.list.move(0, len(fit))
 }
-
-// A sessionKey names a session.
-type sessionKey struct{ id, store string }
-
-func (s Session) key() sessionKey { return sessionKey{s.ID, s.Store} }
 
 // fitting returns the sessions that have every word of the filter.
 func (m *model) fitting() []Session {
@@ -369,7 +475,7 @@ func (m *model) fitting() []Session {
 	}
 	var fit []Session
 	for _, s := range m.sessions {
-		text := strings.ToLower(strings.Join([]string{s.ID, s.Severity, s.Class, s.Title, s.Place}, " "))
+		text := strings.ToLower(strings.Join([]string{s.ID, s.Agent, s.Severity, s.What, s.State, s.Title, s.Folder}, " "))
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 			fit = append(fit, s)
 		}
@@ -381,60 +487,119 @@ func (m *model) setFilter(text string) {
 	m.filter.text, m.list = text, cursor{}
 }
 
-// selected returns the session under the cursor, or the one that is shown.
+// selected returns the session under the cursor.
 func (m *model) selected() (Session, bool) {
-	if m.at == atDetail {
-		return m.session, true
-	}
 	if fit := m.fitting(); m.list.at < len(fit) {
 		return fit[m.list.at], true
 	}
 	return Session{}, false
 }
 
-func (m *model) showDetail(s Session, d Detail) {
-	m.session = s
-	for i, lines := range [len(panes)][]string{d.Findings, d.Request, d.Changes} {
-		m.texts[i] = newScroller(lines, m.width, wrapsIn(i))
+// selectedEntry returns the entry of the journal under the cursor.
+func (m *model) selectedEntry() (Entry, bool) {
+	if m.log.at < len(m.entries) {
+		return m.entries[m.log.at], true
 	}
-	if m.at != atDetail {
-		m.pane = paneRequest
-	}
-	m.texts[paneRequest].seek(isViolation, m.bodyHeight())
-	m.goTo(atDetail)
+	return Entry{}, false
 }
 
-// layout fits the texts to the width of the screen.
-func (m *model) layout() {
-	for i := range m.texts {
-		m.texts[i].layout(m.width, wrapsIn(i))
-	}
-	m.text.layout(m.width, anyLine)
-	m.diff.layout(m.width, anyLine)
+// chosen returns the sessions that are marked, as they are listed.
+func (m *model) chosen() []Session {
+	return slices.DeleteFunc(slices.Clone(m.sessions), func(s Session) bool { return !m.marked[s.key()] })
 }
 
-// wrapsIn returns which lines of a pane are wrapped: in the request a block is one line.
-func wrapsIn(pane int) func(string) bool {
-	if pane == paneRequest {
-		return markedLine
-	}
-	return anyLine
+// A subject is what the right side shows.
+type subject struct {
+	id    string // "" for nothing
+	views []int  // that are on the screen
+	read  func(ctx context.Context, view int) ([]Line, error)
 }
 
-func isViolation(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "▲") }
-
-func (m *model) showText(title string, lines []string) {
-	m.title, m.text = title, newScroller(lines, m.width, anyLine)
-	m.goTo(atText)
+func (m *model) subject() subject {
+	if m.inJournal {
+		e, ok := m.selectedEntry()
+		if !ok {
+			return subject{}
+		}
+		width := textWidth(m.rightWidth())
+		return subject{"entry " + e.ID + e.State, []int{viewTalk}, func(ctx context.Context, _ int) ([]Line, error) { return m.backend.Show(ctx, e.ID, width) }}
+	}
+	s, ok := m.selected()
+	if !ok {
+		return subject{}
+	}
+	shown := []int{m.view}
+	if m.changesHeight() > 0 {
+		shown = append(shown, viewChanges)
+	}
+	return subject{s.Store + "\x00" + s.ID, shown, func(ctx context.Context, view int) ([]Line, error) {
+		switch view {
+		case viewTalk:
+			items, err := m.backend.Talk(ctx, s)
+			return talkLines(items), err
+		case viewChanges:
+			return m.backend.Changes(ctx, s)
+		}
+		return m.backend.Request(ctx, s)
+	}}
 }
 
-// ask shows a change and asks whether to make it.
-func (m *model) ask(c Change) {
-	if c.Apply == nil {
-		m.say(c.Question)
-		return
+// read reads what the right side is to show, unless it is there or on its way.
+func (m *model) read() tea.Cmd {
+	s := m.subject()
+	if s.id != m.of { // never a text of another session
+		m.look.next(m.ctx)
+		m.of, m.panes, m.have, m.loading = s.id, [views]scroller{}, [views]bool{}, [views]bool{}
 	}
-	m.asking, m.diff = &c, newScroller(c.Lines, m.width, anyLine)
+	want := slices.DeleteFunc(s.views, func(v int) bool { return m.have[v] || m.loading[v] })
+	if len(want) == 0 {
+		return nil
+	}
+	ctx, n := m.look.next(m.ctx)
+	m.loading = [views]bool{}
+	for _, v := range want {
+		m.loading[v] = true
+	}
+	return func() tea.Msg {
+		select { // the cursor may go on
+		case <-time.After(m.pause):
+		case <-ctx.Done():
+			return nil
+		}
+		done := lookDone{n, map[int][]Line{}}
+		for _, v := range want {
+			lines, err := s.read(ctx, v)
+			if err != nil {
+				lines = append(lines, Line{Text: err.Error(), Style: Bad})
+			}
+			done.panes[v] = lines
+		}
+		return done
+	}
+}
+
+// reread reads what the right side shows again: it is not as it was.
+func (m *model) reread() {
+	shown := m.subject().views
+	for v := range views {
+		m.have[v], m.loading[v] = false, false
+		if !slices.Contains(shown, v) {
+			m.panes[v] = scroller{}
+		}
+	}
+}
+
+// fill shows what was read. A text that is shown again stays where it is.
+func (m *model) fill(panes map[int][]Line) {
+	for v, lines := range panes {
+		p := &m.panes[v]
+		again := len(p.text) > 0
+		p.text, m.have[v], m.loading[v] = lines, true, false
+		m.layout()
+		if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
+			p.top = len(p.rows) // the end of a conversation is where its user was
+		}
+	}
 }
 
 // apply makes the change that the user agreed to.
@@ -442,105 +607,59 @@ func (m *model) apply() tea.Cmd {
 	c := *m.asking
 	m.asking = nil
 	cmd := m.start("checking and writing", func(ctx context.Context) tea.Msg {
-		text, err := c.Apply(ctx)
-		return appliedMsg{text, c.Hint, err}
+		done := appliedMsg{}
+		done.text, done.err = c.Apply(ctx)
+		for _, s := range c.About {
+			done.about = append(done.about, s.key())
+			if found, err := m.backend.Examine(m.ctx, s); err == nil {
+				done.sessions = append(done.sessions, found)
+			}
+		}
+		return done
 	})
 	m.writing = cmd != nil
 	return cmd
 }
 
-// applied shows what became of a change, and examines the session again.
+// applied shows what became of a change.
 func (m *model) applied(msg appliedMsg) tea.Cmd {
 	m.writing = false
-	s, ok := m.selected()
-	if m.finish(msg.err); msg.err == nil {
-		m.say(msg.text)
-		m.next, m.nextFor = msg.hint, s.key()
-	}
-	examine := func() tea.Msg { // also if Esc ends what is read for the screen
-		found, err := m.backend.Examine(m.ctx, s)
-		return examinedMsg{found, err}
-	}
+	m.addSessions(msg.sessions)
+	m.reread()
+	clear(m.marked)
+	m.say(msg.text, msg.err, msg.about...)
 	switch {
 	case m.closing:
 		return tea.Quit
-	case m.at == atJournal && !m.scanning:
-		return tea.Batch(m.read("reading the journal", m.loadJournal()), m.scan())
-	case m.at == atJournal:
-		return m.read("reading the journal", m.loadJournal())
-	case !ok:
-		return nil
-	case m.at == atDetail:
-		return tea.Batch(m.read("reading the session", m.loadDetail(s)), examine)
+	case m.inJournal:
+		return m.loadJournal(false)
 	}
-	return examine
+	return nil
 }
 
-// read starts work and keeps the message of the work before it.
-func (m *model) read(what string, work func(context.Context) tea.Msg) tea.Cmd {
-	message, failed := m.message, m.failed
-	cmd := m.start(what, work)
-	m.message, m.failed = message, failed
-	return cmd
-}
-
-func (m *model) loadDetail(s Session) func(context.Context) tea.Msg {
-	return func(ctx context.Context) tea.Msg {
-		found, err := m.backend.Examine(ctx, s)
-		if err != nil {
-			return detailDone{err: err}
-		}
-		d, err := m.backend.Detail(ctx, s)
-		return detailDone{found, d, err}
+func (m *model) loadJournal(show bool) tea.Cmd {
+	return func() tea.Msg {
+		entries, err := m.backend.Journal(m.ctx)
+		return journalDone{entries, err, show}
 	}
 }
 
-func (m *model) loadJournal() func(context.Context) tea.Msg {
-	return func(ctx context.Context) tea.Msg {
-		entries, err := m.backend.Journal(ctx)
-		return journalDone{entries, err}
+// setEntries shows the journal. The cursor stays with its entry.
+func (m *model) setEntries(msg journalDone) {
+	selected, ok := m.selectedEntry()
+	m.entries = msg.entries
+	if msg.show {
+		m.inJournal, m.right, m.log = true, false, cursor{}
+	} else if i := slices.IndexFunc(m.entries, func(e Entry) bool { return ok && e.ID == selected.ID }); i >= 0 && m.log.at > 0 {
+		m.log.at = i
 	}
+	m.log.move(0, len(m.entries))
 }
 
-// planUndo plans the undo of the selected repair, or of the newest one of the selected session; with
-// redo, that it is applied again.
-func (m *model) planUndo(redo bool) tea.Cmd {
-	plan, what := m.backend.Undo, "planning the undo"
-	if redo {
-		plan, what = m.backend.Redo, "planning the redo"
-	}
-	id := ""
-	s, ok := m.selected()
-	if m.at == atText {
-		return nil // it may be about something else than the selected session
-	}
-	if m.at == atJournal {
-		if m.entryCursor.at >= len(m.entries) {
-			return nil
-		}
-		id = m.entries[m.entryCursor.at].ID
-	} else if !ok {
-		return nil
-	}
+// plan plans a change that the user is then asked about.
+func (m *model) plan(what string, plan func(context.Context) (Change, error)) tea.Cmd {
 	return m.start(what, func(ctx context.Context) tea.Msg {
-		id, err := id, error(nil)
-		if id == "" {
-			id, err = m.backend.Newest(ctx, s, redo)
-		}
-		if err != nil {
-			return changeDone{err: err}
-		}
-		c, err := plan(ctx, id)
+		c, err := plan(ctx)
 		return changeDone{c, err}
 	})
-}
-
-// counts says how many sessions there are of each severity.
-func (m *model) counts() string {
-	n := map[string]int{}
-	for _, s := range m.sessions {
-		n[s.Severity]++
-	}
-	text := fmt.Sprintf("%d broken, %d at risk, %d healthy", n["broken"], n["at risk"], n["healthy"]+n["note"])
-	return text
 }

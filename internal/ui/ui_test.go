@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -17,6 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden screens")
 
+// now is when the screens are shown.
+var now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+
 // A fakeBackend has sessions and a journal in memory.
 type fakeBackend struct {
 	sessions []Session
@@ -24,55 +29,93 @@ type fakeBackend struct {
 	notes    []string
 	applied  []string
 	fail     error
-	heals    bool // a repair makes a session healthy, which moves it in the list
+	talks    int // how often a conversation was read
 }
 
 func (b *fakeBackend) Scan(_ context.Context, report func(Progress)) error {
 	for i := 0; i < len(b.sessions); i += 7 {
-		report(Progress{b.sessions[i:min(i+7, len(b.sessions))], min(i+7, len(b.sessions)), len(b.sessions)})
+		report(Progress{slices.Clone(b.sessions[i:min(i+7, len(b.sessions))]), min(i+7, len(b.sessions)), len(b.sessions)})
 	}
 	return b.fail
 }
 
+func (b *fakeBackend) Follow(context.Context, time.Time, func(Session)) {}
+
 func (b *fakeBackend) Examine(_ context.Context, s Session) (Session, error) {
 	for _, o := range b.sessions {
 		if o.key() == s.key() {
-			return o, b.fail
+			return o, nil
 		}
 	}
-	return s, b.fail
+	s.Gone = true
+	return s, nil
 }
 
-func (b *fakeBackend) Detail(_ context.Context, s Session) (Detail, error) {
-	d := Detail{Findings: []string{"broken " + s.ID, "    The call has no result."}, Changes: []string{
-		"  ~ change part prt_1", `      -  "text": " "`, `      +  "text": "[user interrupted] ` + strings.Repeat("a long text ", 12) + `"`, "       }",
-	}}
+func (b *fakeBackend) Talk(_ context.Context, s Session) ([]Item, error) {
+	b.talks++
+	items := []Item{
+		{Who: "you", Text: "Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."},
+		{Who: "OpenCode", Kind: Thought, Text: "The user wants an error below the field. Let me look at the form first, then at the handler."},
+		{Who: "OpenCode", Text: "I look at the form first."},
+		{Who: "OpenCode", Kind: Tool, Name: "read", State: "done", Text: "src/login.tsx"},
+		{Who: "OpenCode", Kind: Tool, Name: "bash", State: "failed", Text: "npm test -- --run login && echo a very long command that goes on"},
+	}
+	for i := range 6 {
+		items = append(items, Item{Who: "you", Text: fmt.Sprintf("And step %d?", i+1)}, Item{Who: "OpenCode", Text: strings.Repeat("It is done, and the test passes.\n", 4*i)})
+	}
+	if s.Severity == "broken" {
+		items = append(items, Item{Who: "OpenCode", Kind: Tool, Name: "edit", State: "no result", Text: "src/login.tsx", Faults: []Fault{{
+			Broken: true, Why: "The tool call has no result, so the provider refuses the conversation.", Fix: "fix: It ends with an error, as if the user had cancelled it. Nothing is lost.",
+		}}})
+	}
+	return append(items, Item{Who: "you", Text: "Thanks!"}), b.fail
+}
+
+func (b *fakeBackend) Changes(_ context.Context, s Session) ([]Line, error) {
+	return []Line{
+		{Text: "wrong  The tool call has no result.", Indent: 2},
+		{Text: "fix    It ends with an error.", Indent: 2},
+		{},
+		{Text: "Change 1 of 1: change", Style: Bold},
+		{Text: `-"status": "running"`, Style: Bad, Indent: 1},
+		{Text: `+"status": "error", "error": "` + strings.Repeat("a long text ", 12) + `"`, Style: Good, Indent: 1},
+	}, b.fail
+}
+
+func (b *fakeBackend) Request(_ context.Context, s Session) ([]Line, error) {
+	lines := []Line{{Text: s.ID, Style: Faint}}
 	for n := range 40 {
-		d.Request = append(d.Request, fmt.Sprintf("messages.%d user", n), fmt.Sprintf("  content.0 text  %q  prt_%d", strings.Repeat("words ", 20), n))
+		lines = append(lines, Line{Text: fmt.Sprintf("messages.%d user", n), Style: Bold}, Line{Text: fmt.Sprintf("content.0 text %q prt_%d", strings.Repeat("words ", 20), n), Indent: 2, One: true})
 		if n == 20 || n == 30 {
-			d.Request = append(d.Request, "    ▲ R1 messages."+fmt.Sprint(n)+": `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1", "      The call has no result.")
+			lines = append(lines, Line{Text: fmt.Sprintf("▲ R1 messages.%d: tool_use ids were found without tool_result blocks immediately after: toolu_1", n), Style: Bad, Indent: 4, Mark: true})
 		}
 	}
-	return d, b.fail
+	return lines, b.fail
 }
 
-func (b *fakeBackend) change(name string) (Change, error) {
-	return Change{Question: name + "?", Lines: []string{"  ~ change part prt_1"}, Hint: "u undoes it.", Apply: func(context.Context) (string, error) {
+func (b *fakeBackend) change(name string, about ...Session) (Change, error) {
+	return Change{Question: name + "?", Lines: []Line{{Text: "Change 1 of 1: change", Style: Bold}}, About: about, Apply: func(context.Context) (string, error) {
 		b.applied = append(b.applied, name)
 		return name + " is done.", b.fail
 	}}, b.fail
 }
 
-func (b *fakeBackend) Repair(_ context.Context, s Session) (Change, error) {
-	if s.Severity == "healthy" {
-		return Change{Question: "There is nothing to repair."}, nil
+func (b *fakeBackend) Repair(_ context.Context, all []Session) (Change, error) {
+	var ids []string
+	for _, s := range all {
+		if s.Severity != "healthy" || s.Lost {
+			ids = append(ids, s.ID)
+		}
 	}
-	c, err := b.change("repair " + s.ID)
+	if ids == nil {
+		return Change{Question: "There is nothing to repair."}, b.fail
+	}
+	c, err := b.change("repair "+strings.Join(ids, " "), all...)
 	apply := c.Apply
 	c.Apply = func(ctx context.Context) (string, error) {
 		for i := range b.sessions {
-			if o := &b.sessions[i]; b.heals && o.key() == s.key() {
-				o.Severity, o.Class, o.Rank = "healthy", "", 5000
+			if o := &b.sessions[i]; slices.Contains(ids, o.ID) {
+				o.Severity, o.What, o.Lost, o.State = "healthy", "", false, ""
 			}
 		}
 		return apply(ctx)
@@ -80,40 +123,48 @@ func (b *fakeBackend) Repair(_ context.Context, s Session) (Change, error) {
 	return c, err
 }
 
-func (b *fakeBackend) Newest(_ context.Context, s Session, undone bool) (string, error) {
-	return fmt.Sprintf("newest of %s, undone %v", s.ID, undone), b.fail
+func (b *fakeBackend) Keep(_ context.Context, s Session) (Change, error) {
+	return b.change("keep "+s.ID, s)
 }
 
-func (b *fakeBackend) Undo(_ context.Context, id string) (Change, error) {
-	return b.change("undo " + id)
-}
-
-func (b *fakeBackend) Redo(_ context.Context, id string) (Change, error) {
-	return b.change("redo " + id)
+func (b *fakeBackend) Revert(_ context.Context, s Session, id string, redo bool) (Change, error) {
+	name := "undo "
+	if redo {
+		name = "redo "
+	}
+	if id == "" {
+		id = strings.TrimSpace("newest of " + s.ID)
+	}
+	return b.change(name+id, s)
 }
 
 func (b *fakeBackend) Journal(context.Context) ([]Entry, error) { return b.entries, b.fail }
-func (b *fakeBackend) Show(_ context.Context, id string) ([]string, error) {
-	return []string{"repair " + id}, b.fail
+func (b *fakeBackend) Show(_ context.Context, id string, _ int) ([]Line, error) {
+	return []Line{{Text: "repair " + id, Style: Bold}, {Text: "Why      The tool call has no result."}}, b.fail
 }
 
-func (b *fakeBackend) Explain(_ context.Context, s Session) ([]string, error) {
-	return []string{"R1 says: " + s.ID}, b.fail
+func (b *fakeBackend) Explain(_ context.Context, s Session, _ int) ([]Line, error) {
+	return []Line{{Text: "R1 means: " + s.ID}}, b.fail
 }
 
 func (b *fakeBackend) Notes() []string { return b.notes }
 
-// fakeSessions returns n sessions, broken, latent and healthy ones.
+// fakeSessions returns n sessions of several agents: broken ones, at risk, lost and healthy.
 func fakeSessions(n int) []Session {
 	titles := []string{"Fix the login page", "家族 👩‍👩‍👧 写真", "שלום עולם", "a \x1b]0;title\x07\x1b[31mred\u202e", strings.Repeat("a long title ", 20), ""}
 	var all []Session
 	for i := range n {
-		s := Session{ID: fmt.Sprintf("ses_%03d", i), Store: "/store", Age: "3 days ago", Title: titles[i%len(titles)], Place: "~/project", Severity: "healthy", Rank: 3000 - i}
-		switch i % 3 {
+		s := Session{
+			ID: fmt.Sprintf("ses_%03d", i), Store: "/store", Agent: [...]string{"OpenCode", "Claude Code", "Codex"}[i%3], Time: now.Add(-time.Duration(i*i) * time.Hour),
+			Title: titles[i%len(titles)], Folder: "~/project", Severity: "healthy",
+		}
+		switch i % 5 {
 		case 1:
-			s.Severity, s.Class, s.Rank = "broken", "tool_result_missing", 1000-i
+			s.Severity, s.What = "broken", "tool result missing"
 		case 2:
-			s.Severity, s.Class, s.Rank = "latent", "incomplete_record", 2000-i
+			s.Severity, s.What = "at risk", "missing fields"
+		case 4:
+			s.Lost, s.State, s.Severity, s.What = true, "deleted", "", "0 messages, kept 12"
 		}
 		all = append(all, s)
 	}
@@ -129,6 +180,7 @@ type driver struct {
 
 func newDriver(t *testing.T, b Backend, width, height int) *driver {
 	d := &driver{T: t, m: newModel(t.Context(), b)}
+	d.m.now = func() time.Time { return now }
 	d.send(tea.WindowSizeMsg{Width: width, Height: height})
 	d.run(d.m.Init())
 	return d
@@ -160,12 +212,14 @@ func (d *driver) run(cmd tea.Cmd) {
 func (d *driver) press(keys ...string) {
 	special := map[string]rune{
 		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "down": tea.KeyDown, "up": tea.KeyUp, "end": tea.KeyEnd, "home": tea.KeyHome,
-		"pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace,
+		"pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace, "left": tea.KeyLeft, "right": tea.KeyRight,
 	}
 	for _, k := range keys {
 		switch code, ok := special[k]; {
 		case ok:
 			d.send(tea.KeyPressMsg{Code: code})
+		case k == "space":
+			d.send(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "})
 		case k == "ctrl+c":
 			d.send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
 		default:
@@ -173,14 +227,27 @@ func (d *driver) press(keys ...string) {
 				d.send(tea.KeyPressMsg{Code: c, Text: string(c)})
 			}
 		}
+		d.check()
 	}
 }
 
-// screen returns what the terminal shows, without colours.
 func (d *driver) screen() string { return ansi.Strip(d.m.View().Content) }
 
-// check checks that the screen has exactly the size of the terminal, and nothing that a terminal obeys but
-// colours.
+func (d *driver) shows(text string) {
+	d.Helper()
+	if !strings.Contains(d.screen(), text) {
+		d.Errorf("the screen does not show %q:\n%s", text, d.screen())
+	}
+}
+
+func (d *driver) hides(text string) {
+	d.Helper()
+	if strings.Contains(d.screen(), text) {
+		d.Errorf("the screen shows %q:\n%s", text, d.screen())
+	}
+}
+
+// check checks that the screen has the size of the terminal, and nothing that a terminal obeys besides styles.
 func (d *driver) check() {
 	d.Helper()
 	lines := strings.Split(d.m.View().Content, "\n")
@@ -197,41 +264,48 @@ func (d *driver) check() {
 	}
 }
 
+var fakeEntries = []Entry{
+	{ID: "op-qevajo", Time: now.Add(-time.Minute), State: "done", What: "2 repairs, 3 changes", Title: "2 sessions"},
+	{ID: "bakoqu", Time: now.Add(-26 * time.Hour), State: "undone", What: "tool result missing, 1 change", Title: "Fix the login page"},
+}
+
 // TestScreens compares screens with golden files, on several terminals.
 func TestScreens(t *testing.T) {
-	entries := []Entry{{"qevajo", "2026-01-02 15:04  done  repair, 1 change"}, {"bakoqu", "2026-01-01 15:04  undone  repair, 3 changes"}}
 	for _, c := range []struct {
-		name          string
-		sessions      int
-		width, height int
-		keys          []string
+		name     string
+		sessions int
+		keys     []string
 	}{
-		{"none", 0, 80, 24, nil},
-		{"one", 1, 80, 24, nil},
-		{"20", 20, 80, 24, []string{"down", "down"}},
-		{"300-wide", 300, 120, 30, []string{"end"}},
-		{"filter", 20, 80, 24, []string{"/", "login healthy"}},
-		{"filter-none", 20, 80, 24, []string{"/", "xyz", "enter"}},
-		{"detail", 20, 80, 24, []string{"enter"}},
-		{"detail-next", 20, 80, 24, []string{"enter", "n"}},
-		{"changes", 20, 80, 24, []string{"enter", "tab"}},
-		{"findings", 20, 80, 24, []string{"enter", "tab", "tab"}},
-		{"repair", 20, 80, 24, []string{"r"}},
-		{"repaired", 20, 80, 24, []string{"enter", "r", "y"}},
-		{"journal", 20, 80, 24, []string{"l", "down"}},
-		{"show", 20, 80, 24, []string{"l", "enter"}},
-		{"explain", 20, 80, 24, []string{"e"}},
-		{"help", 20, 80, 30, []string{"?"}},
-		{"tiny", 20, 20, 5, []string{"enter"}},
+		{"none", 0, nil},
+		{"list", 20, nil},
+		{"end", 300, []string{"end"}},
+		{"filter", 20, []string{"/", "login healthy"}},
+		{"filter-none", 20, []string{"/", "xyz", "enter"}},
+		{"selected", 20, []string{"space", "space"}},
+		{"talk", 20, []string{"enter", "pgdown"}},
+		{"changes", 20, []string{"tab"}},
+		{"request", 20, []string{"enter", "tab", "tab", "n"}},
+		{"lost", 20, []string{"/", "deleted", "enter"}},
+		{"repair", 20, []string{"a"}},
+		{"repaired", 20, []string{"r", "y"}},
+		{"journal", 20, []string{"l", "down"}},
+		{"explain", 20, []string{"e"}},
+		{"help", 20, []string{"?"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDriver(t, &fakeBackend{sessions: fakeSessions(c.sessions), entries: entries}, c.width, c.height)
-			d.press(c.keys...)
-			d.check()
-			got := strings.Join(trimLines(d.screen()), "\n") + "\n"
+			var all strings.Builder
+			for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 24}} {
+				d := newDriver(t, &fakeBackend{sessions: fakeSessions(c.sessions), entries: fakeEntries}, size[0], size[1])
+				d.press(c.keys...)
+				d.check()
+				fmt.Fprintf(&all, "# %d x %d\n", size[0], size[1])
+				for line := range strings.Lines(d.screen()) {
+					fmt.Fprintln(&all, strings.TrimRight(line, " \n"))
+				}
+			}
 			path := filepath.Join("testdata", c.name+".golden")
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				if err := os.WriteFile(path, []byte(all.String()), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -239,88 +313,126 @@ func TestScreens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("the screen is not that of %s (-want +got):\n%s", path, diff)
+			if diff := cmp.Diff(string(want), all.String()); diff != "" {
+				t.Errorf("the screens are not those of %s (-want +got):\n%s", path, diff)
 			}
 		})
 	}
 }
 
-func trimLines(text string) []string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return lines
-}
-
 // TestKeys checks which changes keys make.
 func TestKeys(t *testing.T) {
-	entries := []Entry{{ID: "qevajo"}, {ID: "bakoqu"}}
 	for _, c := range []struct {
 		keys []string
 		want []string // the changes
 	}{
-		{[]string{"r", "y"}, []string{"repair ses_019"}},
+		{[]string{"r", "y"}, []string{"repair ses_001"}},
 		{[]string{"r", "n"}, nil},
 		{[]string{"r", "esc", "y"}, nil},
 		{[]string{"r", "x", "enter", "r"}, nil},
-		{[]string{"enter", "r", "y"}, []string{"repair ses_019"}},
-		{[]string{"enter", "r", "y", "u", "y"}, []string{"repair ses_019", "undo newest of ses_019, undone false"}},
-		{[]string{"down", "u", "y", "R", "y"}, []string{"undo newest of ses_016, undone false", "redo newest of ses_016, undone true"}},
+		{[]string{"a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}},
+		{[]string{"a", "q", "y"}, nil},
+		{[]string{"a", "y", "a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}}, // nothing is broken then
+		{[]string{"down", "space", "space", "a", "y"}, []string{"repair ses_006 ses_011"}},
+		{[]string{"space", "end", "r", "y", "r", "y"}, []string{"repair ses_001"}}, // what was selected is no more
+		{[]string{"space", "esc", "r", "y"}, []string{"repair ses_006"}},
+		{[]string{"space", "up", "space", "a", "n"}, nil},
+		{[]string{"/", "codex broken", "enter", "a", "y"}, []string{"repair ses_011"}},
+		{[]string{"/", "deleted", "enter", "r", "y"}, []string{"repair ses_004"}},
+		{[]string{"enter", "r", "y"}, []string{"repair ses_001"}},
+		{[]string{"enter", "r", "y", "u", "y"}, []string{"repair ses_001", "undo newest of ses_001"}},
+		{[]string{"r", "y", "home", "U", "y"}, []string{"repair ses_001", "undo newest of"}},
+		{[]string{"down", "u", "y", "R", "y"}, []string{"undo newest of ses_006", "redo newest of ses_006"}},
+		{[]string{"down", "K", "y"}, []string{"keep ses_006"}},
 		{[]string{"l", "down", "u", "y"}, []string{"undo bakoqu"}},
-		{[]string{"l", "R", "y"}, []string{"redo qevajo"}},
-		{[]string{"l", "enter", "u", "y"}, nil},
-		{[]string{"end", "r", "y"}, nil}, // it is healthy
-		{[]string{"/", "ses_004", "enter", "r", "y"}, []string{"repair ses_004"}},
+		{[]string{"l", "R", "y"}, []string{"redo op-qevajo"}},
+		{[]string{"l", "enter", "u", "y"}, []string{"undo op-qevajo"}},
+		{[]string{"l", "r", "y", "a", "y", "K", "y"}, nil}, // of no session
+		{[]string{"end", "r", "y"}, nil},                   // it is healthy
+		{[]string{"/", "ses_006", "enter", "r", "y"}, []string{"repair ses_006"}},
 		{[]string{"/", "ry", "esc"}, nil},
 		{[]string{"?", "r", "y", "esc", "q"}, nil},
+		{[]string{"e", "u", "y"}, nil},
 	} {
-		b := &fakeBackend{sessions: fakeSessions(20), entries: entries}
-		d := newDriver(t, b, 80, 24)
-		d.press(c.keys...)
-		if diff := cmp.Diff(c.want, b.applied); diff != "" {
-			t.Errorf("keys %q: changes (-want +got):\n%s", c.keys, diff)
+		for _, width := range []int{80, 40} {
+			b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
+			d := newDriver(t, b, width, 24)
+			d.press(c.keys...)
+			if diff := cmp.Diff(c.want, b.applied); diff != "" {
+				t.Errorf("keys %q at %d columns: changes (-want +got):\n%s", c.keys, width, diff)
+			}
 		}
-		d.check()
+	}
+}
+
+// TestPlaces checks where keys lead, at a width with both sides and at one without.
+func TestPlaces(t *testing.T) {
+	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 40, 24)
+	d.shows("broken (4)")
+	d.hides("Thanks!")
+	d.press("enter")
+	d.shows("Thanks!")
+	d.shows("▲ The tool call has no result")
+	d.hides("broken (4)")
+	d.press("home")
+	d.shows("▸ bash failed  npm test")
+	d.hides("▲ The")
+	d.press("n")
+	d.shows("▲ The tool call has no result")
+	d.shows("8 more lines (Enter)")
+	d.press("enter", "home", "enter", "tab")
+	d.shows("changes")
+	d.press("tab", "home")
+	d.shows("ses_001") // ids are there alone
+	d.press("esc")
+	d.shows("broken (4)")
+	d.press("right")
+	d.hides("broken (4)")
+	d.press("left", "l", "esc", "esc", "q")
+	if !d.quit {
+		t.Error("q does not end the screen")
 	}
 }
 
 // TestErrors checks that errors are shown and that keys go on.
 func TestErrors(t *testing.T) {
-	b := &fakeBackend{sessions: fakeSessions(3), notes: []string{"a note"}}
+	b := &fakeBackend{sessions: fakeSessions(3), notes: []string{"note: a note"}}
 	d := newDriver(t, b, 80, 24)
-	if !strings.Contains(d.screen(), "note: a note") {
-		t.Errorf("no note:\n%s", d.screen())
-	}
+	d.shows("note: a note")
+	d.press("down")
+	d.hides("a note") // it is in the help
+	d.press("?")
+	d.shows("note: a note")
+	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
-	for _, keys := range [][]string{{"enter"}, {"r"}, {"u"}, {"R"}, {"l"}, {"e"}, {"s"}} {
+	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"K"}, {"a"}, {"l"}, {"e"}, {"s"}, {"tab"}} {
 		d.press(keys...)
-		if !strings.Contains(d.screen(), "the disk ·[2J is full") {
-			t.Errorf("keys %q: no error:\n%s", keys, d.screen())
-		}
-		d.check()
-		d.press("down")
+		d.shows("the disk ·[2J is full")
+		d.press("up")
 	}
 }
 
 // TestWorkInBackground checks that keys are answered while work runs, that other work takes its place, and
 // that the screen stays until a change is written.
 func TestWorkInBackground(t *testing.T) {
-	b := &fakeBackend{sessions: fakeSessions(20), entries: []Entry{{ID: "qevajo"}}}
+	b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
 	d := newDriver(t, b, 80, 24)
 	_, work := d.m.Update(tea.KeyPressMsg{Code: 'r', Text: "r"})
-	if !strings.Contains(d.screen(), "planning the repair …") {
-		t.Errorf("the screen does not say what runs:\n%s", d.screen())
-	}
+	d.shows("planning the repair …")
 	d.press("down", "l")
-	if d.run(work); d.m.at != atJournal || d.m.list.at != 1 || d.m.asking != nil {
+	if d.run(work); !d.m.inJournal || d.m.list.at != 1 || d.m.asking != nil {
 		t.Errorf("keys while work runs:\n%s", d.screen())
+	}
+	_, work = d.m.Update(tea.KeyPressMsg{Code: 'u', Text: "u"})
+	d.press("esc")
+	if d.run(work); d.m.asking != nil || d.m.running != "" || !d.m.inJournal {
+		t.Errorf("Esc while work runs:\n%s", d.screen())
 	}
 	d.press("esc", "r")
 	_, write := d.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
 	d.press("l", "down", "q", "ctrl+c")
-	if d.quit || !strings.Contains(d.screen(), "is finished first") || d.m.at != atSessions {
+	d.shows("checking and writing")
+	if d.quit || d.m.inJournal {
 		t.Errorf("keys while a change is written:\n%s", d.screen())
 	}
 	d.run(write)
@@ -329,27 +441,28 @@ func TestWorkInBackground(t *testing.T) {
 	}
 }
 
-// TestEscAfterChange checks that the list shows what became of a session, also if Esc ends the
-// reading after the change.
-func TestEscAfterChange(t *testing.T) {
-	b := &fakeBackend{sessions: fakeSessions(2)} // the first one in the list is broken
+// TestSelectionIsRead checks that the right side is never about another session than the selected one.
+func TestSelectionIsRead(t *testing.T) {
+	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
-	d.press("enter", "r")
-	_, write := d.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
-	b.sessions[1].Severity = "healthy"
-	_, read := d.m.Update(write())
-	d.m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
-	d.press("esc")
-	if d.run(read); d.m.at != atSessions || !strings.Contains(d.screen(), "0 broken") {
-		t.Errorf("after a repair and Esc:\n%s", d.screen())
-	}
+	d.shows("▲")
+	_, late := d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd}) // a healthy one
+	d.shows("reading …")
+	d.hides("▲")
+	d.press("home")
+	d.run(late) // came too late
+	d.shows("▲")
+	_, late = d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
+	d.press("/", "nothing fits this")
+	d.run(late)
+	d.hides("Thanks!")
 }
 
 // TestResize checks every size of a terminal.
 func TestResize(t *testing.T) {
-	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
-	for _, keys := range []string{"", "enter", "tab", "tab", "r", "n", "?"} {
-		d.press(keys)
+	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}, 80, 24)
+	for _, keys := range []string{"", "enter", "tab", "tab", "esc", "r", "n", "l", "esc", "?"} {
+		d.press(strings.Fields(keys)...)
 		for width := 4; width < 130; width += 9 {
 			for height := 4; height < 50; height += 9 {
 				d.send(tea.WindowSizeMsg{Width: width, Height: height})
@@ -359,26 +472,99 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// TestHint checks that a message about a key is true: after a repair has moved the session in the
-// list, u undoes that repair; and a message goes when the user does.
-func TestHint(t *testing.T) {
-	b := &fakeBackend{sessions: fakeSessions(20), heals: true}
+// TestLive checks that what other programs change is shown, and that no message or plan about a former state stays.
+func TestLive(t *testing.T) {
+	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
+	change := func(i int, edit func(*Session)) {
+		edit(&b.sessions[i])
+		d.send(updateMsg(b.sessions[i]))
+	}
+	talks := b.talks
+	d.press("r")
+	change(6, func(s *Session) { s.Severity, s.What = "healthy", "" })
+	d.shows("repair ses_001?") // it is about another session
+	change(1, func(s *Session) { s.Time = now })
+	d.shows("Nothing was done.")
+	d.shows("> now")
+	d.press("y") // no question is left
+	if b.applied != nil || b.talks == talks {
+		t.Errorf("changes %q, conversation read again %v", b.applied, b.talks != talks)
+	}
 	d.press("r", "y")
-	repaired := strings.TrimPrefix(b.applied[0], "repair ")
-	if s, _ := d.m.selected(); s.ID != repaired || !strings.Contains(d.screen(), "repair "+repaired+" is done. u undoes it.") {
-		t.Fatalf("after the repair of %s %s is selected:\n%s", repaired, s.ID, d.screen())
+	d.shows("repair ses_001 is done.")
+	d.send(updateMsg(b.sessions[1])) // the event of mend's own change
+	d.shows("repair ses_001 is done.")
+	change(1, func(s *Session) { s.Severity = "broken" })
+	d.hides("is done.")
+	d.shows("> now")
+	change(1, func(s *Session) { s.Gone = true })
+	d.hides("ses_001")
+	if s, ok := d.m.selected(); !ok || s.ID == "ses_001" {
+		t.Errorf("selected after it is gone: %v", s)
 	}
-	d.press("u")
-	if want := "undo newest of " + repaired; !strings.Contains(d.screen(), want) {
-		t.Errorf("u does not ask %q:\n%s", want, d.screen())
+	d.send(updateMsg(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now}))
+	d.shows("A new session")
+}
+
+// TestMessages checks that a message goes when the user goes on.
+func TestMessages(t *testing.T) {
+	for _, key := range []string{"down", "tab", "l", "enter", "space", "/", "?"} {
+		d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
+		d.press("r", "y")
+		d.shows("is done.")
+		d.press(key)
+		d.hides("is done.")
 	}
-	d.press("y", "up")
-	if strings.Contains(d.screen(), "is done") {
-		t.Errorf("the message of a change stays when the user has gone on:\n%s", d.screen())
+	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
+	d.press("r", "y")
+	d.send(tea.MouseClickMsg{X: 3, Y: 3, Button: tea.MouseLeft})
+	d.hides("is done.")
+}
+
+// TestMouse clicks and scrolls.
+func TestMouse(t *testing.T) {
+	click := func(x, y int) tea.Msg { return tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft} }
+	wheel := func(x, y int, b tea.MouseButton) tea.Msg { return tea.MouseWheelMsg{X: x, Y: y, Button: b} }
+	d := newDriver(t, &fakeBackend{sessions: fakeSessions(300), entries: fakeEntries}, 120, 40)
+	selected := func() string {
+		s, _ := d.m.selected()
+		return s.ID
 	}
-	d.press("/", "broken", "enter", "r", "y") // the filter hides what was repaired
-	if !strings.Contains(d.screen(), "is done.") || strings.Contains(d.screen(), "u undoes it") {
-		t.Errorf("the hint is about another session than the selected one:\n%s", d.screen())
+	d.send(click(5, 4)) // the third below the heading
+	if got := selected(); got != "ses_011" {
+		t.Errorf("a click selects %s", got)
 	}
+	d.send(click(5, 1)) // a heading
+	d.send(click(5, 39))
+	if got := selected(); got != "ses_011" {
+		t.Errorf("a click beside the sessions selects %s", got)
+	}
+	d.send(click(80, 5))
+	if !d.m.right {
+		t.Error("a click on the right is not for the right side")
+	}
+	top := d.m.panes[viewTalk].top
+	d.send(wheel(80, 5, tea.MouseWheelUp))
+	if d.m.panes[viewTalk].top != top-3 || selected() != "ses_011" {
+		t.Errorf("the wheel moves the conversation by %d", d.m.panes[viewTalk].top-top)
+	}
+	d.send(wheel(5, 5, tea.MouseWheelDown))
+	if got := selected(); got != "ses_026" {
+		t.Errorf("the wheel selects %s", got)
+	}
+	d.press("end")
+	d.send(click(5, 10))
+	at := d.m.list.at
+	if d.send(click(5, 11)); d.m.list.at != at+1 {
+		t.Errorf("a click in a list that is scrolled selects %d after %d", d.m.list.at, at)
+	}
+	d.press("r") // no question is answered by a click
+	d.send(click(5, 5))
+	d.press("esc", "l")
+	d.send(click(5, 2))
+	if e, _ := d.m.selectedEntry(); e.ID != "bakoqu" {
+		t.Errorf("a click selects the entry %s", e.ID)
+	}
+	d.check()
 }

@@ -2,186 +2,413 @@ package ui
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"mend/internal/term"
 )
 
-// The styles. Everything that a colour says is also said by a word or a mark.
-var (
-	bold   = lipgloss.NewStyle().Bold(true)
-	faint  = lipgloss.NewStyle().Faint(true)
-	red    = lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true)
-	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
-	green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
-	chosen = lipgloss.NewStyle().Reverse(true)
+var chosen = lipgloss.NewStyle().Reverse(true)
+
+const (
+	frame      = 3  // rows besides the body: heading, status and keys
+	narrowest  = 60 // columns for both sides
+	widest     = 46 // columns of the left side that have room for the agent
+	tallest    = 30 // rows for what a repair changes below the conversation
+	mostOfText = 12 // rows of a text in a conversation
 )
-
-var severityStyles = map[string]lipgloss.Style{"broken": red, "at risk": yellow, "healthy": green, "note": faint}
-
-// frame is the number of lines besides the body: title, status and keys.
-const frame = 3
 
 func (m *model) bodyHeight() int { return max(m.height-frame, 1) }
 
+// leftWidth returns the columns of the left side without the bar behind it.
+func (m *model) leftWidth() int {
+	if m.width < narrowest {
+		return m.width
+	}
+	return min(m.width*2/5, 60)
+}
+
+// rightWidth returns the columns of the right side.
+func (m *model) rightWidth() int {
+	if m.width < narrowest {
+		return m.width
+	}
+	return m.width - m.leftWidth() - 1
+}
+
+// textWidth returns the columns of a text, between a blank and its scroll bar.
+func textWidth(width int) int { return max(width-2, 1) }
+
+// changesHeight returns the rows for what a repair changes below the conversation, with their heading; 0 for none.
+func (m *model) changesHeight() int {
+	if s, ok := m.selected(); !ok || m.inJournal || m.view != viewTalk || m.height < tallest || s.group() == groupHealthy {
+		return 0
+	}
+	return m.bodyHeight() * 2 / 5
+}
+
+// paneHeight returns the rows of a view's text.
+func (m *model) paneHeight(view int) int {
+	switch n := m.changesHeight(); {
+	case n > 0 && view == viewChanges:
+		return n - 1
+	case view == viewTalk:
+		return m.bodyHeight() - n
+	}
+	return m.bodyHeight()
+}
+
+// layout fits the texts to the width of the screen.
+func (m *model) layout() {
+	for i := range m.panes {
+		m.panes[i].whole = m.whole
+		m.panes[i].layout(textWidth(m.rightWidth()))
+	}
+	m.text.layout(textWidth(m.width))
+}
+
 // View implements [tea.Model].
 func (m *model) View() tea.View {
-	title, body := m.page()
-	lines := []string{bold.Render(m.cut(title))}
-	for i := range m.bodyHeight() {
-		line := ""
-		if i < len(body) {
-			line = body[i]
+	var lines []string
+	switch {
+	case m.asking != nil:
+		lines = m.textPage(m.asking.Question)
+	case m.title != "":
+		lines = m.textPage(m.title)
+	case m.width < narrowest && m.right:
+		lines = m.rightSide()
+	case m.width < narrowest:
+		lines = m.leftSide()
+	default:
+		lines = m.leftSide()
+		for i, right := range m.rightSide() {
+			lines[i] += right
 		}
-		lines = append(lines, line)
 	}
-	lines = append(lines, m.status(), m.keys())
-	v := tea.NewView(strings.Join(lines, "\n"))
-	v.AltScreen = true
-	v.WindowTitle = "mend"
+	v := tea.NewView(strings.Join(append(lines, m.status(), m.keys()), "\n"))
+	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "mend"
 	return v
 }
 
-// page returns the title and the lines of what is shown.
-func (m *model) page() (title string, body []string) {
+// heading returns a line with a title, and a text at its right end.
+func heading(title, right string, width int, focus bool) string {
+	if right != "" {
+		right = " " + right + " ─"
+	}
+	if room := width - 4 - ansi.StringWidth(right); room < 6 {
+		right = ""
+	}
+	room := max(width-4-ansi.StringWidth(right), 0)
+	title = cut(clean(title, false), room)
+	line := strings.Repeat("─", max(width-3-ansi.StringWidth(title)-ansi.StringWidth(right), 0))
+	if title == "" && right == "" {
+		return styles[Faint].Render(strings.Repeat("─", width))
+	}
+	style := styles[Plain]
+	if focus {
+		style = styles[Bold]
+	}
+	return pad(styles[Faint].Render("─ ")+style.Render(title)+styles[Faint].Render(" "+line+right), width)
+}
+
+// textPage shows a text on the whole screen.
+func (m *model) textPage(title string) []string {
 	height := m.bodyHeight()
-	switch {
-	case m.asking != nil:
-		return m.asking.Question, m.diffLines(m.diff.window(height))
-	case m.at == atDetail:
-		return m.detailTitle(), m.paneLines(height)
-	case m.at == atJournal:
-		return fmt.Sprintf("Journal: %s", plural(len(m.entries), "entry", "entries")), m.journalLines(height)
-	case m.at == atText:
-		return m.title, m.diffLines(m.text.window(height))
-	}
-	return "mend: " + m.counts(), m.sessionLines(height)
+	return append([]string{heading(title, m.text.position(height), m.width, true)}, m.textRows(&m.text, height, m.width)...)
 }
 
-func (m *model) sessionLines(height int) (lines []string) {
-	fit := m.fitting()
-	if len(fit) == 0 && !m.scanning {
-		return []string{"", "  No session" + map[bool]string{true: " fits the filter", false: " found"}[len(m.sessions) > 0] + "."}
-	}
-	from, to := m.list.window(len(fit), height)
-	classWidth := 0
-	for _, s := range fit[from:to] {
-		classWidth = max(classWidth, ansi.StringWidth(s.Class))
-	}
-	classWidth = min(classWidth, m.width/3)
-	for i, s := range fit[from:to] {
-		line := fmt.Sprintf("%-8s %s  %-14s %s", s.Severity, pad(clean(s.Class), classWidth), clean(s.Age), clean(s.Title))
-		if s.Place != "" && m.width >= 100 {
-			line = m.withRight(line, clean(s.Place))
+// textRows returns the rows of a text, and its scroll bar in the last column.
+func (m *model) textRows(s *scroller, height, width int) []string {
+	shown := s.window(height)
+	lines := make([]string, height)
+	for i := range lines {
+		text, bar := "", " "
+		if i < len(shown) {
+			text = " " + styles[shown[i].style].Render(shown[i].text)
 		}
-		lines = append(lines, m.row(line, from+i == m.list.at, severityStyles[s.Severity], len(s.Severity)))
+		if isThumb(i, s.top, height, len(s.rows)) {
+			bar = "┃"
+		}
+		lines[i] = pad(text, width-1) + bar
 	}
 	return lines
 }
 
-// withRight returns the line with a text at the right, if there is room for it.
-func (m *model) withRight(line, right string) string {
-	room := m.width - 2 - ansi.StringWidth(right)
-	if room < 60 {
-		return line
+// leftSide returns the list, with the bar between the sides.
+func (m *model) leftSide() []string {
+	width, height := m.leftWidth(), m.bodyHeight()
+	sides := m.width >= narrowest
+	if !sides {
+		width-- // for the scroll bar
 	}
-	return pad(ansi.Truncate(line, room-2, "…"), room) + right
-}
-
-// row returns a row of a list. The first n bytes have the style.
-func (m *model) row(line string, selected bool, style lipgloss.Style, n int) string {
-	if selected {
-		return chosen.Render(pad(m.cut("> "+line), m.width))
-	}
-	line = m.cut("  " + line)
-	if end := 2 + n; len(line) >= end {
-		return line[:2] + style.Render(line[2:end]) + line[end:]
-	}
-	return line
-}
-
-func (m *model) detailTitle() string {
-	var tabs []string
-	for i, name := range panes {
-		if i == m.pane {
-			name = "[" + name + "]"
+	var rows []string
+	var title, empty string
+	at, n, list := 0, 0, &m.list
+	if m.inJournal {
+		title, empty, list, n = "Journal", "Nothing was repaired yet.", &m.log, len(m.entries)
+		at = m.log.at
+		for i, e := range m.entries {
+			rows = append(rows, m.entryRow(e, i == m.log.at, width))
 		}
-		tabs = append(tabs, name)
+	} else {
+		title, empty = "Sessions", "No session found."
+		if m.filter.text != "" || m.filter.typing {
+			title = "Filter: " + m.filter.text + map[bool]string{true: "_"}[m.filter.typing]
+		}
+		if len(m.sessions) > 0 {
+			empty = "No session fits the filter."
+		}
+		if m.scanning {
+			empty = ""
+		}
+		fit := m.fitting()
+		n = len(fit)
+		for _, i := range m.listed() {
+			switch {
+			case i < 0:
+				rows = append(rows, m.groupRow(-1-i, fit, width))
+			default:
+				if i == m.list.at {
+					at = len(rows)
+				}
+				rows = append(rows, m.sessionRow(fit[i], i == m.list.at, width))
+			}
+		}
 	}
-	right := strings.Join(tabs, "  ")
-	room := max(m.width-ansi.StringWidth(right)-2, 10)
-	return pad(ansi.Truncate(m.session.Severity+"  "+clean(m.session.Title), room-2, "…"), room) + right
-}
-
-func (m *model) paneLines(height int) []string {
-	s := &m.texts[m.pane]
-	if len(s.lines) == 0 {
-		return []string{"", "  " + [...]string{"Nothing is wrong with this session.", "The next request is not known.", "A repair would change nothing."}[m.pane]}
+	place := ""
+	if n > 0 {
+		place = fmt.Sprintf("%d/%d", list.at+1, n)
 	}
-	return m.diffLines(s.window(height))
-}
-
-func (m *model) journalLines(height int) (lines []string) {
-	if len(m.entries) == 0 {
-		return []string{"", "  Nothing was repaired yet."}
+	corner := "─"
+	if sides {
+		corner = "┬"
 	}
-	from, to := m.entryCursor.window(len(m.entries), height)
-	for i, e := range m.entries[from:to] {
-		lines = append(lines, m.row(clean(e.ID)+"  "+clean(e.Text), from+i == m.entryCursor.at, bold, len(e.ID)))
+	lines := []string{heading(title, place, width, !m.right) + styles[Faint].Render(corner)}
+	from, to := list.window(at, len(rows), height)
+	if len(rows) == 0 {
+		rows, from, to = []string{"", "  " + empty}, 0, min(2, height)
+	}
+	for i := range height {
+		text, bar := "", " "
+		if sides {
+			bar = styles[Faint].Render("│")
+		}
+		if from+i < to {
+			text = rows[from+i]
+		}
+		if isThumb(i, from, height, len(rows)) {
+			bar = "┃"
+		}
+		lines = append(lines, pad(text, width)+bar)
 	}
 	return lines
 }
 
-// diffLines styles lines by their first character: those of a diff, and violations.
-func (m *model) diffLines(lines []string) []string {
-	styled := make([]string, len(lines))
-	for i, line := range lines {
-		switch text := strings.TrimSpace(line); {
-		case strings.HasPrefix(text, "▲"), strings.HasPrefix(text, "broken"):
-			line = red.Render(line)
-		case strings.HasPrefix(text, "+"):
-			line = green.Render(line)
-		case strings.HasPrefix(text, "-"):
-			line = red.Render(line)
+// listed returns the rows of the list: the index of a fitting session, or -1 minus a group whose heading it is.
+func (m *model) listed() (rows []int) {
+	group := -1
+	for i, s := range m.fitting() {
+		if g := s.group(); g != group {
+			group = g
+			rows = append(rows, -1-g)
 		}
-		styled[i] = line
+		rows = append(rows, i)
 	}
-	return styled
+	return rows
 }
 
-// status returns the line with what runs and what was done last.
+var groupStyles = [...]Style{groupBroken: Bad, groupRisk: Warn, groupLost: Warn, groupHealthy: Good, groupArchived: Faint}
+
+func (m *model) groupRow(group int, fit []Session, width int) string {
+	n := 0
+	for _, s := range fit {
+		if s.group() == group {
+			n++
+		}
+	}
+	return styles[groupStyles[group]].Render(cut(fmt.Sprintf("%s (%d)", groupNames[group], n), width))
+}
+
+// sessionRow returns a session on a row. The title is last: one that is drawn from right to left moves nothing.
+func (m *model) sessionRow(s Session, selected bool, width int) string {
+	mark := " "
+	if m.marked[s.key()] {
+		mark = "*"
+	}
+	text := mark + pad(m.age(s.Time, true), 5) + " "
+	if width >= widest {
+		text += pad(clean(s.Agent, false), 11) + " "
+	}
+	if s.Lost && s.group() == groupLost {
+		text += clean(s.State, false) + ": "
+	}
+	return m.listRow(text+titleOf(s), selected, width)
+}
+
+func titleOf(s Session) string {
+	if title := strings.TrimSpace(clean(s.Title, false)); title != "" {
+		return title
+	}
+	return "(no title)"
+}
+
+func (m *model) entryRow(e Entry, selected bool, width int) string {
+	text := pad(m.age(e.Time, true), 5) + " " + pad(clean(e.State, false), 9) + " "
+	if width >= widest {
+		text += pad(clean(e.What, false), width-widest+14) + " "
+	}
+	return m.listRow(text+clean(e.Title, false), selected, width)
+}
+
+// listRow returns a row of a list. What is selected has a mark, and a colour while keys are for the list.
+func (m *model) listRow(text string, selected bool, width int) string {
+	if !selected {
+		return pad(" "+text, width)
+	}
+	text = pad(">"+text, width)
+	if m.right {
+		return styles[Bold].Render(text)
+	}
+	return chosen.Render(text)
+}
+
+// age returns how long ago a time is, "" for the zero time.
+func (m *model) age(t time.Time, short bool) string {
+	if t.IsZero() {
+		return ""
+	}
+	age := term.Age(m.now().Sub(t))
+	if short {
+		return (&term.Terminal{Width: 1}).AgeCell(age)
+	}
+	return age
+}
+
+// rightSide returns what is known about what is selected.
+func (m *model) rightSide() []string {
+	width := m.rightWidth()
+	title, name := "", viewNames[m.view]
+	if s, ok := m.selected(); ok && !m.inJournal {
+		title = titleOf(s)
+	} else if e, ok := m.selectedEntry(); ok && m.inJournal {
+		title, name = e.ID, "what was done"
+	} else {
+		name = ""
+	}
+	view := m.view
+	if m.inJournal {
+		view = viewTalk
+	}
+	lines := m.pane(title, name, view, width, m.right)
+	if m.changesHeight() > 0 {
+		lines = append(lines, m.pane("what a repair changes", "", viewChanges, width, false)...)
+	}
+	return lines
+}
+
+// pane returns a view with its heading.
+func (m *model) pane(title, name string, view, width int, focus bool) []string {
+	p, height := &m.panes[view], m.paneHeight(view)
+	place := strings.TrimSpace(name + " " + p.position(height))
+	lines := append([]string{heading(title, place, width, focus)}, m.textRows(p, height, width)...)
+	if m.loading[view] && len(p.text) == 0 {
+		lines[1] = pad(styles[Faint].Render("reading …"), width)
+	}
+	return lines
+}
+
+// talkLines returns a conversation as a text.
+func talkLines(items []Item) (lines []Line) {
+	who := ""
+	for _, it := range items {
+		if it.Who != who && it.Who != "" {
+			if len(lines) > 0 {
+				lines = append(lines, Line{})
+			}
+			lines = append(lines, Line{Text: it.Who, Style: Bold, One: true})
+		}
+		who = it.Who
+		l := Line{Text: it.Text, Indent: 2, Most: mostOfText}
+		switch it.Kind {
+		case Tool:
+			l.Text, l.One = "▸ "+it.Name+" "+it.State+"  "+it.Text, true
+			if it.State == "done" {
+				l.Style = Faint
+			}
+		case Thought:
+			l.Text, l.One, l.Style = "thought: "+strings.TrimSpace(it.Text), true, Faint
+		case File:
+			l.Text, l.One, l.Style = "file: "+it.Text, true, Faint
+		case Added:
+			l.Text, l.One, l.Style = "added: "+strings.TrimSpace(it.Text), true, Faint
+		case Text:
+			if strings.TrimSpace(it.Text) == "" {
+				l.Text, l.Style = "(empty)", Faint
+			}
+		}
+		if it.Kind != Text || it.Text != "" || len(it.Faults) == 0 {
+			lines = append(lines, l)
+		}
+		for _, f := range it.Faults {
+			style := Warn
+			if f.Broken {
+				style = Bad
+			}
+			lines = append(lines, Line{Head: "▲ ", Text: f.Why, Style: style, Indent: 2, Mark: true}, Line{Text: f.Fix, Indent: 4})
+		}
+	}
+	return lines
+}
+
+// status returns the line with what runs and what was done last, else what is known of the selected session.
 func (m *model) status() string {
-	if m.filter.typing || m.at == atSessions && m.filter.text != "" && m.asking == nil && m.message == "" && m.running == "" {
-		return m.cut("Filter: " + clean(m.filter.text) + map[bool]string{true: "_"}[m.filter.typing])
-	}
 	var parts []string
+	style := Plain
 	switch {
 	case m.asking != nil:
-		parts = append(parts, "Make this change? y/n")
+		parts, style = []string{"Make this change? y/n"}, Bold
 	case m.running != "":
-		parts = append(parts, m.running+" …")
+		parts = []string{m.running + " …"}
+	case m.message != "":
+		parts = []string{clean(m.message, false)}
+		if m.failed {
+			style = Bad
+		}
+	case m.title != "":
+	case m.inJournal:
+		if e, ok := m.selectedEntry(); ok {
+			parts = []string{clean(strings.Join([]string{e.State, m.age(e.Time, false), e.What, e.Title}, " · "), false)}
+		}
+	default:
+		parts = m.facts()
 	}
-	if m.message != "" && m.asking == nil {
-		parts = append(parts, clean(m.message+m.hint()))
-	} else if notes := m.backend.Notes(); len(notes) > 0 && len(parts) == 0 {
-		parts = append(parts, "note: "+clean(notes[len(notes)-1]))
+	if m.scanning {
+		text := "scanning"
+		if m.progress.Total > 0 {
+			text += fmt.Sprintf(" %d/%d", m.progress.Done, m.progress.Total)
+		}
+		parts = append([]string{text}, parts...)
 	}
-	if m.scanning && m.progress.Total > 0 {
-		parts = append(parts, fmt.Sprintf("scanning %d/%d", m.progress.Done, m.progress.Total))
-	} else if m.scanning {
-		parts = append(parts, "scanning")
+	return styles[style].Render(cut(strings.Join(parts, "  "), m.width))
+}
+
+// facts returns what is known of the selected session.
+func (m *model) facts() []string {
+	var parts []string
+	if n := len(m.marked); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d selected", n))
 	}
-	line := m.cut(strings.Join(parts, "  "))
-	switch {
-	case m.failed && m.message != "" && m.asking == nil:
-		return red.Render(line)
-	case m.asking != nil:
-		return bold.Render(line)
+	if s, ok := m.selected(); ok {
+		what := strings.Trim(s.Severity+": "+s.What, ": ")
+		facts := slices.DeleteFunc([]string{s.State, what, s.Agent, s.Folder, m.age(s.Time, false)}, func(t string) bool { return t == "" })
+		parts = append(parts, clean(strings.Join(facts, " · "), false))
 	}
-	return line
+	return parts
 }
 
 // keys returns the last line. Keys that do not fit before the last are left out; the help has all.
@@ -198,46 +425,5 @@ func (m *model) keys() string {
 		}
 		line += item
 	}
-	return faint.Render(m.cut(line + last))
-}
-
-func helpText() []string {
-	lines := []string{""}
-	for _, row := range helpRows() {
-		lines = append(lines, "  "+pad(row[0], 10)+" "+row[1])
-	}
-	return append(lines, "",
-		"  Everything here can be done with commands too: scan, repair, undo, redo, log,",
-		"  show, explain. A repair is written to the journal first and can be undone.")
-}
-
-func (m *model) cut(line string) string { return ansi.Truncate(line, m.width, "…") }
-
-func pad(s string, width int) string {
-	if n := width - ansi.StringWidth(s); n > 0 {
-		return s + strings.Repeat(" ", n)
-	}
-	return ansi.Truncate(s, width, "…")
-}
-
-// clean replaces what a terminal would obey. Texts are escaped before they come here.
-func clean(s string) string {
-	if strings.ContainsFunc(s, isUnsafe) || strings.Contains(s, "\ufffd") {
-		return strings.Map(func(c rune) rune {
-			if isUnsafe(c) {
-				return '·'
-			}
-			return c
-		}, strings.ToValidUTF8(s, "·"))
-	}
-	return s
-}
-
-func isUnsafe(c rune) bool { return !strconv.IsPrint(c) && c != '\u200d' }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return styles[Faint].Render(cut(line+last, m.width))
 }

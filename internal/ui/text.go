@@ -1,0 +1,167 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A Style is how a line looks. The text says the same without it.
+type Style int
+
+// The styles of lines.
+const (
+	Plain Style = iota
+	Bold
+	Faint
+	Bad
+	Warn
+	Good
+)
+
+var styles = [...]lipgloss.Style{
+	Plain: lipgloss.NewStyle(),
+	Bold:  lipgloss.NewStyle().Bold(true),
+	Faint: lipgloss.NewStyle().Faint(true),
+	Bad:   lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true),
+	Warn:  lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+	Good:  lipgloss.NewStyle().Foreground(lipgloss.Green),
+}
+
+// A Line is a paragraph. It is wrapped to the screen, and each newline in it begins a row.
+type Line struct {
+	Head   string // before the first row; the others begin below what is behind it
+	Text   string // what a terminal would obey is replaced
+	Style  Style
+	Indent int  // columns before each row
+	One    bool // it is one row, and cut
+	Most   int  // rows that are shown of it unless whole texts are; 0 for all
+	Mark   bool // a broken place
+}
+
+type row struct {
+	text  string
+	style Style
+	mark  bool
+}
+
+// A scroller is a text on the screen.
+type scroller struct {
+	text  []Line
+	rows  []row
+	whole bool
+	top   int
+}
+
+// layout wraps the text to a width.
+func (s *scroller) layout(width int) {
+	s.rows = nil
+	for _, l := range s.text {
+		head := strings.Repeat(" ", min(l.Indent, width/3)) + clean(l.Head, false)
+		room := max(width-ansi.StringWidth(head), 1)
+		text := clean(strings.TrimRight(l.Text, "\n"), !l.One)
+		if !l.One {
+			text = ansi.Wrap(text, room, "")
+		}
+		for i, part := range strings.Split(text, "\n") {
+			if rest := strings.Count(text, "\n") + 1 - i; l.Most > 0 && i == l.Most && rest > 1 && !s.whole {
+				s.rows = append(s.rows, row{text: ansi.Truncate(head+fmt.Sprintf("… %d more lines (Enter)", rest), width, "…"), style: Faint})
+				break
+			}
+			s.rows = append(s.rows, row{ansi.Truncate(head+part, width, "…"), l.Style, l.Mark && i == 0})
+			if i == 0 {
+				head = strings.Repeat(" ", ansi.StringWidth(head))
+			}
+		}
+	}
+}
+
+func (s *scroller) move(by, height int) {
+	s.top = max(min(s.top+by, len(s.rows)-height), 0)
+}
+
+// window returns the rows that a screen of that height shows.
+func (s *scroller) window(height int) []row {
+	s.move(0, height)
+	return s.rows[s.top:min(s.top+height, len(s.rows))]
+}
+
+// seek shows the next broken place after the one that the screen begins with, or before it. After the last
+// it begins again. It reports whether there is any.
+func (s *scroller) seek(by, height int) bool {
+	const above = 6 // rows that are shown before it
+	at := min(s.top+above, len(s.rows)-1)
+	for i := 1; i <= len(s.rows); i++ {
+		n := (at + by*i + 2*len(s.rows)) % len(s.rows)
+		if s.rows[n].mark {
+			s.top = max(n-above, 0)
+			s.move(0, height)
+			return true
+		}
+	}
+	return false
+}
+
+// position says how much of the text is above the end of the screen; "" if all is shown.
+func (s *scroller) position(height int) string {
+	if len(s.rows) <= height {
+		return ""
+	}
+	return fmt.Sprintf("%d%%", 100*min(s.top+height, len(s.rows))/len(s.rows))
+}
+
+// A cursor is a position in a list, and the first row of it on the screen.
+type cursor struct{ at, top int }
+
+// move moves the cursor in a list of n items.
+func (c *cursor) move(by, n int) { c.at = max(min(c.at+by, n-1), 0) }
+
+// window returns which of n rows a screen of that height shows if the cursor is at a row.
+func (c *cursor) window(at, n, height int) (from, to int) {
+	if at == 1 { // the heading above the first item
+		at = 0
+	}
+	c.top = max(min(c.top, at, n-height), at-height+1, 0)
+	return c.top, min(c.top+height, n)
+}
+
+// isThumb reports whether the scroll bar is drawn at row i of a window of n rows.
+func isThumb(i, top, height, n int) bool {
+	if n <= height {
+		return false
+	}
+	size := max(height*height/n, 1)
+	from := top * (height - size) / (n - height)
+	return i >= from && i < from+size
+}
+
+// cut returns a text on one row of at most width columns.
+func cut(s string, width int) string { return ansi.Truncate(s, width, "…") }
+
+// pad returns a text as exactly width columns.
+func pad(s string, width int) string {
+	s = cut(s, width)
+	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
+}
+
+// clean replaces what a terminal would obey; with rows newlines stay.
+func clean(s string, rows bool) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
+	if !rows {
+		s = strings.ReplaceAll(s, "\n", " ")
+	}
+	if !strings.ContainsFunc(s, isUnsafe) && !strings.Contains(s, "\ufffd") {
+		return s
+	}
+	return strings.Map(func(c rune) rune {
+		if c != '\n' && isUnsafe(c) {
+			return '·'
+		}
+		return c
+	}, strings.ToValidUTF8(s, "·"))
+}
+
+func isUnsafe(c rune) bool { return !strconv.IsPrint(c) && c != '\u200d' }
