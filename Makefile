@@ -77,8 +77,8 @@ e2e-kilo:
 
 # The real Codex VERSION: every damage of internal/test/codex, predicted, repaired and undone; the picker; the hooks.
 e2e-codex:
-	go test -tags e2e -count=1 -timeout 60m -v -run Real ./agent/codex -codex $(or $(VERSION),0.169.0)
-	go test -tags e2e -count=1 -timeout 10m -v -run RealCodex ./cmd/mend -codex $(or $(VERSION),0.169.0)
+	go test -tags e2e -count=1 -timeout 60m -v -run Real ./agent/codex -codex $(or $(VERSION),0.171.0)
+	go test -tags e2e -count=1 -timeout 10m -v -run RealCodex ./cmd/mend -codex $(or $(VERSION),0.171.0)
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/test/opencode

@@ -117,6 +117,11 @@ func TestDamages(t *testing.T) {
 			if got := predicted(t, c, head); got != d.Fate && d.Fate != "O8" {
 				t.Errorf("predicted %s, want %s", got, d.Fate)
 			}
+			f, err := c.ScanOne(t.Context(), head)
+			unknown := slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Rule == "unknown-type" && d.Severity == repair.Latent })
+			if err != nil || unknown != strings.HasPrefix(d.Name, "unknown ") {
+				t.Errorf("a type that is not known: %t, %v", unknown, err)
+			}
 			r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
 			if err != nil {
 				t.Fatal(err)

@@ -170,6 +170,9 @@ func short(items []string) (all []string) {
 			all = append(all, raw)
 			continue
 		}
+		if it.Type == "agent_message" {
+			it.Type, it.Role = "message", "user"
+		}
 		if it.Role != "" && it.Type == "" {
 			it.Type = "message"
 		}

@@ -310,7 +310,9 @@ func (s *store) Folders(heads []change.Head) []string {
 func (s *store) Profile(string) string { return rollout.Version }
 
 // Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its records alone.
-func (s *store) Verified(version string) bool { return version == "" || version == rollout.Version }
+func (s *store) Verified(version string) bool {
+	return version == "" || slices.Contains(rollout.Verified, version)
+}
 
 // Newer implements [agent.Store].
 func (s *store) Newer(version string) bool {

@@ -1,6 +1,9 @@
 package diagnose
 
-import "mend/repair"
+import (
+	"mend/agent/claude/transcript"
+	"mend/repair"
+)
 
 // MissingHistory is the class of faults by which prompts and answers in the transcript do not
 // reach the model.
@@ -41,6 +44,7 @@ func Explanations() []repair.Explanation {
 		{Code: ruleBreak, Class: MissingHistory, Meaning: "A record names no predecessor, or one that is not in the transcript, so the conversation begins there.", Example: `"parentUuid": an id that no line has`, Fix: "The record is appended again with the record before it as its predecessor.", Loses: "Nothing."},
 		{Code: ruleSidechain, Class: MissingHistory, Meaning: "Records of the main conversation are marked as a subagent's.", Example: `"isSidechain": true, without an agentId`, Fix: "The records are appended again without the mark.", Loses: "Nothing."},
 		{Code: ruleUnread, Class: repair.UnreadableRecord, Meaning: "A line contains a complete record that Claude Code does not read, because of the bytes before it, or because its type is in other letters. A line that is no complete record, or a prompt or an answer without a message, is a note: what it held is lost.", Example: "NUL bytes, a byte order mark or a torn record at the start of the line; the type \"User\"", Fix: "The record is appended on a line of its own.", Loses: "Nothing."},
+		{Code: ruleUnknown, Class: repair.UnreadableRecord, Meaning: "A version of Claude Code that is newer than mend knows has written records of types that mend does not know: what it sends is then not known either. Version " + transcript.Version + " skips them.", Fix: "None: mend leaves them as they are.", Loses: "Nothing."},
 		{Code: "R22", Class: repair.InvalidFile, Meaning: "A document of the type application/pdf is no PDF.", Fix: "Claude Code leaves it out by itself."},
 		{Code: "R23", Class: repair.IncompleteRecord, Meaning: "A block, or a field of it, is of no type that the provider takes.", Fix: "A line of text takes the place of the block; a field becomes a text or is removed.", Loses: "The block or the field, for the model."},
 		{Code: "R24", Class: repair.InvalidToolCall, Meaning: "The name of a tool has other characters than letters, digits, _ and -, or more than 128.", Fix: "The tool gets a name that the provider takes.", Loses: "The name that the model used."},

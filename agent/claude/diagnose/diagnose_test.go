@@ -252,6 +252,29 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
+// TestUnknownTypes: a record of a type that is not known is a finding without a fix if a newer version wrote last. Today's versions skip
+// it, and their own types are known.
+func TestUnknownTypes(t *testing.T) {
+	for _, c := range []struct {
+		version, kind string
+		found         bool
+	}{
+		{"2.1.330", "brand-new", false},
+		{transcript.Version, "brand-new", false},
+		{"2.9.0", "brand-new", true},
+		{"2.9.0", "cost-state", false},
+		{"2.9.0", "progress", false},
+	} {
+		tr := claude.New()
+		tr.Lines = append(tr.Lines, []byte(`{"type":"`+c.kind+`","sessionId":"`+claude.Session+`"}`))
+		found := repair.Diagnose(caseOn(c.version, tr.Bytes()))
+		is := len(found) == 1 && found[0].Rule == "unknown_type" && found[0].Severity == repair.Latent && found[0].Fix == "" && strings.Contains(found[0].Why, "brand-new")
+		if is != c.found || !is && len(found) > 0 {
+			t.Errorf("%s in a transcript of %s: %q", c.kind, c.version, findings(found))
+		}
+	}
+}
+
 // Torn lines each of which may begin a record that reaches to the end take linear time; it was
 // quadratic, a minute for these.
 func TestTornLines(t *testing.T) {

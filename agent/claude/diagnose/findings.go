@@ -91,6 +91,7 @@ func (c *Case) examine() {
 	if !c.findNothing() {
 		c.findTorn()
 	}
+	c.findUnknown()
 	c.findFolder()
 }
 

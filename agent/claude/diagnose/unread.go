@@ -56,6 +56,28 @@ func (c *Case) findUnread() {
 	}
 }
 
+// findUnknown says which types of records a newer version wrote that mend does not know: it skips them, as the newest version that was
+// observed does. What the newer one does with them is not known.
+func (c *Case) findUnknown() {
+	if !transcript.Newer(c.base.Version) {
+		return
+	}
+	var types []string
+	for i := range c.lines {
+		if r := c.lines[i].Record; r != nil && r.UnknownType() != "" && i > c.lastBoundary() && !slices.Contains(types, r.UnknownType()) {
+			types = append(types, r.UnknownType())
+		}
+	}
+	if len(types) == 0 {
+		return
+	}
+	text := fmt.Sprintf("records of types that mend does not know: %.200s", strings.Join(types, ", "))
+	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Latent}, found{
+		why:     fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them.", c.base.Version, text),
+		refusal: &repair.RefusalError{Final: true, Why: "mend judges the rest as Claude Code " + transcript.Version + " loads it, and leaves these records as they are."},
+	})
+}
+
 // unread returns the records of the conversation that the program does not read.
 func (c *Case) unread() (all []unread) {
 	known := map[string]bool{}

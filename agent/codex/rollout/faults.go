@@ -40,10 +40,15 @@ func (c *Case) faults() (all []repair.Finding) {
 	c.findRow(add)
 	c.findOrdinals(add)
 	var unread, gone, bytesOther, wrong int
+	var unknown []string
 	last := c.compaction() // the program reads from the end to it
 	hidden := c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) })
 	for i := range c.lines {
-		switch l := &c.lines[i]; {
+		l := &c.lines[i]
+		if kind := unknownKind(l.value); kind != "" && i > last && !slices.Contains(unknown, kind) {
+			unknown = append(unknown, kind)
+		}
+		switch {
 		case l.kind != "" || l.isBlank():
 		case !isDecoded(l.raw) && i > last && isMissed(newLine(0, decoded(l.raw)).kind):
 			bytesOther++
@@ -70,6 +75,9 @@ func (c *Case) faults() (all []repair.Finding) {
 	}
 	if gone > 0 {
 		add("line-torn", fmt.Sprintf("Codex cannot read %s, and skips that without a word. What was said there is lost.", count(gone, "line")))
+	}
+	if len(unknown) > 0 {
+		add("unknown-type", fmt.Sprintf("Codex %s skips records of the types %.200s. Another version may send them: mend does not know it.", Version, strings.Join(unknown, ", ")))
 	}
 	if n := len(c.metaAgain()); n > 0 {
 		add("meta-again", fmt.Sprintf("A session begins again in the middle of the rollout, on %s. Codex does not send what is before that.", count(n, "line")))

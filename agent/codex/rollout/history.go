@@ -34,6 +34,8 @@ func history(lines []line) (all []item) {
 			if isSent(l.payload) {
 				all = append(all, item{at: i, sub: -1, kind: text(l.payload, "type"), value: l.payload, group: l.group, index: (l.n - l.first) * parts})
 			}
+		case l.kind == "inter_agent_communication":
+			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
 		case l.kind == "compacted" && l.payload.Get("replacement_history").Kind() == '[':
 			all = replaced(l, i)
 		case l.kind == "compacted":
@@ -48,14 +50,8 @@ func history(lines []line) (all []item) {
 
 // isSent reports whether the program keeps an item for requests.
 func isSent(v jsonedit.Value) bool {
-	switch text(v, "type") {
-	case "message":
-		return text(v, "role") != "system"
-	case "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call", "web_search_call",
-		"tool_search_call", "tool_search_output", "image_generation_call", "compaction", "context_compaction":
-		return true
-	}
-	return false
+	kind := text(v, "type")
+	return itemKinds[kind] && (kind != "message" || text(v, "role") != "system")
 }
 
 // replaced returns the history that a compaction has in it.

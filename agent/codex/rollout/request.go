@@ -44,7 +44,7 @@ func (c *Case) turn(it item) request.Turn {
 	if isOutput(it.kind) {
 		t.Role = request.RoleTool
 	}
-	if it.summary {
+	if it.summary || it.kind == "agent_message" {
 		t.Role = change.RoleUser
 	}
 	t.Blocks = c.blocks(it)
@@ -66,7 +66,10 @@ func (c *Case) turn(it item) request.Turn {
 func (c *Case) blocks(it item) []*request.Block {
 	v := it.value
 	switch it.kind {
-	case "message":
+	case "message", "agent_message":
+		if s := v.Get("content"); isText(s) {
+			return []*request.Block{{Type: request.Text, Text: text(s)}}
+		}
 		if it.summary {
 			return []*request.Block{{Type: request.Text, Text: text(v, "message")}}
 		}

@@ -153,6 +153,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Meaning: "A line holds no record that can be read. Codex skips it.", NoFix: "What the lines held is in no other place.",
 		},
 		repair.Rule{
+			Code: "unknown-type", Class: repair.UnreadableRecord, Severity: repair.Latent,
+			Meaning: "A record or an item is of a type that Codex " + Version + " does not know and leaves out. A newer version may have written it, and send it.",
+			NoFix:   "Continue the session with the version that wrote it. mend judges what it knows, and leaves these records as they are.",
+		},
+		repair.Rule{
 			Code: "compacted-empty", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A compaction replaced the history by nothing.",
 			Fixes:   whole("The compaction is removed: the whole history is sent again.", "", removeCompaction),

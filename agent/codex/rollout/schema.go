@@ -10,10 +10,33 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// kinds are the types of records that the program knows.
+// kinds are the types of records that the program knows: it skips all others.
 var kinds = map[string]bool{
 	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true, "world_state": true, "token_usage_record": true,
 	"security_risk_score": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true, "dynamic_tools_updated": true, "realtime_item": true,
+	"id_allocation": true,
+}
+
+// itemKinds are the types of items that the program knows, and whether it sends one. It leaves out all others.
+var itemKinds = map[string]bool{
+	"message": true, "agent_message": true, "reasoning": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
+	"custom_tool_call_output": true, "local_shell_call": true, "web_search_call": true, "tool_search_call": true, "tool_search_output": true,
+	"image_generation_call": true, "compaction": true, "context_compaction": true,
+	"additional_tools": true, "configuration_update": false, "compaction_trigger": false, "ghost_snapshot": false, "other": false,
+}
+
+// unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer version; else "".
+func unknownKind(v jsonedit.Value) string {
+	kind := text(v, "type")
+	item := text(v, "payload", "type")
+	_, known := itemKinds[item]
+	switch {
+	case kind != "" && !kinds[kind] && isObject(v.Get("payload")):
+		return kind
+	case kind == "response_item" && !known:
+		return item
+	}
+	return ""
 }
 
 // A form reports whether the program can read a value in a place. The zero value is a member that is missing.

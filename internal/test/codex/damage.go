@@ -424,6 +424,17 @@ func contents() []Damage {
 		{Name: "output a number", Do: setPayload("function_call_output", 0, "output", 7), Fate: "alive", Lost: true},
 		{Name: "unknown item", Do: setPayload("user", 2, "type", "strange"), Fate: "alive", Lost: true},
 		{Name: "unknown record", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["type"] = "strange" }) }, Fate: "alive", Lost: true},
+		{Name: "a message of another agent", Do: func(r *Rollout) {
+			r.edit(r.at("user", 2), func(_, p object) {
+				delete(p, "role")
+				p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root"
+			})
+		}, Fate: "alive"},
+		{Name: "a record of a message between agents", Do: func(r *Rollout) {
+			r.edit(r.at("user", 2), func(l, _ object) {
+				l["type"], l["payload"] = "inter_agent_communication", object{"author": "/root/a", "recipient": "/root", "content": "done", "trigger_turn": false}
+			})
+		}, Fate: "alive", Lost: true},
 		{Name: "turn_context missing", Do: drop("turn_context", 0), Fate: "alive"},
 		{Name: "world_state missing", Do: drop("world_state", 0), Fate: "alive"},
 		{Name: "task_complete missing", Do: drop("task_complete", -1), Fate: "alive"},

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the one that is tested.
-const Version = "0.169.0"
+const Version = "0.171.0"
 
 var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
