@@ -184,42 +184,124 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestRestore brings back what was kept: a rollout that is gone, cut or full of NUL bytes, and nothing where nothing is lost.
+// TestRestore brings back what was kept: a rollout that is gone, cut or full of NUL bytes, and nothing where nothing is lost. The
+// program may have compressed it before the copy, or since: what is brought back is not compressed.
 func TestRestore(t *testing.T) {
-	for name, c := range map[string]struct {
-		now  []byte
-		want int // ops
+	packed := fixture.Compress(testdata.Codex)
+	for _, c := range []struct {
+		name      string
+		then      bool // it was compressed when it was kept
+		now       []byte
+		nowPacked bool
+		want      int // ops
 	}{
-		"gone": {nil, 1}, "cut": {testdata.Codex[:len(testdata.Codex)/2], 1}, "NUL": {make([]byte, 100), 1},
-		"same": {testdata.Codex, 0}, "went on": {append(slices.Clone(testdata.Codex), "{}\n"...), 0},
+		{"gone", false, nil, false, 1},
+		{"cut", false, testdata.Codex[:len(testdata.Codex)/2], false, 1},
+		{"NUL", false, make([]byte, 100), false, 1},
+		{"same", false, testdata.Codex, false, 0},
+		{"went on", false, append(slices.Clone(testdata.Codex), "{}\n"...), false, 0},
+		{"compressed since", false, packed, true, 0},
+		{"compressed and cut since", false, packed[:len(packed)/2], true, 2},
+		{"compressed, gone", true, nil, false, 1},
+		{"compressed, same", true, packed, true, 0},
+		{"compressed, cut", true, packed[:len(packed)/2], true, 2},
+		{"compressed, overwritten", true, []byte("garbage"), true, 2},
+		{"compressed, continued since", true, append(slices.Clone(testdata.Codex), "{}\n"...), false, 0},
+		{"compressed, continued and cut since", true, testdata.Codex[:len(testdata.Codex)/2], false, 1},
 	} {
-		h := fixture.NewHome(t, "")
+		t.Run(c.name, func(t *testing.T) {
+			h := fixture.NewHome(t, "")
+			put := func(data []byte, compressed bool) {
+				for _, end := range []string{"", ".zst"} {
+					if err := os.RemoveAll(h.Rollout() + end); err != nil {
+						t.Fatal(err)
+					}
+				}
+				name := fixture.File
+				if compressed {
+					name += ".zst"
+				}
+				if data != nil {
+					h.Write(name, data)
+				}
+			}
+			if c.then {
+				put(packed, true)
+			}
+			s, err := openStore(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := session(t, open(t, h, t.TempDir()))
+			copied, err := s.Copy(t.Context(), head, nil)
+			if err != nil || copied.Messages != 8 || copied.Unread != "" {
+				t.Fatalf("Copy: %d messages, unread %q, %v", copied.Messages, copied.Unread, err)
+			}
+			put(c.now, c.nowPacked)
+			if c.now != nil {
+				head = session(t, open(t, h, t.TempDir()))
+				if now, err := s.Copy(t.Context(), head, nil); err == nil && (now.Unread != "") != (c.nowPacked && c.want > 0) {
+					t.Errorf("a copy of it now lacks %q", now.Unread)
+				}
+			}
+			before := files(t, h)
+			kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
+			is, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
+			if err != nil || len(is.Ops) != c.want {
+				t.Fatalf("%d ops, error %v, want %d", len(is.Ops), err, c.want)
+			}
+			if len(is.Ops) == 0 {
+				return
+			}
+			o := open(t, h, t.TempDir())
+			id := apply(t, o, change.Plan{Session: head.ID, Ops: is.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
+			if now := files(t, h); now[h.Rollout()] != string(testdata.Codex) || len(now) != 2 {
+				t.Errorf("the rollout has %d bytes, want %d, and there are %d", len(now[h.Rollout()]), len(testdata.Codex), len(now)-1)
+			}
+			if got := predicted(t, o, session(t, o)); got != "alive" {
+				t.Errorf("after the restore it is %s", got)
+			}
+			undo(t, o, id)
+			if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+				t.Errorf("after the undo: %s", diff)
+			}
+		})
+	}
+}
+
+// TestMoveCompressed moves a session whose rollout the program has compressed: it is then not compressed. One that is cut is not moved.
+func TestMoveCompressed(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	if err := os.Remove(h.Rollout()); err != nil {
+		t.Fatal(err)
+	}
+	packed, to := fixture.Compress(testdata.Codex), t.TempDir()
+	for cut, want := range map[int]bool{len(packed): true, len(packed) / 2: false} {
+		h.Write(fixture.File+".zst", packed[:cut])
 		s, err := openStore(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		head := session(t, open(t, h, t.TempDir()))
-		copied, err := s.Copy(t.Context(), head, nil)
-		if err != nil || copied.Messages != 8 {
-			t.Fatalf("Copy: %d messages, %v", copied.Messages, err)
+		c := open(t, h, t.TempDir())
+		before := files(t, h)
+		plans, err := s.Move(t.Context(), []agent.Relocation{{Head: session(t, c), To: to}})
+		if (err == nil) != want {
+			t.Errorf("cut at %d: error %v, want a plan: %t", cut, err, want)
 		}
-		if err := os.Remove(h.Rollout()); err != nil {
-			t.Fatal(err)
-		}
-		if c.now != nil {
-			h.Write(fixture.File, c.now)
-		}
-		kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
-		is, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
-		if err != nil || len(is.Ops) != c.want {
-			t.Errorf("%s: %d ops, error %v, want %d", name, len(is.Ops), err, c.want)
-		}
-		if len(is.Ops) == 0 {
+		if !want || err != nil {
 			continue
 		}
-		apply(t, open(t, h, t.TempDir()), change.Plan{Session: head.ID, Ops: is.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
-		if got := files(t, h)[h.Rollout()]; got != string(testdata.Codex) {
-			t.Errorf("%s: the rollout has %d bytes, want %d", name, len(got), len(testdata.Codex))
+		id := apply(t, c, plans[0])
+		head := session(t, c)
+		if now := files(t, h); head.Directory != to || len(now) != 2 || len(now[h.Rollout()]) < len(testdata.Codex)/2 {
+			t.Errorf("it is of %s, in %d rollouts", head.Directory, len(now)-1)
+		}
+		if got := predicted(t, c, head); got != "alive" {
+			t.Errorf("after the move it is %s", got)
+		}
+		undo(t, c, id)
+		if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+			t.Errorf("after the undo: %s", diff)
 		}
 	}
 }

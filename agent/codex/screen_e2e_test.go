@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"mend/agent"
 	fixture "mend/internal/test/codex"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -69,36 +68,5 @@ func TestRealScreen(t *testing.T) {
 	apply(t, c, r.Plan)
 	if r := h.Prompt(testdata.CodexSession, "one more"); r.Fate() != "alive" {
 		t.Errorf("it is %s: %s", r.Fate(), r.Output)
-	}
-}
-
-// TestRealMove shows that the newest session of a folder is the one that was moved there.
-func TestRealMove(t *testing.T) {
-	storetest.InTurn(t, 2)
-	h := newHome(t)
-	c := open(t, h, t.TempDir())
-	head := session(t, c)
-	to := filepath.Join(h.Root(), "../elsewhere")
-	if err := os.Mkdir(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	s, err := openStore(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans, err := s.Move(t.Context(), []agent.Relocation{{Head: head, To: to}})
-	if err != nil || len(plans) != 1 {
-		t.Fatalf("%d plans, error %v", len(plans), err)
-	}
-	apply(t, c, plans[0])
-	if is := session(t, c).Directory; is != to {
-		t.Errorf("the session is of %s, want %s", is, to)
-	}
-	if rows := h.Rows(); !strings.Contains(rows, "cwd=\""+to+"\"") {
-		t.Errorf("the row is %s", rows)
-	}
-	r := h.In("elsewhere").Prompt("--last", "one more")
-	if r.Fate() != "alive" || !strings.Contains(r.Output, testdata.CodexSession) {
-		t.Errorf("the newest session of the folder is another one: %s", r.Output)
 	}
 }

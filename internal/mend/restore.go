@@ -244,7 +244,7 @@ func recordsOf(ops []change.Op) []change.Record {
 }
 
 // editedSince returns the messages and parts that mend has removed from a session since then and that no undo
-// has brought back, and those that it has changed. None has a project.
+// has brought back, and those that it has changed, or the session where that is one record. None has a project.
 func (c *Store) editedSince(ctx context.Context, session string, since time.Time) (removed, edited map[change.Ref]bool) {
 	id := c.ID()
 	es, err := c.Log(ctx, journal.Query{Store: &id, Session: session, State: change.Committed, InForce: true})
@@ -254,14 +254,15 @@ func (c *Store) editedSince(ctx context.Context, session string, since time.Time
 	}
 	for _, e := range slices.Backward(es) { // the oldest first
 		for _, o := range e.Ops {
-			if o.Ref.Kind != change.KindMessage && o.Ref.Kind != change.KindPart || !e.Time.After(since) {
+			file := o.Ref.Kind == change.KindSession && e.Cause.Kind != change.CauseMove // of a session in one record
+			if !file && o.Ref.Kind != change.KindMessage && o.Ref.Kind != change.KindPart || !e.Time.After(since) {
 				continue
 			}
 			ref := o.Ref.WithoutProject()
 			delete(removed, ref)
 			delete(edited, ref)
 			switch {
-			case o.Post == nil:
+			case o.Post == nil && !file:
 				removed[ref] = true
 			case e.Cause.Kind != change.CauseRestore:
 				edited[ref] = true

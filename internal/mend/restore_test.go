@@ -11,11 +11,13 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/agent/codex"
 	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/keep"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
+	rollouts "mend/internal/test/codex"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -46,6 +48,11 @@ func newLossBench(t *testing.T, store string) *lossBench {
 		b.write(b.file, string(fixture.Baseline))
 		b.write(b.beside("tool-results/a.txt"), "a long result")
 		o.Agents, o.Store = []agent.Agent{claude.Agent{}}, b.dir
+	case "codex":
+		b.dir, b.session = filepath.Join(dir, ".codex"), testdata.CodexSession
+		b.file = filepath.Join(b.dir, rollouts.File)
+		b.write(b.file, string(testdata.Codex))
+		o.Agents, o.Store = []agent.Agent{codex.Agent{}}, b.dir
 	case "tree":
 		id, err := testdata.Unpack(testdata.OpenCode1153, dir)
 		if err != nil {
@@ -112,7 +119,7 @@ func (b *lossBench) content() string {
 	}
 	var all strings.Builder
 	err := filepath.WalkDir(b.dir, func(p string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && !d.IsDir() && filepath.Ext(p) != ".lock" {
 			all.WriteString(p[len(b.dir):] + "\n" + b.read(p) + "\n")
 		}
 		return err
@@ -244,6 +251,14 @@ func TestRestore(t *testing.T) {
 		}), mend.Replaced, true},
 		{"result removed", "claude", func(b *lossBench) { removed("projects/-home-user-project/" + b.session)(b) }, mend.Shortened, true},
 
+		{"unlinked", "codex", removed(""), mend.Deleted, true},
+		{"emptied", "codex", written(func(string) string { return "" }), string(repair.NotLoaded), true},
+		{"NUL bytes", "codex", written(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
+		{"cut in half", "codex", written(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
+		{"overwritten by another", "codex", written(func(d string) string {
+			return strings.NewReplacer(testdata.CodexSession, otherID, `"id":"msg_`, `"id":"msg_f`, `"text":"`, `"text":"f`, "2026-11-22", "2026-11-21").Replace(d)
+		}), mend.Replaced, true},
+
 		{"archived", "1.18.33", sql("update session set time_archived = 5"), string(repair.Archived), false},
 		{"hidden", "1.18.33", sql("insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project"), string(repair.Hidden), false},
 		{"deleted", "1.18.33", sql("delete from part", "delete from message", dropped), mend.Deleted, true},
@@ -262,6 +277,7 @@ func TestRestore(t *testing.T) {
 		{"deleted", "tree", func(b *lossBench) {
 			removed("storage/message/" + b.session)(b)
 			removed("storage/part")(b)
+			removed("storage/session_diff")(b)
 			removed("storage/session/" + b.head.Project + "/" + b.session + ".json")(b)
 		}, mend.Deleted, true},
 		{"messages deleted", "tree", func(b *lossBench) { removed("storage/message/" + b.session)(b); removed("storage/part")(b) }, mend.Shortened, true},

@@ -1,8 +1,10 @@
 package mend_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +13,10 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
+	rollouts "mend/internal/test/codex"
 	"mend/internal/test/storetest"
 	"mend/repair"
+	"mend/testdata"
 )
 
 // grown adds a message with a part, or lines, as the agent does.
@@ -22,6 +26,10 @@ func grown(b *lossBench) {
 	case strings.HasSuffix(b.file, ".db"):
 		sql("insert into message (id, session_id, time_created, time_updated, data) select 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, 9000000000000, 9000, '{\"role\":\"user\",\"time\":{\"created\":1},\"agent\":\"build\",\"model\":{\"providerID\":\"a\",\"modelID\":\"b\"}}' from message order by id desc limit 1",
 			"insert into part (id, message_id, session_id, time_created, time_updated, data) select 'prt_zzzzzzzzzzzzzzzzzzzzzzzzzz', 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, 9000, 9000, '{\"type\":\"text\",\"text\":\"goes on\"}' from part limit 1")(b)
+	case strings.HasSuffix(b.file, rollouts.File):
+		was := strings.TrimSuffix(b.read(b.file), "\n")
+		ordinal := strings.Count(string(testdata.Codex), "\n")
+		b.write(b.file, was+fmt.Sprintf("\n"+`{"timestamp":"2026-11-25T10:00:00.000Z","ordinal":%d,"type":"response_item","payload":{"type":"message","id":"msg_zz","role":"user","content":[{"type":"input_text","text":"goes on"}]}}`+"\n", ordinal))
 	case b.file != "":
 		all := strings.Split(string(fixture.Baseline), `"uuid":"`)
 		const id = "00000000-2222-4222-8222-222222222222"
@@ -132,6 +140,13 @@ func TestRestoreGrown(t *testing.T) {
 		{"a prompt emptied", "claude", eachLine(`"parentUuid":null`, emptyContent)},
 		{"lines of {}", "claude", eachLine(`"type":"assistant"`, func(string) string { return "{}\n" })},
 		{"lines removed", "claude", eachLine(`"type":"assistant"`, func(string) string { return "" })},
+		{"contents emptied", "codex", eachLine(`"role":"assistant"`, emptyContent)},
+		{"lines of {}", "codex", eachLine(`"role":"assistant"`, func(string) string { return "{}\n" })},
+		{"lines removed", "codex", eachLine(`"role":"user"`, func(string) string { return "" })},
+		{"outputs emptied", "codex", eachLine(`"type":"function_call_output"`, func(l string) string {
+			return regexp.MustCompile(`"output":"[^"]*"`).ReplaceAllString(l, `"output":""`)
+		})},
+		{"cut in half", "codex", written(func(d string) string { return d[:len(d)/2] })},
 		{"a result emptied", "claude", func(b *lossBench) { b.write(b.beside("tool-results/a.txt"), "") }},
 	} {
 		for _, kept := range []bool{false, true} {

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -11,6 +10,9 @@ import (
 
 // Moved returns the case of the session in another folder. What its records say of the past stays.
 func (c *Case) Moved(folder string) (*Case, error) {
+	if c.src.Torn {
+		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.ID)
+	}
 	d := &draft{c: c, lines: slices.Clone(c.lines), torn: c.torn, path: c.path, row: c.row}
 	at, ok := c.meta()
 	if !ok {
@@ -35,30 +37,4 @@ func (c *Case) Moved(folder string) (*Case, error) {
 		d.row = &row
 	}
 	return d.Case().(*Case), nil
-}
-
-// CountMessages counts the prompts and answers of a rollout, and returns the id of the first.
-func CountMessages(data []byte) (n int, first string) {
-	lines, _ := parseLines(data)
-	for i := range lines {
-		if l := &lines[i]; l.kind == "response_item" && (isPrompt(l.payload) || text(l.payload, "role") == "assistant") {
-			if n++; n == 1 {
-				first = text(l.payload, "id")
-			}
-		}
-	}
-	return n, first
-}
-
-// Has reports whether a rollout has all items of another one.
-func Has(data, of []byte) bool {
-	has := map[string]bool{}
-	lines, _ := parseLines(data)
-	for i := range lines {
-		has[string(lines[i].payload.Raw())] = true
-	}
-	wanted, _ := parseLines(of)
-	return !slices.ContainsFunc(wanted, func(l line) bool {
-		return (l.kind == "response_item" || l.kind == "compacted") && !has[string(bytes.TrimSpace(l.payload.Raw()))]
-	})
 }

@@ -228,22 +228,25 @@ func forms() []Damage {
 	}
 }
 
+// Compress returns a rollout as the program compresses it.
+func Compress(data []byte) []byte {
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b)
+	for i, l := range bytes.SplitAfter(data, []byte("\n")) {
+		if i%10 == 0 && err == nil {
+			err = w.Flush() // ends a block, as what is compressed while it is read
+		}
+		_, _ = w.Write(l) // an error is that of Close
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
 // packed are of rollouts that the program has compressed.
 func packed() []Damage {
-	pack := func(r *Rollout) {
-		var b bytes.Buffer
-		w, err := zstd.NewWriter(&b)
-		for i, l := range r.Lines {
-			if i%10 == 0 && err == nil {
-				err = w.Flush() // ends a block, as what is compressed while it is read
-			}
-			_, _ = w.Write(append(l, '\n')) // an error is that of Close
-		}
-		if err = errors.Join(err, w.Close()); err != nil {
-			panic(err)
-		}
-		r.Name, r.raw = File+".zst", b.Bytes()
-	}
+	pack := func(r *Rollout) { r.Name, r.raw = File+".zst", Compress(r.data()) }
 	return []Damage{
 		{Name: "compressed", Do: pack, Fate: "alive"},
 		{Name: "compressed, no databases", Do: both(pack, withoutDatabases), Fate: "alive", Index: true},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"mend/internal/ownfile"
 	"mend/internal/test/endpoint"
+	"mend/internal/test/storetest"
 	"mend/testdata"
 )
 
@@ -83,6 +85,9 @@ func known(rollout []byte) endpoint.Known {
 	return k
 }
 
+// Dir returns the home folder.
+func (h *Home) Dir() string { return h.dir }
+
 // Root returns the folder of Codex.
 func (h *Home) Root() string { return filepath.Join(h.dir, ".codex") }
 
@@ -115,27 +120,7 @@ func (h *Home) Write(name string, data []byte) {
 // Save keeps the folder of Codex as it is. The function that it returns brings that state back.
 func (h *Home) Save() (restore func()) {
 	h.t.Helper()
-	kept := h.t.TempDir()
-	h.copy(h.Root(), kept)
-	return func() {
-		h.t.Helper()
-		if err := os.RemoveAll(h.Root()); err != nil {
-			h.t.Fatal(err)
-		}
-		h.copy(kept, h.Root())
-	}
-}
-
-func (h *Home) copy(from, to string) {
-	h.t.Helper()
-	if out, err := exec.CommandContext(h.t.Context(), "cp", "-a", from+"/.", to).CombinedOutput(); err != nil {
-		if os.MkdirAll(to, 0o755) == nil {
-			out, err = exec.CommandContext(h.t.Context(), "cp", "-a", from+"/.", to).CombinedOutput()
-		}
-		if err != nil {
-			h.t.Fatalf("copying: %v: %s", err, out)
-		}
-	}
+	return storetest.Save(h.t, h.Root())
 }
 
 // A Reply is what became of a prompt.
@@ -159,13 +144,31 @@ func (r Reply) Fate() string {
 	return "dead"
 }
 
-// Prompt sends one more prompt in a session.
+// Prompt sends one more prompt in a session. The session --last is the newest of the folder.
 func (h *Home) Prompt(session, prompt string) Reply {
+	h.t.Helper()
+	return h.exec(prompt, "resume", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", session)
+}
+
+// sessionLine is how the program says which session it begins.
+var sessionLine = regexp.MustCompile(`session id: ([0-9a-f-]{36})`)
+
+// Begin sends the first prompt of a session in the folder, and returns its id.
+func (h *Home) Begin(prompt string) (session string, r Reply) {
+	h.t.Helper()
+	r = h.exec(prompt, "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+	if m := sessionLine.FindStringSubmatch(r.Output); m != nil {
+		session = m[1]
+	}
+	return session, r
+}
+
+func (h *Home) exec(prompt string, args ...string) Reply {
 	h.t.Helper()
 	before := len(h.API.Calls())
 	ctx, cancel := context.WithTimeout(h.t.Context(), Timeout)
 	defer cancel()
-	cmd := h.Command(ctx, "exec", "resume", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", session, prompt)
+	cmd := h.Command(ctx, append(append([]string{"exec"}, args...), prompt)...)
 	out, err := cmd.CombinedOutput()
 	r := Reply{Answered: err == nil, Output: string(out)}
 	if calls := h.API.Calls()[before:]; len(calls) > 0 {

@@ -1,0 +1,117 @@
+//go:build e2e
+
+package codex_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/change"
+	fixture "mend/internal/test/codex"
+	"mend/internal/test/storetest"
+	"mend/testdata"
+)
+
+// TestRealRestore loses a rollout in all ways, also while the program goes on with what is left: after the restore it continues the
+// session with all messages, those of then and those since.
+func TestRealRestore(t *testing.T) {
+	storetest.InTurn(t, 1)
+	h := newHome(t)
+	whole := h.Save()
+	healthy := h.Prompt(testdata.CodexSession, "one more")
+	whole()
+	without := func(text string) func([]byte) []byte {
+		return func(data []byte) (left []byte) {
+			for line := range bytes.Lines(data) {
+				if !bytes.Contains(line, []byte(text)) {
+					left = append(left, line...)
+				}
+			}
+			return left
+		}
+	}
+	for _, c := range []struct {
+		name string
+		lose func(data []byte) []byte // what is left; nil for no file
+		then bool                     // the program has compressed it before the copy
+		now  bool                     // and since
+		goOn bool                     // the program continues what is left
+	}{
+		{name: "deleted", lose: func([]byte) []byte { return nil }},
+		{name: "emptied", lose: func([]byte) []byte { return []byte{} }},
+		{name: "NUL", lose: func(data []byte) []byte { return make([]byte, len(data)) }},
+		{name: "cut in half", lose: func(data []byte) []byte { return data[:len(data)/2] }},
+		{name: "first line lost", lose: without(`"session_meta"`)},
+		{name: "last messages lost, goes on", lose: func(data []byte) []byte { return data[:bytes.LastIndex(data, []byte(`{"timestamp"`))*2/3] }, goOn: true},
+		{name: "all reasoning, calls and answers lost, goes on", lose: func(data []byte) []byte {
+			for _, text := range []string{`"reasoning"`, `"function_call`, `"role":"assistant"`} {
+				data = without(text)(data)
+			}
+			return data
+		}, goOn: true},
+		{name: "prompts lost, goes on", lose: without(`"role":"user"`), goOn: true},
+		{name: "compressed, deleted", lose: func([]byte) []byte { return nil }, then: true},
+		{name: "compressed since, and cut", lose: func(data []byte) []byte { return fixture.Compress(data)[:len(data)/20] }, now: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			whole()
+			data, err := os.ReadFile(h.Rollout())
+			if err != nil {
+				t.Fatal(err)
+			}
+			put := func(data []byte, packed bool) {
+				if err := os.RemoveAll(h.Rollout()); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.RemoveAll(h.Rollout() + ".zst"); err != nil {
+					t.Fatal(err)
+				}
+				if data != nil {
+					h.Write(fixture.File+map[bool]string{true: ".zst"}[packed], data)
+				}
+			}
+			if c.then {
+				put(fixture.Compress(data), true)
+			}
+			s, err := openStore(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := session(t, open(t, h, t.TempDir()))
+			copied, err := s.Copy(t.Context(), head, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := c.lose(data)
+			put(left, c.now)
+			if c.goOn {
+				if r := h.Prompt(testdata.CodexSession, "it went on"); !r.Sent {
+					t.Fatalf("it does not go on: %s", r.Output)
+				}
+			}
+			o := open(t, h, t.TempDir())
+			if left != nil {
+				head = session(t, o)
+			}
+			kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
+			is, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
+			if err != nil || len(is.Ops) == 0 || is.Joined != c.goOn {
+				t.Fatalf("%d ops, joined %t, error %v", len(is.Ops), is.Joined, err)
+			}
+			apply(t, o, change.Plan{Session: head.ID, Ops: is.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
+			after := h.Prompt(testdata.CodexSession, "one more")
+			if after.Fate() != "alive" {
+				t.Fatalf("after the restore it is %s: %s", after.Fate(), after.Message+after.Output)
+			}
+			if missing := lost(healthy.Items, after.Items, false); len(missing) > 0 {
+				t.Errorf("after the restore the request lacks %s", strings.Join(missing, "\n"))
+			}
+			if has := strings.Contains(strings.Join(after.Items, "\n"), "it went on"); has != c.goOn {
+				t.Errorf("it has the prompt since: %t, want %t", has, c.goOn)
+			}
+		})
+	}
+}
