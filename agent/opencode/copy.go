@@ -8,9 +8,9 @@ import (
 )
 
 // Copy implements [agent.Store]. Of a database the rows of session, project, messages and parts are copied, of
-// a tree their files. That is all that OpenCode needs to list a session and to answer in it with
+// a tree their files and what the session has changed of files. That is all that OpenCode needs to list a session and to answer in it with
 // everything. Not copied are what it makes anew (events and their counter, rows of project_directory), what
-// is no part of the conversation (todo, share, queued input, diffs, snapshots of the project's files), and
+// is no part of the conversation (todo, share, queued input, snapshots of the project's files), and
 // files in a tree that are no records.
 func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark) (c agent.Copy, err error) {
 	loaded, err := s.LoadRaw(ctx, head, marks)
@@ -21,7 +21,7 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 	if c.First = loaded.First; loaded.Skipped == 0 && len(loaded.Messages) > 0 {
 		c.First = loaded.Messages[0].Ref.Message
 	}
-	n := 2
+	n := 3
 	for i := range loaded.Messages {
 		n += 1 + len(loaded.Messages[i].Parts)
 	}
@@ -40,6 +40,9 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 		add(&loaded.Info)
 	} else {
 		c.Unread = "it has no data of its own"
+	}
+	if loaded.Diff.Ref.Kind != 0 {
+		add(&loaded.Diff)
 	}
 	for i := range loaded.Messages {
 		add(&loaded.Messages[i].Record)

@@ -59,6 +59,7 @@ func newLossBench(t *testing.T, store string) *lossBench {
 			t.Fatal(err)
 		}
 		b.dir, b.session, o.Store = filepath.Join(dir, "opencode"), id, filepath.Join(dir, "opencode", "storage")
+		b.write(filepath.Join(o.Store, "session_diff", id+".json"), "[]")
 	default:
 		b.file, b.session = dbtest.Unpack(t, store)
 		b.dir, o.Store = filepath.Dir(b.file), b.file

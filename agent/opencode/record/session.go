@@ -28,6 +28,7 @@ type Session struct {
 	ProjectMissing bool
 	ProjectRow     change.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
 	Home           string
+	Diff           change.Record // what it has changed of files, for a copy of a tree; its Ref is the zero Ref without that
 	// WorkspaceFault says why the agent cannot use the workspace that the session's row
 	// names, as the end of a sentence; "" if it can, and if there is none.
 	WorkspaceFault string

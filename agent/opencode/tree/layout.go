@@ -166,6 +166,15 @@ func (l *layout) Path(r change.Ref) (string, change.Ref, error) {
 	if err := r.Validate(); err != nil {
 		return "", r, err
 	}
+	if l.opensAllFiles && r.Project == diffs && r.Message == "" && r.Part == "" {
+		switch r.Kind {
+		case change.KindFolder:
+			return diffs, r, nil
+		case change.KindFile:
+			return diffs + "/" + r.Session + suffix, r, nil
+		default:
+		}
+	}
 	switch r.Kind {
 	case change.KindFolder:
 		return l.folderPath(r)
@@ -343,9 +352,21 @@ func (l *layout) filePath(r change.Ref) (string, change.Ref, error) {
 	return p, r, err
 }
 
+// diffs is the folder, in the place of a project, of what sessions have changed of files. OpenCode shows it, and no request has it.
+const diffs = "session_diff"
+
+// diffRef returns the ref of what a session has changed of files.
+func diffRef(session string) change.Ref {
+	return change.Ref{Kind: change.KindFile, Project: diffs, Session: session}
+}
+
 // Folder implements [fsstore.Layout]. The folders inside a folder of records in which a
 // file was are not made again.
 func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
+	if ref == diffRef(ref.Session) {
+		ref.Kind = change.KindFolder
+		return ref, n == 1
+	}
 	if ref.Kind == change.KindFile {
 		if p, _ := l.pattern(recordKind(ref), ref.Project != ""); n >= len(p.names) {
 			return change.Ref{}, false

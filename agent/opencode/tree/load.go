@@ -73,6 +73,7 @@ func (tr *treeReader) readSession(head change.Head, messages func(*record.Sessio
 		return record.Session{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
 	bare, ok := tr.readInfo(head)
+	tr.readDiff(&bare)
 	folder := tr.messageFolder(&bare, head)
 	if folder != nil {
 		defer folder.dir.Close()
@@ -191,6 +192,29 @@ func (tr *treeReader) readProject(s *record.Session) {
 		return
 	}
 	s.ProjectRow = r
+}
+
+// readDiff reads what the session has changed of files, if records are not decoded. Else it only looks at it.
+func (tr *treeReader) readDiff(s *record.Session) {
+	if !tr.layout.opensAllFiles {
+		return
+	}
+	r := change.Record{Ref: diffRef(s.ID)}
+	d, err := tr.root.Sub(diffs)
+	if err != nil {
+		if why, ok := safedir.ReadFailure(err); ok && tr.raw {
+			r.Defect = &change.Defect{Kind: change.Unreadable, Why: why}
+			s.Diff = r
+		}
+		return
+	}
+	defer d.Close()
+	switch name := s.ID + suffix; {
+	case !tr.raw:
+		_, _ = tr.stat(d, name) // an error is in the stamp
+	case tr.readInto(&r, d, name):
+		s.Diff = r
+	}
 }
 
 // candidateFolders returns the folders in which a record of one session may be. Stray
