@@ -204,8 +204,9 @@ type Reader interface {
 
 // A Relocation is a session, and the folder, which exists, to which it is to belong.
 type Relocation struct {
-	Head change.Head
-	To   string
+	Head     change.Head
+	To       string
+	Old, New string // the folders that move; that of Head is Old, or below it
 }
 
 // An Examination is what was found in a session. It is valid until the session has another stamp,

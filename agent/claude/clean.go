@@ -39,7 +39,7 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 		if err != nil {
 			return c, err
 		}
-		beside, err := s.beside(h, h.Project)
+		beside, err := s.moveFolder(h.Project, h.Project, h.ID)
 		if err != nil {
 			return c, err
 		}

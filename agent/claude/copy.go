@@ -5,8 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
+	"path"
 	"strings"
 
 	"mend/agent"
@@ -36,10 +35,27 @@ func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c 
 		return c, err
 	}
 	defer d.Close()
-	b := beside{ctx: ctx, head: head, copy: &c}
-	b.add(d, head.ID, "")
-	if b.err != nil {
-		return c, fmt.Errorf("reading what is beside transcript %s: %w", head.ID, b.err)
+	err = walk(d, head.ID, "", change.MaxText, func(at string, e safedir.Entry, err error) (bool, error) {
+		ref := besideRef(head, at)
+		why, unreadable := safedir.ReadFailure(err)
+		if e.IsFile() && e.TooLarge {
+			why, unreadable = e.ReadProblem(), true
+		}
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case at == "" && err == nil && !e.IsDir(), at != "" && ref.Validate() != nil:
+			return false, nil
+		case unreadable:
+			c.Unread = path.Join(head.ID, at) + ": " + why
+			return false, nil
+		case err == nil && e.IsFile():
+			c.Records = append(c.Records, change.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm()})
+		}
+		return strings.Count(at, "/") < maxBeside, err
+	})
+	if err != nil {
+		return c, fmt.Errorf("reading what is beside transcript %s: %w", head.ID, err)
 	}
 	if now, err := s.Stat(head.Ref); err == nil && stampOf(now) == stampOf(e) {
 		c.Stamp = stampOf(e)
@@ -70,76 +86,14 @@ func countMessages(data []byte) (n int, first string) {
 	return n, first
 }
 
-// A beside collects the files in the folder of a session.
-type beside struct {
-	ctx  context.Context
-	head change.Head
-	copy *agent.Copy
-	err  error
-}
-
 // maxBeside is the number of folders in one another that are read there.
 const maxBeside = 8
 
-// add adds the files in a folder; below is its path below that of the session, with a slash at its end.
-func (b *beside) add(at *safedir.Dir, name, below string) {
-	if b.err != nil || strings.Count(below, "/") > maxBeside {
-		return
-	}
-	d, err := at.Sub(name)
-	var strange *safedir.NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
-		return
-	}
-	var names []string
-	if err == nil {
-		defer d.Close()
-		names, err = d.Names()
-	}
-	if why, ok := safedir.ReadFailure(err); ok {
-		b.copy.Unread = "folder " + b.head.ID + "/" + below + ": " + why
-		return
-	}
-	if err != nil {
-		b.err = err
-		return
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if b.err == nil {
-			b.err = b.ctx.Err()
-		}
-		b.addEntry(d, name, below)
-	}
-}
-
-func (b *beside) addEntry(d *safedir.Dir, name, below string) {
-	ref := b.ref(below + name)
-	if b.err != nil || ref.Validate() != nil {
-		return
-	}
-	e, err := d.Read(nil, name, change.MaxText)
-	if why, ok := safedir.ReadFailure(err); ok {
-		b.copy.Unread = ref.String() + ": " + why
-		return
-	}
-	switch {
-	case err != nil:
-		b.err = err
-	case e.IsDir():
-		b.add(d, name, below+name+"/")
-	case e.IsFile() && e.TooLarge:
-		b.copy.Unread = ref.String() + ": " + e.ReadProblem()
-	case e.IsFile():
-		b.copy.Records = append(b.copy.Records, change.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm()})
-	}
-}
-
-// ref returns the ref of a file at a path below the folder of the session.
-func (b *beside) ref(p string) change.Ref {
-	ref := change.Ref{Kind: change.KindFile, Project: b.head.Ref.Project, Session: b.head.ID, Part: p}
+// besideRef returns the ref of a file at a path below the folder of the session.
+func besideRef(head change.Head, p string) change.Ref {
+	ref := change.Ref{Kind: change.KindFile, Project: head.Ref.Project, Session: head.ID, Part: p}
 	if name, ok := strings.CutPrefix(p, subagents+"/"+agentPrefix); ok && strings.HasSuffix(name, suffix) && !strings.Contains(name, "/") {
-		of := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(b.head.ID, strings.TrimSuffix(name, suffix))}
+		of := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID, strings.TrimSuffix(name, suffix))}
 		if of.Validate() == nil {
 			return of
 		}

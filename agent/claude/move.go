@@ -10,13 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 
 	"mend/agent"
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/git"
 	"mend/internal/jsonedit"
+	"mend/internal/place"
 	"mend/internal/safedir"
 )
 
@@ -58,7 +59,8 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation) (plans []chang
 		}
 		plans = append(plans, p)
 	}
-	return plans, nil
+	memories, err := s.moveMemories(all)
+	return append(plans, memories...), err
 }
 
 func (s *store) moved(ctx context.Context, r agent.Relocation) (p change.Plan, err error) {
@@ -81,9 +83,8 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) (p change.Plan, e
 	case there[0] != nil:
 		return p, fail.New(fail.Refused, "move away one of the two", "%s has a session with the same id already", filepath.Join(s.ID().Root, projects, folderOf(r.To)))
 	}
-	p.Ops = []change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}
-	beside, err := s.beside(r.Head, to.Project)
-	p.Ops = append(p.Ops, beside...)
+	beside, err := s.moveFolder(from.Project, to.Project, r.Head.ID)
+	p.Ops = append([]change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}, beside...)
 	change.Sort(p.Ops)
 	return p, err
 }
@@ -97,72 +98,150 @@ func relocated(data []byte, r agent.Relocation) []byte {
 	return append(post, fmt.Sprintf(`{"type":"relocated","sessionId":%s,"relocatedCwd":%s}`+"\n", jsonedit.Quote(r.Head.ID), jsonedit.Quote(r.To))...)
 }
 
-// beside returns the ops that move what is beside a transcript for its session: a folder with the name of
-// the session.
-func (s *store) beside(head change.Head, project string) (ops []change.Op, err error) {
-	d, _, err := s.OpenFolder(head.Ref)
+// moveFolder returns the ops that move a folder beside the transcripts of a project, with all that is in it, to another project:
+// the one with the name of a session has what is beside its transcript.
+func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error) {
+	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: name})
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	sub, err := d.Sub(head.ID)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	both := func(ref change.Ref, i *change.Image) {
+		after := ref
+		after.Project = to
+		ops = append(ops, change.Op{Ref: after, Post: i}, change.Op{Ref: ref, Pre: i})
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer sub.Close()
-	return s.besideIn(sub, head, project, "")
+	err = walk(d, name, "", min(s.Most, change.MaxText), func(at string, e safedir.Entry, err error) (bool, error) {
+		ref := change.Ref{Kind: change.KindFile, Project: project, Session: name, Part: at}
+		switch why := e.ReplaceProblem(); {
+		case err != nil:
+			return false, err
+		case at == "" && !e.IsDir():
+			return false, nil
+		case ref.Validate() != nil:
+			return false, ref.Validate()
+		case e.IsDir():
+			ref.Kind, ref.Part = change.KindFolder, path.Join(name, at)
+			both(ref, &change.Image{Mode: fs.ModeDir | e.Mode.Perm()})
+		case why != "":
+			return false, fmt.Errorf("%s: %s", path.Join(name, at), why)
+		default:
+			both(ref, &change.Image{Data: e.Data, Mode: e.Mode.Perm()})
+		}
+		return true, nil
+	})
+	return ops, err
 }
 
-// besideIn is beside for the folder at a path below that of the session.
-func (s *store) besideIn(d *safedir.Dir, head change.Head, project, below string) (ops []change.Op, err error) {
-	self, err := d.Stat(".")
-	if err != nil {
-		return nil, err
+// walk visits an entry of a folder and, of a folder, what is in it: a folder before what is in it, in the order of names. at is the
+// path of an entry below the first. visit gets the content of files up to a size, and why an entry cannot be read; it reports whether
+// to go into a folder.
+func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry, err error) (enter bool, _ error)) error {
+	e, err := d.Read(nil, name, most)
+	enter, err := visit(at, e, err)
+	if err != nil || !enter || !e.IsDir() {
+		return err
 	}
-	both := func(ref change.Ref, i *change.Image) {
-		to := ref
-		to.Project = project
-		ops = append(ops, change.Op{Ref: to, Post: i}, change.Op{Ref: ref, Pre: i})
+	var names []string
+	sub, err := d.Sub(name)
+	if err == nil {
+		defer sub.Close()
+		names, err = sub.Names()
 	}
-	both(change.Ref{Kind: change.KindFolder, Project: head.Project, Session: head.ID, Part: path.Join(head.ID, below)}, &change.Image{Mode: fs.ModeDir | self.Mode.Perm()})
-	names, err := d.Names()
 	if err != nil {
-		return nil, err
+		_, err = visit(at, e, err)
+		return err
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		at := path.Join(below, name)
-		ref := change.Ref{Kind: change.KindFile, Project: head.Project, Session: head.ID, Part: at}
-		if err := ref.Validate(); err != nil {
-			return nil, err
+		if err := walk(sub, name, path.Join(at, name), most, visit); err != nil {
+			return err
 		}
-		e, err := d.Stat(name)
-		if err != nil {
-			return nil, err
-		}
-		if e.IsDir() {
-			sub, err := d.Sub(name)
-			if err != nil {
-				return nil, err
-			}
-			in, err := s.besideIn(sub, head, project, at)
-			sub.Close()
-			if err != nil {
-				return nil, err
-			}
-			ops = append(ops, in...)
+	}
+	return nil
+}
+
+// memory is the folder beside the transcripts in which the program keeps what it remembers of a project.
+const memory = "memory"
+
+// moveMemories plans that what the program remembers of a folder that is gone goes along with its sessions. It is left where it is,
+// which is noted, if there is such a memory of the new folder.
+func (s *store) moveMemories(all []agent.Relocation) (plans []change.Plan, err error) {
+	seen := map[string]bool{}
+	for _, r := range all {
+		below, err := filepath.Rel(r.Old, r.Head.Directory)
+		if err != nil || !filepath.IsLocal(below) {
 			continue
 		}
-		if e, err = d.Read(nil, name, min(s.Most, change.MaxText)); err != nil {
-			return nil, err
+		for ; ; below = filepath.Dir(below) { // that of a repository is of its top folder
+			from, to := filepath.Join(r.Old, below), filepath.Join(r.New, below)
+			if !seen[from] && place.Gone(from) && !place.Gone(to) {
+				p, err := s.moveMemory(from, to)
+				if err != nil {
+					return nil, fmt.Errorf("moving the memory of %s: %w", from, err)
+				}
+				if len(p.Ops) > 0 {
+					plans = append(plans, p)
+				}
+			}
+			if seen[from] = true; below == "." {
+				break
+			}
 		}
-		if why := e.ReplaceProblem(); why != "" {
-			return nil, fmt.Errorf("%s: %s", strings.Join([]string{head.ID, at}, "/"), why)
-		}
-		both(ref, &change.Image{Data: e.Data, Mode: e.Mode.Perm()})
 	}
-	return ops, nil
+	return plans, nil
+}
+
+func (s *store) moveMemory(from, to string) (p change.Plan, err error) {
+	p = change.Plan{Session: change.NoSession, Cause: change.Cause{Title: "the memory of " + to}}
+	project, target := projectID(folderOf(from)), projectID(folderOf(memoryFolder(to)))
+	names, err := s.memories(project)
+	if len(names) == 0 || err != nil || target == project {
+		return p, err
+	}
+	there, err := s.memories(target)
+	if err != nil {
+		return p, err
+	}
+	if len(there) > 0 {
+		s.Note("%s stays: there is another memory in %s", path.Join(projects, folderOf(from), memory), path.Join(projects, folderOf(memoryFolder(to)), memory))
+		return p, nil
+	}
+	p.Ops, err = s.moveFolder(project, target, memory)
+	if there != nil { // an empty folder
+		p.Ops = slices.DeleteFunc(p.Ops, func(o change.Op) bool { return o.Ref.Project == target && o.Ref.Part == memory })
+	}
+	change.Sort(p.Ops)
+	return p, err
+}
+
+// memories returns the names of what the program remembers of a project; nil if there is no folder for it.
+func (s *store) memories(project string) (names []string, err error) {
+	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: memory})
+	if err == nil {
+		defer d.Close()
+		var sub *safedir.Dir
+		if sub, err = d.Sub(memory); err == nil {
+			defer sub.Close()
+			names, err = sub.Names()
+			names = append([]string{}, names...)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return names, err
+}
+
+// memoryFolder returns the folder that stands for a folder where the program keeps memories: the top one of the main work tree of
+// its repository.
+func memoryFolder(dir string) string {
+	r, found, err := git.Find(dir)
+	switch {
+	case err != nil || !found:
+		return dir
+	case filepath.Base(r.Common) == ".git":
+		return filepath.Dir(r.Common)
+	}
+	return r.Worktree
 }

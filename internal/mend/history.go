@@ -275,6 +275,9 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 		p.AllowMissingParent = true
 		current = withParents(current, p.Ops)
 	}
+	if p.Session == change.NoSession && current == nil {
+		current = []change.Ref{} // none can be gone
+	}
 	defaults, err := c.defaultRows(ctx, p.Ops, now)
 	if err != nil {
 		return change.Plan{}, err

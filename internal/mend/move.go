@@ -21,6 +21,7 @@ import (
 type Move struct {
 	Sessions []agent.Relocation // that go, each with its new folder
 	Stay     []change.Head      // of the folder that was made at the old place since
+	Along    []string           // what goes along with the sessions, in words
 	Plans    []change.Plan      // none if all belong to their new folder already
 }
 
@@ -40,7 +41,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	for _, h := range heads {
 		for _, old := range aliases(from) {
 			if rest, in := within(old, h.Directory); in && !isBelow(old, to, h.Directory) {
-				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest)})
+				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest), Old: old, New: to})
 				break
 			}
 		}
@@ -63,7 +64,10 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	}
 	for i := range m.Plans {
 		p := &m.Plans[i]
-		p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: "the project of " + to}
+		if p.Cause.Title != "" {
+			m.Along = append(m.Along, p.Cause.Title)
+		}
+		p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: cmp.Or(p.Cause.Title, "the project of "+to)}
 		p.Seen, p.Force = seen, force
 		if k := slices.IndexFunc(m.Sessions, func(r agent.Relocation) bool { return r.Head.ID == p.Session }); k >= 0 {
 			p.Cause.Title, p.Cause.Folder, p.Cause.Text = m.Sessions[k].Head.Title, m.Sessions[k].Head.Directory, m.Sessions[k].To
