@@ -170,7 +170,7 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	if name == "" {
 		return usagef("the code to explain is empty")
 	}
-	if found := findTopics(topics, name); len(found) > 0 {
+	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
 		env.setAnswer("topics", found)
 		for _, t := range found {
 			printTopic(env.Terminal, t)
@@ -217,6 +217,11 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 		}
 	}
 	return found
+}
+
+// likeTopics returns the topics that another agent has under that code with a word before it, such as thread-archived.
+func likeTopics(topics []topicJSON, name string) []topicJSON {
+	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
 }
 
 func nearestTopic(topics []topicJSON, name string) string {
@@ -423,6 +428,7 @@ var wordTopics = []topicJSON{
 	{Code: "replaced", Kind: kindWord, Meaning: "The session begins with another message than was kept of it: its transcript was overwritten, or begun again under the same id.", Fix: "mend restore SESSION brings back what was kept; what the session has now stays, if need be as a session of its own."},
 	{Code: "deleted", Kind: kindWord, Meaning: "The agent has nothing of the session any more, and a copy of it was kept.", Fix: "mend restore SESSION writes it again as it was kept."},
 	{Code: "hidden", Kind: kindWord, Meaning: "The agent does not list the session where its user looks for it: its folder is of another project now.", Fix: "mend restore SESSION moves it to that project."},
+	{Code: "elsewhere", Kind: kindWord, Meaning: "The agent does not read the store that has the session: the files of OpenCode 1.1 that a later version has not imported, or the database of another channel.", Fix: "mend restore SESSION creates it in the store that the agent reads; --from STORE creates all that are missing."},
 	{Code: "not loaded", Kind: kindWord, Meaning: "The agent finds no conversation in the session, as in a transcript that is empty or has nothing but titles.", Fix: "mend restore SESSION, if a copy was kept; mend scan says so."},
 	{Code: "no folder", Kind: kindWord, Meaning: "The folder of the session is gone, so the agent does not list it, or answers no prompt in it.", Fix: "mend move OLD NEW gives the sessions of a folder to another one; mend move alone lists what is gone."},
 	{Code: "malformed", Kind: kindWord, Meaning: "Pages of the database are damaged, so SQLite calls it malformed (database disk image is malformed), and the agent stops with an error or shows only a part.", Fix: "mend salvage reads every row that can be read into a new database, and says what is lost; one undo brings the old one back. mend changes no session of it before."},

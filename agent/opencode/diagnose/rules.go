@@ -192,7 +192,7 @@ var rows = []repair.Rule{
 		Fix:     "mend restore: the time at which it was archived is removed.",
 		Loses:   "The time at which it was archived.",
 	},
-	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still repair it."},
+	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that one in the folders of that project.", NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still repair it."},
 	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.", repair.Rule{
 		Code:    "beside",
 		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
