@@ -124,12 +124,18 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 		return usagef("--copies needs a session, and %s is a repair", name)
 	}
 	var kept []keep.State
+	aside := false
 	if !isRepair && (err == nil || exitCode(err) == exitUsage) {
+		if aside = len(damagedBefore(env, time.Now())) > 0; aside && !f.dryRun { // what is readable of them is brought over
+			if err := env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
+				return err
+			}
+		}
 		states, kerr := keptStates(env, name)
 		if kerr != nil && !errors.Is(kerr, mend.ErrNoSession) {
 			return kerr
 		}
-		if kept = states; len(kept) > 0 {
+		if kept = states; len(kept) > 0 || aside {
 			err = nil
 		}
 	}
@@ -137,11 +143,11 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 		return err
 	}
 	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten || copies })
-	if len(es) > 0 || len(kept) == 0 {
+	if len(es) > 0 || len(kept) == 0 && !aside {
 		err = dropForgotten(ctx, env, f, es)
 	}
-	if err == nil && len(kept) > 0 {
-		err = forgetKept(ctx, env, f, kept)
+	if err == nil && (len(kept) > 0 || aside) {
+		err = forgetKept(ctx, env, f, name, kept)
 	}
 	return err
 }

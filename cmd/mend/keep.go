@@ -485,15 +485,19 @@ func keptStates(env *environment, name string) (states []keep.State, err error) 
 	return states, err
 }
 
-// forgetKept erases copies after a question.
-func forgetKept(ctx context.Context, env *environment, f writeFlags, states []keep.State) error {
-	what := term.CountWords(len(states), "kept copy", "kept copies")
+// forgetKept erases copies of a session after a question. Of none that can be read there may be one in a file that was set aside.
+func forgetKept(ctx context.Context, env *environment, f writeFlags, name string, states []keep.State) error {
+	text := "No copy of " + term.Escape(name) + " can be read"
+	would, question := text+"; what was set aside as damaged would be erased.", text+damagedToo(env, time.Now())+". Go on?"
+	if len(states) > 0 {
+		text = term.CountWords(len(states), "kept copy", "kept copies") + " of " + quotedTitle(states[0].Title, states[0].Session)
+		would, question = text+" would be erased.", text+" can no longer be restored after this"+damagedToo(env, time.Now())+". Go on?"
+	}
 	if f.dryRun {
 		env.setAnswer("copies", len(states))
-		env.Say("%s of %s would be erased.", what, quotedTitle(states[0].Title, states[0].Session))
+		env.Say("%s", would)
 		return nil
 	}
-	question := fmt.Sprintf("%s of %s can no longer be restored after this%s. Go on?", what, quotedTitle(states[0].Title, states[0].Session), damagedToo(env, time.Now()))
 	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}
@@ -503,7 +507,9 @@ func forgetKept(ctx context.Context, env *environment, f writeFlags, states []ke
 			return err
 		}
 		env.setAnswer("copies", freed.States)
-		env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+		if freed.States > 0 {
+			env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+		}
 		return removeDamaged(env, time.Now())
 	})
 }
@@ -641,8 +647,8 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			for _, st := range states {
 				complete[st.Session] = complete[st.Session] || st.Complete()
 			}
-			if of.Sessions, err = client.Copyable(ctx, k, heads); err != nil {
-				return err
+			if of.Sessions = len(heads); len(states) > 0 || s.Automatic {
+				of.Sessions = client.Copyable(look, heads, complete)
 			}
 			for _, h := range heads {
 				if complete[h.ID] {

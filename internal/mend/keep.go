@@ -107,19 +107,20 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	}})
 }
 
-// Copyable returns how many of the sessions of List have copies of their own, as far as that is known: all that were kept, if
-// the store is as it was then, else those that are in the copy of no other session.
-func (c *Store) Copyable(ctx context.Context, k *keep.Keep, heads []change.Head) (n int, err error) {
-	state, _ := c.store.State(ctx)
-	if n, ok, err := k.Looked(c.ID(), state.Sum); ok || err != nil {
-		return n, err
-	}
+// Copyable returns how many of the sessions of List have copies of their own, or would: all but those that are in the copy of another one,
+// and those without a message. kept has those that have one. Those that are not read until ctx ends count.
+func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
-		if h.ID != "" && c.store.CopiedWith(h) == "" {
-			n++
+		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
+			continue
+		} else if !has {
+			if copied, err := c.store.Copy(ctx, h, nil); err == nil && copied.Messages == 0 {
+				continue
+			}
 		}
+		n++
 	}
-	return n, nil
+	return n
 }
 
 // A Kept is what became of the copy of one session.
