@@ -72,7 +72,7 @@ func scenarios() []scenario {
 		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines), repairFirst(rollouts)}
 	}
 	if level() != "torture" {
-		return slices.Concat(all(tree), all(sqlite), all(lines), codexVerbs(), []scenario{repairFirst(newest), undo(newest), cleanEvents()})
+		return slices.Concat(all(tree), all(sqlite), all(lines), codexVerbs(), []scenario{repairFirst(newest), undo(newest), cleanEvents(), cleanSnapshots(), salvage(), undoSalvage()})
 	}
 	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines), codexVerbs())
 }

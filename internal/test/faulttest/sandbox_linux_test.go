@@ -36,6 +36,7 @@ type sandbox struct {
 	settled int    // number of entries in the journal before the change
 
 	before, after snapshot
+	damaged       snapshot         // the bytes of a database with a damaged page
 	calls         []faulttest.Call // of the change
 
 	// Results for states that were checked before.
@@ -124,6 +125,13 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		sb.leaveWal(sb.damageStore)
 	} else {
 		sb.damageStore()
+	}
+	if s.pages {
+		sb.damagePage()
+		sb.damaged = sb.bytes()
+	}
+	if s.name == cleanSnapshots().name {
+		sb.keepSnapshots()
 	}
 	for _, verb := range s.setup {
 		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something is left for the next verb

@@ -13,6 +13,7 @@ type scenario struct {
 	kind  kind
 	many  bool                           // calls that never got a result, more than are synced one by one
 	wal   bool                           // the agent left a -wal behind, as it does
+	pages bool                           // a page of the database is damaged: what counts is each byte of it
 	setup [][]string                     // the verbs before it
 	half  func([]faulttest.Call) (k int) // if set, a repair was killed before this one of its calls
 	verb  []string
@@ -84,6 +85,21 @@ func cleanEvents() scenario {
 	return scenario{name: "clean events", kind: newest, verb: []string{"clean", "events", "--yes"}, back: []string{"undo", "--yes"}}
 }
 
+// salvage builds a new database and exchanges the two.
+func salvage() scenario {
+	return scenario{name: "salvage", kind: newest, pages: true, verb: []string{"salvage", "--yes"}, back: []string{"undo", "--yes"}}
+}
+
+// undoSalvage exchanges them back.
+func undoSalvage() scenario {
+	return scenario{name: "undo of a salvage", kind: newest, pages: true, setup: [][]string{{"salvage", "--yes"}}, verb: undoOne, back: redoOne}
+}
+
+// cleanSnapshots takes away the copies of the files of a project that has no session.
+func cleanSnapshots() scenario {
+	return scenario{name: "clean snapshots", kind: newest, verb: []string{"clean", "snapshots", "--yes"}, back: []string{"undo", "--yes"}}
+}
+
 // restore brings back the state that was kept before a repair. What the session has is kept first.
 func restore(k kind) scenario {
 	return scenario{name: "restore", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"restore", "--yes", "SESSION", "--at", "k1"}, back: undoLast}
@@ -145,7 +161,7 @@ func all(k kind) []scenario {
 	case lines:
 		return list
 	case newest:
-		list = append(list, cleanEvents())
+		list = append(list, cleanEvents(), cleanSnapshots(), salvage(), undoSalvage())
 	case sqlite, rollouts:
 	}
 	return append(list, besideWal(k))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -122,9 +123,63 @@ func (sb *sandbox) leaveWal(f func()) {
 	}
 }
 
+// damagePage zeroes the first page of an index: every row can still be read.
+func (sb *sandbox) damagePage() {
+	sb.Helper()
+	const page = 4096
+	rows := damage.SQL(sb.T, sb.store)("SELECT rootpage FROM sqlite_schema WHERE name = 'part_session_idx'")
+	root, err := strconv.ParseInt(fmt.Sprint(rows[0]["rootpage"]), 10, 64)
+	if err != nil {
+		sb.Fatal(err)
+	}
+	f, err := os.OpenFile(sb.store, os.O_RDWR, 0)
+	if err == nil {
+		_, err = f.WriteAt(make([]byte, page), (root-1)*page)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		sb.Fatal(err)
+	}
+}
+
+// keepSnapshots writes what OpenCode keeps of the files of a project without sessions.
+func (sb *sandbox) keepSnapshots() {
+	sb.Helper()
+	dir := filepath.Join(sb.snapshots(), strings.Repeat("ab", 20), strings.Repeat("cd", 20))
+	err := os.MkdirAll(filepath.Join(dir, "objects"), 0o755)
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": "[core]\n", "objects/one": "1"} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	if err != nil {
+		sb.Fatal(err)
+	}
+}
+
+// snapshots is the folder of OpenCode's copies of files.
+func (sb *sandbox) snapshots() string { return filepath.Join(filepath.Dir(sb.store), "snapshot") }
+
+// bytes is what the files of the database hold.
+func (sb *sandbox) bytes() snapshot {
+	sb.Helper()
+	all := snapshot{}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(sb.store + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			sb.Fatal(err)
+		}
+		if len(data) > 0 {
+			all["database"+suffix] = fmt.Sprintf("%x", sha256.Sum256(data))
+		}
+	}
+	return all
+}
+
 // records is what the store holds, without what is ours in it.
 func (sb *sandbox) records() snapshot {
 	sb.Helper()
+	if sb.pages {
+		return sb.bytes()
+	}
 	key, known := sb.key()
 	if all, ok := sb.known[key]; known && ok {
 		return maps.Clone(all)
@@ -167,6 +222,13 @@ func (sb *sandbox) key() (key digest, ok bool) {
 func (sb *sandbox) snapshot() snapshot {
 	sb.Helper()
 	all := sb.records()
+	copies, err := readState(sb.snapshots())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		sb.Fatal(err)
+	}
+	for p, e := range copies {
+		all["snapshot "+p] = e.mode.String() + e.data
+	}
 	for _, e := range sb.entries() {
 		if e.Forgotten {
 			all["journal "+e.ID] = "forgotten"
