@@ -47,11 +47,12 @@ type Case struct {
 	tried   bool   // only what it sends is asked for; see [Case.gains]
 	written []byte // the whole transcript, if lines cannot be appended; else nil
 
-	conv     *transcript.Conversation // as it is
-	linked   *transcript.Conversation // with all breaks repaired
-	request  *request.Request         // what conv sends; nil until it is asked for
-	next     *checkedRequest          // what linked sends; nil until it is asked for
-	tooMuch  map[*request.Block]bool  // documents without which the request would not be too large
+	conv     *transcript.Conversation        // as it is
+	linked   *transcript.Conversation        // with all breaks repaired
+	answers  map[string][]*transcript.Record // of linked, by their id; nil until they are asked for
+	request  *request.Request                // what conv sends; nil until it is asked for
+	next     *checkedRequest                 // what linked sends; nil until it is asked for
+	tooMuch  map[*request.Block]bool         // documents without which the request would not be too large
 	findings repair.Findings
 	found    map[string]found // by the key of the finding
 	asked    *repair.APIError // whose findings are among them, nil for none

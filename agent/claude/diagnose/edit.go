@@ -69,13 +69,15 @@ func (c *Case) answer(r *transcript.Record) []*transcript.Record {
 	if r.Type != transcript.Assistant || r.MessageID == "" {
 		return []*transcript.Record{r}
 	}
-	var all []*transcript.Record
-	for _, x := range c.linked.Chain {
-		if x.Type == transcript.Assistant && x.MessageID == r.MessageID && x.Sendable() > 0 {
-			all = append(all, x)
+	if c.answers == nil {
+		c.answers = map[string][]*transcript.Record{}
+		for _, x := range c.linked.Chain {
+			if x.Type == transcript.Assistant && x.MessageID != "" && x.Sendable() > 0 {
+				c.answers[x.MessageID] = append(c.answers[x.MessageID], x)
+			}
 		}
 	}
-	return all
+	return c.answers[r.MessageID]
 }
 
 // Remove implements [repair.Editor]. A record that has no other block becomes a note.
