@@ -72,8 +72,9 @@ type uiBackend struct {
 
 	mu      sync.Mutex // for the clients, besides a scan, and what follows
 	stores  []string
-	clients map[string]*mend.Store // by the root of the store
-	lost    map[uiKey]restorable   // the sessions that can be brought back
+	clients map[string]*mend.Store     // by the root of the store
+	lost    map[uiKey]restorable       // the sessions that can be brought back
+	runs    map[*mend.Store]*repairRun // of the change that is written
 
 	notesMu sync.Mutex
 	notes   []string
@@ -248,7 +249,8 @@ func lostSession(found ui.Session, x restorable) ui.Session {
 			ID: x.Session.ID, Store: id.Root, Agent: agentOf(id), Title: x.Session.Title, Folder: term.ShortenHome(x.Session.Directory), Time: x.Time(),
 		}
 	}
-	found.Lost, found.State = true, x.State
+	found.State = x.State // what is broken is repaired before what is missing is brought back
+	found.Lost = found.Severity != ansi.Strip(severityWord(repair.Broken)) || x.State != mend.Shortened && x.State != mend.Replaced
 	found.What = cmp.Or(found.What, messagesText(x))
 	return found
 }
@@ -258,6 +260,9 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	s := ui.Session{
 		ID: f.Session.ID, Store: id.Root, Agent: agentOf(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
 		Severity: ansi.Strip(severityWord(f.Severity())), State: string(f.Shown()),
+	}
+	if f.Severity() == repair.Note {
+		s.Severity = ansi.Strip(severityWord(0))
 	}
 	if t := max(f.Session.Updated, f.Session.Created); t > 0 {
 		s.Time = time.UnixMilli(t)
@@ -275,11 +280,6 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 		s.What = strings.TrimSpace("busy " + s.What)
 	}
 	return s
-}
-
-// restores reports whether what helps a session is that it is brought back, not that it is repaired.
-func restores(s ui.Session) bool {
-	return s.Lost && (s.Severity != "broken" || s.State != mend.Shortened && s.State != mend.Replaced)
 }
 
 // with runs f with the client of a session's store, and its head. listed is false if only a copy of it is left.
@@ -381,24 +381,12 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 				report(s)
 			}
 		}
-		var before map[string]bool
 		group.Go(func() {
 			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
-				Since: since, Quiet: uiQuiet, Poll: uiPoll,
+				Since: since, Quiet: uiQuiet, Poll: uiPoll, Gone: examine,
 				Handle: func(_ context.Context, h change.Head) bool {
 					examine(h.ID)
 					return false
-				},
-				Listed: func(heads []change.Head) {
-					now := map[string]bool{}
-					for _, h := range heads {
-						now[h.ID] = true
-						delete(before, h.ID)
-					}
-					for id := range before {
-						examine(id)
-					}
-					before = now
 				},
 				Notice: func(n watch.Notice) {
 					if n.Lost != nil {
@@ -569,59 +557,162 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines
 	return lines, err
 }
 
-// A uiPlan is what is to be done to a session.
-type uiPlan struct {
-	client   *mend.Store
-	repair   proposal
-	restored *mend.Restored // to bring it back instead
+// A uiStep is what is done to a session.
+type uiStep struct {
+	session ui.Session
+	name    string // of what the sentence is about
+	lines   []ui.Line
+	ops     []change.Op
+	err     error  // why nothing is done
+	proof   string // what was found out about it
+	do      func(ctx context.Context, env *environment) ([]change.Entry, error)
 }
 
-func (p *uiPlan) ops() []change.Op {
-	if p.restored != nil {
-		return p.restored.Plan.Ops
+// uiVerbs are the words for steps: in the question for one session and for several, in the sentence when it is
+// done, with the next key, and if there is nothing to do.
+type uiVerbs struct{ ask, askMany, done, next, nothing string }
+
+var (
+	repairVerbs  = uiVerbs{"Repair", "Repair", "Repaired", "u undoes it.", "There is nothing to repair."}
+	restoreVerbs = uiVerbs{"Bring back", "Bring back", "Brought back", "u undoes it.", "Nothing of it is missing."}
+	undoVerbs    = uiVerbs{"Undo", "Undo the repairs of", "Undone:", "R applies it again.", "There is nothing to undo."}
+	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "u undoes it.", "There is nothing to redo."}
+)
+
+// change returns the change that all steps make as one operation. What cannot be done in one session stops no other.
+func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err error) {
+	var todo []uiStep
+	changes := 0
+	for _, s := range steps {
+		if s.err != nil && len(steps) == 1 {
+			return ch, b.withHint(s.err)
+		}
+		if len(steps) > 1 {
+			ch.Lines = append(ch.Lines, ui.Line{Text: s.name, Style: ui.Bold})
+		}
+		if s.err != nil {
+			ch.Lines = append(ch.Lines, ui.Line{Text: "stays as it is: " + s.err.Error(), Style: ui.Warn, Indent: 2}, ui.Line{})
+			continue
+		}
+		ch.Lines = append(append(ch.Lines, s.lines...), ui.Line{})
+		if len(s.ops) > 0 {
+			todo, changes, ch.About = append(todo, s), changes+len(s.ops), append(ch.About, s.session)
+		}
 	}
-	return p.repair.result.Plan.Ops
+	switch {
+	case len(todo) == 0:
+		ch.Question = verbs.nothing
+		return ch, nil
+	case len(steps) == 1:
+		ch.Question = fmt.Sprintf("%s %s: %s?", verbs.ask, steps[0].name, term.Count(changes, "change"))
+	default:
+		ch.Question = fmt.Sprintf("%s %s: %s?", verbs.askMany, term.Count(len(todo), "session"), term.Count(changes, "change"))
+	}
+	ch.Apply = func(ctx context.Context) (string, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		env, _, note := b.quiet()
+		defer note()
+		b.opt.Journal.Join()
+		b.runs = map[*mend.Store]*repairRun{}
+		var done []change.Entry
+		sessions := 0
+		err := b.changes.apply(func() (failed error) {
+			for _, s := range todo {
+				es, err := s.do(ctx, env)
+				if done = append(done, es...); len(es) > 0 {
+					sessions++
+				}
+				if err = cmp.Or(err, ctx.Err()); errors.Is(err, errProblems) {
+					err = errors.New("it is still broken; e explains it")
+				}
+				if err != nil {
+					failed = cmp.Or(failed, fmt.Errorf("%s: %w", s.name, b.withHint(err)))
+				}
+			}
+			return failed
+		})
+		switch first := todo[0]; {
+		case len(done) == 0:
+			return "", err
+		case len(todo) > 1:
+			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(done[0])), err
+		default:
+			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, done[0].ID)
+			if first.proof != "" && err == nil {
+				text += ": " + first.proof
+			}
+			return text + ". " + verbs.next, err
+		}
+	}
+	return ch, nil
 }
 
-// propose plans what helps a session.
-func (b *uiBackend) propose(ctx context.Context, s ui.Session) (p uiPlan, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
-		p = uiPlan{client: c, repair: proposal{head: h}}
-		if restores(s) || !listed {
+// withHint returns an error with what the user can do about it.
+func (b *uiBackend) withHint(err error) error {
+	if h := b.hint(err); h != "" {
+		return fmt.Errorf("%w (%s)", err, h)
+	}
+	return err
+}
+
+// propose plans what helps a session; with changes the lines have each change.
+func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (step uiStep) {
+	step = uiStep{session: s, name: quotedTitle(s.Title, s.ID)}
+	step.err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+		if s.Lost || !listed {
 			done, err := b.proposeRestore(ctx, c, h)
 			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
-			p.restored = &done
+			step.ops = done.Plan.Ops
+			step.lines, _ = b.printed(0, func(a *environment) error { // it returns no error
+				printRestore(a, h, done)
+				return nil
+			})
+			step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
+				return applyRestore(ctx, env, c, done)
+			}
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)
-		if err == nil {
-			p.repair.result, err = c.ProposeRepair(ctx, h, repair.Request{Latent: !hasBroken(f.Diagnoses)})
+		if err != nil {
+			return err
 		}
-		return err
+		result, err := c.ProposeRepair(ctx, h, repair.Request{Latent: !hasBroken(f.Diagnoses)})
+		if err != nil {
+			return err
+		}
+		agent, p := agentOf(c.ID()), proposal{head: h, result: result}
+		if proof := provenText(agent, []proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
+			step.proof = proof
+		}
+		step.ops, step.lines = result.Plan.Ops, planLines(p, step.proof)
+		if changes {
+			step.lines = append(step.lines, opLines(step.ops)...)
+		}
+		step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
+			if b.runs[c] == nil {
+				b.runs[c] = &repairRun{environment: env, client: c, agent: agent, named: true}
+			}
+			run := b.runs[c]
+			before := len(run.done)
+			err := run.apply(ctx, p, true)
+			return run.done[before:], err
+		}
+		return nil
 	})
-	return p, err
+	return step
 }
 
-// lines returns what a plan does; with changes also the diff of each.
-func (b *uiBackend) lines(p uiPlan, changes bool) (lines []ui.Line) {
-	if p.restored != nil {
-		lines, _ = b.printed(0, func(a *environment) error { // it returns no error
-			printRestore(a, p.repair.head, *p.restored)
-			return nil
-		})
-		return lines
-	}
-	for _, f := range planFacts(p.repair.result) {
+// planLines returns what a repair does.
+func planLines(p proposal, proof string) (lines []ui.Line) {
+	for _, f := range planFacts(p.result) {
 		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.label), Text: strings.Join(f.shown(), "\n")})
 	}
-	switch proof := provenText(agentOf(p.client.ID()), []proposal{p.repair}); {
+	switch {
 	case len(lines) == 0:
 		lines = []ui.Line{{Text: "Nothing to repair.", Style: ui.Good}}
-	case proof != "" && len(p.ops()) > 0:
-		lines = append(lines, ui.Line{Head: "then   ", Text: "It " + proof + "."})
-	}
-	if changes {
-		lines = append(lines, opLines(p.ops())...)
+	case proof != "":
+		lines = append(lines, ui.Line{Head: "then   ", Text: proof + "."})
 	}
 	return lines
 }
@@ -636,7 +727,11 @@ func opLines(ops []change.Op) (lines []ui.Line) {
 		if len(lines) > maxOpLines {
 			return append(lines, ui.Line{Text: term.CountWords(len(all)-i, "more change", "more changes"), Style: ui.Faint})
 		}
-		lines = append(lines, ui.Line{}, ui.Line{Text: fmt.Sprintf("Change %d of %d: %s", i+1, len(all), e.verb()), Style: ui.Bold})
+		title := fmt.Sprintf("Change %d of %d", i+1, len(all))
+		if e.verb() != "change" {
+			title += ": " + e.verb()
+		}
+		lines = append(lines, ui.Line{}, ui.Line{Text: title, Style: ui.Bold})
 		if e.from != nil || !hasDiff(e.op.Ref) {
 			continue
 		}
@@ -650,136 +745,29 @@ func opLines(ops []change.Op) (lines []ui.Line) {
 
 // Changes implements [ui.Backend].
 func (b *uiBackend) Changes(ctx context.Context, s ui.Session) ([]ui.Line, error) {
-	p, err := b.propose(ctx, s)
-	if err != nil {
-		return []ui.Line{{Text: "Nothing is planned: " + err.Error()}}, ctx.Err()
+	step := b.propose(ctx, s, true)
+	if step.err != nil {
+		return []ui.Line{{Text: "Nothing is planned: " + step.err.Error()}}, ctx.Err()
 	}
-	return b.lines(p, true), nil
+	return step.lines, nil
 }
 
 // Repair implements [ui.Backend].
-func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ch ui.Change, err error) {
-	var plans []uiPlan
-	restored, changes := 0, 0
+func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, error) {
+	verbs := restoreVerbs
+	var steps []uiStep
 	for _, s := range all {
-		p, err := b.propose(ctx, s)
-		if ctx.Err() != nil {
-			return ch, ctx.Err()
+		if steps = append(steps, b.propose(ctx, s, len(all) == 1)); ctx.Err() != nil {
+			return ui.Change{}, ctx.Err()
 		}
-		if err != nil && len(all) == 1 {
-			return ch, b.withHint(err)
+		if !s.Lost {
+			verbs = repairVerbs
 		}
-		title := quotedTitle(s.Title, s.ID)
-		switch {
-		case err != nil:
-			ch.Lines = append(ch.Lines, ui.Line{Text: title, Style: ui.Bold}, ui.Line{Text: "stays as it is: " + err.Error(), Style: ui.Warn, Indent: 2}, ui.Line{})
-			continue
-		case len(p.ops()) == 0 && len(all) == 1:
-			ch.Question = "There is nothing to repair."
-			if len(p.repair.result.Remaining) > 0 {
-				ch.Question = "mend knows no repair for what is wrong here; e explains it."
-			} else if p.restored != nil {
-				ch.Question = "Nothing of it is missing."
-			}
-			return ch, nil
+		if s.Severity == "broken" {
+			verbs.nothing = "mend knows no repair for what is wrong here; e explains it."
 		}
-		if len(all) > 1 {
-			ch.Lines = append(ch.Lines, ui.Line{Text: title, Style: ui.Bold})
-		}
-		ch.Lines = append(ch.Lines, b.lines(p, len(all) == 1)...)
-		ch.Lines = append(ch.Lines, ui.Line{})
-		if len(p.ops()) == 0 {
-			continue
-		}
-		if p.restored != nil {
-			restored++
-		}
-		changes += len(p.ops())
-		plans, ch.About = append(plans, p), append(ch.About, s)
 	}
-	what := term.CountWords(len(plans), "session", "sessions")
-	if len(all) == 1 {
-		what = quotedTitle(all[0].Title, all[0].ID)
-	}
-	verb := map[bool]string{true: "Bring back", false: "Repair"}[restored == len(plans)]
-	ch.Question = fmt.Sprintf("%s %s: %s?", verb, what, term.Count(changes, "change"))
-	ch.Apply = func(ctx context.Context) (string, error) { return b.apply(ctx, plans) }
-	if len(plans) == 0 {
-		ch.Question, ch.Apply = "None of them can be repaired; e explains what is wrong.", nil
-	}
-	return ch, nil
-}
-
-// withHint returns an error with what the user can do about it.
-func (b *uiBackend) withHint(err error) error {
-	if h := b.hint(err); h != "" {
-		return fmt.Errorf("%w (%s)", err, h)
-	}
-	return err
-}
-
-// writing runs what changes stores, as one operation. An error stops nothing else that is to be done.
-func (b *uiBackend) writing(do func(env *environment) error) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	env, _, note := b.quiet()
-	defer note()
-	b.opt.Journal.Join()
-	return b.changes.apply(func() error { return do(env) })
-}
-
-// apply carries plans out. What cannot be done in one session stops no other.
-func (b *uiBackend) apply(ctx context.Context, plans []uiPlan) (text string, err error) {
-	var done []change.Entry
-	sessions := 0
-	proof := ""
-	err = b.writing(func(env *environment) (failed error) {
-		runs := map[*mend.Store]*repairRun{}
-		for _, p := range plans {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			var es []change.Entry
-			var err error
-			if p.restored != nil {
-				es, err = applyRestore(ctx, env, p.client, *p.restored)
-			} else {
-				run := runs[p.client]
-				if run == nil {
-					run = &repairRun{environment: env, client: p.client, agent: agentOf(p.client.ID()), named: true}
-					runs[p.client] = run
-				}
-				before := len(run.done)
-				err = run.apply(ctx, p.repair, true)
-				es, proof = run.done[before:], provenText(run.agent, []proposal{p.repair})
-			}
-			if errors.Is(err, errProblems) {
-				err = errors.New("it is still broken; e explains it")
-			}
-			if len(es) > 0 {
-				sessions++
-			}
-			done = append(done, es...)
-			if err != nil {
-				failed = cmp.Or(failed, fmt.Errorf("%s: %w", quotedTitle(p.repair.head.Title, p.repair.head.ID), b.withHint(err)))
-			}
-		}
-		return failed
-	})
-	verb := "Repaired"
-	if len(plans) > 0 && plans[0].restored != nil {
-		verb, proof = "Brought back", ""
-	}
-	switch {
-	case len(done) == 0:
-	case len(plans) > 1:
-		text = fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verb, sessions, term.Count(len(plans), "session"), mend.OperationOf(done[0]))
-	case err == nil && proof != "":
-		text = fmt.Sprintf("%s %s (%s): %s. u undoes it.", verb, quotedTitle(plans[0].repair.head.Title, plans[0].repair.head.ID), done[0].ID, proof)
-	default:
-		text = fmt.Sprintf("%s %s (%s). u undoes it.", verb, quotedTitle(plans[0].repair.head.Title, plans[0].repair.head.ID), done[0].ID)
-	}
-	return text, err
+	return b.change(verbs, steps)
 }
 
 // Keep implements [ui.Backend].
@@ -833,62 +821,29 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	}
 	v.open(es)
 	v.plan(es)
-	planned := 0
-	for _, t := range v.todo {
-		name := quotedTitle(t.entries[0].Cause.Title, t.entries[0].Session)
-		if t.err != nil && len(v.todo) == 1 {
-			return ch, b.withHint(t.err)
-		}
-		if t.err != nil {
-			ch.Lines = append(ch.Lines, ui.Line{Text: name + " stays as it is: " + t.err.Error(), Style: ui.Warn})
-			continue
-		}
-		for _, e := range t.entries {
-			ch.Lines = append(ch.Lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s, %s", name, e.ID, term.Age(time.Since(e.Time)), causeText(e)), Style: ui.Bold})
-		}
-		planned += len(t.entries)
-		ch.Lines = append(append(ch.Lines, opLines(t.plan.Ops)...), ui.Line{})
-		ch.About = append(ch.About, ui.Session{ID: t.plan.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title})
-	}
-	if planned == 0 {
-		ch.Question = "None of it can be reverted: the sessions have changed since."
-		return ch, nil
-	}
-	what := term.Count(planned, "repair")
-	if len(v.todo) == 1 {
-		what = nameRepairs(v.todo[0].entries)
-	}
-	ch.Question = fmt.Sprintf("%s %s?", term.Capitalized(env.command), what)
-	ch.Apply = func(ctx context.Context) (string, error) { return b.applyReversal(ctx, v, what, redo) }
-	return ch, nil
-}
-
-// applyReversal undoes what is planned, or applies it again. What cannot be done in one session stops no other.
-func (b *uiBackend) applyReversal(ctx context.Context, v reversal, what string, redo bool) (text string, err error) {
-	reverted := 0
-	err = b.writing(func(env *environment) (failed error) {
-		for _, t := range v.todo {
-			if t.err != nil || ctx.Err() != nil {
-				failed = cmp.Or(failed, t.err, ctx.Err())
-			} else if _, err := applyPlan(ctx, env, t.store, t.plan); err != nil {
-				failed = cmp.Or(failed, b.withHint(err))
-			} else {
-				reverted += len(t.entries)
-			}
-		}
-		return failed
-	})
-	if reverted == 0 {
-		return "", err
-	}
-	done, again := "Undone:", "R applies it again."
+	verbs := undoVerbs
 	if redo {
-		done, again = "Applied again:", "u undoes it."
+		verbs = redoVerbs
 	}
-	if len(v.todo) > 1 {
-		what, again = fmt.Sprintf("%d of %s", reverted, term.Count(v.repairs(), "repair")), "The journal (l) lists it."
+	var steps []uiStep
+	for _, t := range v.todo {
+		step := uiStep{name: nameRepairs(t.entries), ops: t.plan.Ops, err: t.err}
+		for _, e := range t.entries {
+			step.lines = append(step.lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s", e.ID, term.Age(time.Since(e.Time)), causeText(e))})
+		}
+		if step.lines = append(step.lines, opLines(t.plan.Ops)...); t.store != nil {
+			step.session = ui.Session{ID: t.plan.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
+		}
+		step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
+			e, err := applyPlan(ctx, env, t.store, t.plan)
+			if err != nil {
+				return nil, err
+			}
+			return []change.Entry{e}, nil
+		}
+		steps = append(steps, step)
 	}
-	return fmt.Sprintf("%s %s. %s", done, what, again), err
+	return b.change(verbs, steps)
 }
 
 // newest returns the names of what is undone, or applied again, if the user names nothing: of a session, or if

@@ -41,7 +41,7 @@ func TestUI(t *testing.T) {
 			s.press("\t")
 			s.waitShown("▲ R11") // the request has the codes and ids
 			s.press("r")
-			s.waitShown("Make this change? y/n")
+			s.waitShown("? y/n")
 			s.press("y")
 			s.waitShown("Repaired \"A title\" (qevajo)")
 			s.waitShown("healthy (1)")
@@ -124,9 +124,9 @@ func TestUIClaude(t *testing.T) {
 	s.waitShown("Repaired 2 of 2 sessions (op-qevajo). U undoes all of it.")
 	s.waitShown("healthy (2)")
 	s.press("U")
-	s.waitShown("Undo 2 repairs?")
+	s.waitShown("Undo the repairs of 2 sessions: ")
 	s.press("y")
-	s.waitShown("Undone: 2 of 2 repairs.")
+	s.waitShown("Undone: 2 of 2 sessions (")
 	s.waitShown("broken (2)")
 	for path, was := range files {
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, was) {

@@ -4,45 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-)
-
-func bind(help, does string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, does))
-}
-
-// The keys.
-var (
-	keyUp       = bind("↑", "up", "up", "k")
-	keyDown     = bind("↓", "down", "down", "j")
-	keyPageUp   = bind("PgUp", "page up", "pgup", "b")
-	keyPageDown = bind("PgDn", "page down", "pgdown", "f")
-	keyFirst    = bind("Home", "first", "home", "g")
-	keyLast     = bind("End", "last", "end", "G")
-	keyOpen     = bind("Enter", "read", "enter")
-	keyRight    = bind("→", "right side", "right")
-	keyLeft     = bind("←", "left side", "left")
-	keyBack     = bind("Esc", "back", "esc", "backspace")
-	keyView     = bind("Tab", "next view", "tab")
-	keyViewBack = bind("Shift+Tab", "view before", "shift+tab")
-	keyNext     = bind("n", "next ▲", "n")
-	keyPrevious = bind("N", "▲ before", "N")
-	keyFilter   = bind("/", "filter", "/")
-	keyMark     = bind("Space", "select", "space")
-	keyRepair   = bind("r", "repair", "r")
-	keyAll      = bind("a", "repair all", "a")
-	keyKeep     = bind("K", "keep a copy", "K")
-	keyUndo     = bind("u", "undo", "u")
-	keyUndoLast = bind("U", "undo last", "U")
-	keyRedo     = bind("R", "redo", "R")
-	keyJournal  = bind("l", "journal", "l")
-	keyExplain  = bind("e", "explain", "e")
-	keyScan     = bind("s", "scan again", "s")
-	keyHelp     = bind("?", "help", "?")
-	keyQuit     = bind("q", "quit", "q")
-	keyYes      = bind("y", "yes", "y")
-	keyNo       = bind("n", "no", "n", "esc", "q")
 )
 
 // helpRows are the keys with what they do in more words than the last line has room for.
@@ -77,71 +39,71 @@ func (m *model) helpLines() (lines []Line) {
 }
 
 // shortHelp returns the keys that the last line shows. The last of them is shown always.
-func (m *model) shortHelp() []key.Binding {
-	repair := keyRepair
-	if s, ok := m.selected(); ok && s.Lost {
-		repair = bind("r", "bring back")
+func (m *model) shortHelp() []string {
+	repair := "r repair"
+	switch s, ok := m.selected(); {
+	case ok && s.Lost:
+		repair = "r bring back"
+	case ok && s.group() == groupHealthy:
+		repair = "K keep a copy"
 	}
 	switch {
 	case m.asking != nil:
-		return []key.Binding{keyYes, keyNo, keyDown, keyUp}
+		return []string{"y yes", "n no", "↓ down", "↑ up"}
 	case m.filter.typing:
-		return []key.Binding{bind("Enter", "keep the filter"), bind("Esc", "no filter")}
+		return []string{"Enter keep the filter", "Esc no filter"}
 	case m.title != "":
-		return []key.Binding{keyDown, keyUp, keyBack}
+		return []string{"↓ down", "↑ up", "Esc back"}
 	case m.inJournal:
-		return []key.Binding{keyOpen, keyUndo, keyRedo, keyBack, keyHelp}
+		return []string{"Enter read", "u undo", "R redo", "Esc back", "? help"}
 	case m.right:
-		return []key.Binding{keyNext, repair, keyView, keyUndo, keyExplain, keyBack, keyJournal, keyHelp}
+		return []string{"n next ▲", repair, "Tab next view", "u undo", "e explain", "Esc back", "l journal", "? help"}
 	case len(m.sessions) == 0:
-		return []key.Binding{keyScan, keyJournal, keyQuit, keyHelp}
+		return []string{"s scan again", "l journal", "q quit", "? help"}
 	case len(m.marked) > 0:
-		return []key.Binding{bind("a", "repair the selected"), keyMark, bind("Esc", "select none"), keyUndo, keyHelp}
+		return []string{"a repair the selected", "Space select", "Esc select none", "u undo", "? help"}
 	}
-	return []key.Binding{keyOpen, repair, keyAll, keyUndo, keyFilter, keyMark, keyJournal, keyQuit, keyHelp}
+	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "Space select", "l journal", "q quit", "? help"}
 }
 
 // press answers a key.
 func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
+	key := k.String()
 	switch {
-	case k.String() == "ctrl+c":
+	case key == "ctrl+c":
 		return m.quit()
 	case m.asking != nil:
-		return m.pressAsking(k)
+		return m.pressAsking(key)
 	case m.filter.typing:
 		m.pressFilter(k)
 		return nil
 	}
 	m.message = "" // the user has gone on
 	switch {
-	case m.scroll(k):
-	case key.Matches(k, keyQuit):
+	case m.scroll(key):
+	case key == "q":
 		return m.quit()
-	case key.Matches(k, keyBack):
+	case key == "esc", key == "backspace":
 		m.goBack()
 	case m.title != "": // it may be about something else than what is selected
-	case key.Matches(k, keyHelp):
+	case key == "?":
 		m.title, m.text = "Keys", scroller{text: m.helpLines()}
-	case key.Matches(k, keyOpen) && m.right:
+	case key == "enter" && m.right:
 		m.whole = !m.whole
-	case key.Matches(k, keyOpen, keyRight):
+	case key == "enter", key == "right":
 		m.right = m.of != ""
-	case key.Matches(k, keyLeft):
+	case key == "left":
 		m.right = false
-	case key.Matches(k, keyJournal) && !m.inJournal:
+	case key == "l" && !m.inJournal:
 		return m.start("reading the journal", func(context.Context) tea.Msg { return m.loadJournal(true)() })
-	case key.Matches(k, keyUndo), key.Matches(k, keyRedo):
-		return m.revert(key.Matches(k, keyRedo))
-	case key.Matches(k, keyUndoLast):
-		return m.plan("planning the undo", func(ctx context.Context) (Change, error) {
-			return m.backend.Revert(ctx, Session{}, "", false)
-		})
-	case key.Matches(k, keyScan):
-		if !m.scanning {
-			return m.scan()
-		}
+	case key == "u", key == "R":
+		return m.revert(key == "R")
+	case key == "U":
+		return m.plan("planning the undo", func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, Session{}, "", false) })
+	case key == "s" && !m.scanning:
+		return m.scan()
 	case !m.inJournal:
-		return m.pressSession(k)
+		return m.pressSession(key)
 	}
 	return nil
 }
@@ -193,15 +155,15 @@ func (m *model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-func (m *model) pressAsking(k tea.KeyPressMsg) tea.Cmd {
-	switch {
-	case key.Matches(k, keyYes):
+func (m *model) pressAsking(key string) tea.Cmd {
+	switch key {
+	case "y":
 		return m.apply()
-	case key.Matches(k, keyNo):
+	case "n", "esc", "q":
 		m.asking = nil
 		m.say("Nothing was changed.", nil)
 	default:
-		m.scroll(k)
+		m.scroll(key)
 	}
 	return nil
 }
@@ -212,7 +174,7 @@ func (m *model) pressFilter(k tea.KeyPressMsg) {
 		m.filter.typing = false
 	case "up", "down":
 		m.filter.typing = false
-		m.scroll(k)
+		m.scroll(k.String())
 	case "esc":
 		m.filter.typing = false
 		m.setFilter("")
@@ -230,42 +192,35 @@ func (m *model) pressFilter(k tea.KeyPressMsg) {
 }
 
 // pressSession answers a key for the selected session.
-func (m *model) pressSession(k tea.KeyPressMsg) tea.Cmd {
+func (m *model) pressSession(key string) tea.Cmd {
 	s, ok := m.selected()
 	switch {
-	case key.Matches(k, keyFilter):
+	case key == "/":
 		m.filter.typing, m.right = true, false
-	case key.Matches(k, keyView):
+	case key == "tab":
 		m.view = (m.view + 1) % views
-	case key.Matches(k, keyViewBack):
+	case key == "shift+tab":
 		m.view = (m.view + views - 1) % views
-	case key.Matches(k, keyAll):
+	case key == "a":
 		return m.repairAll()
 	case !ok:
-	case key.Matches(k, keyNext), key.Matches(k, keyPrevious):
-		by := 1
-		if key.Matches(k, keyPrevious) {
-			by = -1
-		}
-		if p := &m.panes[m.view]; !p.seek(by, m.paneHeight(m.view)) {
+	case key == "n", key == "N":
+		by := map[string]int{"n": 1, "N": -1}[key]
+		if !m.panes[m.view].seek(by, m.paneHeight(m.view)) {
 			m.say("Nothing is broken here.", nil)
 		}
-	case key.Matches(k, keyMark):
-		if key := s.key(); m.marked[key] {
-			delete(m.marked, key)
-		} else {
-			m.marked[key] = true
+	case key == "space":
+		if m.marked[s.key()] = !m.marked[s.key()]; !m.marked[s.key()] {
+			delete(m.marked, s.key())
 		}
 		m.list.move(1, len(m.fitting()))
-	case key.Matches(k, keyRepair):
-		all := m.chosen()
-		if len(all) == 0 {
-			all = []Session{s}
-		}
-		return m.repair(all)
-	case key.Matches(k, keyKeep):
+	case key == "r" && len(m.marked) > 0:
+		return m.repair(m.chosen())
+	case key == "r":
+		return m.repair([]Session{s})
+	case key == "K":
 		return m.plan("reading the session", func(ctx context.Context) (Change, error) { return m.backend.Keep(ctx, s) })
-	case key.Matches(k, keyExplain):
+	case key == "e":
 		width := textWidth(m.width)
 		return m.start("explaining", func(ctx context.Context) tea.Msg {
 			lines, err := m.backend.Explain(ctx, s, width)
@@ -301,35 +256,22 @@ func (m *model) repair(all []Session) tea.Cmd {
 }
 
 // scroll moves the list or the text that keys are for, and reports whether the key does that.
-func (m *model) scroll(k tea.KeyPressMsg) bool {
+func (m *model) scroll(key string) bool {
 	const far = 1 << 40
-	by, page := 0, max(m.bodyHeight()-1, 1)
+	page := max(m.bodyHeight()-1, 1)
+	by := map[string]int{
+		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "b": -page, "pgdown": page, "f": page, "home": -far, "g": -far, "end": far, "G": far,
+	}[key]
 	switch {
-	case key.Matches(k, keyUp):
-		by = -1
-	case key.Matches(k, keyDown):
-		by = 1
-	case key.Matches(k, keyPageUp):
-		by = -page
-	case key.Matches(k, keyPageDown):
-		by = page
-	case key.Matches(k, keyFirst):
-		by = -far
-	case key.Matches(k, keyLast):
-		by = far
-	default:
-		return false
-	}
-	switch {
+	case by == 0:
 	case m.asking != nil, m.title != "":
 		m.text.move(by, m.bodyHeight())
 	case m.right:
-		view := m.shownView()
-		m.panes[view].move(by, m.paneHeight(view))
+		m.panes[m.shownView()].move(by, m.paneHeight(m.shownView()))
 	default:
 		m.moveList(by)
 	}
-	return true
+	return by != 0
 }
 
 func (m *model) moveList(by int) {

@@ -52,15 +52,19 @@ type row struct {
 type scroller struct {
 	text  []Line
 	rows  []row
+	width int // of the rows
 	whole bool
 	top   int
 }
 
-// layout wraps the text to a width.
-func (s *scroller) layout(width int) {
-	s.rows = nil
+// layout wraps the text to a width, unless it is.
+func (s *scroller) layout(width int, whole bool) {
+	if s.width == width && s.whole == whole {
+		return
+	}
+	s.rows, s.width, s.whole = nil, width, whole
 	for _, l := range s.text {
-		head := strings.Repeat(" ", min(l.Indent, width/3)) + clean(l.Head, false)
+		head := strings.Repeat(" ", min(l.Indent, width/2)) + clean(l.Head, false)
 		room := max(width-ansi.StringWidth(head), 1)
 		text := clean(strings.TrimRight(l.Text, "\n"), !l.One)
 		if !l.One {

@@ -26,10 +26,10 @@ type Session struct {
 	Title     string
 	Folder    string
 	Time      time.Time // when it was used last
-	Severity  string    // "broken", "at risk", "note" or "healthy"
+	Severity  string    // "broken", "at risk" or "healthy"; "" for one of which only a copy is left
 	What      string    // what is wrong, in a few words
 	State     string    // such as "deleted" or "archived"; "" if its agent lists it
-	Lost      bool      // it can be brought back
+	Lost      bool      // what helps it is that it is brought back, not that it is repaired
 	Gone      bool      // the store has it no more, and it cannot be brought back
 }
 
@@ -594,7 +594,8 @@ func (m *model) fill(panes map[int][]Line) {
 	for v, lines := range panes {
 		p := &m.panes[v]
 		again := len(p.text) > 0
-		p.text, m.have[v], m.loading[v] = lines, true, false
+		*p = scroller{text: lines, top: p.top}
+		m.have[v], m.loading[v] = true, false
 		m.layout()
 		if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
 			p.top = len(p.rows) // the end of a conversation is where its user was

@@ -375,7 +375,7 @@ func TestPlaces(t *testing.T) {
 	d.shows("▲ The tool call has no result")
 	d.hides("broken (4)")
 	d.press("home")
-	d.shows("▸ bash failed  npm test")
+	d.shows("▸ bash (failed)  npm test")
 	d.hides("▲ The")
 	d.press("n")
 	d.shows("▲ The tool call has no result")

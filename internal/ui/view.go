@@ -66,10 +66,9 @@ func (m *model) paneHeight(view int) int {
 // layout fits the texts to the width of the screen.
 func (m *model) layout() {
 	for i := range m.panes {
-		m.panes[i].whole = m.whole
-		m.panes[i].layout(textWidth(m.rightWidth()))
+		m.panes[i].layout(textWidth(m.rightWidth()), m.whole)
 	}
-	m.text.layout(textWidth(m.width))
+	m.text.layout(textWidth(m.width), true)
 }
 
 // View implements [tea.Model].
@@ -77,7 +76,7 @@ func (m *model) View() tea.View {
 	var lines []string
 	switch {
 	case m.asking != nil:
-		lines = m.textPage(m.asking.Question)
+		lines = m.textPage("What would be done")
 	case m.title != "":
 		lines = m.textPage(m.title)
 	case m.width < narrowest && m.right:
@@ -90,7 +89,9 @@ func (m *model) View() tea.View {
 			lines[i] += right
 		}
 	}
-	v := tea.NewView(strings.Join(append(lines, m.status(), m.keys()), "\n"))
+	status := m.status()
+	lines = append(append(lines[:len(lines)-len(status)+1], status...), m.keys())
+	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "mend"
 	return v
 }
@@ -142,69 +143,50 @@ func (m *model) textRows(s *scroller, height, width int) []string {
 // leftSide returns the list, with the bar between the sides.
 func (m *model) leftSide() []string {
 	width, height := m.leftWidth(), m.bodyHeight()
-	sides := m.width >= narrowest
-	if !sides {
-		width-- // for the scroll bar
+	corner, bar := "┬", styles[Faint].Render("│")
+	if m.width < narrowest {
+		width, corner, bar = width-1, "─", " "
 	}
-	var rows []string
-	var title, empty string
-	at, n, list := 0, 0, &m.list
-	if m.inJournal {
-		title, empty, list, n = "Journal", "Nothing was repaired yet.", &m.log, len(m.entries)
-		at = m.log.at
-		for i, e := range m.entries {
-			rows = append(rows, m.entryRow(e, i == m.log.at, width))
+	title, empty, list := "Journal", "Nothing was repaired yet.", &m.log
+	n, rows, at := len(m.entries), len(m.entries), m.log.at
+	row := func(i int) string { return m.entryRow(m.entries[i], i == m.log.at, width) }
+	if !m.inJournal {
+		fit, listed := m.fitting(), m.listed()
+		title, empty, list = "Sessions", "No session found.", &m.list
+		n, rows, at = len(fit), len(listed), slices.Index(listed, m.list.at)
+		row = func(i int) string {
+			if at := listed[i]; at >= 0 {
+				return m.sessionRow(fit[at], at == m.list.at, width)
+			}
+			return m.groupRow(-1-listed[i], fit, width)
 		}
-	} else {
-		title, empty = "Sessions", "No session found."
-		if m.filter.text != "" || m.filter.typing {
-			title = "Filter: " + m.filter.text + map[bool]string{true: "_"}[m.filter.typing]
-		}
-		if len(m.sessions) > 0 {
+		switch {
+		case m.scanning:
+			empty = ""
+		case len(m.sessions) > 0:
 			empty = "No session fits the filter."
 		}
-		if m.scanning {
-			empty = ""
-		}
-		fit := m.fitting()
-		n = len(fit)
-		for _, i := range m.listed() {
-			switch {
-			case i < 0:
-				rows = append(rows, m.groupRow(-1-i, fit, width))
-			default:
-				if i == m.list.at {
-					at = len(rows)
-				}
-				rows = append(rows, m.sessionRow(fit[i], i == m.list.at, width))
-			}
+		if m.filter.text != "" || m.filter.typing {
+			title = "Filter: " + m.filter.text + map[bool]string{true: "_"}[m.filter.typing]
 		}
 	}
 	place := ""
 	if n > 0 {
 		place = fmt.Sprintf("%d/%d", list.at+1, n)
 	}
-	corner := "─"
-	if sides {
-		corner = "┬"
-	}
 	lines := []string{heading(title, place, width, !m.right) + styles[Faint].Render(corner)}
-	from, to := list.window(at, len(rows), height)
-	if len(rows) == 0 {
-		rows, from, to = []string{"", "  " + empty}, 0, min(2, height)
-	}
+	from, to := list.window(max(at, 0), rows, height)
 	for i := range height {
-		text, bar := "", " "
-		if sides {
-			bar = styles[Faint].Render("│")
-		}
+		text, end := "", bar
 		if from+i < to {
-			text = rows[from+i]
+			text = row(from + i)
+		} else if i == 1 && rows == 0 {
+			text = "  " + empty
 		}
-		if isThumb(i, from, height, len(rows)) {
-			bar = "┃"
+		if isThumb(i, from, height, rows) {
+			end = "┃"
 		}
-		lines = append(lines, pad(text, width)+bar)
+		lines = append(lines, pad(text, width)+end)
 	}
 	return lines
 }
@@ -242,7 +224,7 @@ func (m *model) sessionRow(s Session, selected bool, width int) string {
 	}
 	text := mark + pad(m.age(s.Time, true), 5) + " "
 	if width >= widest {
-		text += pad(clean(s.Agent, false), 11) + " "
+		text += pad(clean(s.Agent, false), 12) + " "
 	}
 	if s.Lost && s.group() == groupLost {
 		text += clean(s.State, false) + ": "
@@ -336,7 +318,7 @@ func talkLines(items []Item) (lines []Line) {
 		l := Line{Text: it.Text, Indent: 2, Most: mostOfText}
 		switch it.Kind {
 		case Tool:
-			l.Text, l.One = "▸ "+it.Name+" "+it.State+"  "+it.Text, true
+			l.Text, l.One = "▸ "+it.Name+" ("+it.State+")  "+it.Text, true
 			if it.State == "done" {
 				l.Style = Faint
 			}
@@ -365,17 +347,18 @@ func talkLines(items []Item) (lines []Line) {
 	return lines
 }
 
-// status returns the line with what runs and what was done last, else what is known of the selected session.
-func (m *model) status() string {
+// status returns the rows with what runs and what was done last, else the row with what is known of the selected
+// session. More than one row cover the end of the body.
+func (m *model) status() (rows []string) {
 	var parts []string
-	style := Plain
+	style, most := Plain, 1
 	switch {
 	case m.asking != nil:
-		parts, style = []string{"Make this change? y/n"}, Bold
+		parts, style, most = []string{clean(m.asking.Question, false) + " y/n"}, Bold, 4
 	case m.running != "":
 		parts = []string{m.running + " …"}
 	case m.message != "":
-		parts = []string{clean(m.message, false)}
+		parts, most = []string{clean(m.message, false)}, 4
 		if m.failed {
 			style = Bad
 		}
@@ -394,7 +377,18 @@ func (m *model) status() string {
 		}
 		parts = append([]string{text}, parts...)
 	}
-	return styles[style].Render(cut(strings.Join(parts, "  "), m.width))
+	text := strings.Join(parts, "  ")
+	if most = min(most, m.height-2); most > 1 {
+		text = ansi.Wrap(text, m.width, "")
+	}
+	all := strings.Split(text, "\n")
+	for i, part := range all[:max(min(len(all), most), 1)] {
+		if i == most-1 {
+			part = strings.Join(all[i:], " ")
+		}
+		rows = append(rows, styles[style].Render(cut(part, m.width)))
+	}
+	return rows
 }
 
 // facts returns what is known of the selected session.
@@ -405,7 +399,7 @@ func (m *model) facts() []string {
 	}
 	if s, ok := m.selected(); ok {
 		what := strings.Trim(s.Severity+": "+s.What, ": ")
-		facts := slices.DeleteFunc([]string{s.State, what, s.Agent, s.Folder, m.age(s.Time, false)}, func(t string) bool { return t == "" })
+		facts := slices.DeleteFunc([]string{what, s.State, s.Agent, s.Folder, m.age(s.Time, false)}, func(t string) bool { return t == "" })
 		parts = append(parts, clean(strings.Join(facts, " · "), false))
 	}
 	return parts
@@ -413,10 +407,7 @@ func (m *model) facts() []string {
 
 // keys returns the last line. Keys that do not fit before the last are left out; the help has all.
 func (m *model) keys() string {
-	var items []string
-	for _, b := range m.shortHelp() {
-		items = append(items, b.Help().Key+" "+b.Help().Desc)
-	}
+	items := m.shortHelp()
 	last := items[len(items)-1]
 	line, room := "", m.width-ansi.StringWidth(last)
 	for _, item := range items[:len(items)-1] {
