@@ -259,7 +259,7 @@ func lostSession(found ui.Session, x restorable) ui.Session {
 func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	s := ui.Session{
 		ID: f.Session.ID, Store: id.Root, Agent: agentOf(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
-		Severity: ansi.Strip(severityWord(f.Severity())), State: string(f.Shown()),
+		Severity: ansi.Strip(severityWord(f.Severity())), State: string(f.Shown()), Busy: f.Busy,
 	}
 	if f.Severity() == repair.Note {
 		s.Severity = ansi.Strip(severityWord(0))
@@ -273,11 +273,8 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 			break
 		}
 	}
-	switch {
-	case f.Err != nil:
+	if f.Err != nil {
 		s.What = "cannot be examined"
-	case f.Busy:
-		s.What = strings.TrimSpace("busy " + s.What)
 	}
 	return s
 }
@@ -291,8 +288,11 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 	}
 	x, known := b.lost[uiKey{s.Store, s.ID}]
 	c := b.clients[s.Store]
-	if c == nil {
+	switch {
+	case c == nil && known:
 		return x.noStore(b.environment)
+	case c == nil:
+		return mend.ErrNoSession
 	}
 	h, err := c.Session(ctx, s.ID)
 	if errors.Is(err, mend.ErrNoSession) && known {
@@ -328,8 +328,9 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c, key := b.clients[s.Store], uiKey{s.Store, s.ID}
-	if c == nil {
-		return s, nil
+	if x, known := b.lost[key]; c == nil {
+		s.Gone = !known
+		return lostSession(s, x), nil
 	}
 	h, err := c.Session(ctx, s.ID)
 	listed := err == nil
@@ -376,18 +377,18 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 		if err != nil {
 			continue // the scan has said it
 		}
-		examine := func(id string) {
-			if s, err := b.Examine(ctx, ui.Session{ID: id, Store: root}); err == nil {
+		examine := func(id string) (again bool) {
+			s, err := b.Examine(ctx, ui.Session{ID: id, Store: root})
+			if err == nil {
 				report(s)
 			}
+			return s.Busy
 		}
 		group.Go(func() {
 			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
-				Since: since, Quiet: uiQuiet, Poll: uiPoll, Gone: examine,
-				Handle: func(_ context.Context, h change.Head) bool {
-					examine(h.ID)
-					return false
-				},
+				Since: since, Quiet: uiQuiet, Poll: uiPoll,
+				Gone:   func(id string) { examine(id) },
+				Handle: func(_ context.Context, h change.Head) bool { return examine(h.ID) },
 				Notice: func(n watch.Notice) {
 					if n.Lost != nil {
 						b.addNote(term.ShortenHome(root) + " cannot be read: " + n.Lost.Error())
@@ -573,10 +574,10 @@ type uiStep struct {
 type uiVerbs struct{ ask, askMany, done, next, nothing string }
 
 var (
-	repairVerbs  = uiVerbs{"Repair", "Repair", "Repaired", "u undoes it.", "There is nothing to repair."}
-	restoreVerbs = uiVerbs{"Bring back", "Bring back", "Brought back", "u undoes it.", "Nothing of it is missing."}
+	repairVerbs  = uiVerbs{"Repair", "Repair", "Repaired", "U undoes it.", "There is nothing to repair."}
+	restoreVerbs = uiVerbs{"Bring back", "Bring back", "Brought back", "U undoes it.", "Nothing of it is missing."}
 	undoVerbs    = uiVerbs{"Undo", "Undo the repairs of", "Undone:", "R applies it again.", "There is nothing to undo."}
-	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "u undoes it.", "There is nothing to redo."}
+	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "U undoes it.", "There is nothing to redo."}
 )
 
 // change returns the change that all steps make as one operation. What cannot be done in one session stops no other.
@@ -617,32 +618,36 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		b.runs = map[*mend.Store]*repairRun{}
 		var done []change.Entry
 		sessions := 0
-		err := b.changes.apply(func() (failed error) {
-			for _, s := range todo {
-				es, err := s.do(ctx, env)
-				if done = append(done, es...); len(es) > 0 {
+		var failed error
+		for _, s := range todo {
+			var es []change.Entry
+			var err error
+			_ = b.changes.apply(func() error {
+				if es, err = s.do(ctx, env); len(es) > 0 {
 					sessions++
+					return nil
 				}
-				if err = cmp.Or(err, ctx.Err()); errors.Is(err, errProblems) {
-					err = errors.New("it is still broken; e explains it")
-				}
-				if err != nil {
-					failed = cmp.Or(failed, fmt.Errorf("%s: %w", s.name, b.withHint(err)))
-				}
+				return err
+			})
+			done = append(done, es...)
+			if err = cmp.Or(err, ctx.Err()); errors.Is(err, errProblems) {
+				err = errors.New("it is still broken; e explains it")
 			}
-			return failed
-		})
+			if err != nil {
+				failed = cmp.Or(failed, fmt.Errorf("%s: %w", s.name, b.withHint(err)))
+			}
+		}
 		switch first := todo[0]; {
 		case len(done) == 0:
-			return "", err
+			return "", failed
 		case len(todo) > 1:
-			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(done[0])), err
+			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(done[0])), failed
 		default:
 			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, done[0].ID)
-			if first.proof != "" && err == nil {
+			if first.proof != "" && failed == nil {
 				text += ": " + first.proof
 			}
-			return text + ". " + verbs.next, err
+			return text + ". " + verbs.next, failed
 		}
 	}
 	return ch, nil

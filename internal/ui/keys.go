@@ -81,10 +81,10 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	m.message = "" // the user has gone on
 	switch {
 	case m.scroll(key):
+	case key == "esc", key == "backspace", key == "q" && m.title != "":
+		m.goBack()
 	case key == "q":
 		return m.quit()
-	case key == "esc", key == "backspace":
-		m.goBack()
 	case m.title != "": // it may be about something else than what is selected
 	case key == "?":
 		m.title, m.text = "Keys", scroller{text: m.helpLines()}

@@ -62,7 +62,13 @@ func (s *scroller) layout(width int, whole bool) {
 	if s.width == width && s.whole == whole {
 		return
 	}
+	before := len(s.rows)
 	s.rows, s.width, s.whole = nil, width, whole
+	defer func() { // what is read stays where it is
+		if before > 0 {
+			s.top = s.top * len(s.rows) / before
+		}
+	}()
 	for _, l := range s.text {
 		head := strings.Repeat(" ", min(l.Indent, width/2)) + clean(l.Head, false)
 		room := max(width-ansi.StringWidth(head), 1)

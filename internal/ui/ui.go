@@ -30,6 +30,7 @@ type Session struct {
 	What      string    // what is wrong, in a few words
 	State     string    // such as "deleted" or "archived"; "" if its agent lists it
 	Lost      bool      // what helps it is that it is brought back, not that it is repaired
+	Busy      bool      // its agent is using it
 	Gone      bool      // the store has it no more, and it cannot be brought back
 }
 
@@ -399,13 +400,16 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 // former state is no more true.
 func (m *model) changed(s Session) tea.Cmd {
 	before, key := m.known[s.key()], s.key()
-	same := before == s
 	m.addSessions([]Session{s})
 	if cur, ok := m.selected(); ok && cur.key() == key {
 		m.reread()
 	}
-	if same {
-		return nil
+	var cmd tea.Cmd
+	if m.inJournal {
+		cmd = m.loadJournal(false)
+	}
+	if before == s {
+		return cmd
 	}
 	if slices.Contains(m.about, key) {
 		m.message = ""
@@ -414,10 +418,7 @@ func (m *model) changed(s Session) tea.Cmd {
 		m.asking = nil
 		m.say("The session has changed meanwhile. Nothing was done.", nil, key)
 	}
-	if m.inJournal {
-		return m.loadJournal(false)
-	}
-	return nil
+	return cmd
 }
 
 // The groups of the list.
@@ -622,10 +623,13 @@ func (m *model) apply() tea.Cmd {
 	return cmd
 }
 
-// applied shows what became of a change.
+// applied shows what became of a change. The cursor goes to the session if it is one: R and u are about that.
 func (m *model) applied(msg appliedMsg) tea.Cmd {
 	m.writing = false
 	m.addSessions(msg.sessions)
+	if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return slices.Contains(msg.about, s.key()) }); i >= 0 && len(msg.about) == 1 {
+		m.list.at = i
+	}
 	m.reread()
 	clear(m.marked)
 	m.say(msg.text, msg.err, msg.about...)

@@ -522,6 +522,17 @@ func TestMessages(t *testing.T) {
 	d.hides("is done.")
 }
 
+// TestCursorFollows checks that the cursor is at the session that was changed, wherever it was.
+func TestCursorFollows(t *testing.T) {
+	b := &fakeBackend{sessions: fakeSessions(20)}
+	b.sessions = b.sessions[:6] // one is broken
+	d := newDriver(t, b, 80, 24)
+	d.press("end", "a", "y", "u", "y")
+	if diff := cmp.Diff([]string{"repair ses_001", "undo newest of ses_001"}, b.applied); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
 // TestMouse clicks and scrolls.
 func TestMouse(t *testing.T) {
 	click := func(x, y int) tea.Msg { return tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft} }

@@ -399,6 +399,9 @@ func (m *model) facts() []string {
 	}
 	if s, ok := m.selected(); ok {
 		what := strings.Trim(s.Severity+": "+s.What, ": ")
+		if s.Busy {
+			what = "in use, " + what
+		}
 		facts := slices.DeleteFunc([]string{what, s.State, s.Agent, s.Folder, m.age(s.Time, false)}, func(t string) bool { return t == "" })
 		parts = append(parts, clean(strings.Join(facts, " · "), false))
 	}
