@@ -95,7 +95,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	case key == "left":
 		m.right = false
 	case key == "l" && !m.inJournal:
-		return m.start("reading the journal", func(context.Context) tea.Msg { return m.loadJournal(true)() })
+		return m.showJournal()
 	case key == "u", key == "R":
 		return m.revert(key == "R")
 	case key == "U":
@@ -222,9 +222,14 @@ func (m *model) pressSession(key string) tea.Cmd {
 		return m.plan("reading the session", func(ctx context.Context) (Change, error) { return m.backend.Keep(ctx, s) })
 	case key == "e":
 		width := textWidth(m.width)
-		return m.start("explaining", func(ctx context.Context) tea.Msg {
+		return m.start("explaining", func(ctx context.Context) func() tea.Cmd {
 			lines, err := m.backend.Explain(ctx, s, width)
-			return textDone{`What is wrong with "` + titleOf(s) + `"`, lines, err}
+			return func() tea.Cmd {
+				if !m.fail(err) {
+					m.title, m.text = `What is wrong with "`+titleOf(s)+`"`, scroller{text: lines}
+				}
+				return nil
+			}
 		})
 	}
 	return nil

@@ -220,64 +220,33 @@ func newModel(ctx context.Context, b Backend) *model {
 	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[sessionKey]Session{}, marked: map[sessionKey]bool{}}
 }
 
-// The messages of work in the background.
-type (
-	streamed struct { // a step of work that goes on
-		msg  tea.Msg
-		more tea.Cmd
-	}
-	workDone struct {
-		n   int
-		msg tea.Msg // one of the others
-	}
-	progressMsg Progress
-	scanDone    struct{ err error }
-	updateMsg   Session
-	lookDone    struct {
-		n     int
-		panes map[int][]Line
-	}
-	changeDone struct {
-		change Change
-		err    error
-	}
-	appliedMsg struct {
-		text     string
-		err      error
-		about    []sessionKey
-		sessions []Session
-	}
-	journalDone struct {
-		entries []Entry
-		err     error
-		show    bool
-	}
-	textDone struct {
-		title string
-		lines []Line
-		err   error
-	}
-)
+// A doneMsg is what work in the background has brought: a change of the model, unless newer work took its place.
+type doneMsg struct {
+	lane *lane // nil for work that always counts
+	n    int
+	do   func() tea.Cmd
+	more tea.Cmd // the rest of the work
+}
 
 // Init implements [tea.Model].
 func (m *model) Init() tea.Cmd { return m.scan() }
 
 // stream runs work in the background. What it sends arrives in order.
-func (m *model) stream(work func(send func(tea.Msg))) tea.Cmd {
-	steps := make(chan tea.Msg)
+func (m *model) stream(work func(send func(do func() tea.Cmd))) tea.Cmd {
+	steps := make(chan func() tea.Cmd)
 	go func() {
 		defer close(steps)
-		work(func(msg tea.Msg) {
+		work(func(do func() tea.Cmd) {
 			select {
-			case steps <- msg:
+			case steps <- do:
 			case <-m.ctx.Done():
 			}
 		})
 	}()
 	var next tea.Cmd
 	next = func() tea.Msg {
-		if msg, ok := <-steps; ok {
-			return streamed{msg, next}
+		if do, ok := <-steps; ok {
+			return doneMsg{do: do, more: next}
 		}
 		return nil
 	}
@@ -293,23 +262,49 @@ func (m *model) scan() tea.Cmd {
 	if begin {
 		m.began = m.now()
 	}
-	return m.stream(func(send func(tea.Msg)) {
-		send(scanDone{m.backend.Scan(m.ctx, func(p Progress) { send(progressMsg(p)) })})
+	return m.stream(func(send func(func() tea.Cmd)) {
+		err := m.backend.Scan(m.ctx, func(p Progress) {
+			send(func() tea.Cmd {
+				m.progress = p
+				m.addSessions(p.Found)
+				return nil
+			})
+		})
+		send(func() tea.Cmd {
+			m.scanning = false
+			m.fail(err)
+			return nil
+		})
 		if begin {
-			m.backend.Follow(m.ctx, m.began, func(s Session) { send(updateMsg(s)) })
+			m.backend.Follow(m.ctx, m.began, func(s Session) { send(func() tea.Cmd { return m.changed(s) }) })
 		}
 	})
 }
 
-// start runs work that the user asked for. It takes the place of other work, but not of a change that is written.
-func (m *model) start(what string, work func(context.Context) tea.Msg) tea.Cmd {
+// start runs work that the user asked for, and what it returns. It takes the place of other work, but not of a
+// change that is written.
+func (m *model) start(what string, work func(context.Context) func() tea.Cmd) tea.Cmd {
 	if m.writing {
 		m.say("Wait: the change is written.", nil)
 		return nil
 	}
 	ctx, n := m.work.next(m.ctx)
 	m.running, m.message = what, ""
-	return func() tea.Msg { return workDone{n, work(ctx)} }
+	return func() tea.Msg {
+		do := work(ctx)
+		return doneMsg{lane: &m.work, n: n, do: func() tea.Cmd {
+			m.running = ""
+			return do()
+		}}
+	}
+}
+
+// fail shows an error, if it is one, and reports whether it is.
+func (m *model) fail(err error) bool {
+	if err != nil {
+		m.say("", err)
+	}
+	return err != nil
 }
 
 // say shows a message, which is about sessions as they are now.
@@ -348,50 +343,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if m.filter.typing {
 			m.setFilter(m.filter.text + strings.Join(strings.Fields(msg.Content), " "))
 		}
-	case streamed:
-		return tea.Batch(m.update(msg.msg), msg.more)
-	case progressMsg:
-		m.progress = Progress(msg)
-		m.addSessions(msg.Found)
-	case scanDone:
-		m.scanning = false
-		if msg.err != nil {
-			m.say("", msg.err)
+	case doneMsg:
+		if msg.lane == nil || msg.n == msg.lane.n {
+			return tea.Batch(msg.do(), msg.more)
 		}
-	case updateMsg:
-		return m.changed(Session(msg))
-	case lookDone:
-		if msg.n == m.look.n {
-			m.fill(msg.panes)
-		}
-	case workDone:
-		if msg.n == m.work.n {
-			m.running = ""
-			return m.update(msg.msg)
-		}
-	case changeDone:
-		switch {
-		case msg.err != nil:
-			m.say("", msg.err)
-		case msg.change.Apply == nil:
-			m.say(msg.change.Question, nil)
-		default:
-			m.asking, m.title, m.text = &msg.change, "", scroller{text: msg.change.Lines}
-		}
-	case appliedMsg:
-		return m.applied(msg)
-	case journalDone:
-		if msg.err != nil {
-			m.say("", msg.err)
-		} else {
-			m.setEntries(msg)
-		}
-	case textDone:
-		if msg.err != nil {
-			m.say("", msg.err)
-		} else {
-			m.title, m.text = msg.title, scroller{text: msg.lines}
-		}
+		return msg.more
 	}
 	return nil
 }
@@ -406,7 +362,7 @@ func (m *model) changed(s Session) tea.Cmd {
 	}
 	var cmd tea.Cmd
 	if m.inJournal {
-		cmd = m.loadJournal(false)
+		cmd = m.loadJournal
 	}
 	if before == s {
 		return cmd
@@ -567,15 +523,18 @@ func (m *model) read() tea.Cmd {
 		case <-ctx.Done():
 			return nil
 		}
-		done := lookDone{n, map[int][]Line{}}
+		panes := map[int][]Line{}
 		for _, v := range want {
 			lines, err := s.read(ctx, v)
 			if err != nil {
 				lines = append(lines, Line{Text: err.Error(), Style: Bad})
 			}
-			done.panes[v] = lines
+			panes[v] = lines
 		}
-		return done
+		return doneMsg{lane: &m.look, n: n, do: func() tea.Cmd {
+			m.fill(panes)
+			return nil
+		}}
 	}
 }
 
@@ -608,63 +567,86 @@ func (m *model) fill(panes map[int][]Line) {
 func (m *model) apply() tea.Cmd {
 	c := *m.asking
 	m.asking = nil
-	cmd := m.start("checking and writing", func(ctx context.Context) tea.Msg {
-		done := appliedMsg{}
-		done.text, done.err = c.Apply(ctx)
+	cmd := m.start("checking and writing", func(ctx context.Context) func() tea.Cmd {
+		text, err := c.Apply(ctx)
+		var about []sessionKey
+		var sessions []Session
 		for _, s := range c.About {
-			done.about = append(done.about, s.key())
+			about = append(about, s.key())
 			if found, err := m.backend.Examine(m.ctx, s); err == nil {
-				done.sessions = append(done.sessions, found)
+				sessions = append(sessions, found)
 			}
 		}
-		return done
+		return func() tea.Cmd {
+			m.addSessions(sessions)
+			m.say(text, err, about...)
+			return m.applied()
+		}
 	})
 	m.writing = cmd != nil
 	return cmd
 }
 
 // applied shows what became of a change. The cursor goes to the session if it is one: R and u are about that.
-func (m *model) applied(msg appliedMsg) tea.Cmd {
+func (m *model) applied() tea.Cmd {
 	m.writing = false
-	m.addSessions(msg.sessions)
-	if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return slices.Contains(msg.about, s.key()) }); i >= 0 && len(msg.about) == 1 {
+	if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return slices.Contains(m.about, s.key()) }); i >= 0 && len(m.about) == 1 {
 		m.list.at = i
 	}
 	m.reread()
 	clear(m.marked)
-	m.say(msg.text, msg.err, msg.about...)
 	switch {
 	case m.closing:
 		return tea.Quit
 	case m.inJournal:
-		return m.loadJournal(false)
+		return m.loadJournal
 	}
 	return nil
 }
 
-func (m *model) loadJournal(show bool) tea.Cmd {
-	return func() tea.Msg {
+// showJournal goes to the journal.
+func (m *model) showJournal() tea.Cmd {
+	return m.start("reading the journal", func(context.Context) func() tea.Cmd {
 		entries, err := m.backend.Journal(m.ctx)
-		return journalDone{entries, err, show}
-	}
+		return func() tea.Cmd {
+			if !m.fail(err) {
+				m.entries, m.inJournal, m.right, m.log = entries, true, false, cursor{}
+			}
+			return nil
+		}
+	})
 }
 
-// setEntries shows the journal. The cursor stays with its entry.
-func (m *model) setEntries(msg journalDone) {
-	selected, ok := m.selectedEntry()
-	m.entries = msg.entries
-	if msg.show {
-		m.inJournal, m.right, m.log = true, false, cursor{}
-	} else if i := slices.IndexFunc(m.entries, func(e Entry) bool { return ok && e.ID == selected.ID }); i >= 0 && m.log.at > 0 {
-		m.log.at = i
-	}
-	m.log.move(0, len(m.entries))
+// loadJournal reads the journal again. The cursor stays with its entry.
+func (m *model) loadJournal() tea.Msg {
+	entries, err := m.backend.Journal(m.ctx)
+	return doneMsg{do: func() tea.Cmd {
+		selected, ok := m.selectedEntry()
+		if m.fail(err) {
+			return nil
+		}
+		m.entries = entries
+		if i := slices.IndexFunc(entries, func(e Entry) bool { return ok && e.ID == selected.ID }); i >= 0 && m.log.at > 0 {
+			m.log.at = i
+		}
+		m.log.move(0, len(entries))
+		return nil
+	}}
 }
 
-// plan plans a change that the user is then asked about.
+// plan plans a change, and asks the user about it.
 func (m *model) plan(what string, plan func(context.Context) (Change, error)) tea.Cmd {
-	return m.start(what, func(ctx context.Context) tea.Msg {
+	return m.start(what, func(ctx context.Context) func() tea.Cmd {
 		c, err := plan(ctx)
-		return changeDone{c, err}
+		return func() tea.Cmd {
+			switch {
+			case m.fail(err):
+			case c.Apply == nil:
+				m.say(c.Question, nil)
+			default:
+				m.asking, m.title, m.text = &c, "", scroller{text: c.Lines}
+			}
+			return nil
+		}
 	})
 }

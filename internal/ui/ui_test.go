@@ -231,6 +231,9 @@ func (d *driver) press(keys ...string) {
 	}
 }
 
+// changed reports what another program has made of a session.
+func (d *driver) changed(s Session) { d.send(doneMsg{do: func() tea.Cmd { return d.m.changed(s) }}) }
+
 func (d *driver) screen() string { return ansi.Strip(d.m.View().Content) }
 
 func (d *driver) shows(text string) {
@@ -478,7 +481,7 @@ func TestLive(t *testing.T) {
 	d := newDriver(t, b, 80, 24)
 	change := func(i int, edit func(*Session)) {
 		edit(&b.sessions[i])
-		d.send(updateMsg(b.sessions[i]))
+		d.changed(b.sessions[i])
 	}
 	talks := b.talks
 	d.press("r")
@@ -493,7 +496,7 @@ func TestLive(t *testing.T) {
 	}
 	d.press("r", "y")
 	d.shows("repair ses_001 is done.")
-	d.send(updateMsg(b.sessions[1])) // the event of mend's own change
+	d.changed(b.sessions[1]) // the event of mend's own change
 	d.shows("repair ses_001 is done.")
 	change(1, func(s *Session) { s.Severity = "broken" })
 	d.hides("is done.")
@@ -503,7 +506,7 @@ func TestLive(t *testing.T) {
 	if s, ok := d.m.selected(); !ok || s.ID == "ses_001" {
 		t.Errorf("selected after it is gone: %v", s)
 	}
-	d.send(updateMsg(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now}))
+	d.changed(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})
 	d.shows("A new session")
 }
 
