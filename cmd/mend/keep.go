@@ -594,6 +594,7 @@ type coverageJSON struct {
 	Sessions int    `json:"sessions"`
 	Covered  int    `json:"covered"`
 	Last     string `json:"last"` // when the newest copy was made; "" for none
+	Gone     int    `json:"gone"` // sessions that have a complete copy, and that the agent has no more
 
 	last time.Time
 }
@@ -650,9 +651,14 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			if of.Sessions = len(heads); len(states) > 0 || s.Automatic {
 				of.Sessions = client.Copyable(look, heads, complete)
 			}
+			for _, has := range complete {
+				if has {
+					of.Gone++
+				}
+			}
 			for _, h := range heads {
 				if complete[h.ID] {
-					of.Covered++
+					of.Covered, of.Gone = of.Covered+1, of.Gone-1
 				}
 			}
 			if len(states) > 0 {
@@ -687,6 +693,16 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 	return &s
 }
 
+// gone returns how many sessions that were kept are gone.
+func (s *keepStatusJSON) gone() (n int) {
+	if s != nil {
+		for _, of := range s.Agents {
+			n += of.Gone
+		}
+	}
+	return n
+}
+
 // text says what status shows of the copies; "" for nothing.
 func (s *keepStatusJSON) text() string {
 	if s == nil {
@@ -700,6 +716,9 @@ func (s *keepStatusJSON) text() string {
 		text := fmt.Sprintf("%s: %d of %s covered", agentOf(change.StoreID{Agent: of.Agent}), of.Covered, term.Count(of.Sessions, "session"))
 		if of.Last != "" {
 			text += ", last " + term.Age(time.Since(of.last))
+		}
+		if of.Gone > 0 {
+			text += "; " + term.CountWords(of.Gone, "session that was kept is gone", "sessions that were kept are gone") + term.Faint(" (mend restore)")
 		}
 		parts = append(parts, text)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -205,6 +207,13 @@ func applyMoves(ctx context.Context, env *environment, moves []storeMove, to str
 		undo = "mend undo " + done[0].ID
 	}
 	env.Say("%s %s to %s. Undo: %s", term.Good("Moved"), term.Count(moved, "session"), term.Escape(to), term.Command(undo))
+	for _, m := range moves {
+		if len(m.Sessions) > 0 {
+			newest := slices.MaxFunc(m.Sessions, func(a, b agent.Relocation) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
+			newest.Head.Directory = newest.To
+			env.Printf("To continue %s: %s\n", map[bool]string{true: "it", false: "the newest"}[moved == 1], term.Bold(term.Escape(continueCommand(m.store.ID().Agent, newest.Head))))
+		}
+	}
 	return finishMoves(env, moves, done)
 }
 

@@ -235,7 +235,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		return lostStore(env, err)
 	}
 	if len(all) == 0 {
-		env.Say("Nothing to bring back: every session is shown, and none lacks what was kept of it.")
+		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks what was kept of it. If a folder was renamed or moved: %s", term.Command(env.cmdline("move")))
 		return nil
 	}
 	rows := restorableRows(env.Terminal, all)
@@ -508,7 +508,8 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		env.SayAt(2, fmt.Sprintf("It becomes as it was %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change")))
 	case from == nil:
 		for _, d := range done.Fixed {
-			env.SayAt(2, term.OneLine(d.Why+" "+d.Fix, 400))
+			env.SayAt(2, term.OneLine(d.Why, 400))
+			env.SayAt(2, "After the restore: "+term.OneLine(strings.ToLower(d.Fix[:1])+d.Fix[1:], 400))
 		}
 	default:
 		env.SayAt(2, fmt.Sprintf("It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now))

@@ -13,6 +13,7 @@ import (
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/repair"
@@ -184,12 +185,30 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 		r.print(all)
 	}
 	if whole {
+		if len(all) == 0 {
+			r.findKept(ctx, c)
+		}
 		if err := r.findBeside(ctx, c); err != nil {
 			return err
 		}
 		return scanOrphans(ctx, r.environment, c, r.flags.all)
 	}
 	return nil
+}
+
+// findKept says of a store without sessions how many of it were kept.
+func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
+	id, gone := c.ID(), map[string]bool{}
+	_ = r.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // what cannot be read is an error of restore
+		states, err := k.States(keep.Query{Store: &id})
+		for _, s := range states {
+			gone[s.Session] = true
+		}
+		return err
+	})
+	if n := len(gone); n > 0 {
+		r.Say("%s gone. To list what was kept: %s", term.CountWords(n, "session that was kept is", "sessions that were kept are"), term.Command(r.cmdline("restore")))
+	}
 }
 
 // findBeside says which other stores of the agent have sessions that this one lacks.

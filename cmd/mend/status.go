@@ -54,7 +54,8 @@ type statusJSON struct {
 	Next       string          `json:"next"`
 	NextWhy    string          `json:"nextWhy"` // what it does
 
-	damaged bool // a database is, so that nothing of it can be listed
+	damaged  bool      // a database is, so that nothing of it can be listed
+	together operation // with which the last repair was made
 }
 
 // An expiryJSON is what an agent deletes by itself within a week.
@@ -102,6 +103,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	if len(inForce) > 0 {
 		last := entryJSON(inForce[0], nil)
 		s.LastRepair = &last
+		s.together, _ = env.opt.Journal.Find(mend.OperationOf(inForce[0])) // else it is shown alone
 	}
 	journalDir, err := env.opt.Journal.Folder()
 	if err != nil {
@@ -277,6 +279,10 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend restore", "show what can be brought back (asks first)"
 	case s.LastScan.NoFix > 0:
 		return "mend scan --broken -v", "show why mend has no fix, and what to do"
+	case s.LastScan.NoFolder > 0:
+		return "mend move", "show where the folders may be that are gone (asks first)"
+	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
+		return "mend restore", "show what was kept of sessions that are gone (asks first)"
 	case s.LastScan.Failed > 0:
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.Latent > 0:
@@ -336,7 +342,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 		rows = append(rows, term.Row{term.Bad("Conflict"), "repair " + term.Bold(e.ID) + " of " + entryTitle(e) + " needs your decision"})
 	}
 	for _, e := range inForce {
-		rows = append(rows, term.Row{"Last repair", fmt.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(e.ID), term.Age(time.Since(e.Time)), entryTitle(e), term.Bold("mend undo "+e.ID))})
+		rows = append(rows, term.Row{"Last repair", s.lastText(e)})
 	}
 	liveRow := liveText(s)
 	if text := s.Live.String(); text != "" {
@@ -375,6 +381,15 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	}
 	env.Printf("%s\n", term.WrapRows(rows, 0, env.TextWidth()))
 	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
+}
+
+// lastText says what the last repair was, with those that were made with it, and how to undo it.
+func (s *statusJSON) lastText(e change.Entry) string {
+	id, what := e.ID, entryTitle(e)
+	if len(s.together) > 1 {
+		id, what = mend.OperationOf(e), s.together.what()+" of "+s.together.sessions()
+	}
+	return fmt.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(id), term.Age(time.Since(e.Time)), what, term.Bold("mend undo "+id))
 }
 
 func storeRows(s statusJSON) []term.Row {

@@ -146,11 +146,10 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 // restorable reports whether a session of the list can be brought back. states are those that were kept of
 // it, newest first.
 func (c *Store) restorable(ctx context.Context, k *keep.Keep, f Finding, states []keep.State) (Restorable, bool, error) {
-	r := Restorable{Session: f.Session, State: string(f.Shown())}
-	shown := f.Shown()
-	if shown == repair.NoFolder { // mend move is for those
-		shown = repair.Listed
-	}
+	shown := repair.ShownBy(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
+		return d.Shown == repair.NoFolder // mend move is for those
+	}))
+	r := Restorable{Session: f.Session, State: string(shown)}
 	if shown == repair.Listed && len(states) == 0 {
 		return r, false, nil
 	}
