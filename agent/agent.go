@@ -160,9 +160,9 @@ type Reader interface {
 	// Edits returns what ops change as edits of the next request. It is an error if a
 	// request has nothing like it.
 	Edits(ops []change.Op) ([]repair.RequestEdit, error)
-	// CheckFile checks the file of a store whose sessions are together in one, with pages all of it, which takes
+	// CheckFile checks the file of a store whose sessions are together in one; its pages take
 	// as long as reading it. The error is a [*change.DamagedError] if it is damaged.
-	CheckFile(ctx context.Context, pages bool) error
+	CheckFile(ctx context.Context, what change.Check) error
 	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store
 	// and cannot write to it, and so answers no prompt.
 	CheckAccess(inUse bool) error

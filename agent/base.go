@@ -99,7 +99,7 @@ func (base) Forecast(context.Context, change.Head, repair.Options) (Forecast, er
 func (base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, errors.ErrUnsupported }
 
 // CheckFile implements [Store].
-func (base) CheckFile(context.Context, bool) error { return nil }
+func (base) CheckFile(context.Context, change.Check) error { return nil }
 
 // CheckAccess implements [Store].
 func (base) CheckAccess(bool) error { return nil }

@@ -18,6 +18,16 @@ var ErrMalformed error = fail.New(fail.Unusable,
 	SalvageHint,
 	"it is damaged")
 
+// A Check says how much of the file of a database is checked.
+type Check uint8
+
+// The checks, each of which includes the one before.
+const (
+	CheckLog Check = iota // whether its -wal belongs to it
+	CheckAny              // also its pages, up to the first fault
+	CheckAll              // also its pages, for every fault
+)
+
 // A DamagedError says that the file of a database is damaged: its records can be read in part, or
 // its indexes do not fit its tables. Such a file is never written.
 type DamagedError struct {

@@ -59,6 +59,9 @@ type Editor interface {
 	// DropHidden removes what only the provider can read of a block.
 	DropHidden(b *request.Block) error
 
+	// WriteInPlace has a store to which edits are appended lose what they replace. Others lose it anyway.
+	WriteInPlace() error
+
 	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The
 	// error is [ErrNotCompacted] if there is none.
 	RemoveCompaction() (earlier int, err error)
@@ -92,6 +95,7 @@ func (noEdits) ClearResult(*request.Block) error                            { re
 func (noEdits) FailCall(*request.Block, string) error                       { return errNoEdit }
 func (noEdits) DropItemIDs(change.Ref) error                                { return errNoEdit }
 func (noEdits) DropHidden(*request.Block) error                             { return errNoEdit }
+func (noEdits) WriteInPlace() error                                         { return nil }
 func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 
 // A Stored is what is stored of a message: of a prompt or an answer with all its steps.

@@ -339,6 +339,7 @@ func (x *trimming) takeFiles(t Trimmed) (after Case, _ Trimmed) {
 	if len(t.Removed) == 0 {
 		return x.c, t
 	}
+	_ = d.Apply(Finding{}, Fix{Edit: func(d Draft) error { return d.WriteInPlace() }}) // else the files stay in the store
 	after = d.Case()
 	t.After = sizeOf(after)
 	return after, t

@@ -15,13 +15,17 @@ import (
 	"mend/internal/salvage"
 )
 
-// CheckFile checks whether the -wal belongs to the file, and with pages has SQLite check the whole database, as Prepare does
+// CheckFile checks whether the -wal belongs to the file, and has SQLite check the whole database, as Prepare does
 // before a change: that takes as long as reading the whole file twice, and holds no lock that others wait for. The error wraps
 // [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
-func (s *Store) CheckFile(ctx context.Context, pages bool) error {
-	check := func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
-	if !pages {
-		check = s.checkWAL
+func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
+	check := s.checkWAL
+	switch what {
+	case change.CheckAny:
+		check = func() error { return s.view(ctx, false, func(c *Conn) error { return s.checkPages(c, checkAny) }) }
+	case change.CheckAll:
+		check = func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
+	case change.CheckLog:
 	}
 	if err := abandonable(ctx, check); err != nil {
 		return fmt.Errorf("checking %s: %w", s.id.Root, err)
@@ -36,7 +40,7 @@ func (s *Store) CheckWritable() error { return checkWritable(s.id.Root) }
 // checkedView has SQLite check the whole database, and runs f as [Store.View] does if it is sound.
 func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	err := s.view(ctx, false, func(c *Conn) error {
-		if err := s.checkPages(c); err != nil {
+		if err := s.checkPages(c, checkAll); err != nil {
 			return err
 		}
 		return f(c)
@@ -69,8 +73,11 @@ func (e damagedError) Is(target error) bool { return target == ErrUnusable }
 
 func (e damagedError) Unwrap() error { return e.DamagedError }
 
-// checkAll has SQLite check the whole file, and list all that it finds.
-const checkAll = "PRAGMA integrity_check(1000000)"
+// These have SQLite check the whole file, and list all that it finds, or the first.
+const (
+	checkAll = "PRAGMA integrity_check(1000000)"
+	checkAny = "PRAGMA integrity_check(1)"
+)
 
 // setRebuild says whether each read is to be made with rebuilt indexes.
 func (s *Store) setRebuild(on bool) {
@@ -81,7 +88,7 @@ func (s *Store) setRebuild(on bool) {
 
 // checkPages has SQLite check the whole database, once per Store: a damaged one is never
 // written. (quick_check takes half the time and misses indexes that do not fit their tables.)
-func (s *Store) checkPages(c *Conn) error {
+func (s *Store) checkPages(c *Conn, check string) error {
 	s.mu.Lock()
 	done := s.sound
 	s.mu.Unlock()
@@ -91,7 +98,7 @@ func (s *Store) checkPages(c *Conn) error {
 	if err := s.checkWAL(); err != nil {
 		return err
 	}
-	found, err := c.Strings(checkAll)
+	found, err := c.Strings(check)
 	if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
 		return err
 	}

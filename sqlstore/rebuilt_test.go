@@ -127,7 +127,7 @@ func TestDamagedIndex(t *testing.T) {
 					s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
 					dbtest.Must(t, err)
 					before := dbtest.Files(t, path)
-					err = s.CheckFile(t.Context(), true)
+					err = s.CheckFile(t.Context(), change.CheckAll)
 					var damage *change.DamagedError
 					switch {
 					case err == nil && slices.Equal(data, whole): // an index without an entry
@@ -222,7 +222,7 @@ func TestDamagedIndexBesides(t *testing.T) {
 			t.Errorf("%d sessions were read and %d not, want some of each", read, failed)
 		}
 		var damage *change.DamagedError
-		if err := s.CheckFile(t.Context(), true); !errors.As(err, &damage) || len(damage.Indexes) > 0 || !slices.Equal(damage.Tables, []string{"part"}) {
+		if err := s.CheckFile(t.Context(), change.CheckAll); !errors.As(err, &damage) || len(damage.Indexes) > 0 || !slices.Equal(damage.Tables, []string{"part"}) {
 			t.Errorf("CheckFile = %v, want damage in the table part", err)
 		}
 	})

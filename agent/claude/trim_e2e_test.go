@@ -4,13 +4,19 @@ package claude_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"image"
+	"image/png"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	fixture "mend/internal/test/claude"
+	"mend/internal/test/endpoint"
 	"mend/internal/unattended"
 	"mend/repair"
 )
@@ -63,4 +69,67 @@ func TestRealTrim(t *testing.T) {
 			t.Errorf("after the undo the request differs:\n%s", cmp.Diff(before.Blocks, again.Blocks))
 		}
 	})
+}
+
+// TestRealImages takes the images out of older turns: neither the message nor what the screen shows of a result has them any more, the
+// real program sends all else as before, also on its screen, and an undo brings both copies back.
+func TestRealImages(t *testing.T) {
+	noise := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i := range noise.Pix {
+		noise.Pix[i] = byte(rnd.Uint32())
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, noise); err != nil {
+		t.Fatal(err)
+	}
+	large := []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
+	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")
+	data := bytes.ReplaceAll(fixture.Baseline, small, large)
+	copies := bytes.Count(data, large)
+	if copies < 2 || copies%2 != 0 {
+		t.Fatalf("the image is %d times in the transcript", copies)
+	}
+	h := fixture.NewHome(t, install(t))
+	h.Put(fixture.Session, data)
+	before := h.Prompt(fixture.Session, prompt, true)
+	h.Put(fixture.Session, data)
+	c := client(t, h)
+	head, err := c.Session(t.Context(), fixture.Session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trimmed, err := c.ProposeTrim(t.Context(), head, repair.TrimRequest{Files: true, KeepTurns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := c.Apply(t.Context(), trimmed.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := h.Read(fixture.Session)
+	if bytes.Contains(stored, large) || len(stored) > len(data)-copies*len(large)+1000 {
+		t.Errorf("%d bytes are left of %d, with %d copies of the image", len(stored), len(data), bytes.Count(stored, large))
+	}
+	after := h.Prompt(fixture.Session, prompt, true)
+	others := func(r fixture.Reply) []string {
+		return slices.DeleteFunc(slices.Clone(r.Blocks), func(b string) bool { return strings.HasPrefix(b, `user {"content":[`) })
+	}
+	if diff := cmp.Diff(others(before), others(after)); !before.Answered || !after.Answered || diff != "" {
+		t.Errorf("answered before %t, after %t; the other blocks differ (-before +after):\n%s", before.Answered, after.Answered, diff)
+	}
+	h.Put(fixture.Session, stored)
+	api := endpoint.NewStrict(fixture.Script, nil)
+	t.Cleanup(api.Close)
+	term := h.Open(api.URL, "--resume", fixture.Session)
+	term.Send("on the screen")
+	term.Wait("on the screen")
+	for end := time.Now().Add(fixture.Timeout); len(api.Calls()) == 0 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	}
+	if len(api.Calls()) == 0 {
+		t.Errorf("no request from the screen:\n%s", term.Shown())
+	}
+	term.Close()
+	h.Put(fixture.Session, stored)
+	checkUndo(t, c, h, fixture.Session, e.ID, data)
 }

@@ -103,12 +103,12 @@ func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 }
 
 // CheckFile implements [agent.Store].
-func (s *store) CheckFile(ctx context.Context, pages bool) error {
+func (s *store) CheckFile(ctx context.Context, what change.Check) error {
 	db, ok := s.records.(*database.Store)
 	if !ok {
 		return nil
 	}
-	return db.CheckFile(ctx, pages)
+	return db.CheckFile(ctx, what)
 }
 
 // Folders implements [agent.Store]: a database and its -wal are together in one.

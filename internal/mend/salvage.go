@@ -25,12 +25,12 @@ type Salvage struct {
 	TooLarge int // sessions of which something is lost and that were not examined: that takes the memory of several of them
 }
 
-// CheckSalvage checks the whole file of a database. The error is nil if it is sound, and damaged says that it is about damage.
+// CheckSalvage checks the whole file of a database, up to the first fault. The error is nil if it is sound, and damaged says that it is about damage.
 func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 	if c.ID().Kind != "sqlite" {
 		return false, fail.New(fail.Usage, "name a database with --store PATH", "%s is no database: only a database can be salvaged", c.ID().Root)
 	}
-	err = c.CheckFile(ctx, 0)
+	err = c.store.CheckFile(ctx, change.CheckAny)
 	return err != nil && ctx.Err() == nil && !errors.Is(err, change.ErrLocked), err
 }
 

@@ -101,11 +101,14 @@ func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	if err != nil {
 		return nil
 	}
-	whole := most <= 0 || info.Size() <= most
-	if c.pass == nil {
-		return c.store.CheckFile(ctx, whole)
+	what := change.CheckAll
+	if most > 0 && info.Size() > most {
+		what = change.CheckLog
 	}
-	return c.pass.checkFile(whole, func() error { return c.store.CheckFile(ctx, whole) })
+	if c.pass == nil {
+		return c.store.CheckFile(ctx, what)
+	}
+	return c.pass.checkFile(what == change.CheckAll, func() error { return c.store.CheckFile(ctx, what) })
 }
 
 // CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the

@@ -54,6 +54,29 @@ type file struct {
 	moment   Moment           // of the -wal
 	failed   map[uint32]bool  // pages that the disk could not read
 	first    uint32           // where the first page is, if it is not in its place
+	chunk    []byte           // of the file, read last
+	chunkAt  int64            // where it begins
+}
+
+// chunkSize is how much of the file is read at once. Pages of a tree lie mostly side by side.
+const chunkSize = 1 << 17
+
+// readDB reads from the file. Where the disk reports an error it reads only what is asked for.
+func (f *file) readDB(b []byte, at int64) (int, error) {
+	if at < f.chunkAt || at+int64(len(b)) > f.chunkAt+int64(len(f.chunk)) {
+		if cap(f.chunk) == 0 {
+			f.chunk = make([]byte, chunkSize)
+		}
+		f.chunkAt = at - at%chunkSize
+		n, err := f.src.DB.ReadAt(f.chunk[:chunkSize], f.chunkAt)
+		if f.chunk = f.chunk[:n]; err != nil && !errors.Is(err, io.EOF) {
+			f.chunk = f.chunk[:0]
+		}
+		if at+int64(len(b)) > f.chunkAt+int64(len(f.chunk)) {
+			return f.src.DB.ReadAt(b, at)
+		}
+	}
+	return copy(b, f.chunk[at-f.chunkAt:]), nil
 }
 
 // openFile reads the headers. withWAL says whether the -wal is used.
@@ -187,11 +210,13 @@ func (f *file) read(n uint32, buf []byte) page {
 	if f.first > 0 && (n == 1 || n == f.first) {
 		n = f.first + 1 - n
 	}
-	src, at := f.src.DB, int64(n-1)*int64(f.pageSize)
+	var got int
+	var err error
 	if frame, ok := f.frames[n]; ok {
-		src, at = f.src.WAL, frame
+		got, err = f.src.WAL.ReadAt(p.data, frame)
+	} else {
+		got, err = f.readDB(p.data, int64(n-1)*int64(f.pageSize))
 	}
-	got, err := src.ReadAt(p.data, at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.failed[n] = true
 		got = 0

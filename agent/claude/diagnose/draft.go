@@ -18,6 +18,8 @@ type edits struct {
 	lines map[int][]byte             // lines to be written again in their places; this takes the whole transcript
 	order []int                      // of all lines, if they are to be written in another one; nil if not
 	leaf  string                     // where the conversation goes on; "" for where it does now
+
+	inPlace bool // what the new lines replace goes; this takes the whole transcript
 }
 
 func newEdits() edits {
@@ -46,6 +48,7 @@ func (e *edits) add(later edits) {
 	if later.order != nil {
 		e.order = later.order
 	}
+	e.inPlace = e.inPlace || later.inPlace
 }
 
 // created returns the ids of the records that the transcript does not have, in the order in
@@ -67,7 +70,7 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 // lines change in their places, the whole transcript.
 func (c *Case) apply() {
 	b, e := c.base, c.edits
-	if len(e.lines) > 0 || e.order != nil {
+	if len(e.lines) > 0 || e.order != nil || e.inPlace {
 		var kept map[int]transcript.Line
 		c.written, kept = c.rewrite()
 		c.lines = transcript.Parse(c.written, int64(len(c.written)), kept)
@@ -111,7 +114,7 @@ func (c *Case) rewrite() (out []byte, kept map[int]transcript.Line) {
 		at, edited := e.lines[i]
 		if r := l.Record; edited {
 			raw = at
-		} else if r != nil && b.last[r.UUID] == i && e.set[r.UUID].Raw != nil {
+		} else if r != nil && (b.last[r.UUID] == i || e.inPlace) && e.set[r.UUID].Raw != nil {
 			raw = e.set[r.UUID].Raw
 		} else {
 			kept[len(out)] = l
@@ -177,6 +180,12 @@ func (d *draft) remove(uuid string, index int) {
 // setOrder writes the stored lines in another order. The conversation goes on at leaf then.
 func (d *draft) setOrder(order []int, leaf string) {
 	d.now.order, d.now.leaf = order[:len(d.c.base.lines)], leaf
+}
+
+// WriteInPlace implements [repair.Editor]: also of the lines that were replaced before.
+func (d *draft) WriteInPlace() error {
+	d.now.inPlace = true
+	return nil
 }
 
 // setLeaf moves the end of the conversation to another record.

@@ -120,20 +120,32 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	if b.Type != request.ToolResult {
 		return d.ReplaceText(b, lostFile(b, happened))
 	}
+	shown, _ := jsonedit.Get(d.raw(b.Ref().Message), shownResult)
 	for i, in := range b.Content {
 		gone := slices.Contains(files, in) || files == nil && (in.Type == request.Image || in.Type == request.Document)
 		if !gone {
 			continue
 		}
 		err := d.editBlock(b, func(raw []byte) ([]byte, error) {
-			return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, happened)) })
+			return editInner(raw, i, func(file []byte) []byte {
+				if data, ok := jsonedit.Get(file, "source", "data"); ok && len(data) > len(`""`) {
+					shown = bytes.ReplaceAll(shown, data, []byte(`""`))
+				}
+				return textBlock(lostFile(in, happened))
+			})
 		})
 		if err != nil {
 			return err
 		}
 	}
+	if was, ok := jsonedit.Get(d.raw(b.Ref().Message), shownResult); ok && !bytes.Equal(was, shown) {
+		return d.setMember(b.Ref().Message, shown, shownResult)
+	}
 	return nil
 }
+
+// shownResult is what the screen shows of a result, beside the message: a second copy of its files that is never sent.
+const shownResult = "toolUseResult"
 
 // MoveFirst implements [repair.Editor].
 func (d *draft) MoveFirst(b *request.Block) error {

@@ -106,3 +106,28 @@ func TestTrimHard(t *testing.T) {
 		t.Errorf("trimmed again: %+v, %v", again, err)
 	}
 }
+
+// TestFilesLeaveTheTranscript: files that are taken out of old turns are in no line of the transcript any more: not in what the screen shows
+// of a result, and not in a line that a later one replaced.
+func TestFilesLeaveTheTranscript(t *testing.T) {
+	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")
+	image := bytes.Repeat([]byte("QUJD"), 5000)
+	data := bytes.ReplaceAll(claude.Baseline, small, image)
+	if n := bytes.Count(data, image); n != 2 {
+		t.Fatalf("the image is there %d times", n)
+	}
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, image) {
+			data = append(bytes.Clone(data), line...) // as an earlier edit left it
+			break
+		}
+	}
+	trimmed, err := trim(source(data), repair.TrimRequest{Files: true, KeepTurns: 1})
+	if err != nil || len(trimmed.Plan.Ops) != 1 {
+		t.Fatalf("%d ops, %v", len(trimmed.Plan.Ops), err)
+	}
+	o := trimmed.Plan.Ops[0]
+	if !bytes.Equal(o.Pre.Data, data) || bytes.Contains(o.Post.Data, image) || len(o.Post.Data) > len(data)-4*len(image)+1000 {
+		t.Errorf("%d bytes become %d, with %d images", len(data), len(o.Post.Data), bytes.Count(o.Post.Data, image))
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mend/agent"
+	"mend/change"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
 )
@@ -39,7 +40,7 @@ func fault(t *testing.T, path string) string {
 	t.Helper()
 	s, err := Open(path, Options{})
 	if err == nil {
-		err = s.CheckFile(context.Background(), true)
+		err = s.CheckFile(context.Background(), change.CheckAll)
 	}
 	if err != nil {
 		return err.Error()
@@ -164,7 +165,7 @@ func TestHostileSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Log(s.CheckFile(t.Context(), true))
+			t.Log(s.CheckFile(t.Context(), change.CheckAll))
 			_, err = s.Salvage(t.Context(), agent.SalvageOptions{DryRun: true, Check: func(fresh string, _ *agent.Salvaged) error {
 				t.Log(fault(t, fresh))
 				return nil

@@ -415,9 +415,9 @@ func (j *salvageJob) measure() error {
 	if whole || !j.has("part") {
 		return nil
 	}
-	return j.db.Query("SELECT session_id, sum(octet_length(data)) FROM part GROUP BY session_id", func(st *sqlite3.Stmt) error {
-		if s := j.sessions[st.ColumnText(0)]; s != nil && !s.Whole() {
-			s.Size = st.ColumnInt64(1)
+	return j.db.Query("SELECT session_id, octet_length(data) FROM part", func(st *sqlite3.Stmt) error { // no index is there for groups
+		if s := j.sessions[string(st.ColumnRawText(0))]; s != nil && !s.Whole() {
+			s.Size += st.ColumnInt64(1)
 		}
 		return nil
 	})

@@ -41,14 +41,14 @@ type Store struct {
 
 // CheckFile is that of the [sqlstore.Store], and compares the events of the file and of its -wal. If the file is damaged, sessions that
 // are loaded from then on have an IndexFault if a prompt in them meets the damage, or if it is not known which rows are newer.
-func (s *Store) CheckFile(ctx context.Context, pages bool) error {
-	err := s.Store.CheckFile(ctx, pages)
+func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
+	err := s.Store.CheckFile(ctx, what)
 	s.misfit.Store(nil)
 	if err == nil {
 		m, errRead := s.rowsMoment(ctx)
 		err = cmp.Or(errRead, s.MomentError(m))
 	}
-	if err == nil && pages {
+	if err == nil && what > change.CheckLog {
 		err = s.checkMigrations(ctx)
 	}
 	damage, damaged := errors.AsType[*change.DamagedError](err)

@@ -391,6 +391,9 @@ func (d *draft) CorrectType(b *request.Block) error {
 	return p.Set(files, "state", "attachments")
 }
 
+// WriteInPlace implements [repair.Editor]: each edit is in its place.
+func (d *draft) WriteInPlace() error { return nil }
+
 // ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened string) error {
 	_, p, err := d.part(b.Ref())
