@@ -73,6 +73,7 @@ type uiBackend struct {
 	mu      sync.Mutex // for the clients, besides a scan, and what follows
 	stores  []string
 	clients map[string]*mend.Store     // by the root of the store
+	found   map[uiKey]ui.Session       // by the last scan
 	lost    map[uiKey]restorable       // the sessions that can be brought back
 	runs    map[*mend.Store]*repairRun // of the change that is written
 
@@ -222,7 +223,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	}
 	report(p)
 	b.mu.Lock()
-	b.lost = lost
+	b.found, b.lost = found, lost
 	b.mu.Unlock()
 	return errors.Join(failed, err)
 }
@@ -377,18 +378,11 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 		if err != nil {
 			continue // the scan has said it
 		}
-		examine := func(id string) (again bool) {
-			s, err := b.Examine(ctx, ui.Session{ID: id, Store: root})
-			if err == nil {
-				report(s)
-			}
-			return s.Busy
-		}
+		f := uiFollower{b, c, report, nil}
 		group.Go(func() {
 			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
-				Since: since, Quiet: uiQuiet, Poll: uiPoll,
-				Gone:   func(id string) { examine(id) },
-				Handle: func(_ context.Context, h change.Head) bool { return examine(h.ID) },
+				Since: since, Quiet: uiQuiet, Poll: uiPoll, Listed: f.compare,
+				Handle: func(ctx context.Context, h change.Head) bool { return f.examine(ctx, h.ID) },
 				Notice: func(n watch.Notice) {
 					if n.Lost != nil {
 						b.addNote(term.ShortenHome(root) + " cannot be read: " + n.Lost.Error())
@@ -398,6 +392,51 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 		})
 	}
 	group.Wait()
+}
+
+// A uiFollower reports the sessions of a store that change.
+type uiFollower struct {
+	*uiBackend
+	store  *mend.Store
+	report func(ui.Session)
+	stamps map[string][32]byte // of the sessions in the last list
+}
+
+// examine reports a session, and whether that is to be tried again.
+func (f *uiFollower) examine(ctx context.Context, id string) (again bool) {
+	s, err := f.Examine(ctx, ui.Session{ID: id, Store: f.store.ID().Root})
+	if err == nil {
+		f.report(s)
+	}
+	return s.Busy
+}
+
+// compare finds what has changed since the last list, or since the scan, whatever the time of the session: a repair
+// keeps that.
+func (f *uiFollower) compare(ctx context.Context, heads []change.Head) {
+	now := make(map[string][32]byte, len(heads))
+	for _, h := range heads {
+		stamp, _ := f.store.Reader().Stamp(ctx, h) // one without a stamp has changed if its time has
+		if now[h.ID] = stamp.Sum; f.stamps != nil && now[h.ID] != f.stamps[h.ID] {
+			f.examine(ctx, h.ID)
+		}
+	}
+	if f.stamps == nil {
+		for x := range f.store.Cached().Scan(ctx, heads) {
+			f.mu.Lock()
+			found := f.found[uiKey{f.store.ID().Root, x.Session.ID}]
+			f.mu.Unlock()
+			if f.session(f.store.ID(), x) != found {
+				f.examine(ctx, x.Session.ID)
+			}
+		}
+	}
+	for id := range f.stamps {
+		if _, ok := now[id]; !ok {
+			f.examine(ctx, id)
+		}
+	}
+	f.stamps = now
 }
 
 // Talk implements [ui.Backend].

@@ -26,14 +26,21 @@ func TestUI(t *testing.T) {
 		}
 		t.Run(version, func(t *testing.T) {
 			ts := newTestStore(t, i)
-			damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
 			damage.Edit(ts, ts.path, ts.session, func(s damage.Store) {
 				if db, ok := s.(damage.Database); ok { // no machine has that folder's parent
 					db.SQL("update session set directory = '/no-such-user/project'")
 				}
 			})
-			damaged := ts.snapshot()
+			blank := func() { damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer")) }
+			if i == 0 { // of files that no agent writes there are no events
+				blank()
+			}
 			s, code := startUI(t, ts.path, ts.journal)
+			if i > 0 { // it is shown at once
+				s.waitShown("healthy (1)")
+				blank()
+			}
+			damaged := ts.snapshot()
 			s.waitShown("broken (1)")
 			s.waitShown("▲ The text is only whitespace")
 			s.press("\t")

@@ -44,8 +44,8 @@ type Options struct {
 	// Handle is called for each session that changed and is quiet, one at a time. If it returns
 	// true it is called again later, even if the session does not change.
 	Handle func(ctx context.Context, head change.Head) (again bool)
-	// Gone, if not nil, is called for each session that the store has no more.
-	Gone func(id string)
+	// Listed, if not nil, is called with each list that is read because something may have changed.
+	Listed func(ctx context.Context, heads []change.Head)
 	// Notice is called when the way in which the store is followed changes.
 	Notice func(Notice)
 }
@@ -299,6 +299,9 @@ func (f *follower) look(ctx context.Context) {
 	}
 	f.state, f.seen = state, began
 	f.compare(ctx, heads)
+	if f.Listed != nil {
+		f.Listed(ctx, heads)
+	}
 	f.follow()
 	f.failed, f.lost = nil, false
 	f.notice(Notice{Sessions: len(f.known), Polling: f.why()})
@@ -361,11 +364,6 @@ func (f *follower) compare(ctx context.Context, heads []change.Head) {
 			f.mark(ctx, r)
 		case r != nil:
 			f.touch(ctx, key)
-		}
-	}
-	for key := range f.known {
-		if _, ok := known[key]; !ok && f.Gone != nil {
-			f.Gone(key[strings.LastIndex(key, "/")+1:])
 		}
 	}
 	for key, r := range f.recent {
