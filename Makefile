@@ -105,6 +105,7 @@ bench: # mend against small C programs that only read, and bun; writes docs/perf
 
 docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
 	go test -count=1 ./internal/config -run TestDocs -update
+	go test -count=1 ./internal/ui -run TestPictures -update
 	go test -tags e2e -count=1 ./cmd/mend -run TestRealReport -update
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 100 --rows 46 -q --overwrite -c docs/demo.sh bin/demo.cast
 	node docs/cast.mjs bin/demo.cast
