@@ -103,7 +103,11 @@ func (s *Store) checkPages(c *Conn, check string) error {
 		return err
 	}
 	if found = damageLines(found, err); len(found) > 0 {
-		return damagedError{c.describeDamage(s.id.Root, found)}
+		d := c.describeDamage(s.id.Root, found)
+		if check == checkAny {
+			d.Indexes = nil // it is not known whether nothing else is damaged
+		}
+		return damagedError{d}
 	}
 	s.mu.Lock()
 	s.sound = true

@@ -528,6 +528,15 @@ func runSpace(ctx context.Context, env *environment) error {
 	return left
 }
 
+// worthWord is how many bytes are worth a word about how to remove them.
+const worthWord = 10 << 20
+
+// cleanWords are the commands that remove a part of what takes the space.
+var cleanWords = map[string][]string{
+	"events": {"clean", "events"}, "images": {"clean", "images"}, "snapshots": {"clean", "snapshots"}, "pages": {"clean", "pages"},
+	"sessions": {"clean", "sessions", "--older-than", "90d"},
+}
+
 // printSpace prints the table of one store.
 func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
 	printStore(env, c)
@@ -538,6 +547,11 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 		total += p.Bytes
 	}
 	env.PrintRows(append(rows, []string{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
+	for _, p := range parts {
+		if words := cleanWords[p.Clean]; words != nil && p.Bytes >= worthWord && p.Bytes > total/2 {
+			env.Say("Next: run %s to remove most of it (says what goes, and asks first).", term.Command(env.cmdline(words...)))
+		}
+	}
 	if len(sessions) == 0 {
 		return
 	}

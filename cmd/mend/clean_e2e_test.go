@@ -165,3 +165,57 @@ func (c cleanTest) use(session string) string {
 	}
 	return strings.Join([]string{string(r.Verdict), fork[:6], messages, last}, "\n")
 }
+
+// TestRealCleanSnapshots: while the real program runs no snapshot is taken away, and mend names it. Then those of a project without sessions go,
+// those that it makes stay, it answers, and an undo brings them back.
+func TestRealCleanSnapshots(t *testing.T) {
+	exe, err := opencode.Install("1.18.34")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(uniqueAnswer)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, false)
+	session := h.Unpack(fixtures[2])
+	store, journal := filepath.Join(h.DataDir(), "opencode.db"), filepath.Join(t.TempDir(), "journal")
+	head := filepath.Join(h.DataDir(), "snapshot", strings.Repeat("ab", 20), "HEAD")
+	if err = os.MkdirAll(filepath.Dir(head), 0o755); err == nil {
+		err = os.WriteFile(head, []byte("ref: refs/heads/main\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := func() bool { _, err := os.Stat(head); return err == nil }
+	server := h.Serve()
+	if r := server.Prompt(session, "one more"); r.Verdict != opencode.Alive {
+		t.Fatalf("%.300s", r.Output)
+	}
+	if code, out := runMend(t, store, journal, "clean", "snapshots", "--yes"); code == exitDone || !exists() || !strings.Contains(out, "opencode") {
+		t.Errorf("while it runs: exit code %d, still there %t: %s", code, exists(), out)
+	}
+	server.Close()
+	others := func() (names []string) {
+		entries, _ := os.ReadDir(filepath.Dir(filepath.Dir(head)))
+		for _, e := range entries {
+			if e.Name() != filepath.Base(filepath.Dir(head)) {
+				names = append(names, e.Name())
+			}
+		}
+		return names
+	}
+	before := others()
+	if code, out := runMend(t, store, journal, "clean", "snapshots", "--yes"); code != exitDone || exists() {
+		t.Fatalf("exit code %d, still there %t: %s", code, exists(), out)
+	}
+	if !slices.Equal(others(), before) {
+		t.Errorf("of projects with sessions %q are there, want %q", others(), before)
+	}
+	server = h.Serve()
+	if r := server.Prompt(session, "another"); r.Verdict != opencode.Alive {
+		t.Errorf("after the clean it is %s: %.300s", r.Verdict, r.Output)
+	}
+	server.Close()
+	if code, out := runMend(t, store, journal, "undo", "--yes"); code != exitDone || !exists() {
+		t.Errorf("undo: exit code %d, back %t: %s", code, exists(), out)
+	}
+}

@@ -57,7 +57,11 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 		}
 		return err
 	}
-	env.Say("It is damaged: %s", term.OneLine(err.Error(), 300))
+	why := "it is damaged: " + err.Error()
+	if d, ok := errors.AsType[*change.DamagedError](err); ok {
+		why = d.Error()
+	}
+	env.Say("%s%s", strings.ToUpper(why[:1]), term.OneLine(why[1:], 300))
 	s, err := proposeSalvage(ctx, env, c, f.dryRun)
 	if err != nil {
 		return err
@@ -92,7 +96,7 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	}
 	env.SayAt(2, fmt.Sprintf("The damaged file is kept in %s until %s.", term.Escape(term.ShortenHome(kept)), term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
-		env.SayAt(2, fmt.Sprintf("%s broken by what is lost. Repair: %s", term.CountWords(s.Broken, "session is", "sessions are"), term.Command(env.cmdline("repair"))))
+		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("repair"))))
 	}
 	if s.TooLarge > 0 {
 		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("scan"))))
@@ -119,7 +123,7 @@ func proposeSalvage(ctx context.Context, env *environment, c *mend.Store, dryRun
 func printSalvage(t *term.Terminal, s mend.Salvage) {
 	whole, rows, rebuilt := 0, 0, 0
 	for i := range s.Sessions {
-		if s.Sessions[i].Whole() {
+		if isSpared(s, s.Sessions[i]) {
 			whole++
 		}
 	}
@@ -145,6 +149,9 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	if len(lost) > 0 {
 		t.Say("Lost rows: %s.", strings.Join(lost, ", "))
 	}
+	if s.Complete() {
+		t.Say("No message of a conversation is lost.")
+	}
 	for _, table := range s.Tables {
 		if table.Unassigned > 0 {
 			t.Say("%s it is not known of which sessions %s of %s are.", term.Warn("note:"), term.Count(table.Unassigned, "lost row"), table.Name)
@@ -161,6 +168,17 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 			printSalvaged(t, one)
 		}
 	}
+}
+
+// isSpared reports whether nothing of the conversation of a session is lost or torn.
+func isSpared(s mend.Salvage, one agent.SalvagedSession) bool {
+	lost := one.Orphans + len(one.Torn)
+	for _, table := range s.Tables {
+		if table.Conversation {
+			lost += one.Lost[table.Name]
+		}
+	}
+	return lost == 0
 }
 
 func printSalvaged(t *term.Terminal, s agent.SalvagedSession) {
