@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	os.RemoveAll(dir)
 	if len(found.rows) > 0 && level() != "" {
-		fmt.Println(&found)
+		fmt.Println(found.merge(""))
 	}
 	if *update && code == 0 {
 		if err := found.publish(); err != nil {

@@ -1,10 +1,9 @@
 package faulttest_test
 
 import (
-	"bytes"
-	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,6 +23,14 @@ type sweepResult struct {
 	States                     int // new states that the cuts left
 	Mixed, Torn, Lost, Foreign int
 	problems                   []string
+}
+
+// store names what the fault happened to: the copies have rows of their own.
+func (t *sweepResult) store() string {
+	if strings.HasPrefix(t.Verb, "keep") {
+		return "copies of a " + string(t.Store)
+	}
+	return string(t.Store)
 }
 
 func (t *sweepResult) String() string { return fmt.Sprintf("%s: %s, %s", t.Store, t.Verb, t.What) }
@@ -49,26 +56,32 @@ func (tb *table) add(t *sweepResult) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	for _, row := range tb.rows {
-		if row.What == t.What && row.Store == t.Store {
+		if row.What == t.What && row.store() == t.store() {
 			row.add(t)
 			return
 		}
 	}
-	row := &sweepResult{What: t.What, Store: t.Store}
+	row := &sweepResult{What: t.What, Store: t.Store, Verb: t.Verb}
 	row.add(t)
 	tb.rows = append(tb.rows, row)
 }
 
-func (tb *table) String() string {
+// merge returns the table with the rows that were found instead of its own.
+func (tb *table) merge(was string) string {
+	rows := map[string]string{} // by fault and store
+	for line := range strings.Lines(was) {
+		if cells := strings.SplitN(line, " | ", 3); len(cells) == 3 && strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| what happens") {
+			rows[cells[0]+" | "+cells[1]] = cells[2]
+		}
+	}
+	for _, r := range tb.rows {
+		rows["| "+r.What+" | "+r.store()] = fmt.Sprintf("%d | %d | %d | %d | %d | %d | %d |\n", r.Cuts, r.Before, r.After, r.Mixed, r.Torn, r.Lost, r.Foreign)
+	}
 	var s strings.Builder
 	s.WriteString("| what happens, at every call | store | cuts | wholly before | wholly after | mixed | torn | printed ids lost | foreign bytes lost |\n")
 	s.WriteString("|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
-	slices.SortStableFunc(tb.rows, func(a, b *sweepResult) int {
-		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Store, b.Store))
-	})
-	for _, r := range tb.rows {
-		fmt.Fprintf(&s, "| %s | %s | %d | %d | %d | %d | %d | %d | %d |\n",
-			r.What, r.Store, r.Cuts, r.Before, r.After, r.Mixed, r.Torn, r.Lost, r.Foreign)
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		s.WriteString(key + " | " + rows[key])
 	}
 	return s.String()
 }
@@ -86,13 +99,12 @@ func (tb *table) publish() error {
 	if err != nil {
 		return err
 	}
-	before, rest, ok := bytes.Cut(data, []byte(tableBegin))
-	_, after, ok2 := bytes.Cut(rest, []byte(tableEnd))
+	before, rest, ok := strings.Cut(string(data), tableBegin)
+	was, after, ok2 := strings.Cut(rest, tableEnd)
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no place for the table", page)
 	}
-	text := string(before) + tableBegin + tb.String() + tableEnd + string(after)
-	return os.WriteFile(page, []byte(text), 0o644)
+	return os.WriteFile(page, []byte(before+tableBegin+tb.merge(was)+tableEnd+after), 0o644)
 }
 
 // report adds the result of a sweep to the table, and its problems to the test.
