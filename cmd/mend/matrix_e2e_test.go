@@ -3,8 +3,8 @@
 package main
 
 import (
+	"cmp"
 	"flag"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +25,10 @@ const agentsPerVersion = 2
 // after mend repair the real program answers; and that after mend undo the store is identical
 // and the real program fails as before.
 func TestMatrix(t *testing.T) {
-	var m matrix
+	m := cellTable{title: "damage", columns: damage.Versions[:]}
+	for _, c := range damage.Table {
+		m.rows = append(m.rows, c.Name)
+	}
 	t.Run("on", func(t *testing.T) {
 		for i, version := range damage.Versions {
 			t.Run(version, func(t *testing.T) {
@@ -40,14 +43,14 @@ func TestMatrix(t *testing.T) {
 							if damage.AddsFile(c.Name) {
 								run = w.runFile
 							}
-							m.put(c.Name, i, run(newTestStore(t, i), c.Apply, c.Want[i]))
+							m.put(c.Name, version, run(newTestStore(t, i), c.Apply, c.Want[i]))
 						})
 					}
 				}
 			})
 		}
 	})
-	m.checkPage(t)
+	checkTable(t, matrixBegin, matrixEnd, m.merge)
 }
 
 // run tests one damage and returns a short description of the outcome.
@@ -113,50 +116,52 @@ func changedIDs(whole, damaged []damage.Record) []string {
 	return ids
 }
 
-// A matrix has the outcome of each damage on each version.
-type matrix struct {
+// A cellTable has what was found of some rows in some columns of a table in docs/verified.md.
+type cellTable struct {
+	title         string
+	rows, columns []string // in their order
+
 	mu    sync.Mutex
-	cells map[string][len(damage.Versions)]string
+	cells map[[2]string]string // by row and column
 }
 
-func (m *matrix) put(name string, version int, outcome string) {
+func (m *cellTable) put(row, column, cell string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cells == nil {
-		m.cells = map[string][len(damage.Versions)]string{}
+		m.cells = map[[2]string]string{}
 	}
-	row := m.cells[name]
-	row[version] = outcome
-	m.cells[name] = row
+	m.cells[[2]string{row, column}] = cell
 }
 
-// merge returns the table of docs/verified.md, with the cells of m instead of its own,
-// and the cells that differ.
-func (m *matrix) merge(readme string) (table string, differ []string) {
-	had := map[string][]string{}
-	for line := range strings.Lines(readme) {
-		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 1+len(damage.Versions) {
-			had[cells[0]] = cells[1:]
+// merge returns the table with the cells that were found instead of its own, and those that differ.
+func (m *cellTable) merge(was string) (table string, differ []string) {
+	had, columns := map[[2]string]string{}, []string(nil)
+	for line := range strings.Lines(was) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if columns == nil && len(cells) > 1 {
+			columns = cells
+		}
+		for i := 1; i < min(len(cells), len(columns)); i++ {
+			had[[2]string{cells[0], columns[i]}] = cells[i]
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| damage | " + strings.Join(damage.Versions[:], " | ") + " |\n|---|---|---|---|\n")
-	for _, w := range damage.Table {
-		row := m.cells[w.Name]
-		for i, cell := range row {
-			was := "not run"
-			if len(had[w.Name]) > 0 {
-				was = had[w.Name][i]
+	b.WriteString("\n| " + m.title + " | " + strings.Join(m.columns, " | ") + " |\n|" + strings.Repeat("---|", 1+len(m.columns)) + "\n")
+	for _, row := range m.rows {
+		b.WriteString("| " + row)
+		for _, column := range m.columns {
+			at := [2]string{row, column}
+			was := cmp.Or(had[at], "not run")
+			cell := cmp.Or(m.cells[at], was)
+			if cell != was {
+				differ = append(differ, row+" on "+column+": "+cell+", the page: "+was)
 			}
-			if cell == "" {
-				row[i] = was
-			} else if cell != was {
-				differ = append(differ, w.Name+" on "+damage.Versions[i]+": "+cell+", the page: "+was)
-			}
+			b.WriteString(" | " + cell)
 		}
-		b.WriteString("| " + w.Name + " | " + strings.Join(row[:], " | ") + " |\n")
+		b.WriteString(" |\n")
 	}
-	return b.String(), differ
+	return b.String() + "\n", differ
 }
 
 // The lines around the matrix in docs/verified.md.
@@ -164,28 +169,3 @@ const (
 	matrixBegin = "<!-- matrix: written by TestMatrix -update -->\n"
 	matrixEnd   = "<!-- end of matrix -->\n"
 )
-
-// checkPage compares the cells that were tested with docs/verified.md. With -update it writes
-// them.
-func (m *matrix) checkPage(t *testing.T) {
-	t.Helper()
-	const page = "../../docs/verified.md"
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, begins := strings.Cut(string(data), matrixBegin)
-	was, tail, ends := strings.Cut(rest, matrixEnd)
-	if !begins || !ends {
-		t.Fatal("docs/verified.md has no place for the matrix")
-	}
-	table, differ := m.merge(was)
-	switch {
-	case *update:
-		if err := os.WriteFile(page, []byte(head+matrixBegin+"\n"+table+"\n"+matrixEnd+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	case len(differ) > 0:
-		t.Errorf("the matrix in docs/verified.md is not what was found; -update writes it:\n%s", strings.Join(differ, "\n"))
-	}
-}

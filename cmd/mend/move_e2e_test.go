@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"mend/internal/test/claude"
+	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
@@ -24,11 +26,12 @@ import (
 // the case.
 type relocation struct {
 	name     string
-	old, new string                    // what mend move is given
-	in, now  string                    // where the session was begun and belongs then; "" for old and new
-	before   string                    // a command of the shell that makes the old folder
-	move     string                    // and one that moves it; "" for mv
-	sessions func(dir string) []string // other folders with sessions of their own
+	old, new string // what mend move is given
+	in, now  string // where the session was begun and belongs then; "" for old and new
+	before   string // a command of the shell that makes the old folder
+	move     string // and one that moves it; "" for mv
+	sessions bool   // the new folder has sessions of its own
+	packed   bool   // Codex has compressed the rollout
 }
 
 const commit = "git init -q . && echo x > f && git add . && git -c user.name=n -c user.email=e commit -q -m "
@@ -50,7 +53,7 @@ func relocations() []relocation {
 		{name: "folder below renamed", old: "app/sub", new: "app/part", before: "mkdir -p app/sub && cd app && " + commit + "13"},
 		{name: "long path", old: "app", new: "x" + long, before: "cd app && " + commit + "14"},
 		{name: "from a long path", old: "x" + long, new: "app", before: "cd x" + long + " && " + commit + "15"},
-		{name: "target with sessions", old: "app", new: "shop", before: "cd app && " + commit + "16", move: "mkdir -p shop && rm -rf shop.old && cp -a app/. shop/ && rm -rf app", sessions: func(string) []string { return []string{"shop"} }},
+		{name: "target with sessions", old: "app", new: "shop", before: "cd app && " + commit + "16", move: "mkdir -p shop && rm -rf shop.old && cp -a app/. shop/ && rm -rf app", sessions: true},
 		{name: "old used again", old: "app", new: "shop", before: "cd app && " + commit + "17", move: "mv app shop && mkdir app && cd app && " + commit + "18"},
 		{name: "other root commit", old: "app", new: "shop", before: "cd app && " + commit + "19", move: "rm -rf app && mkdir shop && cd shop && " + commit + "20"},
 		{name: "cloned again", old: "app", new: "shop", before: "cd app && " + commit + "21", move: "git clone -q app shop && rm -rf app"},
@@ -58,18 +61,12 @@ func relocations() []relocation {
 		{name: "plain folder now a repository", old: "app", new: "shop", move: "mv app shop && cd shop && " + commit + "22"},
 		{name: "repository now a plain folder", old: "app", new: "shop", before: "cd app && " + commit + "23", move: "mv app shop && rm -rf shop/.git"},
 		{name: "same name in Claude Code", old: "be.ta", new: "be-ta", before: "cd be.ta && " + commit + "24"},
+		{name: "rollout compressed", old: "app", new: "shop", before: "cd app && " + commit + "25", packed: true},
 	}
 }
 
-func (r relocation) start() string { return orElse(r.in, r.old) }
-func (r relocation) end() string   { return orElse(r.now, r.new) }
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
+func (r relocation) from() string { return cmp.Or(r.in, r.old) }
+func (r relocation) to() string   { return cmp.Or(r.now, r.new) }
 
 // shell runs a command in a folder.
 func shell(t *testing.T, dir, command string) {
@@ -84,7 +81,7 @@ func shell(t *testing.T, dir, command string) {
 // make makes the old folder of a case below dir.
 func (r relocation) make(t *testing.T, dir string) {
 	t.Helper()
-	for _, folder := range []string{r.old, r.start()} {
+	for _, folder := range []string{r.old, r.from()} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -134,8 +131,174 @@ func messages(t *testing.T, raw []byte) []string {
 	return all
 }
 
-// TestMoveOpenCode gives folders another place and moves their sessions, archived ones and those of subagents
-// too, and compares what the real program lists and sends before and after.
+// A moveBench is a program with a session whose folder moves.
+type moveBench interface {
+	// begin makes the session in a folder, with an answer.
+	begin(folder string)
+	// show says what the program shows of it in a folder, of shown.
+	show(folder string) string
+	// state returns what the undo has to bring back.
+	state() string
+	// mend runs mend on the store.
+	mend(args ...string)
+	// end looks at what else has moved to a folder.
+	end(folder string)
+}
+
+// What a program shows of a session in a folder.
+func shown(listed, sent, whole bool) string {
+	is := "not listed, "
+	if listed {
+		is = "listed, "
+	}
+	switch {
+	case whole:
+		return is + "continued"
+	case sent:
+		return is + "continued without its messages"
+	}
+	return is + "an error"
+}
+
+const wholeThere = "listed, continued"
+
+// The lines around what the programs show in docs/verified.md.
+const (
+	movedBegin = "<!-- moves: written by the tests of TestMove -update -->\n"
+	movedEnd   = "<!-- end of moves -->\n"
+)
+
+// testMoves gives folders another place and moves their sessions: what the program shows in the new place before, after the
+// move, and after its undo.
+func testMoves(t *testing.T, program string, sample int, open func(t *testing.T, i int, r relocation) (b moveBench, dir string)) {
+	m := &cellTable{title: "what became of the folder", columns: []string{"OpenCode 1.18.34", "OpenCode 1.2.27", "OpenCode 1.1.53", "Claude Code " + claude.Versions[0], "Codex " + codex.Version}}
+	for i, r := range relocations() {
+		m.rows = append(m.rows, r.name)
+		if r.packed && !strings.HasPrefix(program, "Codex") {
+			m.put(r.name, program, "–")
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			storetest.InSample(t, i, sample)
+			b, dir := open(t, i, r)
+			r.make(t, dir)
+			b.begin(r.from())
+			r.relocate(t, dir)
+			before, was := b.show(r.to()), b.state()
+			move := []string{"move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes"}
+			b.mend(move...)
+			b.mend("undo", "--yes")
+			b.mend("redo", "--yes")
+			b.mend("undo", "--yes")
+			if now := b.state(); now != was {
+				t.Errorf("after the undo:\n%s\nwant\n%s", now, was)
+			}
+			undone := b.show(r.to())
+			b.mend(move...)
+			after := b.show(r.to())
+			b.end(r.to())
+			if undone != before || after != wholeThere {
+				t.Errorf("the program shows: %s; after the move: %s; after the undo: %s", before, after, undone)
+			}
+			m.put(r.name, program, before+" → "+after+" → "+undone)
+		})
+	}
+	checkTable(t, movedBegin, movedEnd, m.merge)
+}
+
+// beginsWith reports whether a request has all of another one, which was before it.
+func beginsWith(all, first []string) bool {
+	return len(all) >= len(first) && slices.Equal(all[:len(first)], first)
+}
+
+// An openCodeMove is a home of OpenCode with a session. It has an archived one and one of a subagent, too.
+type openCodeMove struct {
+	movedStore
+	relocation
+	home                *opencode.Home
+	dir                 string
+	want                []string // the messages of its newest request
+	id, archived, child string
+	own                 string // a session of the new folder
+	prompts             int
+}
+
+// start starts the program in a folder: one that runs already knows the folders that it was used in.
+func (m *openCodeMove) start(folder string) (in *opencode.Server, stop func()) {
+	server := m.home.Serve()
+	return server.In(filepath.Join(m.dir, folder)), server.Close
+}
+
+func (m *openCodeMove) begin(folder string) {
+	m.t.Helper()
+	in, stop := m.start(folder)
+	defer stop()
+	m.id, m.archived = in.NewSession(), in.NewSession()
+	m.child = in.NewChild(m.id)
+	in.Archive(m.archived)
+	if !m.prompt(in) {
+		m.t.Fatal("before anything it does not answer")
+	}
+}
+
+// prompt reports whether the program answers, with all that was said.
+func (m *openCodeMove) prompt(in *opencode.Server) bool {
+	m.t.Helper()
+	m.prompts++
+	r := in.Prompt(m.id, fmt.Sprintf("prompt %d of %s", m.prompts, m.name))
+	if r.Verdict != opencode.Alive || len(r.Calls) == 0 {
+		return false
+	}
+	got := messages(m.t, r.Calls[len(r.Calls)-1].Raw)
+	if !beginsWith(got, m.want) {
+		m.t.Errorf("it sends\n%s\nwant first\n%s", strings.Join(got, "\n"), strings.Join(m.want, "\n"))
+		return false
+	}
+	m.want = got
+	return true
+}
+
+func (m *openCodeMove) show(folder string) string {
+	m.t.Helper()
+	in, stop := m.start(folder)
+	defer stop()
+	if m.sessions && m.own == "" {
+		m.own = in.NewSession()
+	}
+	list := in.Listed()
+	if m.own != "" && !slices.Contains(list, m.own) || slices.Contains(list, m.archived) {
+		m.t.Errorf("%s lists %v, want %s without %s, which is archived", folder, list, m.own, m.archived)
+	}
+	listed := slices.Contains(list, m.id)
+	if of := in.Children(m.id); listed && of[m.child] != filepath.Join(m.dir, folder) {
+		m.t.Errorf("the subagents of %s are %v, want %s in %s", m.id, of, m.child, folder)
+	}
+	whole := m.prompt(in)
+	return shown(listed, whole, whole)
+}
+
+// state returns the records of sessions, and of a database those of projects, as they are stored.
+func (m *openCodeMove) state() string {
+	m.t.Helper()
+	if filepath.Ext(m.store) == "" {
+		return listFiles(m.t, filepath.Join(m.store, "storage", "session"), "%m") // OpenCode goes by the times in them
+	}
+	sql := damage.SQL(m.t, m.store)
+	return fmt.Sprint(sql("select * from session order by id"), sql("select id, worktree from project order by id"))
+}
+
+// end restores the archived session: it is listed in the new folder.
+func (m *openCodeMove) end(folder string) {
+	m.t.Helper()
+	m.mend("restore", m.archived, "--yes")
+	in, stop := m.start(folder)
+	defer stop()
+	if list := in.Listed(); !slices.Contains(list, m.archived) {
+		m.t.Errorf("%s lists %v, want %s, which was archived before", folder, list, m.archived)
+	}
+}
+
+// TestMoveOpenCode moves sessions, archived ones and those of subagents too.
 func TestMoveOpenCode(t *testing.T) {
 	for n, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
 		t.Run(version, func(t *testing.T) {
@@ -146,67 +309,19 @@ func TestMoveOpenCode(t *testing.T) {
 			}
 			api := endpoint.New(uniqueAnswer)
 			t.Cleanup(api.Close)
-			h := opencode.New(t, exe, api, false)
-			m := movedStore{t: t, store: filepath.Join(h.DataDir(), "opencode.db"), journal: filepath.Join(t.TempDir(), "journal")}
-			if version == "1.1.53" {
-				m.store = h.DataDir()
-			}
-			server := h.Serve()
-			for i, r := range relocations() {
-				t.Run(r.name, func(t *testing.T) {
-					storetest.InSample(t, i, 11)
-					m := m
-					m.t = t
-					dir := filepath.Join(h.Dir(), fmt.Sprintf("case%02d", i))
-					r.make(t, dir)
-					from, to := filepath.Join(dir, r.start()), filepath.Join(dir, r.end())
-					id, archived := server.In(from).NewSession(), server.In(from).NewSession()
-					child := server.In(from).NewChild(id)
-					server.In(from).Archive(archived)
-					last := server.In(from).Prompt(id, "first of "+r.name)
-					if last.Verdict != opencode.Alive {
-						t.Fatalf("before anything: %s: %s", last.Verdict, last.Output)
-					}
-					want := messages(t, last.Calls[len(last.Calls)-1].Raw)
-					r.relocate(t, dir)
-					var own string
-					if r.sessions != nil {
-						own = server.In(to).NewSession()
-					}
-					before := m.settled()
-					m.mend("move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes")
-					m.mend("undo", "--yes")
-					if now := m.records(); now != before {
-						t.Errorf("after the undo: %s\nwant %s", now, before)
-					}
-					m.mend("redo", "--yes")
-					listed := server.In(to).Listed()
-					if !slices.Contains(listed, id) || own != "" && !slices.Contains(listed, own) || slices.Contains(listed, archived) {
-						t.Errorf("%s lists %v, want %s %s without %s, which is archived", to, listed, id, own, archived)
-					}
-					if of := server.In(to).Children(id); of[child] != to {
-						t.Errorf("the subagents of %s are %v, want %s in %s", id, of, child, to)
-					}
-					again := server.In(to).Prompt(id, "second of "+r.name)
-					if again.Verdict != opencode.Alive {
-						t.Fatalf("after the move: %s: %s", again.Verdict, again.Output)
-					}
-					got := messages(t, again.Calls[len(again.Calls)-1].Raw)
-					if len(got) != len(want)+2 || !slices.Equal(got[:len(want)], want) {
-						t.Errorf("after the move it sends\n%s\nwant first\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-					}
-					m.settled()
-					m.mend("restore", archived, "--yes")
-					if listed := server.In(to).Listed(); !slices.Contains(listed, archived) {
-						t.Errorf("%s lists %v, want %s, which was archived before", to, listed, archived)
-					}
-				})
-			}
+			testMoves(t, "OpenCode "+version, 11, func(t *testing.T, _ int, r relocation) (moveBench, string) {
+				h := opencode.New(t, exe, api, false)
+				m := &openCodeMove{movedStore: movedStore{t, h.DataDir(), filepath.Join(t.TempDir(), "journal")}, relocation: r, home: h, dir: filepath.Join(h.Dir(), "p")}
+				if version != "1.1.53" {
+					m.store = filepath.Join(m.store, "opencode.db")
+				}
+				return m, m.dir
+			})
 		})
 	}
 }
 
-// A movedStore is a store of the real OpenCode whose sessions are moved.
+// A movedStore is a store of a real program whose sessions are moved.
 type movedStore struct {
 	t              *testing.T
 	store, journal string
@@ -219,69 +334,218 @@ func (m movedStore) mend(args ...string) {
 	}
 }
 
-// records returns the records of sessions, and of a database those of projects, as they are stored.
-func (m movedStore) records() string {
+// end implements moveBench: nothing else moves.
+func (movedStore) end(string) {}
+
+// A claudeMove is a home of Claude Code with a session, and one of the new folder.
+type claudeMove struct {
+	movedStore
+	relocation
+	home    *claude.Home
+	id, own string
+	want    []string // the blocks of its newest request before the move
+}
+
+func (m *claudeMove) begin(folder string) {
 	m.t.Helper()
-	if filepath.Ext(m.store) == "" {
-		return listFiles(m.t, filepath.Join(m.store, "storage", "session"), "%m") // OpenCode goes by the times in them
-	}
-	sql := damage.SQL(m.t, m.store)
-	return fmt.Sprint(sql("select * from session order by id"), sql("select id, worktree from project order by id"))
-}
-
-// settled waits until the program has written what it writes for a moment after an answer, and returns the records.
-func (m movedStore) settled() string {
-	before := m.records()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		time.Sleep(3 * time.Second)
-		now := m.records()
-		if now == before {
-			break
+	if m.sessions { // not the newest
+		if r := m.home.In(filepath.Join("p", m.to())).Prompt(m.own, "of "+m.name, false); !r.Answered {
+			m.t.Fatalf("before anything: %s", r.Output)
 		}
-		before = now
 	}
-	return before
+	in := m.home.In(filepath.Join("p", folder))
+	if r := in.Prompt(m.id, "first of "+m.name, false); !r.Answered {
+		m.t.Fatalf("before anything: %s", r.Output)
+	}
+	m.want = in.Prompt(m.id, "second of "+m.name, true).Blocks
 }
 
-// TestMoveClaude does the same for Claude Code.
+// show asks the program for the newest session of the folder, and for the session. The store is then as it was.
+func (m *claudeMove) show(folder string) string {
+	m.t.Helper()
+	defer storetest.Save(m.t, m.store)()
+	in := m.home.In(filepath.Join("p", folder))
+	newest := in.Prompt("", "third of "+m.name, true)
+	named := in.Prompt(m.id, "fourth of "+m.name, true)
+	if m.sessions {
+		if r := in.Prompt(m.own, "another of "+m.name, true); !r.Answered {
+			m.t.Errorf("the session of the new folder: %s", r.Output)
+		}
+	}
+	return shown(newest.Answered && beginsWith(newest.Blocks, m.want), named.Answered, named.Answered && named.Rule == "" && beginsWith(named.Blocks, m.want))
+}
+
+func (m *claudeMove) state() string { return transcripts(m.t, m.store) }
+
+// TestMoveClaude asks Claude Code with --continue for the newest session of the new folder, and with --resume for the session.
 func TestMoveClaude(t *testing.T) {
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range relocations() {
+	testMoves(t, "Claude Code "+claude.Versions[0], 22, func(t *testing.T, i int, r relocation) (moveBench, string) {
+		h := claude.NewHome(t, cmd)
+		id := func(n int) string { return fmt.Sprintf("0000000%d-0000-4000-8000-%012d", n, i+1) }
+		return &claudeMove{movedStore{t, h.Root(), filepath.Join(t.TempDir(), "journal")}, r, h, id(0), id(1), nil}, filepath.Join(h.Dir(), "p")
+	})
+}
+
+// A codexMove is a home of Codex with a session, and one of the new folder.
+type codexMove struct {
+	movedStore
+	relocation
+	home    *codex.Home
+	id, own string
+	want    []string // the items of its newest request before the move
+}
+
+func (m *codexMove) begin(folder string) {
+	m.t.Helper()
+	begin := func(in string) string {
+		id, r := m.home.In(filepath.Join("p", in)).Begin("first of " + m.name)
+		if r.Fate() != "alive" || id == "" {
+			m.t.Fatalf("before anything: %s: %s", r.Fate(), r.Output)
+		}
+		return id
+	}
+	if m.sessions { // not the newest
+		shell(m.t, m.home.Dir(), "mkdir -p p/"+m.to())
+		m.own = begin(m.to())
+	}
+	m.id = begin(folder)
+	m.want = m.home.In(filepath.Join("p", folder)).Prompt(m.id, "second of "+m.name).Items
+	if m.packed {
+		m.pack()
+	}
+}
+
+// pack compresses the rollout, as the program does with old ones.
+func (m *codexMove) pack() {
+	m.t.Helper()
+	all, err := filepath.Glob(filepath.Join(m.store, "sessions/*/*/*/*"+m.id+".jsonl"))
+	if err != nil || len(all) != 1 {
+		m.t.Fatalf("the rollouts %v: %v", all, err)
+	}
+	data, err := os.ReadFile(all[0])
+	if err == nil {
+		err = errors.Join(os.WriteFile(all[0]+".zst", codex.Compress(data), 0o600), os.Remove(all[0]))
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// show asks the program for the newest session of the folder, and for the session. The store is then as it was.
+func (m *codexMove) show(folder string) string {
+	m.t.Helper()
+	defer m.home.Save()()
+	in := m.home.In(filepath.Join("p", folder))
+	newest := in.Prompt("--last", "third of "+m.name)
+	named := in.Prompt(m.id, "fourth of "+m.name)
+	if m.sessions {
+		if r := in.Prompt(m.own, "another of "+m.name); r.Fate() != "alive" {
+			m.t.Errorf("the session of the new folder is %s: %s", r.Fate(), r.Output)
+		}
+	}
+	return shown(strings.Contains(newest.Output, m.id) && beginsWith(newest.Items, m.want), named.Answered, named.Fate() == "alive" && beginsWith(named.Items, m.want))
+}
+
+// state returns the rollouts, and the rows of the index.
+func (m *codexMove) state() string {
+	return listFiles(m.t, filepath.Join(m.store, "sessions"), "%m") + m.home.Rows()
+}
+
+// TestMoveCodex asks Codex with resume --last for the newest session of the new folder, and by its id for the session.
+func TestMoveCodex(t *testing.T) {
+	exe, err := codex.Install(codex.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testMoves(t, "Codex "+codex.Version, 8, func(t *testing.T, _ int, r relocation) (moveBench, string) {
+		h := codex.NewHome(t, exe)
+		return &codexMove{movedStore{t, h.Root(), filepath.Join(t.TempDir(), "journal")}, r, h, "", "", nil}, filepath.Join(h.Dir(), "p")
+	})
+}
+
+// TestMoveClaudeMemory: what the program remembers of a folder, for a repository that of its main work tree, is there after the move, and
+// is not mixed with what it remembers of the new one.
+func TestMoveClaudeMemory(t *testing.T) {
+	storetest.InTurn(t, 1)
+	cmd, err := claude.Install(claude.Versions[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fact, other = "The password is swordfish.", "The password is marlin."
+	for _, r := range []struct {
+		relocation
+		of, by string // the folder of the memory before, and after
+	}{
+		{relocation{name: "no git", old: "app", new: "shop"}, "app", "shop"},
+		{relocation{name: "repository", old: "app", new: "shop", before: "cd app && " + commit + "1"}, "app", "shop"},
+		{relocation{name: "folder below", old: "app", new: "shop", in: "app/a/b", now: "shop/a/b", before: "cd app && " + commit + "1 && mkdir -p a/b"}, "app", "shop"},
+		{relocation{name: "into a repository", old: "app", new: "src/app", move: "mkdir src && mv app src && cd src && " + commit + "1"}, "app", "src"},
+		{relocation{name: "parent of all", old: "src", new: "code", in: "src/app", now: "code/app", before: "mkdir -p src/app && cd src/app && " + commit + "1"}, "src/app", "code/app"},
+		{relocation{name: "worktree removed", old: "tree", new: "app", before: "rmdir tree && mkdir app && cd app && " + commit + "1 && git worktree add -q ../tree", move: "cd app && git worktree remove --force ../tree"}, "app", "app"},
+		{relocation{name: "to a worktree", old: "app", new: "tree", before: "mkdir main && cd main && " + commit + "1", move: "rm -r app && cd main && git worktree add -q ../tree"}, "app", "main"},
+		{relocation{name: "another memory", old: "app", new: "shop", sessions: true}, "app", "shop"},
+	} {
 		t.Run(r.name, func(t *testing.T) {
-			storetest.InSample(t, i, 22)
 			h := claude.NewHome(t, cmd)
 			dir := filepath.Join(h.Dir(), "p")
 			r.make(t, dir)
-			id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i+1)
-			from := h.In(filepath.Join("p", r.start()))
-			if first := from.Prompt(id, "first of "+r.name, false); !first.Answered {
-				t.Fatalf("before anything: %s", first.Output)
+			remember := func(folder, text string) string {
+				name := filepath.Join(filepath.Dir(h.In(filepath.Join("p", folder)).File("")), "memory", "MEMORY.md")
+				if text != "" {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return name
 			}
-			want := from.Prompt(id, "second of "+r.name, true).Blocks
+			of := remember(r.of, fact)
+			sessions := 0
+			knows := func(folder string) string { // a new session, which nothing was said in
+				sessions++
+				is := h.In(filepath.Join("p", folder)).Prompt(fmt.Sprintf("00000000-0000-4000-8000-%012d", sessions), "what do you know?", false)
+				if !is.Answered {
+					t.Fatal(is.Output)
+				}
+				for _, text := range []string{fact, other} {
+					if strings.Contains(string(is.Raw), text) {
+						return text
+					}
+				}
+				return ""
+			}
+			if is := knows(r.from()); is != fact {
+				t.Fatalf("before anything it knows %q", is)
+			}
 			r.relocate(t, dir)
-			journal := filepath.Join(t.TempDir(), "journal")
-			run := func(args ...string) {
-				t.Helper()
-				if code, out := runMend(t, h.Root(), journal, args...); code != 0 {
+			want := fact
+			if r.sessions {
+				remember(r.new, other)
+				want = other
+			}
+			before, journal := transcripts(t, h.Root()), filepath.Join(t.TempDir(), "journal")
+			run := func(args ...string) string {
+				code, out := runMend(t, h.Root(), journal, args...)
+				if code != 0 {
 					t.Fatalf("mend %q: exit code %d: %s", args, code, out)
 				}
+				return out
 			}
-			before := transcripts(t, h.Root())
-			run("move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes")
+			out := run("move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes")
 			run("undo", "--yes")
 			if now := transcripts(t, h.Root()); now != before {
 				t.Errorf("after the undo:\n%s\nwant\n%s", now, before)
 			}
 			run("redo", "--yes")
-			to := h.In(filepath.Join("p", r.end()))
-			if again := to.Prompt("", "third of "+r.name, true); !again.Answered || again.Rule != "" || len(again.Blocks) < len(want) || !slices.Equal(again.Blocks[:len(want)], want) {
-				t.Errorf("--continue: answered %t, broke %q, sends\n%s\nwant first\n%s\n%s", again.Answered, again.Rule, strings.Join(again.Blocks, "\n"), strings.Join(want, "\n"), again.Output)
+			if is := knows(r.to()); is != want {
+				t.Errorf("after the move it knows %q, want %q", is, want)
 			}
-			if again := to.Prompt(id, "fourth of "+r.name, true); !again.Answered || len(again.Blocks) < len(want) {
-				t.Errorf("--resume: answered %t, sends %d blocks: %s", again.Answered, len(again.Blocks), again.Output)
+			_, err := os.Stat(of)
+			if stays := r.sessions || r.of == r.by; (err == nil) != stays || strings.Contains(out, "stays") != r.sessions {
+				t.Errorf("the old memory: %v; mend says %s", err, out)
 			}
 		})
 	}

@@ -182,6 +182,7 @@ type Reply struct {
 	Answered bool     // the program printed an answer
 	Blocks   []string // of the first request that is no title: those that are stored, in short
 	Rule     string   // that the first request broke
+	Raw      []byte   // that request
 	Output   string
 }
 
@@ -211,7 +212,7 @@ func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Repl
 	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
 	for _, c := range api.Calls() {
 		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
-			r.Rule, r.Blocks = c.Rule, Stored(c.Raw, prompt)
+			r.Rule, r.Raw, r.Blocks = c.Rule, c.Raw, Stored(c.Raw, prompt)
 			break
 		}
 	}
