@@ -452,7 +452,7 @@ func (o *Owned) prepareRows(ctx context.Context, p change.Plan) (change.Staged, 
 	st.Dir = x.own.OwnerDir() + "/" + x.list.name()
 	files, err := inspectFiles(o.id.Root)
 	if err == nil {
-		err = errors.Join(x.CheckFree(ctx), x.checkRights())
+		err = errors.Join(x.CheckFree(ctx), x.checkRights(), x.checkWAL())
 	}
 	if err == nil && !files.walMode {
 		err = errNoWAL

@@ -2,6 +2,7 @@ package mend_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,16 @@ func TestWALOfAnotherMoment(t *testing.T) {
 			}
 			if damage == nil {
 				return
+			}
+			untouched := dbtest.Files(t, mixed)
+			if _, err := s.ProposeClean(t.Context(), "events", agent.CleanRequest{Events: true}); err == nil {
+				t.Error("it can be cleaned")
+			}
+			if _, _, err := s.Reclaim(t.Context()); err == nil {
+				t.Error("its free pages can be given back")
+			}
+			if now := dbtest.Files(t, mixed); !maps.Equal(now, untouched) {
+				t.Error("a clean that is refused changes it")
 			}
 			salvaged, err := s.ProposeSalvage(t.Context(), false, nil)
 			if err != nil {

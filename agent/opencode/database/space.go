@@ -121,6 +121,9 @@ func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSp
 
 // Clean implements [agent.Store].
 func (s *Store) Clean(ctx context.Context, r agent.CleanRequest) (c agent.Cleaned, err error) {
+	if err := s.CheckFile(ctx, change.CheckLog); err != nil {
+		return c, err
+	}
 	request := sqlstore.ArchiveRequest{DryRun: r.DryRun, Progress: r.Progress}
 	for _, h := range r.Sessions {
 		request.Sessions = append(request.Sessions, h.ID)

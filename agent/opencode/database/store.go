@@ -43,21 +43,32 @@ type Store struct {
 // are loaded from then on have an IndexFault if a prompt in them meets the damage, or if it is not known which rows are newer.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
-	s.misfit.Store(nil)
 	if err == nil {
 		m, errRead := s.rowsMoment(ctx)
 		err = cmp.Or(errRead, s.MomentError(m))
 	}
-	if err == nil && what > change.CheckLog {
-		err = s.checkMigrations(ctx)
-	}
 	damage, damaged := errors.AsType[*change.DamagedError](err)
-	if damaged && damage.WAL {
+	if what == change.CheckLog && !damaged { // what is known of the pages stays
+		return err
+	}
+	s.misfit.Store(nil)
+	if err == nil {
+		err = s.checkMigrations(ctx)
+		_, damaged = errors.AsType[*change.DamagedError](err)
+	} else if damaged && damage.WAL {
 		why := "The database and its -wal do not belong together: " + damage.Why + ". It is not known whether the newest messages of the session are here."
 		s.misfit.Store(&why)
 	}
 	s.damaged.Store(damaged)
 	return err
+}
+
+// Reclaim is that of the [sqlstore.Store], which copies what it reads over the file: so the -wal must belong to that.
+func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
+	if err := s.CheckFile(ctx, change.CheckLog); err != nil {
+		return 0, 0, err
+	}
+	return s.Store.Reclaim(ctx)
 }
 
 // Open opens the database at path, or the one in the folder at path. It reads its header
