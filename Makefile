@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
+.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module wine
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -34,6 +34,12 @@ tidy:
 
 cross: # types alone: with an empty cache, to compile all takes minutes
 	go run ./internal/test/crosscheck $(PLATFORMS)
+
+WINE ?= wine
+wine: # the Windows build under Wine 10 or later: the demos, and tests of what writes to stores
+	GOOS=windows go build -o bin/mend.exe ./cmd/mend
+	for a in claude codex opencode; do $(WINE) bin/mend.exe demo --agent $$a || exit 1; done
+	GOOS=windows go test -count=1 -short -exec "$(WINE)" ./linestore ./txn ./agent/codex ./agent/sessionfile
 
 # A line for each fuzz target in the folders FUZZ: its folder and its name.
 FUZZ ?= .

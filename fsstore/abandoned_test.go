@@ -15,7 +15,6 @@ import (
 // TestAbandoned finds what the cut changes of other journals left, and nothing
 // else. Fault case 21.
 func TestAbandoned(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	want := func(when string, names ...string) {

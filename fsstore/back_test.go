@@ -17,7 +17,6 @@ import (
 // TestCameOutForeign crashes between an exchange that took out another program's
 // bytes and the look at them: they get their place back.
 func TestCameOutForeign(t *testing.T) {
-	storetest.NeedWrites(t)
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
@@ -46,7 +45,6 @@ func TestCameOutForeign(t *testing.T) {
 // TestBackTouchesNothingElse settles a change that has to go back: what was not
 // exchanged yet is not exchanged on the way.
 func TestBackTouchesNothingElse(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	_, staged := crashed(t, root, 1)
 	storetest.Put(t, root, "part/msg_1/prt_13.json", "another program's")
@@ -63,7 +61,6 @@ func TestBackTouchesNothingElse(t *testing.T) {
 // TestUndoGoesBack crashes an undo that has removed a folder, and lets another
 // program write: the folder and what was in it are back.
 func TestUndoGoesBack(t *testing.T) {
-	storetest.NeedWrites(t)
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
@@ -101,7 +98,6 @@ func TestUndoGoesBack(t *testing.T) {
 // away, and then remove its folder: there is no place to put its bytes back to,
 // so they are kept.
 func TestFolderOfForeignGone(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)

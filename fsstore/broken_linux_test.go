@@ -21,7 +21,6 @@ import (
 
 // TestFileSizeLimit lets the disk take only small files. Fault case 16.
 func TestFileSizeLimit(t *testing.T) {
-	storetest.NeedWrites(t)
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
@@ -47,7 +46,6 @@ func TestFileSizeLimit(t *testing.T) {
 
 // TestNoSpace fills a file system of its own. Fault case 13.
 func TestNoSpace(t *testing.T) {
-	storetest.NeedWrites(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
 	}
@@ -79,7 +77,6 @@ func TestNoSpace(t *testing.T) {
 // TestManyOps applies a plan far larger than the number of files that may be
 // open. Fault case 35.
 func TestManyOps(t *testing.T) {
-	storetest.NeedWrites(t)
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
@@ -127,7 +124,6 @@ func TestManyOps(t *testing.T) {
 
 // TestBrokenDisk lets each kind of call fail for good in the middle of a Commit. Fault case 17.
 func TestBrokenDisk(t *testing.T) {
-	storetest.NeedWrites(t)
 	for _, c := range []struct {
 		name  string
 		call  uint32
@@ -171,7 +167,6 @@ func TestBrokenDisk(t *testing.T) {
 // be looked at again is no sign of another program. The error comes back with the
 // path, nothing is kept, and nothing is removed.
 func TestCannotLook(t *testing.T) {
-	storetest.NeedWrites(t)
 	for _, when := range []string{"Commit", "Discard", "Sweep"} {
 		t.Run(when, func(t *testing.T) {
 			if !storetest.RunInChild(t, 0) {

@@ -16,7 +16,6 @@ import (
 // TestMissingFolders removes the folder of all parts: two levels are made, and
 // undone.
 func TestMissingFolders(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
 		t.Fatal(err)
@@ -62,7 +61,6 @@ func TestMissingFolders(t *testing.T) {
 // TestFolderMeanwhile lets another program make, or remove, the folder that the
 // change wants to make, or to remove. Fault case 24.
 func TestFolderMeanwhile(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
@@ -109,7 +107,6 @@ func TestFolderMeanwhile(t *testing.T) {
 // TestVanishedFolder lets another program remove the folder of everything that
 // the change is about, before Commit and after a crash in it. Fault case 25.
 func TestVanishedFolder(t *testing.T) {
-	storetest.NeedWrites(t)
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})

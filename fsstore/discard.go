@@ -7,7 +7,6 @@ import (
 	"path"
 
 	"mend/change"
-	"mend/internal/safedir"
 	"mend/internal/stage"
 )
 
@@ -33,10 +32,9 @@ func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	return nil
 }
 
-// cleanOwner cleans up the folder of the owner. It does nothing where the tree can only be
-// read.
+// cleanOwner cleans up the folder of the owner.
 func (s *Store) cleanOwner() error {
-	if safedir.CanWrite() != nil || s.opt.Owner == "" {
+	if s.opt.Owner == "" {
 		return nil
 	}
 	tx, err := s.begin(nil)

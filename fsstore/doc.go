@@ -35,10 +35,8 @@
 // hard links (a file with several is refused). A file that a change moves to another folder keeps
 // its time, too.
 //
-// Where the file system has no exchange, such as FUSE and NFS, the target is compared
-// and then overwritten by a rename of the staged file. Crashes are decided in the same
-// way, and readers find every file complete. But what another program writes between
-// the comparison and the rename, or into a file that it opened before, is lost; so is a
-// file that it creates between the two under the name of a new record. Where the system
-// has no such calls at all, a tree can only be read.
+// Where the system or the file system has no exchange, as Windows, FUSE and NFS, it is made by
+// three calls (see stage.Area.Exchange). Crashes are decided in the same way, and readers find
+// every file complete. Only a file that another program puts in the place of a record, or
+// creates under the name of a new one, between two of these calls is lost.
 package fsstore

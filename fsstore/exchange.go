@@ -28,9 +28,6 @@ func (tx *transaction) exchange(op fileOp, o change.Op) error {
 	}
 	defer d.Close()
 	err = tx.rename(d, op, o)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return tx.overwrite(d, op, o)
-	}
 	if err != nil {
 		return err
 	}
@@ -44,29 +41,9 @@ func (tx *transaction) exchange(op fileOp, o change.Op) error {
 	return tx.revertExchange(d, op, o)
 }
 
-// overwrite replaces the target where the file system has no exchange: it compares the
-// target, then renames the staged file over it. The missing staged file is a row of
-// [transaction.readState], too.
-//
-// The staged file is durable since Prepare, so this rename is all that is left to do of
-// what renameio does; the barrier syncs the folder.
-func (tx *transaction) overwrite(d *safedir.Dir, op fileOp, o change.Op) error {
-	now, err := d.Read(&tx.buf, op.name, op.limit())
-	if err != nil {
-		return err
-	}
-	if !matches(&now, o.Pre) {
-		return errForeign
-	}
-	if err := tx.stepItem("replace", op); err != nil {
-		return err
-	}
-	return tx.stageDir.Replace(op.staged, d, op.name)
-}
-
 // rename makes the only call that changes a record.
 func (tx *transaction) rename(d *safedir.Dir, op fileOp, o change.Op) error {
-	verb, call := "exchange", func() error { return d.Exchange(op.name, tx.stageDir, op.staged) }
+	verb, call := "exchange", func() error { return tx.own.Exchange(d, op.name, tx.stageDir, op.staged) }
 	switch {
 	case o.Pre == nil:
 		verb, call = "place", func() error { return tx.stageDir.Move(op.staged, d, op.name) }
@@ -96,8 +73,7 @@ func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) er
 	return errors.Join(errors.New("changed by another program, twice"), tx.rename(d, op, o))
 }
 
-// testExchange exchanges two files of ours to find out whether the file system can do it,
-// and notes if it cannot.
+// testExchange exchanges two files of ours to find out whether the file system can do it.
 func (tx *transaction) testExchange() error {
 	for _, name := range probeNames() {
 		if err := tx.step("probe"); err != nil {
@@ -112,12 +88,7 @@ func (tx *transaction) testExchange() error {
 	if err := tx.step("probe"); err != nil {
 		return err
 	}
-	err := tx.stageDir.Exchange(probeNames()[0], tx.stageDir, probeNames()[1])
-	switch {
-	case err == nil:
-	case errors.Is(err, errors.ErrUnsupported):
-		tx.note(stage.NoExchange(tx.id.Root, "a record"))
-	default:
+	if err := tx.own.Exchange(tx.stageDir, probeNames()[0], tx.stageDir, probeNames()[1]); err != nil {
 		return err
 	}
 	for _, name := range probeNames() {

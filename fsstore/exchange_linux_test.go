@@ -14,33 +14,16 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestNoExchange checks that the user is warned about the weaker guarantee, once for each
-// change, and only on a file system without exchange.
+// TestNoExchange has other programs write meanwhile, where no call exchanges two files: what they write is kept, as elsewhere.
 func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	root := storetest.SmallTree(t)
-	before := storetest.Snapshot(t, root, "")
-	var notes []string
-	s := mustOpen(t, root, "", tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-	ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
-	st := storetest.Apply(t, s, ops)
-	if len(notes) > 0 {
-		t.Errorf("where it can exchange, the user is told %q", notes)
-	}
-	after := storetest.Snapshot(t, root, "")
 	storetest.DenyExchange(t)
-	st = storetest.Apply(t, s, change.Inverse(st.Ops))
-	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
-		t.Errorf("undone, the tree holds %v, want %v", got, before)
-	}
-	storetest.Apply(t, s, change.Inverse(st.Ops))
-	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, after) {
-		t.Errorf("done again, the tree holds %v, want %v", got, after)
-	}
-	if len(notes) != 2 {
-		t.Errorf("the user is told %q, want one note for each change", notes)
+	for name, test := range map[string]func(*testing.T){
+		"CameOutForeign": TestCameOutForeign, "LateWriter": TestLateWriter, "ManyLateWriters": TestManyLateWriters, "WriterAfterCommit": TestWriterAfterCommit,
+	} {
+		t.Run(name, test)
 	}
 }
 
@@ -59,8 +42,7 @@ func TestNoRenameFlags(t *testing.T) {
 	wantNoMend(t, root)
 }
 
-// TestReplaceForeign has another program write just before the rename, where
-// nothing can be exchanged: the look finds it.
+// TestReplaceForeign has another program write just before the exchange, where no call exchanges two files.
 func TestReplaceForeign(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

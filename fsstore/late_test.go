@@ -16,7 +16,6 @@ import (
 // TestLateWriter keeps a file open across the exchange, and writes into it after:
 // one that is replaced, and one that is deleted. Fault case 26.
 func TestLateWriter(t *testing.T) {
-	storetest.NeedWrites(t)
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
 		s, staged, out := lateWriter(t, root, part)
@@ -90,7 +89,6 @@ func hold(t *testing.T, root, part string) *os.File {
 // the last look of Commit: into a file that was replaced and into one that was
 // deleted. Discard keeps the bytes, and so does the sweep that comes after a crash.
 func TestWriterAfterCommit(t *testing.T) {
-	storetest.NeedWrites(t)
 	for _, crashed := range []bool{false, true} {
 		for _, part := range []string{"prt_11", "prt_13"} {
 			root := storetest.SmallTree(t)

@@ -39,7 +39,6 @@ func manyOps(t *testing.T, root string, n int) []change.Op {
 // TestManyRecords changes many records, takes that
 // back, and finds what other programs wrote to some of them before and meanwhile.
 func TestManyRecords(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	ops := manyOps(t, root, 300)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
@@ -86,7 +85,6 @@ func TestManyRecords(t *testing.T) {
 
 // TestManyLateWriters writes into many files after they were exchanged.
 func TestManyLateWriters(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	ops := manyOps(t, root, 300)
 	var held []*os.File

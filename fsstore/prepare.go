@@ -24,12 +24,8 @@ import (
 // the next Prepare of the same owner removes.
 //
 // The error is or wraps a [*change.ConflictError] with all records that hold something
-// else; [change.ErrInvalid] if an op has no place in the tree; [errors.ErrUnsupported] if
-// the system cannot change a tree.
+// else; [change.ErrInvalid] if an op has no place in the tree.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	if err := safedir.CanWrite(); err != nil {
-		return change.Staged{}, err
-	}
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
 	if err != nil && !errors.As(err, &conflict) {

@@ -80,7 +80,6 @@ func wantNoMend(t *testing.T, root string) {
 // TestOutcomeOfForeign checks the outcome if another program writes a record before it is
 // exchanged, and after that.
 func TestOutcomeOfForeign(t *testing.T) {
-	storetest.NeedWrites(t)
 	const foreign = "another program's"
 	for _, c := range []struct {
 		killed int // at this call of Commit: 0 make, 1 exchange prt_11, 2 place prt_41, 3 take prt_13, 4 barrier
@@ -120,7 +119,6 @@ func TestOutcomeOfForeign(t *testing.T) {
 
 // TestModeIsContent changes nothing but the permissions of a record.
 func TestModeIsContent(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
@@ -150,7 +148,6 @@ func TestModeIsContent(t *testing.T) {
 // TestDiscardKeeps checks that Discard keeps another program's content and unknown files in
 // the staging folder.
 func TestDiscardKeeps(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})

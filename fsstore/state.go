@@ -30,8 +30,8 @@ const (
 //	Pre     other     put back, while another wrote       keep the file,   keep the file
 //	                                                      and as above
 //	Post    Pre       exchanged                           -                exchange
-//	Post    none      replaced where nothing can be       -                stage Pre, exchange
-//	                  exchanged, or staging folder lost
+//	Post    none      exchanged, and the staging folder   -                stage Pre, exchange
+//	                  is lost
 //	Post    Post      not exchanged: another program      -                leave (a)
 //	                  has done the same
 //	Post    other     exchanged, and what came out was    exchange (a)     exchange (a)

@@ -124,9 +124,6 @@ func (s *Store) locate(o change.Op) (fileOp, error) {
 // resume continues a change that was staged before, possibly by another process. Its
 // staging folder may be lost.
 func (s *Store) resume(st change.Staged) (*transaction, error) {
-	if err := safedir.CanWrite(); err != nil {
-		return nil, err
-	}
 	if err := stage.Check(st, s.id, isNumber); err != nil {
 		return nil, err
 	}
@@ -142,6 +139,9 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return tx, nil
+	}
+	if err == nil {
+		err = tx.own.FinishExchanges(tx.stageDir)
 	}
 	if err != nil {
 		tx.close()

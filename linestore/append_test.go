@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,6 @@ func wantTime(t *testing.T, root string) {
 
 // An append moves no byte, its undo gives back the same bytes, and neither changes the time.
 func TestAppend(t *testing.T) {
-	storetest.NeedWrites(t)
 	for name, ending := range endings {
 		t.Run(name, func(t *testing.T) {
 			root, before := rootEnding(t, ending)
@@ -98,7 +98,6 @@ func TestAppend(t *testing.T) {
 
 // Undo removes exactly the appended lines when the agent has gone on since.
 func TestUndoBehindAgent(t *testing.T) {
-	storetest.NeedWrites(t)
 	for name, ending := range endings {
 		t.Run(name, func(t *testing.T) {
 			root, before := rootEnding(t, ending)
@@ -125,7 +124,6 @@ func TestUndoBehindAgent(t *testing.T) {
 // While a process uses the transcript, an undo is refused; by force the old lines are
 // appended again, and the user is told.
 func TestInUse(t *testing.T) {
-	storetest.NeedWrites(t)
 	root, _ := rootEnding(t, endings["whole"])
 	var notes []string
 	s := mustOpen(t, root, linestore.Options{InUse: func(string) string { return "process 7" }, Note: func(text string) { notes = append(notes, text) }})
@@ -154,7 +152,6 @@ func TestInUse(t *testing.T) {
 
 // The agent appends at each call of an append and of its undo. No line of it is lost.
 func TestAgentAppendsAtEveryStep(t *testing.T) {
-	storetest.NeedWrites(t)
 	for name, ending := range endings {
 		for _, undo := range []bool{false, true} {
 			for k := 0; ; k++ {
@@ -207,7 +204,9 @@ func TestAgentAppendsAtEveryStep(t *testing.T) {
 // Two programs write at each call of an undo, one of them through a descriptor from before the
 // exchange. Each line is in the transcript once, or in the kept files.
 func TestTwoAgentsAtEveryStep(t *testing.T) {
-	storetest.NeedWrites(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that another program has open is not replaced")
+	}
 	root, _ := rootEnding(t, endings["whole"])
 	st := storetest.Apply(t, mustOpen(t, root, linestore.Options{}), appendOps(t, root))
 	held, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
@@ -279,7 +278,6 @@ func wantOps(t *testing.T, root string, ops []change.Op, post bool) {
 // An append that is cut anywhere, also in the middle of its bytes, is finished or removed
 // without a trace, beside lines that the agent wrote behind it.
 func TestTornAppend(t *testing.T) {
-	storetest.NeedWrites(t)
 	for name, ending := range endings {
 		for _, agent := range []bool{false, true} {
 			root, before := rootEnding(t, ending)
@@ -345,7 +343,6 @@ func TestTornAppend(t *testing.T) {
 
 // A whole transcript is replaced by other bytes; what the agent appended meanwhile stays.
 func TestWholeTranscript(t *testing.T) {
-	storetest.NeedWrites(t)
 	root, before := rootEnding(t, endings["whole"])
 	s := mustOpen(t, root, linestore.Options{})
 	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
@@ -372,7 +369,6 @@ func TestWholeTranscript(t *testing.T) {
 
 // Two transcripts cannot change at once, nor a transcript and its lines.
 func TestRefusedPlans(t *testing.T) {
-	storetest.NeedWrites(t)
 	root, before := rootEnding(t, endings["whole"])
 	s := mustOpen(t, root, linestore.Options{})
 	for name, ops := range map[string][]change.Op{
@@ -392,7 +388,6 @@ func TestRefusedPlans(t *testing.T) {
 
 // An undo removes only a line that mend wrote, also where another program wrote the same line.
 func TestUndoKeepsForeignLines(t *testing.T) {
-	storetest.NeedWrites(t)
 	root := newRoot(t)
 	old, repaired := string(read(t, root, lineRef("prt_12")).Data), `{"id":"prt_12","text":"repaired"}`
 	start := content(t, root)

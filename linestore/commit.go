@@ -44,9 +44,6 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 
 // resume continues a change that was prepared before, possibly by another process.
 func (s *Store) resume(st change.Staged) (*transaction, error) {
-	if err := safedir.CanWrite(); err != nil {
-		return nil, err
-	}
 	if err := stage.Check(st, s.id, isStage); err != nil {
 		return nil, err
 	}
@@ -174,7 +171,11 @@ func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
 		}
 		return nil, "", err
 	}
-	names, err := d.Names()
+	err = tx.own.FinishExchanges(d)
+	var names []string
+	if err == nil {
+		names, err = d.Names()
+	}
 	if err != nil {
 		d.Close()
 		return nil, "", err
@@ -198,11 +199,7 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 	if err := tx.step("exchange " + tx.path); err != nil {
 		return err
 	}
-	err := tx.dir.Exchange(tx.name, d, name)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return tx.overwrite(d, name)
-	}
-	if err != nil {
+	if err := tx.own.Exchange(tx.dir, tx.name, d, name); err != nil {
 		return err
 	}
 	c, _ := parseCopyName(name)
@@ -214,34 +211,12 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 		if err := tx.step("exchange back " + tx.path); err != nil {
 			return err
 		}
-		if err := tx.dir.Exchange(tx.name, d, name); err != nil {
+		if err := tx.own.Exchange(tx.dir, tx.name, d, name); err != nil {
 			return err
 		}
 		return errForeign
 	}
 	return tx.finishExchange(d, name)
-}
-
-// overwrite replaces the transcript where the file system has no exchange: it compares it,
-// then renames the staged file over it. What another program appends in between is lost.
-func (tx *transaction) overwrite(d *safedir.Dir, name string) error {
-	tx.note(stage.NoExchange(tx.id.Root, "a transcript"))
-	c, _ := parseCopyName(name)
-	now, err := tx.readTarget()
-	if err != nil {
-		return err
-	}
-	v, tail := c.classify(now.Data)
-	if v != oldVersion || len(tail) > 0 {
-		return errForeign
-	}
-	if err := tx.step("replace " + tx.path); err != nil {
-		return err
-	}
-	if err := d.Replace(name, tx.dir, tx.name); err != nil {
-		return err
-	}
-	return tx.sync(nil, path.Dir(tx.path), d.Path)
 }
 
 // finishExchange carries over what was appended to the old transcript, which is the staged

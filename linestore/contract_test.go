@@ -126,7 +126,6 @@ func lastLines(t *testing.T, root string) map[string]string {
 }
 
 func TestContract(t *testing.T) {
-	storetest.NeedWrites(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		root := newRoot(t)
 		return storetest.Harness{

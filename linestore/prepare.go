@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/safedir"
 	"mend/internal/stage"
 )
 
@@ -23,12 +22,8 @@ import (
 //
 // The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place;
 // [change.ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError]
-// if the transcript cannot be changed, or the change not be undone;
-// [errors.ErrUnsupported] if the system cannot do this.
+// if the transcript cannot be changed, or the change not be undone.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	if err := safedir.CanWrite(); err != nil {
-		return change.Staged{}, err
-	}
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
 	if err != nil && !errors.As(err, &conflict) {

@@ -104,9 +104,8 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 }
 
 // syncTarget makes the transcript durable: the process that wrote to it may have died before.
-// That needs no right to write.
 func (tx *transaction) syncTarget() error {
-	f, _, err := tx.dir.Open(tx.name)
+	f, err := tx.dir.OpenToSync(tx.name)
 	if isMissing(err) {
 		return nil
 	}

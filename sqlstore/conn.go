@@ -92,8 +92,8 @@ func (c *Conn) keepFiles() error {
 
 // uri returns the SQLite URI of a file.
 func uri(path, query string) string {
-	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
-		path = "///" + path // C:/…
+	if path = filepath.ToSlash(path); strings.HasPrefix(path, "//") {
+		path = "//" + path // a share of Windows, which is no authority of the URI
 	}
 	return "file:" + escape(path) + "?" + query
 }

@@ -2,19 +2,34 @@
 
 package sqlstore
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-// holders reports whether a connection has the database at path open; the system does not name it.
-func holders(_ context.Context, path string) ([]string, error) {
-	files, err := inspectFiles(path)
-	if err != nil {
-		return nil, nil //nolint:nilerr // it is damaged
+// holders reports whether a connection has the database at path open; the system does not name it. One of ours, which counts, is
+// closed when it was idle for a while.
+func holders(ctx context.Context, path string) ([]string, error) {
+	for range 2 * idleTime / tick {
+		if who, err := holdersNow(path); err != nil || who == nil || ctx.Err() != nil {
+			return who, err
+		}
+		time.Sleep(tick)
 	}
-	held, err := files.inUse(path)
-	if err != nil || !held {
-		return nil, err
+	return holdersNow(path)
+}
+
+const tick = 50 * time.Millisecond
+
+func holdersNow(path string) ([]string, error) {
+	for _, suffix := range []string{"", "-shm"} {
+		if held, err := isLocked(path + suffix); err != nil {
+			return nil, err
+		} else if held {
+			return []string{"another process"}, nil
+		}
 	}
-	return []string{"another process"}, nil
+	return nil, nil
 }
 
 // isRunning reports whether there may be a process with that number.

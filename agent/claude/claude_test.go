@@ -16,7 +16,6 @@ import (
 	"mend/agent/claude/diagnose"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
-	"mend/internal/test/storetest"
 	"mend/internal/unattended"
 	"mend/repair"
 )
@@ -32,7 +31,6 @@ var old = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func newTestStore(t *testing.T, damage string) testStore {
 	t.Helper()
-	storetest.NeedWrites(t)
 	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: fixture.ByName(damage).Broken()}
 	s.file = filepath.Join(s.root, "projects", "-home-user-project", fixture.Session+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {

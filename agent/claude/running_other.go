@@ -7,13 +7,15 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+
+	"mend/internal/processes"
 )
 
-// lives reports whether a process with that id runs. Where that cannot be found out, a file
-// that was written recently counts.
+// lives reports whether a process with that id runs.
 func (p *registeredProcess) lives() bool {
-	if runtime.GOOS == "windows" {
-		return p.wroteRecently()
+	if runtime.GOOS == "windows" { // which sends no signal
+		_, err := processes.Process(p.PID).Identity()
+		return err == nil
 	}
 	found, err := os.FindProcess(p.PID)
 	return err == nil && found.Signal(syscall.Signal(0)) == nil

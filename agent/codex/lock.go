@@ -22,8 +22,11 @@ const coordination = ".coordination.lock"
 // whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
 // them, so that a Codex which starts now finds none.
 func (s *store) whyBusy(id string) string {
+	if change.ValidateSessionID(id) != nil {
+		return ""
+	}
 	root, err := s.OpenRoot()
-	if err != nil || change.ValidateSessionID(id) != nil {
+	if err != nil {
 		return ""
 	}
 	defer root.Close()
@@ -72,10 +75,11 @@ func (s *store) lock(id string) (unlock func(), err error) {
 		return nil, fmt.Errorf("%w: Codex has session %s open", change.ErrInUse, id)
 	}
 	return func() {
-		if all, err := coordinate(); err == nil { // else the file stays, as that of a process that was killed
-			_ = os.Remove(file)
+		all, err := coordinate()
+		_ = l.Close()
+		if err == nil { // else the file stays, as that of a process that was killed
+			_ = os.Remove(file) // nobody has it now: it is taken only under the other lock
 			_ = all.Close()
 		}
-		_ = l.Close()
 	}, err
 }

@@ -11,14 +11,12 @@ import (
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/claude"
-	"mend/internal/test/storetest"
 	"mend/internal/ui"
 )
 
 // TestUIRepairSome checks that what cannot be repaired stops no other session, before the question and after it, and
 // that the screen says so.
 func TestUIRepairSome(t *testing.T) {
-	storetest.NeedWrites(t)
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
 	folder := filepath.Join(root, "projects", "-home-user-project")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

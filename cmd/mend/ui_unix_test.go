@@ -15,7 +15,6 @@ import (
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
-	"mend/internal/test/storetest"
 )
 
 // TestUI repairs, undoes and redoes on a real terminal of 80 columns and 24 rows.
@@ -106,7 +105,6 @@ func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 // The screen repairs several sessions of Claude Code as one operation and undoes that, keeps a session, sees at
 // once that it is deleted, and brings it back. Without colours it shows none.
 func TestUIClaude(t *testing.T) {
-	storetest.NeedWrites(t)
 	t.Setenv("NO_COLOR", "1")
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
 	folder := filepath.Join(root, "projects", "-home-user-project")

@@ -37,7 +37,6 @@ type lossBench struct {
 
 func newLossBench(t *testing.T, store string) *lossBench {
 	t.Helper()
-	storetest.NeedWrites(t)
 	dir := storetest.FastDir(t)
 	b := &lossBench{t: t, journal: mend.OpenJournal(filepath.Join(dir, "journal"))}
 	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Journal: b.journal, Cache: filepath.Join(dir, "cache")}

@@ -4,5 +4,5 @@
 // stays below the root even if another process replaces folders by links meanwhile.
 // Reading never blocks on a pipe or a device.
 //
-// Linux and macOS can read and write. Elsewhere a tree can only be read; see [CanWrite].
+// On Linux and macOS two files are exchanged by one call. Elsewhere there is no such call; see [Dir.Exchange].
 package safedir

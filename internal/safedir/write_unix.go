@@ -15,10 +15,6 @@ import (
 	"mend/internal/ownfile"
 )
 
-// CanWrite returns nil where a tree can be changed, else an error that wraps
-// [errors.ErrUnsupported].
-func CanWrite() error { return nil }
-
 // Mkdir makes a folder that only its owner may enter.
 func (d *Dir) Mkdir(name string) error {
 	return d.wrap("mkdir", name, retryError(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
@@ -61,6 +57,12 @@ func (d *Dir) OpenAppend(name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// OpenToSync opens a regular file to be made durable. That needs no right to write.
+func (d *Dir) OpenToSync(name string) (*os.File, error) {
+	f, _, err := d.Open(name)
+	return f, err
 }
 
 // SetMtime sets the time of the last change of a file, in nanoseconds since 1970.
@@ -118,6 +120,19 @@ func (d *Dir) denies(name string, mode uint32) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
+// MakePrivate makes the folder one that only its owner may enter. Root gives it to that owner.
+func (d *Dir) MakePrivate(o Owner) error {
+	if os.Geteuid() == 0 {
+		if err := d.File().Chown(o.UID, o.GID); err != nil {
+			return err
+		}
+	}
+	return d.File().Chmod(0o700)
+}
+
+// Sync adds the folder to the barrier, which makes the names in it durable and closes it.
+func (d *Dir) Sync(b *atomicfile.Barrier) { b.Add(d.File()) }
+
 // StatFile returns the entry of an open file without its content.
 func StatFile(f *os.File) (Entry, error) {
 	var st unix.Stat_t
@@ -131,6 +146,11 @@ func StatFile(f *os.File) (Entry, error) {
 // Exchange swaps two existing names.
 func (d *Dir) Exchange(name string, other *Dir, otherName string) error {
 	return atomicfile.Exchange(d.File(), name, other.File(), otherName)
+}
+
+// Link gives the file name a second name in other, which must not exist.
+func (d *Dir) Link(name string, other *Dir, otherName string) error {
+	return d.wrap("link", name, retryError(func() error { return unix.Linkat(d.fd, name, other.fd, otherName, 0) }))
 }
 
 // Move moves name to a name of other that does not exist. Where the file system has no

@@ -30,6 +30,8 @@ const (
 	// Unfinished ends the name of a folder or file that is not complete. Only we write it, and
 	// it never takes part in an exchange.
 	Unfinished = ".new"
+	// second ends the second name that a file has while it is exchanged in several calls.
+	second = ".second"
 )
 
 // An Area is our own folders below one root, while a change is made.
@@ -59,12 +61,6 @@ func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) 
 		return fmt.Errorf("%q is no staging folder", st.Dir)
 	}
 	return nil
-}
-
-// NoExchange is the note for a file system that cannot exchange files. what is replaced, as "a record".
-func NoExchange(root, what string) string {
-	return fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to %s "+
-		"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", root, what)
 }
 
 // OwnerDir returns the path of the owner's folder.
@@ -123,12 +119,7 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 		return true, err
 	}
 	defer sub.Close()
-	if os.Geteuid() == 0 {
-		if err := sub.File().Chown(home.Owner.UID, home.Owner.GID); err != nil {
-			return true, err
-		}
-	}
-	return true, sub.File().Chmod(0o700)
+	return true, sub.MakePrivate(home.Owner)
 }
 
 // Clean removes what crashes left of earlier changes of the owner, except in the folders of
@@ -168,6 +159,9 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 		return err
 	}
 	defer d.Close()
+	if err := a.FinishExchanges(d); err != nil {
+		return err
+	}
 	names, err := d.Names()
 	if err != nil {
 		return err
@@ -179,6 +173,54 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 		}
 	}
 	return a.RemoveEmpty(p)
+}
+
+// Exchange swaps the file name of d and a staged one. Where the system or the file system has no call for that, the file gets a
+// second name, then the staged one replaces it, and then it takes the place of the staged one: what others write into it meanwhile
+// stays in it. After a crash in between, [FinishExchanges] does the rest.
+func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, stagedName string) error {
+	err := d.Exchange(name, staged, stagedName)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if lerr := d.Link(name, staged, stagedName+second); lerr != nil {
+		return fmt.Errorf("%w, nor give one a second name: %w", err, lerr)
+	}
+	if err := a.step("replace " + path.Join(d.Path, name)); err != nil {
+		return err
+	}
+	if err := staged.Replace(stagedName, d, name); err != nil {
+		return err
+	}
+	if err := a.step("put away " + path.Join(d.Path, name)); err != nil {
+		return err
+	}
+	return staged.Replace(stagedName+second, staged, stagedName)
+}
+
+// FinishExchanges finishes or reverts what a crash left of [Area.Exchange] in a staging folder.
+func (a *Area) FinishExchanges(d *safedir.Dir) error {
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		staged, ok := strings.CutSuffix(name, second)
+		switch {
+		case !ok:
+			continue
+		case slices.Contains(names, staged):
+			err = a.Unlink(d, name)
+		default:
+			if err = a.step("put away " + path.Join(d.Path, staged)); err == nil {
+				err = d.Replace(name, d, staged)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Keep moves a file to the kept files, under a name that begins with prefix and ends in suffix,
@@ -268,7 +310,7 @@ func (a *Area) Sync(b *atomicfile.Barrier, folders ...string) error {
 		var strange *safedir.NotFolderError
 		switch {
 		case err == nil:
-			b.Add(d.File())
+			d.Sync(b)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
 			errs = append(errs, err)
 		}

@@ -272,8 +272,8 @@ func TestRpm(t *testing.T) {
 	checkProgram(t, filepath.Join(root, "usr/bin/mend"))
 }
 
-// TestNpm installs the main package from a registry of its own, as users do: npm chooses the
-// package of the platform.
+// TestNpm installs the main package as users do, from a registry of its own and as the packed file: npm
+// chooses the package of the platform.
 func TestNpm(t *testing.T) {
 	needProgram(t, "npm")
 	r := newTestRelease(t)
@@ -301,6 +301,12 @@ func TestNpm(t *testing.T) {
 		t.Errorf("npx %s version: %q, %v, want %s in it", r.project["NPM_PACKAGE"], out, err, testVersion)
 	}
 	checkLauncher(t, filepath.Join(dir, "node_modules"), r)
+
+	packed := filepath.Join(r.out, "npm", path.Base(r.project["NPM_PACKAGE"])+"-"+r.version+".tgz")
+	if _, err := run(dir, append(env, "npm_config_prefix="+filepath.Join(dir, "global")), "npm", "install", "--global", packed); err != nil {
+		t.Fatal(err)
+	}
+	checkProgram(t, filepath.Join(dir, "global/bin/mend"))
 }
 
 // checkLauncher checks what the launcher does with the exit code of the program, and without the

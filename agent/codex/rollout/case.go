@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -348,9 +349,17 @@ func IDOf(data []byte) string {
 
 // where returns where the row says that the rollout is, below the root; "" if it does not, or if that is elsewhere.
 func (c *Case) where() string {
-	rel, ok := strings.CutPrefix(c.column("rollout_path"), c.src.Root+"/")
-	if !ok || !fs.ValidPath(rel) {
+	rel, err := filepath.Rel(c.src.Root, nativePath(c.column("rollout_path")))
+	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
-	return rel
+	return filepath.ToSlash(rel)
 }
+
+// fileAt returns the path of the rollout at p, as the index has it.
+func (c *Case) fileAt(p string) string {
+	return filepath.Join(c.src.Root, filepath.FromSlash(plainPath(p)))
+}
+
+// nativePath returns a path of the index without the mark that Windows puts before a canonical one.
+func nativePath(p string) string { return strings.TrimPrefix(p, `\\?\`) }

@@ -134,9 +134,8 @@ func (c *Case) findRow(add func(code, why string)) {
 	if c.row == nil {
 		return // the program makes it again
 	}
-	at := c.src.Root + "/" + plainPath(c.path)
 	switch stale := c.column("rollout_path"); {
-	case plainPath(stale) == at:
+	case plainPath(nativePath(stale)) == c.fileAt(c.path):
 	case c.src.Located && stale != "" && c.path == c.src.Path:
 		add("thread-elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
 	default:
@@ -406,7 +405,7 @@ func (d *draft) unarchive() error {
 
 // setPath makes the index name the rollout.
 func (d *draft) setPath() error {
-	row := d.row.WithCol(change.TextCol("rollout_path", d.c.src.Root+"/"+plainPath(d.path)))
+	row := d.row.WithCol(change.TextCol("rollout_path", d.c.fileAt(d.path)))
 	d.row = &row
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 
 // TestContract: fault cases 17, 23, 24, 25 and 34.
 func TestContract(t *testing.T) {
-	storetest.NeedWrites(t)
 	open := func(t *testing.T) storetest.Harness {
 		root := storetest.SmallTree(t)
 		storetest.Put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)

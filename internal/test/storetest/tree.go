@@ -10,16 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
-	"mend/internal/safedir"
 )
-
-// NeedWrites skips a test where a tree can only be read.
-func NeedWrites(t *testing.T) {
-	t.Helper()
-	if err := safedir.CanWrite(); err != nil {
-		t.Skip(err)
-	}
-}
 
 // Put writes a file of the tree, with the folders it needs.
 func Put(t *testing.T, root, path, content string) {

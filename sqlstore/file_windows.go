@@ -1,11 +1,12 @@
-//go:build !(linux || darwin || freebsd)
-
 package sqlstore
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
+
+	"golang.org/x/sys/windows"
 )
 
 // inodeOf returns zeros: size and time have to identify a file.
@@ -29,8 +30,23 @@ func checkWritable(string) error { return nil }
 // freeBytes returns the maximum: the number is not known.
 func freeBytes(string) int64 { return math.MaxInt64 }
 
-// isLocked returns false: no lock can be tested without taking it.
-func isLocked(string) (bool, error) { return false, nil }
+// isLocked reports whether a process has the file at path open. Our own connections count.
+func isLocked(path string) (bool, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return false, err
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, windows.FILE_FLAG_OPEN_REPARSE_POINT, 0) // shared with nobody
+	switch {
+	case err == nil:
+		return false, windows.CloseHandle(h)
+	case errors.Is(err, windows.ERROR_SHARING_VIOLATION):
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	}
+	return false, &fs.PathError{Op: "open", Path: path, Err: err}
+}
 
 // inUse returns true if both side files exist: then SQLite's locks are used, which is
 // right in either case.

@@ -1,0 +1,295 @@
+package safedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	"mend/internal/atomicfile"
+)
+
+// A Dir is an open folder of the tree. An [os.Root] follows links that stay below it, so each
+// name is checked before and after it is opened.
+type Dir struct {
+	Path string // below the root
+
+	r   *os.Root
+	top *os.Root // the root of the tree, which stays open as long as files are moved
+	f   *os.File // of r, once [Dir.File] was called
+}
+
+// Open opens the root of a tree by its canonical path.
+func Open(name string) (*Dir, error) {
+	r, err := os.OpenRoot(name)
+	return &Dir{Path: ".", r: r, top: r}, err
+}
+
+// Close closes the folder.
+func (d *Dir) Close() {
+	if d.f != nil {
+		d.f.Close()
+	}
+	d.r.Close()
+}
+
+// File returns the folder as a file, nil if it cannot be read. Close closes it. Not safe for concurrent use.
+func (d *Dir) File() *os.File {
+	if d.f == nil {
+		d.f, _ = d.r.Open(".")
+	}
+	return d.f
+}
+
+// Sub opens the folder at rel, one or more names below d. The error wraps
+// [fs.ErrNotExist] where a name is missing, and is a [*NotFolderError] where a name
+// is a link or anything else but a folder.
+func (d *Dir) Sub(rel string) (*Dir, error) {
+	parent := d
+	for name := range strings.SplitSeq(rel, "/") {
+		next, err := parent.child(name)
+		if parent != d {
+			parent.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		parent = next
+	}
+	return parent, nil
+}
+
+func (d *Dir) child(name string) (*Dir, error) {
+	before, err := d.r.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	p := path.Join(d.Path, name)
+	if !before.IsDir() {
+		return nil, &NotFolderError{p, before.Mode()}
+	}
+	r, err := d.r.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := r.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = fmt.Errorf("%s: replaced while it was opened", p)
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return &Dir{Path: p, r: r, top: d.top}, nil
+}
+
+// Names returns the names in the folder in any order.
+func (d *Dir) Names() ([]string, error) {
+	f, err := d.r.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// Read returns the entry with its content if it is a regular file of at most max
+// bytes. The buffer is not used.
+func (d *Dir) Read(_ *Buffer, name string, max int64) (Entry, error) {
+	e, before, err := d.lstat(name)
+	e.TooLarge = e.IsFile() && e.Size > max
+	if err != nil || !e.IsFile() || e.TooLarge {
+		return e, err
+	}
+	f, err := d.r.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return e, err
+	}
+	defer f.Close()
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = fmt.Errorf("%s: replaced while it was opened", path.Join(d.Path, name))
+	}
+	if err != nil {
+		return e, err
+	}
+	e.Data, e.TooLarge, err = readAll(f, e.Size, max)
+	return e, err
+}
+
+// Open opens a regular file to be read piece by piece. The file is nil if the entry is another
+// one, or none.
+func (d *Dir) Open(name string) (*os.File, Entry, error) {
+	e, _, err := d.lstat(name)
+	if err != nil || !e.IsFile() {
+		return nil, e, err
+	}
+	f, err := d.r.Open(name)
+	return f, e, err
+}
+
+func (d *Dir) open(name string) (*os.File, Entry, error) { return d.Open(name) }
+
+// Stat returns the entry without its content.
+func (d *Dir) Stat(name string) (Entry, error) {
+	e, _, err := d.lstat(name)
+	return e, err
+}
+
+func (d *Dir) lstat(name string) (Entry, fs.FileInfo, error) {
+	fi, err := d.r.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Entry{}, nil, nil
+	}
+	if err != nil {
+		return Entry{}, nil, err
+	}
+	return newEntry(fi), fi, nil
+}
+
+// newEntry returns what the system says. It gives each user all rights, or none to write.
+func newEntry(fi fs.FileInfo) Entry {
+	return Entry{Exists: true, Mode: fi.Mode().Type() | fi.Mode().Perm()&^0o022, Size: fi.Size(), Links: 1, Mtime: fi.ModTime().UnixNano()}
+}
+
+// Mkdir makes a folder.
+func (d *Dir) Mkdir(name string) error { return d.r.Mkdir(name, 0o700) }
+
+// Unlink removes a file.
+func (d *Dir) Unlink(name string) error { return d.remove(name, false) }
+
+// Rmdir removes an empty folder.
+func (d *Dir) Rmdir(name string) error { return d.remove(name, true) }
+
+func (d *Dir) remove(name string, folder bool) error {
+	if e, err := d.Stat(name); err != nil {
+		return err
+	} else if e.Exists && e.IsDir() != folder {
+		return &fs.PathError{Op: "remove", Path: path.Join(d.Path, name), Err: syscall.ENOTDIR}
+	}
+	return d.r.Remove(name)
+}
+
+// Create makes a new file for writing.
+func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
+	return d.r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+}
+
+// OpenAppend opens a regular file for reading and for writing at its end.
+func (d *Dir) OpenAppend(name string) (*os.File, error) {
+	e, before, err := d.lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !e.IsFile() {
+		return nil, &fs.PathError{Op: "open", Path: path.Join(d.Path, name), Err: errors.New(e.ReadProblem())}
+	}
+	f, err := d.r.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = fmt.Errorf("%s: replaced while it was opened", path.Join(d.Path, name))
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenToSync opens a regular file to be made durable: Windows has that need the right to write.
+func (d *Dir) OpenToSync(name string) (*os.File, error) { return d.OpenAppend(name) }
+
+// SetMtime sets the time of the last change of a file, in nanoseconds since 1970.
+func (d *Dir) SetMtime(name string, mtime int64) error {
+	return d.r.Chtimes(name, time.Time{}, time.Unix(0, mtime))
+}
+
+// WhyFixed explains why the file at a path below the folder cannot be replaced: it has several names, which no other call here
+// counts. What this process may not write to is known only when it tries.
+func (d *Dir) WhyFixed(below string) (string, error) {
+	parent, err := d.Sub(path.Dir(below))
+	if err != nil {
+		return "", nil //nolint:nilerr // there is no file
+	}
+	defer parent.Close()
+	name := path.Base(below)
+	f, e, err := parent.Open(name)
+	if f == nil {
+		return "", err
+	}
+	defer f.Close()
+	var info windows.ByHandleFileInformation
+	if err := windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info); err != nil {
+		return "", os.NewSyscallError("GetFileInformationByHandle", err)
+	}
+	e.Links = uint64(info.NumberOfLinks)
+	return e.WhyLocked(below), nil
+}
+
+// StatFile returns the entry of an open file without its content.
+func StatFile(f *os.File) (Entry, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return Entry{}, err
+	}
+	return newEntry(fi), nil
+}
+
+// Exchange returns an error that wraps [errors.ErrUnsupported]: no call of the system exchanges two files.
+func (d *Dir) Exchange(string, *Dir, string) error {
+	return fmt.Errorf("exchanging two files on Windows: %w", errors.ErrUnsupported)
+}
+
+// Link gives the file name a second name in other, which must not exist.
+func (d *Dir) Link(name string, other *Dir, otherName string) error {
+	if err := errors.Join(d.checkPlace(), other.checkPlace()); err != nil {
+		return err
+	}
+	return d.top.Link(path.Join(d.Path, name), path.Join(other.Path, otherName))
+}
+
+// Move moves name to a name of other that does not exist, which is checked just before.
+func (d *Dir) Move(name string, other *Dir, otherName string) error {
+	if e, err := other.Stat(otherName); err != nil {
+		return err
+	} else if e.Exists {
+		return &fs.PathError{Op: "rename", Path: path.Join(other.Path, otherName), Err: fs.ErrExist}
+	}
+	return d.Replace(name, other, otherName)
+}
+
+// Replace moves name to a name of other, replacing the file there.
+func (d *Dir) Replace(name string, other *Dir, otherName string) error {
+	if err := errors.Join(d.checkPlace(), other.checkPlace()); err != nil {
+		return err
+	}
+	return d.top.Rename(path.Join(d.Path, name), path.Join(other.Path, otherName))
+}
+
+// checkPlace returns an error if the path of the folder leads to another one now.
+func (d *Dir) checkPlace() error {
+	is, err := d.r.Stat(".")
+	at, errAt := d.top.Stat(d.Path)
+	if err := errors.Join(err, errAt); err != nil {
+		return err
+	}
+	if !os.SameFile(is, at) {
+		return fmt.Errorf("%s: replaced while it was open", d.Path)
+	}
+	return nil
+}
+
+// MakePrivate does nothing: a folder has the rights of the one that it is in.
+func (d *Dir) MakePrivate(Owner) error { return nil }
+
+// Sync closes the folder. Windows has no call that makes names durable, and NTFS journals them.
+func (d *Dir) Sync(*atomicfile.Barrier) { d.Close() }

@@ -1,0 +1,21 @@
+package linestore_test
+
+import (
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+// TestNoExchange has agents append and processes die where no call exchanges two files: nothing is lost, as elsewhere.
+func TestNoExchange(t *testing.T) {
+	if !storetest.RunInChild(t, 0) {
+		return
+	}
+	storetest.DenyExchange(t)
+	for name, test := range map[string]func(*testing.T){
+		"AgentAppendsAtEveryStep": TestAgentAppendsAtEveryStep, "TwoAgentsAtEveryStep": TestTwoAgentsAtEveryStep,
+		"TornAppend": TestTornAppend, "WholeTranscript": TestWholeTranscript, "Contract": TestContract,
+	} {
+		t.Run(name, test)
+	}
+}
