@@ -135,7 +135,7 @@ func messages(t *testing.T, raw []byte) []string {
 type moveBench interface {
 	// begin makes the session in a folder, with an answer.
 	begin(folder string)
-	// show says what the program shows of it in a folder, of shown.
+	// show asks the program in a folder, and returns what [shown] makes of that.
 	show(folder string) string
 	// state returns what the undo has to bring back.
 	state() string
@@ -145,7 +145,8 @@ type moveBench interface {
 	end(folder string)
 }
 
-// What a program shows of a session in a folder.
+// shown says what a program shows of a session in a folder: whether it lists the session, whether it sends a request for it, and with
+// all that was said.
 func shown(listed, sent, whole bool) string {
 	is := "not listed, "
 	if listed {
