@@ -57,7 +57,7 @@ func (s *store) cleanupDays() int {
 		}
 		data, err := ownfile.ReadAtMost(f, largestSettings)
 		f.Close()
-		if err != nil || len(data) > 0 && jsonedit.CheckObject(data) != nil {
+		if err != nil || len(data) > 0 && !jsonedit.IsObject(data) {
 			return 0
 		}
 		raw, ok := jsonedit.Get(data, "cleanupPeriodDays")

@@ -303,7 +303,7 @@ func (c *Case) metaFields() (all []member) {
 	quoted := func(s string) []byte { return jsonedit.Quote(s) }
 	stamp := c.started()
 	source := quoted(orElse(c.column("source"), "cli"))
-	if s := []byte(c.column("source")); jsonedit.CheckObject(s) == nil {
+	if s := []byte(c.column("source")); jsonedit.IsObject(s) {
 		source = s
 	}
 	all = []member{{[]string{"timestamp"}, quoted(stamp), false}, {[]string{"type"}, quoted("session_meta"), true}}

@@ -95,7 +95,7 @@ func (c *Case) blocks(it item) []*request.Block {
 			b.Input = json.RawMessage(v.Get("input").Raw())
 		default:
 			b.Input = json.RawMessage(v.Get("arguments").Raw())
-			if s := []byte(text(v, "arguments")); jsonedit.CheckObject(s) == nil {
+			if s := []byte(text(v, "arguments")); jsonedit.IsObject(s) {
 				b.Input = s
 			}
 		}
