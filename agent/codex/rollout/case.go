@@ -53,7 +53,8 @@ type Case struct {
 	lost     loss
 	request  request.Request
 	refused  []request.Violation
-	sent     map[int]item // by turn
+	sent     map[int]item     // by turn
+	turns    map[string][]int // of each message; nil until they are asked for
 	findings repair.Findings
 	asked    *repair.APIError
 }
@@ -251,11 +252,17 @@ func (c *Case) Prompts() (refs []change.Ref) {
 func (c *Case) Stored(ref change.Ref) repair.Stored {
 	m := repair.Stored{Ref: c.ref(ref.Message), Role: change.RoleUser}
 	var step []*request.Block
-	for n, t := range c.request.Turns {
-		if it, ok := c.sent[n]; ok && !it.added && it.group == ref.Message {
-			step = append(step, t.Blocks...)
-			m.Role, m.Summary = t.Role, it.summary
+	if c.turns == nil {
+		c.turns = map[string][]int{}
+		for n := range c.request.Turns {
+			if it, ok := c.sent[n]; ok && !it.added {
+				c.turns[it.group] = append(c.turns[it.group], n)
+			}
 		}
+	}
+	for _, n := range c.turns[ref.Message] {
+		step = append(step, c.request.Turns[n].Blocks...)
+		m.Role, m.Summary = c.request.Turns[n].Role, c.sent[n].summary
 	}
 	if step == nil {
 		return repair.Stored{}
