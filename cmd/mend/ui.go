@@ -59,7 +59,7 @@ func runUI(ctx context.Context, env *environment) error {
 		return err
 	}
 	err := ui.Run(ctx, b, tea.WithInput(env.In), tea.WithOutput(env.Err))
-	b.mu.Lock() // for good: a change that is written ends first, and no other begins
+	b.changing.Lock() // for good: a change that is written ends first, and no other begins
 	return err
 }
 
@@ -70,15 +70,15 @@ type uiKey struct{ root, id string }
 type uiBackend struct {
 	*environment
 
-	mu      sync.Mutex // for the clients, besides a scan, and what follows
-	stores  []string
-	clients map[string]*mend.Store     // by the root of the store
-	found   map[uiKey]ui.Session       // by the last scan
-	lost    map[uiKey]restorable       // the sessions that can be brought back
-	runs    map[*mend.Store]*repairRun // of the change that is written
+	changing sync.Mutex // held while a change is written; what only reads goes on
+	stores   []string
+	clients  map[string]*mend.Store     // by the root of the store
+	found    map[uiKey]ui.Session       // by the last scan
+	lost     map[uiKey]restorable       // the sessions that can be brought back
+	runs     map[*mend.Store]*repairRun // of the change that is written
 
-	notesMu sync.Mutex
-	notes   []string
+	mu    sync.Mutex // for lost, found and notes
+	notes []string
 }
 
 var _ ui.Backend = (*uiBackend)(nil)
@@ -127,8 +127,8 @@ func (b *uiBackend) open() error {
 func (b *uiBackend) addNote(text string) { b.addMessage("note: " + text) }
 
 func (b *uiBackend) addMessage(text string) {
-	b.notesMu.Lock()
-	defer b.notesMu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !slices.Contains(b.notes, text) {
 		b.notes = append(b.notes, text)
 	}
@@ -136,8 +136,8 @@ func (b *uiBackend) addMessage(text string) {
 
 // Notes implements [ui.Backend].
 func (b *uiBackend) Notes() []string {
-	b.notesMu.Lock()
-	defer b.notesMu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return slices.Clone(b.notes)
 }
 
@@ -280,14 +280,20 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	return s
 }
 
-// with runs f with the client of a session's store, and its head. listed is false if only a copy of it is left.
-func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
+// lostAt returns a session that can be brought back.
+func (b *uiBackend) lostAt(key uiKey) (x restorable, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	x, known = b.lost[key]
+	return x, known
+}
+
+// with runs f with the client of a session's store, and its head. listed is false if only a copy of it is left.
+func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	x, known := b.lost[uiKey{s.Store, s.ID}]
+	x, known := b.lostAt(uiKey{s.Store, s.ID})
 	c := b.clients[s.Store]
 	switch {
 	case c == nil && known:
@@ -326,10 +332,9 @@ func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.
 
 // Examine implements [ui.Backend].
 func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	c, key := b.clients[s.Store], uiKey{s.Store, s.ID}
-	if x, known := b.lost[key]; c == nil {
+	x, known := b.lostAt(key)
+	if c == nil {
 		s.Gone = !known
 		return lostSession(s, x), nil
 	}
@@ -346,16 +351,22 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 		if ctx.Err() != nil || err != nil && f.Err == nil {
 			return s, err
 		}
-		if line = b.session(c.ID(), f); b.lost[key].State == "" && f.Shown() == repair.Listed {
+		if line = b.session(c.ID(), f); !known && f.Shown() == repair.Listed {
 			return line, nil
 		}
 	}
-	delete(b.lost, key)
 	done, err := b.proposeRestore(ctx, c, h)
+	if known && (err != nil || len(done.Plan.Ops) == 0) {
+		b.mu.Lock()
+		delete(b.lost, key)
+		b.mu.Unlock()
+	}
 	switch {
 	case err == nil && len(done.Plan.Ops) > 0:
-		x := restorable{mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Kept: done.From, Other: done.Other}, c}
+		x = restorable{mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Kept: done.From, Other: done.Other}, c}
+		b.mu.Lock()
 		b.lost[key] = x
+		b.mu.Unlock()
 		return lostSession(line, x), nil
 	case !listed:
 		s.Gone = true
@@ -649,8 +660,8 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		ch.Question = fmt.Sprintf("%s %s: %s?", verbs.askMany, term.Count(len(todo), "session"), term.Count(changes, "change"))
 	}
 	ch.Apply = func(ctx context.Context) (string, error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		b.changing.Lock()
+		defer b.changing.Unlock()
 		env, _, note := b.quiet()
 		defer note()
 		b.opt.Journal.Join()
@@ -823,6 +834,8 @@ func (b *uiBackend) Keep(ctx context.Context, s ui.Session) (ch ui.Change, err e
 	name := quotedTitle(s.Title, s.ID)
 	ch = ui.Change{Question: fmt.Sprintf("Keep a copy of %s?", name), Lines: []ui.Line{{Text: keepNotice(dir)}}, About: []ui.Session{s}}
 	ch.Apply = func(ctx context.Context) (text string, err error) {
+		b.changing.Lock()
+		defer b.changing.Unlock()
 		err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
 			return b.opt.Journal.Kept(keep.Options{Context: ctx, Notice: b.addNote}, func(k *keep.Keep) error {
 				saved, err := c.Keep(ctx, k, h, mend.KeptAsked)
@@ -842,8 +855,6 @@ func (b *uiBackend) Keep(ctx context.Context, s ui.Session) (ch ui.Change, err e
 func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bool) (ch ui.Change, err error) {
 	env, _, note := b.quiet()
 	defer note()
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	v := reversal{
 		environment: env, ctx: ctx, flags: writeFlags{dryRun: true}, release: func() {}, names: []string{id},
 		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },

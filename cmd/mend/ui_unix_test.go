@@ -30,16 +30,9 @@ func TestUI(t *testing.T) {
 					db.SQL("update session set directory = '/no-such-user/project'")
 				}
 			})
-			blank := func() { damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer")) }
-			if i == 0 { // of files that no agent writes there are no events
-				blank()
-			}
-			s, code := startUI(t, ts.path, ts.journal)
-			if i > 0 { // it is shown at once
-				s.waitShown("healthy (1)")
-				blank()
-			}
+			damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
 			damaged := ts.snapshot()
+			s, code := startUI(t, ts.path, ts.journal)
 			s.waitShown("broken (1)")
 			s.waitShown("▲ The text is only whitespace")
 			s.press("\t")

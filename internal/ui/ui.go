@@ -517,22 +517,26 @@ func (m *model) read() tea.Cmd {
 	for _, v := range want {
 		m.loading[v] = true
 	}
+	return m.readViews(ctx, n, s, want, m.pause)
+}
+
+// readViews reads one view after the other.
+func (m *model) readViews(ctx context.Context, n int, s subject, want []int, pause time.Duration) tea.Cmd {
+	if len(want) == 0 {
+		return nil
+	}
 	return func() tea.Msg {
 		select { // the cursor may go on
-		case <-time.After(m.pause):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil
 		}
-		panes := map[int][]Line{}
-		for _, v := range want {
-			lines, err := s.read(ctx, v)
-			if err != nil {
-				lines = append(lines, Line{Text: err.Error(), Style: Bad})
-			}
-			panes[v] = lines
+		lines, err := s.read(ctx, want[0])
+		if err != nil {
+			lines = append(lines, Line{Text: err.Error(), Style: Bad})
 		}
-		return doneMsg{lane: &m.look, n: n, do: func() tea.Cmd {
-			m.fill(panes)
+		return doneMsg{lane: &m.look, n: n, more: m.readViews(ctx, n, s, want[1:], 0), do: func() tea.Cmd {
+			m.fill(want[0], lines)
 			return nil
 		}}
 	}
@@ -550,16 +554,14 @@ func (m *model) reread() {
 }
 
 // fill shows what was read. A text that is shown again stays where it is.
-func (m *model) fill(panes map[int][]Line) {
-	for v, lines := range panes {
-		p := &m.panes[v]
-		again := len(p.text) > 0
-		*p = scroller{text: lines, top: p.top}
-		m.have[v], m.loading[v] = true, false
-		m.layout()
-		if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
-			p.top = len(p.rows) // the end of a conversation is where its user was
-		}
+func (m *model) fill(v int, lines []Line) {
+	p := &m.panes[v]
+	again := len(p.text) > 0
+	*p = scroller{text: lines, top: p.top}
+	m.have[v], m.loading[v] = true, false
+	m.layout()
+	if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
+		p.top = len(p.rows) // the end of a conversation is where its user was
 	}
 }
 

@@ -510,6 +510,23 @@ func TestLive(t *testing.T) {
 	d.shows("A new session")
 }
 
+// TestSameFaults checks that faults of a kind are told in full once.
+func TestSameFaults(t *testing.T) {
+	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
+	fixes, marks := 0, 0
+	for _, l := range talkLines([]Item{{Who: "you", Text: "a", Faults: []Fault{f}}, {Who: "you", Text: "b", Faults: []Fault{f, {Why: "Other.", Fix: "no fix"}}}}) {
+		if l.Text == f.Fix || l.Text == "no fix" {
+			fixes++
+		}
+		if l.Mark {
+			marks++
+		}
+	}
+	if fixes != 2 || marks != 3 {
+		t.Errorf("%d fixes and %d marks, want 2 and 3", fixes, marks)
+	}
+}
+
 // TestMessages checks that a message goes when the user goes on.
 func TestMessages(t *testing.T) {
 	for _, key := range []string{"down", "tab", "l", "enter", "space", "/", "?"} {

@@ -307,6 +307,7 @@ func (m *model) pane(title, name string, view, width int, focus bool) []string {
 // talkLines returns a conversation as a text.
 func talkLines(items []Item) (lines []Line) {
 	who := ""
+	var last Fault
 	for _, it := range items {
 		if it.Who != who && it.Who != "" {
 			if len(lines) > 0 {
@@ -341,7 +342,11 @@ func talkLines(items []Item) (lines []Line) {
 			if f.Broken {
 				style = Bad
 			}
-			lines = append(lines, Line{Head: "▲ ", Text: f.Why, Style: style, Indent: 2, Mark: true}, Line{Text: f.Fix, Indent: 4})
+			lines = append(lines, Line{Head: "▲ ", Text: f.Why, Style: style, Indent: 2, Mark: true, One: f == last})
+			if f != last { // of a hundred of a kind the first says it
+				lines = append(lines, Line{Text: f.Fix, Indent: 4})
+			}
+			last = f
 		}
 	}
 	return lines
