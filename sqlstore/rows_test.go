@@ -297,7 +297,7 @@ func TestReclaim(t *testing.T) {
 func TestRowsMemory(t *testing.T) {
 	storetest.Long(t)
 	var sys [2]uint64
-	for i, n := range []int{4000, 32000} {
+	for i, n := range []int{2000, 16000} {
 		f := newRowsFixture(t)
 		dbtest.Alter(t, f.path, fmt.Sprintf(`INSERT INTO event WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			SELECT 'e' || i, (SELECT id FROM session), 1000 + i, 'x', hex(randomblob(2000)) FROM n`, n))
@@ -308,7 +308,7 @@ func TestRowsMemory(t *testing.T) {
 		sys[i] = m.Sys
 	}
 	if sys[1] > sys[0]+16<<20 {
-		t.Errorf("with eight times the rows, of 128 MB, the process got %d bytes more from the system", sys[1]-sys[0])
+		t.Errorf("with eight times the rows, of 64 MB, the process got %d bytes more from the system", sys[1]-sys[0])
 	}
 	t.Logf("memory from the system: %d, then %d bytes", sys[0], sys[1])
 }

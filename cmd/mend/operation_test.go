@@ -15,6 +15,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/journal"
 )
 
@@ -49,7 +50,7 @@ func (a *answerOf) operations() map[string]int {
 
 // TestUndoOperation undoes what one command repaired with one command, and applies it again.
 func TestUndoOperation(t *testing.T) {
-	n := 104
+	n := storetest.Count(104, 24)
 	if testing.Short() {
 		n = 5
 	}
