@@ -34,22 +34,23 @@ func conversationOf(t *testing.T, c *mend.Store, head change.Head) (lines []stri
 		lines = append(lines, "▲ "+string(d.Class))
 	}
 	for _, x := range said {
-		line := map[bool]string{true: "added "}[x.Added] + x.Role + ":"
+		var line strings.Builder
+		line.WriteString(map[bool]string{true: "added "}[x.Added] + x.Role + ":")
 		switch b := x.Block; {
 		case b == nil:
 		case b.IsThinking() && len(x.Faults) == 0:
 			continue
 		case b.Type == request.ToolUse:
-			line += fmt.Sprintf(" %s ended %v failed %v", b.ToolName, x.Ended, x.Failed)
+			fmt.Fprintf(&line, " %s ended %v failed %v", b.ToolName, x.Ended, x.Failed)
 		default:
-			line += " " + strings.Join(strings.Fields(b.Text), " ")
+			line.WriteString(" " + strings.Join(strings.Fields(b.Text), " "))
 		}
 		for _, d := range x.Faults {
 			if d.Severity == repair.Broken {
-				line += " ▲ " + string(d.Class)
+				line.WriteString(" ▲ " + string(d.Class))
 			}
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	return lines
 }
