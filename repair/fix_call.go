@@ -358,13 +358,7 @@ func fixRepeatedItem(x *Fault) []Fix {
 	if x.block == nil || x.block.ItemID == "" {
 		return nil
 	}
-	var all []Stored
-	for _, ref := range x.Messages() {
-		m := x.Stored(ref)
-		if lastOf(m.Blocks(), func(b *request.Block) bool { return b.ItemID == x.block.ItemID }) != nil {
-			all = append(all, m)
-		}
-	}
+	all := sharing(x.Session)[x.block.ItemID]
 	return []Fix{{
 		Text:  "The ids of the provider's items are removed from the messages with the same id, so their content is sent in full.",
 		Loses: losesItems(all...),
@@ -378,6 +372,27 @@ func fixRepeatedItem(x *Fault) []Fix {
 			return nil
 		},
 	}}
+}
+
+// sharing returns the messages of a session with an item of the provider, by its id.
+func sharing(s Session) map[string][]Stored {
+	is, ok := s.(based)
+	if ok && is.base().sharing != nil {
+		return is.base().sharing
+	}
+	all := map[string][]Stored{}
+	for _, ref := range s.Messages() {
+		m := s.Stored(ref)
+		for _, b := range m.Blocks() {
+			if of := all[b.ItemID]; b.ItemID != "" && (len(of) == 0 || of[len(of)-1].Ref != m.Ref) {
+				all[b.ItemID] = append(of, m)
+			}
+		}
+	}
+	if ok {
+		is.base().sharing = all
+	}
+	return all
 }
 
 // messageRef returns the ref of the message of a record.

@@ -329,3 +329,30 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowth: of a rollout in which all lines are there many times, twice as many cost about twice as much.
+func TestGrowth(t *testing.T) {
+	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")
+	var allocs [2]float64
+	for i, times := range []int{8, 16} {
+		h := fixture.NewHome(t, "")
+		h.Write(fixture.File, []byte(head+"\n"+strings.Repeat(rest, times)))
+		s, err := codex.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads, err := s.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		allocs[i] = testing.AllocsPerRun(1, func() {
+			if x, err := s.Examine(t.Context(), heads[0], repair.Options{}); err != nil || len(x.Diagnoses) < 15*times {
+				t.Errorf("%d findings, error %v", len(x.Diagnoses), err)
+			}
+		})
+	}
+	if allocs[1] > 3*allocs[0] {
+		t.Errorf("%d times as many allocations for twice the lines: %.0f, then %.0f", int(allocs[1]/allocs[0]), allocs[0], allocs[1])
+	}
+	t.Log(allocs)
+}

@@ -55,8 +55,15 @@ type Case struct {
 	refused  []request.Violation
 	sent     map[int]item     // by turn
 	turns    map[string][]int // of each message; nil until they are asked for
+	copies   map[itemKey]bool // whether an earlier item is the same; nil until that is asked for
 	findings repair.Findings
 	asked    *repair.APIError
+}
+
+// An itemKey names an item: its message, and its number in that.
+type itemKey struct {
+	group string
+	n     int
 }
 
 var (
@@ -129,6 +136,12 @@ func (c *Case) add(f repair.Finding) {
 // is sent in between.
 func (c *Case) parted(refused []request.Violation) []request.Violation {
 	seen := map[string]bool{"": true}
+	known := map[int]bool{} // turns that are refused for it
+	for _, w := range refused {
+		if w.Rule == "O3" {
+			known[w.N] = true
+		}
+	}
 	for n, t := range c.request.Turns {
 		it := c.sent[n]
 		if it.kind == "" || it.added || len(t.Blocks) == 0 || t.Blocks[0].ItemID == "" {
@@ -136,17 +149,16 @@ func (c *Case) parted(refused []request.Violation) []request.Violation {
 		}
 		id, message := t.Blocks[0].ItemID, ""
 		seen[id] = true
-		next, known := c.lost.next[id]
+		next, hasNext := c.lost.next[id]
 		behind := c.request.Turns[n+1].Blocks
-		apart := known && (len(behind) == 0 || behind[0].ItemID != next)
+		apart := hasNext && (len(behind) == 0 || behind[0].ItemID != next)
 		switch {
 		case it.kind == "reasoning" && (apart || it.sub < 0 && c.lost.behind[c.lines[it.at].n]):
 			message = fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", id)
 		case !seen[c.lost.first[id]]:
 			message = fmt.Sprintf("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, it.kind, c.lost.first[id])
 		}
-		is := func(w request.Violation) bool { return w.Rule == "O3" && w.N == n }
-		if message == "" || slices.ContainsFunc(refused, is) {
+		if message == "" || known[n] {
 			continue
 		}
 		v := provider.Violate(n, 0, t.Blocks[0])

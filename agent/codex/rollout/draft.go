@@ -25,6 +25,15 @@ type draft struct {
 	path     string
 	row      *change.Record
 	renumber bool // the lines move, so they get new numbers: messages are named by them
+
+	items map[string][]item // of each message; nil until they are asked for, and when lines have moved
+	undo  []former          // of the edit that is made
+}
+
+// A former is a line that an edit has changed.
+type former struct {
+	at   int
+	line line
 }
 
 var _ repair.Draft = (*draft)(nil)
@@ -32,9 +41,14 @@ var _ repair.Draft = (*draft)(nil)
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
 	before := *d
-	before.lines = slices.Clone(d.lines)
+	if d.undo = nil; !x.Alike { // else it changes lines of its message alone
+		before.lines = slices.Clone(d.lines)
+	}
 	err := x.Edit(d)
 	if err != nil {
+		for _, f := range slices.Backward(d.undo) {
+			d.lines[f.at] = f.line
+		}
 		*d = before
 	}
 	return err
@@ -42,11 +56,10 @@ func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
 
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
-	n := &Case{src: d.c.src, lines: d.lines, torn: d.torn, path: d.path, row: d.row, asked: d.c.asked}
+	n := &Case{src: d.c.src, torn: d.torn, path: d.path, row: d.row, asked: d.c.asked}
+	n.lines = slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool { return l.gone })
 	if d.renumber {
 		n.lines, n.torn = parseLines(n.data())
-	} else {
-		n.lines = slices.Clone(n.lines)
 	}
 	n.examine()
 	return n
@@ -55,6 +68,7 @@ func (d *draft) Case() repair.Case {
 // setRaw gives a line other bytes.
 func (d *draft) setRaw(i int, raw []byte) {
 	was := d.lines[i]
+	d.undo = append(d.undo, former{i, was})
 	d.lines[i] = newLine(was.n, raw)
 	d.lines[i].group, d.lines[i].first = was.group, was.first
 }
@@ -64,18 +78,29 @@ type place struct{ at, sub int }
 
 // places returns where the items of a message are.
 func (d *draft) places(group string) (all []place) {
-	for _, it := range history(d.lines) {
-		if it.group == group && !it.added {
-			all = append(all, place{it.at, it.sub})
-		}
+	for _, it := range d.itemsOf(group) {
+		all = append(all, place{it.at, it.sub})
 	}
 	return all
 }
 
+// itemsOf returns the items of a message.
+func (d *draft) itemsOf(group string) []item {
+	if d.items == nil {
+		d.items = map[string][]item{}
+		for _, it := range history(d.lines) {
+			if !it.added {
+				d.items[it.group] = append(d.items[it.group], it)
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(d.items[group]), func(it item) bool { return d.lines[it.at].gone })
+}
+
 // find returns the place of the item that a block is part of, and the number of the block in its content.
 func (d *draft) find(b *request.Block) (place, int, error) {
-	for _, it := range history(d.lines) {
-		if !it.added && it.group == b.Ref().Message && it.index/parts == b.Index/parts {
+	for _, it := range d.itemsOf(b.Ref().Message) {
+		if it.index/parts == b.Index/parts {
 			return place{it.at, it.sub}, b.Index % parts, nil
 		}
 	}
@@ -106,11 +131,13 @@ func (d *draft) edit(p place, change func(raw []byte) ([]byte, error)) error {
 	whole := d.lines[p.at].raw
 	switch {
 	case p.sub < 0 && to == nil:
-		d.lines = slices.Delete(d.lines, p.at, p.at+1)
+		d.undo = append(d.undo, former{p.at, d.lines[p.at]})
+		d.lines[p.at] = line{n: d.lines[p.at].n, gone: true}
 		return nil
 	case p.sub < 0:
 		whole, err = jsonedit.Set(whole, to, "payload")
 	case to == nil:
+		d.items = nil
 		for _, list := range []string{"replacement_history", "replacement_history_metadata"} {
 			n := -1
 			if _, ok := jsonedit.Get(whole, "payload", list); ok && err == nil {
@@ -306,7 +333,7 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 	if p.at > to {
 		p.at++
 	}
-	d.lines = slices.Delete(d.lines, p.at, p.at+1)
+	d.lines, d.items = slices.Delete(d.lines, p.at, p.at+1), nil
 	d.renumber = true
 	return nil
 }
@@ -327,6 +354,6 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	if at < 0 {
 		return 0, repair.ErrNotCompacted
 	}
-	d.lines = slices.Delete(d.lines, at, at+1)
+	d.lines, d.items = slices.Delete(d.lines, at, at+1), nil
 	return earlier, nil
 }

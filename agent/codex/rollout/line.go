@@ -24,6 +24,7 @@ type line struct {
 	payload jsonedit.Value
 	group   string // the message that the record is part of; "" for none
 	first   int    // the line with which that begins
+	gone    bool   // a draft has removed it
 }
 
 // parseLines returns the lines of a file, and whether the last one has no newline.

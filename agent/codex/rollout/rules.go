@@ -1,7 +1,7 @@
 package rollout
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"sync"
 
 	"mend/internal/request"
@@ -181,7 +181,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 				if b == nil || !c.isCopy(b) {
 					return nil
 				}
-				return whole("The line that is there twice is removed.", "", func(d *draft) error { return d.removeItem(b) })(x)
+				return []repair.Fix{{Text: "The line that is there twice is removed.", Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).removeItem(b) }}}
 			},
 		},
 		repair.Rule{Code: "O13", Fixes: dropReasoning},
@@ -207,18 +207,17 @@ var rules = sync.OnceValue(func() *repair.Rules {
 
 // isCopy reports whether an earlier item is the same as that of a block, byte for byte.
 func (c *Case) isCopy(b *request.Block) bool {
-	var own []byte
-	for _, it := range c.items {
-		if !it.added && it.group == b.Ref().Message && it.index/parts == b.Index/parts {
-			own = it.value.Raw()
+	if c.copies == nil {
+		c.copies = map[itemKey]bool{}
+		seen := map[[sha256.Size]byte]bool{}
+		for _, it := range c.items {
+			if sum := sha256.Sum256(it.value.Raw()); !it.added {
+				c.copies[itemKey{it.group, it.index / parts}] = seen[sum]
+				seen[sum] = true
+			}
 		}
 	}
-	for _, it := range c.items {
-		if !it.added && bytes.Equal(it.value.Raw(), own) {
-			return it.group != b.Ref().Message || it.index/parts != b.Index/parts
-		}
-	}
-	return false
+	return c.copies[itemKey{b.Ref().Message, b.Index / parts}]
 }
 
 // removeItem removes the whole item of a block.
