@@ -56,8 +56,6 @@ var contents = []string{"role", "name", "arguments", "input", "action", "output"
 func (l *line) content(edited bool) string {
 	kind := text(l.payload, "type")
 	switch {
-	case l.kind == "session_meta":
-		return l.kind + text(l.payload, "id")
 	case l.kind == "compacted" && !edited:
 		return string(bytes.TrimSpace(l.payload.Raw()))
 	case l.kind != "response_item", kind == "reasoning", kind == "compaction", kind != "message" && edited:
