@@ -49,6 +49,9 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 	return records, messages
 }
 
+// HasLostID reports whether a rollout does not say any more of which session it is. A repair may make that again.
+func HasLostID(data, of []byte) bool { return IDOf(data) == "" && IDOf(of) != "" }
+
 // contents are the members of an item that the program cannot make again: without ids, which repairs change.
 var contents = []string{"role", "name", "arguments", "input", "action", "output", "result", "content"}
 
