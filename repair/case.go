@@ -72,15 +72,7 @@ type BaseCase struct {
 	refused  []request.Violation
 	turns    map[change.Ref]int // by message
 	findings Findings
-
-	sharing map[string][]Stored // the messages with an item, by its id; nil until they are asked for
 }
-
-// base implements [based].
-func (c *BaseCase) base() *BaseCase { return c }
-
-// A based session has a [BaseCase].
-type based interface{ base() *BaseCase }
 
 // NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that.
 func NewBaseCase(q request.Request, refused []request.Violation) BaseCase {

@@ -43,6 +43,8 @@ type Findings struct {
 	at     map[key]int // indexes in list
 	counts map[place]int
 
+	sharing map[string][]Stored // see [sharing]; nil until it is asked for
+
 	// Hides, if not nil, reports whether findings with the code may be hidden under the
 	// setting by another one, such as a failure of the agent before it sends a request. A
 	// fix does not cause what it uncovers.

@@ -374,11 +374,11 @@ func fixRepeatedItem(x *Fault) []Fix {
 	}}
 }
 
-// sharing returns the messages of a session with an item of the provider, by its id.
+// sharing returns the messages of a session with an item of the provider, by its id. A case finds them once.
 func sharing(s Session) map[string][]Stored {
-	is, ok := s.(based)
-	if ok && is.base().sharing != nil {
-		return is.base().sharing
+	c, isCase := s.(Case)
+	if isCase && c.Findings().sharing != nil {
+		return c.Findings().sharing
 	}
 	all := map[string][]Stored{}
 	for _, ref := range s.Messages() {
@@ -389,8 +389,8 @@ func sharing(s Session) map[string][]Stored {
 			}
 		}
 	}
-	if ok {
-		is.base().sharing = all
+	if isCase {
+		c.Findings().sharing = all
 	}
 	return all
 }

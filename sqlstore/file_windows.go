@@ -36,7 +36,8 @@ func isLocked(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	h, err := windows.CreateFile(name, windows.GENERIC_READ, 0, nil, windows.OPEN_EXISTING, windows.FILE_FLAG_OPEN_REPARSE_POINT, 0) // shared with nobody
+	const unshared = 0 // the call fails while another one has the file open
+	h, err := windows.CreateFile(name, windows.GENERIC_READ, unshared, nil, windows.OPEN_EXISTING, windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
 	switch {
 	case err == nil:
 		return false, windows.CloseHandle(h)

@@ -78,7 +78,7 @@ func (s *store) lock(id string) (unlock func(), err error) {
 		all, err := coordinate()
 		_ = l.Close()
 		if err == nil { // else the file stays, as that of a process that was killed
-			_ = os.Remove(file) // nobody has it now: it is taken only under the other lock
+			_ = os.Remove(file) // no process can have it: it is taken only by one that holds the other lock
 			_ = all.Close()
 		}
 	}, err

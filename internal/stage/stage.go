@@ -192,7 +192,7 @@ func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, staged
 	if err := staged.Replace(stagedName, d, name); err != nil {
 		return err
 	}
-	if err := a.step("put away " + path.Join(d.Path, name)); err != nil {
+	if err := a.step("move out " + path.Join(d.Path, name)); err != nil {
 		return err
 	}
 	return staged.Replace(stagedName+second, staged, stagedName)
@@ -212,7 +212,7 @@ func (a *Area) FinishExchanges(d *safedir.Dir) error {
 		case slices.Contains(names, staged):
 			err = a.Unlink(d, name)
 		default:
-			if err = a.step("put away " + path.Join(d.Path, staged)); err == nil {
+			if err = a.step("move out " + path.Join(d.Path, staged)); err == nil {
 				err = d.Replace(name, d, staged)
 			}
 		}

@@ -510,7 +510,7 @@ func TestLive(t *testing.T) {
 	d.shows("A new session")
 }
 
-// TestSameFaults checks that faults of a kind are told in full once.
+// TestSameFaults checks that of several faults of the same kind only the first is described in full.
 func TestSameFaults(t *testing.T) {
 	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
 	fixes, marks := 0, 0

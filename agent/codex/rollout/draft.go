@@ -41,16 +41,20 @@ var _ repair.Draft = (*draft)(nil)
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
 	before := *d
-	if d.undo = nil; !x.Alike { // else it changes lines of its message alone
-		before.lines = slices.Clone(d.lines)
+	d.undo = nil
+	if !x.Alike {
+		before.lines = slices.Clone(d.lines) // it may move lines
 	}
 	err := x.Edit(d)
-	if err != nil {
-		for _, f := range slices.Backward(d.undo) {
-			d.lines[f.at] = f.line
-		}
-		*d = before
+	if err == nil {
+		return nil
 	}
+	if x.Alike { // it has changed lines in their places
+		for _, f := range slices.Backward(d.undo) {
+			before.lines[f.at] = f.line
+		}
+	}
+	*d = before
 	return err
 }
 

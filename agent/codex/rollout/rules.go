@@ -211,10 +211,12 @@ func (c *Case) isCopy(b *request.Block) bool {
 		c.copies = map[itemKey]bool{}
 		seen := map[[sha256.Size]byte]bool{}
 		for _, it := range c.items {
-			if sum := sha256.Sum256(it.value.Raw()); !it.added {
-				c.copies[itemKey{it.group, it.index / parts}] = seen[sum]
-				seen[sum] = true
+			if it.added {
+				continue
 			}
+			sum := sha256.Sum256(it.value.Raw())
+			c.copies[itemKey{it.group, it.index / parts}] = seen[sum]
+			seen[sum] = true
 		}
 	}
 	return c.copies[itemKey{b.Ref().Message, b.Index / parts}]
