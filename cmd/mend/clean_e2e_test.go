@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"mend/internal/test/dbtest"
-	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
 )
@@ -24,13 +23,7 @@ func TestRealClean(t *testing.T) {
 	storetest.InTurn(t, 1)
 	for i, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
-			exe, err := opencode.Install(version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			api := endpoint.New(uniqueAnswer)
-			t.Cleanup(api.Close)
-			h := opencode.New(t, exe, api, false)
+			h := newAnswered(t, version)
 			session := h.Unpack(fixtures[1+i])
 			store := filepath.Join(h.DataDir(), "opencode.db")
 			copySession(t, store, session, 2)
@@ -169,17 +162,12 @@ func (c cleanTest) use(session string) string {
 // TestRealCleanSnapshots: while the real program runs no snapshot is taken away, and mend names it. Then those of a project without sessions go,
 // those that it makes stay, it answers, and an undo brings them back.
 func TestRealCleanSnapshots(t *testing.T) {
-	exe, err := opencode.Install("1.18.34")
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := endpoint.New(uniqueAnswer)
-	t.Cleanup(api.Close)
-	h := opencode.New(t, exe, api, false)
+	h := newAnswered(t, "1.18.34")
 	session := h.Unpack(fixtures[2])
 	store, journal := filepath.Join(h.DataDir(), "opencode.db"), filepath.Join(t.TempDir(), "journal")
 	head := filepath.Join(h.DataDir(), "snapshot", strings.Repeat("ab", 20), "HEAD")
-	if err = os.MkdirAll(filepath.Dir(head), 0o755); err == nil {
+	err := os.MkdirAll(filepath.Dir(head), 0o755)
+	if err == nil {
 		err = os.WriteFile(head, []byte("ref: refs/heads/main\n"), 0o600)
 	}
 	if err != nil {

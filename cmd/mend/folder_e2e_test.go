@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 )
 
@@ -21,13 +20,7 @@ func TestRealFolder(t *testing.T) {
 	}
 	for i, version := range []string{"1.1.53", "1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
-			exe, err := opencode.Install(version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			api := endpoint.New(uniqueAnswer)
-			t.Cleanup(api.Close)
-			h := opencode.New(t, exe, api, false)
+			h := newAnswered(t, version)
 			session := h.Unpack(fixtures[i])
 			gone := filepath.Join(filepath.Dir(h.Project()), "it's gone")
 			store := filepath.Join(h.DataDir(), "opencode.db")

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
 )
@@ -28,13 +27,7 @@ func TestRealImport(t *testing.T) {
 	imported := map[string]string{}
 	for _, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
-			exe, err := opencode.Install(version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			api := endpoint.New(uniqueAnswer)
-			t.Cleanup(api.Close)
-			h := opencode.New(t, exe, api, false)
+			h := newAnswered(t, version)
 			session := h.Unpack(fixtures[0])
 			tree := filepath.Join(h.DataDir(), "storage")
 			info := filepath.Join(tree, "session", "global", session+".json")

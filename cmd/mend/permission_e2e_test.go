@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 )
 
@@ -19,13 +18,7 @@ func TestRealPermission(t *testing.T) {
 		t.Skip("three prompts")
 	}
 	const version = "1.18.33" // 1.2.27 offers the tool in any case, and denies the call
-	exe, err := opencode.Install(version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := endpoint.New(uniqueAnswer)
-	t.Cleanup(api.Close)
-	h := opencode.New(t, exe, api, false)
+	h := newAnswered(t, version)
 	session := h.Unpack(fixtures[2])
 	h.SQL("update session set directory = ?", h.Project())
 	offered := func() bool {

@@ -198,13 +198,7 @@ func TestRealSalvage(t *testing.T) {
 // TestRealWALOfAnotherMoment: while the real program runs, is ended and starts again, its -wal always fits. With that of an earlier run
 // beside its database it does not answer with the newest prompts; mend calls that damaged, and after a salvage they are there.
 func TestRealWALOfAnotherMoment(t *testing.T) {
-	exe, err := opencode.Install("1.18.34")
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := endpoint.New(uniqueAnswer)
-	t.Cleanup(api.Close)
-	h := opencode.New(t, exe, api, false)
+	h := newAnswered(t, "1.18.34")
 	session := h.Unpack(fixtures[2])
 	store := filepath.Join(h.DataDir(), "opencode.db")
 	journal := filepath.Join(t.TempDir(), "journal")
@@ -240,6 +234,7 @@ func TestRealWALOfAnotherMoment(t *testing.T) {
 			t.Fatalf("run %d: when the program has ended: %s", run, d)
 		}
 		if run == 0 {
+			var err error
 			if wal, err = os.ReadFile(store + "-wal"); err != nil || len(wal) == 0 {
 				t.Fatalf("a -wal of %d bytes, %v", len(wal), err)
 			}

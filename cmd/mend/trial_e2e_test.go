@@ -33,6 +33,18 @@ func newAgentPool(t *testing.T, version, n int) agentPool {
 	return w
 }
 
+// newAnswered returns a home of the real program whose endpoint answers each prompt with [uniqueAnswer].
+func newAnswered(t *testing.T, version string) *opencode.Home {
+	t.Helper()
+	exe, err := opencode.Install(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(uniqueAnswer)
+	t.Cleanup(api.Close)
+	return opencode.New(t, exe, api, false)
+}
+
 // uniqueAnswer returns an answer that is in no fixture: an endpoint recognises its own answers
 // (R8).
 func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
