@@ -406,6 +406,49 @@ func (s *Store) readRows(ctx context.Context, ref change.Ref) (image *change.Ima
 	return image, nil
 }
 
+// ArchivedRows calls each for the rows of a table that archives beside the database have, whatever journal they belong to; cols are
+// the names of the values. It returns how many archives are not what was written: of those it reads nothing.
+func (s *Store) ArchivedRows(ctx context.Context, table string, each func(cols []string, row []Value) error) (damaged int, err error) {
+	archives, err := filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", rowsPrefix+"*", archiveFile))
+	for _, path := range archives {
+		if err != nil {
+			return damaged, err
+		}
+		file, errSum := s.sumFile(ctx, path)
+		if err = ctx.Err(); err != nil {
+			return damaged, err
+		}
+		l := rowList{sum: file.sum}
+		if errSum != nil || filepath.Base(filepath.Dir(path)) != l.name() {
+			damaged++
+			continue
+		}
+		err = readRowsOf(ctx, path, table, each)
+	}
+	return damaged, err
+}
+
+func readRowsOf(ctx context.Context, path, table string, each func(cols []string, row []Value) error) error {
+	f, err := openPlain(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var now []string // nil in another table
+	_, err = readArchive(f, func(name string, cols []string) error {
+		if now = nil; name == table {
+			now = cols
+		}
+		return nil
+	}, func(row []Value) error {
+		if now == nil {
+			return ctx.Err()
+		}
+		return cmpErr(ctx.Err(), each(now, row))
+	})
+	return err
+}
+
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "*", `\*`, "?", `\?`).Replace(path)
 }

@@ -494,7 +494,7 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 	var found []string
 	err = db.Exec("COMMIT; PRAGMA ignore_check_constraints=OFF")
 	if err == nil {
-		err = db.Query("PRAGMA quick_check(100)", func(st *sqlite3.Stmt) error {
+		err = db.Query("PRAGMA integrity_check(100)", func(st *sqlite3.Stmt) error {
 			if line := st.ColumnText(0); line != "ok" && !strings.HasPrefix(line, "CHECK constraint failed") {
 				found = append(found, line)
 			}

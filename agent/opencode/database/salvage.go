@@ -72,7 +72,7 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
 	defer closeFiles()
-	j := &salvageJob{program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
+	j := &salvageJob{store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
 	moment, _ := s.rowsMoment(ctx) // a database that cannot be read shows nothing
 	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, WAL: moment, Progress: progress})
 	if err != nil {
@@ -99,6 +99,7 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 // A salvageJob completes a new database: with rows that are rebuilt, and with the account of what is lost.
 type salvageJob struct {
 	*salvage.Result
+	store    *Store
 	db       *salvage.DB
 	program  Program
 	out      *agent.Salvaged
