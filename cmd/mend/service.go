@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -121,11 +121,11 @@ func systemdQuote(s string) string {
 func launchdAgent(c serviceCommand) string {
 	var args, environment strings.Builder
 	for _, arg := range c.args {
-		args.WriteString("<string>" + xmlText(arg) + "</string>")
+		args.WriteString("<string>" + html.EscapeString(arg) + "</string>")
 	}
 	for _, variable := range c.environment {
 		name, value, _ := strings.Cut(variable, "=")
-		environment.WriteString("<key>" + xmlText(name) + "</key><string>" + xmlText(value) + "</string>")
+		environment.WriteString("<key>" + html.EscapeString(name) + "</key><string>" + html.EscapeString(value) + "</string>")
 	}
 	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -140,13 +140,7 @@ func launchdAgent(c serviceCommand) string {
 	<key>StandardOutPath</key><string>%[4]s</string>
 	<key>StandardErrorPath</key><string>%[4]s</string>
 </dict></plist>
-`, launchdLabel, args.String(), environment.String(), xmlText(c.log))
-}
-
-func xmlText(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder has no errors
-	return b.String()
+`, launchdLabel, args.String(), environment.String(), html.EscapeString(c.log))
 }
 
 // serviceVariables are the variables of the environment that decide which store, journal and

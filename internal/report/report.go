@@ -13,12 +13,12 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"mend/change"
 	"mend/internal/request"
@@ -69,95 +69,82 @@ const (
 	maxDiffLines = 300
 )
 
-//go:embed page.html.tmpl
-var pageText string
-
-var page = sync.OnceValues(func() (*template.Template, error) { return template.New("page").Parse(pageText) })
+//go:embed page.css
+var style string
 
 // Write writes the page. Characters that are not printable are written as escapes such as \u001b,
 // since the page may be shown on a terminal, and since they may turn the direction of its text.
 func Write(w io.Writer, s Source) error {
-	t, err := page()
-	if err != nil {
-		return err
-	}
+	r := newRedactor(s.WithText)
+	collectIDs(r, s)
 	var b bytes.Buffer
-	if err := t.Execute(&b, newPage(s)); err != nil {
+	if err := r.page(s).Render(&b); err != nil {
 		return err
 	}
-	_, err = w.Write(bytes.ReplaceAll(termjson.Escape(b.Bytes()), []byte("\r"), []byte(`\u000d`)))
+	lines := bytes.ReplaceAll(b.Bytes(), []byte("<div"), []byte("\n<div"))
+	_, err := w.Write(bytes.ReplaceAll(termjson.Escape(lines), []byte("\r"), []byte(`\u000d`)))
 	return err
 }
 
-// A pageData is what the template shows. All its texts are replaced already.
-type pageData struct {
-	WithText                             bool
-	Program, Agent, Layout               string
-	Session, Title, Dir, Model, Provider string
-	Thinking                             bool
-	NoRequest                            string
-	Turns                                []turn
-	Strip                                strip  // of all blocks of the request
-	Counts                               string // of the request
-	Whole                                []violation
-	Findings, Fixed, Remaining           []finding
-	Causes                               []string
-	Fix                                  Fix
-	ErrorText                            string
-	Ops                                  []op
-	MoreOps                              int
-}
-
-// A turn is a message of the request, or a number of messages that are left out.
-type turn struct {
-	Place      string
-	Role       string
-	Blocks     []block
-	Violations []violation
-	Left       int // if not 0, so many messages are left out here
-}
-
-type block struct {
-	Place, Type   string
-	Record, Shows string
-	Width         int // of the bar, in percent
-	Size          int
-	Violations    []violation
-}
-
-type violation struct {
-	Rule, Message, Records string
-}
-
-type finding struct {
-	Severity, Rule, Class, Record, Why, Says, Fix, Loses, WhyNot string
-}
-
-type op struct {
-	Verb, Kind, Record, Sizes string
-	Lines                     []diffLine
-	More                      int
-}
-
-type diffLine struct{ Sign, Text string }
-
-func newPage(s Source) pageData {
-	r := newRedactor(s.WithText)
-	collectIDs(r, s)
-	p := pageData{
-		WithText: s.WithText, Program: s.Program, Agent: s.Agent, Layout: s.Layout, NoRequest: r.sentence(s.NoRequest), Thinking: s.Thinking, Provider: r.word("api", s.Provider),
-		Session: r.id(s.Head.ID), Title: r.text(s.Head.Title), Dir: r.text(s.Head.Directory), Fix: s.Fix,
-		Findings: r.findings(s.Diagnoses), Fixed: r.findings(s.Fix.Fixed), Remaining: r.findings(s.Fix.Remaining), ErrorText: r.sentence(s.Fix.Error),
+func (r *redactor) page(s Source) g.Node {
+	note := h.P(h.Class("note"), g.Text("Texts, titles, paths, commands, names and ids are replaced. Equal texts have the same number. What stays: sizes, types, field names, built-in tool names, and times relative to the start of the session. Everything else is a number."))
+	if s.WithText {
+		note = h.P(h.Class("violation"), g.Text("This page has the texts of the conversation."))
 	}
-	for _, c := range s.Fix.Causes {
-		p.Causes = append(p.Causes, r.sentence(c))
+	fix := "The repair"
+	if s.Fix.Planned {
+		fix = "The planned repair"
 	}
+	return h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content("default-src 'none'; style-src 'unsafe-inline'")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.Meta(h.Name("generator"), h.Content("mend "+s.Program)),
+			h.TitleEl(g.Text("mend report: "+r.id(s.Head.ID))),
+			h.StyleEl(g.Raw(style)),
+		),
+		h.Body(
+			h.H1(g.Text("Session "+r.id(s.Head.ID))),
+			note,
+			r.facts(s),
+			h.H2(h.ID("findings"), g.Text("Findings")),
+			r.findings(s.Diagnoses),
+			g.If(len(s.Diagnoses) == 0, h.P(g.Text("Nothing is wrong with the session now."))),
+			h.H2(h.ID("timeline"), g.Text("The next request")),
+			r.request(s),
+			h.H2(h.ID("fix"), g.Text(fix)),
+			r.fix(s),
+			h.H2(h.ID("proof"), g.Text("Proof")),
+			h.Ul(g.Map(s.Fix.Proof, func(text string) g.Node { return g.If(text != "", h.Li(g.Text(text))) })),
+			g.If(len(s.Fix.Remaining) > 0, h.P(g.Text("After the repair these remain:"))),
+			r.findings(s.Fix.Remaining),
+		),
+	))
+}
+
+// facts returns the list of what the page is about.
+func (r *redactor) facts(s Source) g.Node {
+	model := ""
 	if s.Request != nil {
-		p.Model = r.model(s.Request.Model.ProviderID, s.Request.Model.ModelID)
-		p.addTurns(r, s)
+		model = r.model(s.Request.Model.ProviderID, s.Request.Model.ModelID)
+		if s.Provider != "" {
+			model += ", asked through " + r.word("api", s.Provider)
+		}
+		model += ", thinking " + map[bool]string{true: "on", false: "off"}[s.Thinking]
 	}
-	p.addOps(r, s)
-	return p
+	rows := [][2]string{
+		{"made by", "mend " + s.Program},
+		{"agent", s.Agent},
+		{"store", s.Layout},
+		{"model", model},
+		{"title", r.text(s.Head.Title)},
+		{"folder", r.text(s.Head.Directory)},
+		{"error", r.sentence(s.Fix.Error)},
+	}
+	return h.Dl(g.Map(rows, func(row [2]string) g.Node {
+		return g.If(row[1] != "", g.Group{h.Dt(g.Text(row[0])), h.Dd(g.Text(row[1]))})
+	}))
 }
 
 // collectIDs collects the ids of everything that the page names, so that they can be numbered.
@@ -192,58 +179,89 @@ func collectIDs(r *redactor, s Source) {
 	r.numberIDs()
 }
 
-func (p *pageData) addTurns(r *redactor, s Source) {
-	near := map[int]bool{}
+// request returns the picture of the request, and its turns.
+func (r *redactor) request(s Source) g.Node {
+	if s.Request == nil {
+		return h.P(g.Text("It is not known: " + r.sentence(s.NoRequest)))
+	}
+	turns, blocks := s.Request.Turns, 0
+	near, byPlace := map[int]bool{}, map[[2]int][]request.Violation{}
 	for _, v := range s.Violations {
-		if v.N < 0 {
-			p.Whole = append(p.Whole, r.violation(v))
-		}
+		byPlace[[2]int{max(v.N, -1), v.M}] = append(byPlace[[2]int{max(v.N, -1), v.M}], v)
 		for n := v.N - nearTurns; n <= v.N+nearTurns && v.N >= 0; n++ {
 			near[n] = true
 		}
 	}
-	turns, shownTurns, blocks := s.Request.Turns, 0, 0
-	byPlace := map[[2]int][]violation{}
-	for _, v := range s.Violations {
-		byPlace[[2]int{v.N, v.M}] = append(byPlace[[2]int{v.N, v.M}], r.violation(v))
+	var all strip
+	var shown g.Group
+	shownTurns, left := 0, 0
+	leave := func() {
+		if left > 0 {
+			shown = append(shown, h.P(h.Class("soft"), g.Textf("… %d messages without a violation …", left)))
+		}
+		left = 0
 	}
 	for n, t := range turns {
 		blocks += len(t.Blocks)
 		for m, b := range t.Blocks {
-			s := stripe{Class: r.word("role", t.Role), Size: blockSize(b) + 1, Title: fmt.Sprintf("%s, %d bytes", r.word("type", string(b.Type)), blockSize(b))}
-			if len(byPlace[[2]int{n, m}]) > 0 {
-				s.Class += " broken"
-			}
-			p.Strip = p.Strip.with(s)
+			all = all.with(stripe{broken(r.word("role", t.Role), byPlace[[2]int{n, m}]), fmt.Sprintf("%s, %d bytes", r.word("type", string(b.Type)), blockSize(b)), blockSize(b) + 1})
 		}
 		if len(turns) > maxTurns && !near[n] && n >= nearTurns && n < len(turns)-nearTurns {
-			if last := len(p.Turns) - 1; last >= 0 && p.Turns[last].Left > 0 {
-				p.Turns[last].Left++
-			} else {
-				p.Turns = append(p.Turns, turn{Left: 1})
-			}
+			left++
 			continue
 		}
+		leave()
 		shownTurns++
-		shown := turn{Place: fmt.Sprintf(s.Turn, n), Role: r.word("role", t.Role), Violations: byPlace[[2]int{n, -1}]}
-		for m, b := range t.Blocks {
-			size := blockSize(b)
-			shown.Blocks = append(shown.Blocks, block{
-				Place: fmt.Sprintf(s.Block, m), Type: r.word("type", string(b.Type)), Record: r.ref(b.Ref()), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
-			})
-		}
-		p.Turns = append(p.Turns, shown)
+		shown = append(shown, r.turn(s, n, t, byPlace))
 	}
-	p.Counts = fmt.Sprintf("%s, %s, %s.", count(len(turns), "message"), count(blocks, "block"), count(len(s.Violations), "violation"))
+	leave()
+	counts := fmt.Sprintf("%s, %s, %s.", count(len(turns), "message"), count(blocks, "block"), count(len(s.Violations), "violation"))
 	if shownTurns < len(turns) {
-		p.Counts += fmt.Sprintf(" %d of the messages are shown.", shownTurns)
+		counts += fmt.Sprintf(" %d of the messages are shown.", shownTurns)
 	}
+	return g.Group{
+		h.P(h.Class("soft"), g.Text(counts+" Where the context goes, from the first message to the last: the wider, the more.")),
+		h.Div(h.Class("strip"), g.Map(all, func(s stripe) g.Node {
+			return h.Span(h.Class(s.class), h.Style(fmt.Sprintf("flex-grow:%d", s.size)), h.Title(s.title))
+		})),
+		r.violations(byPlace[[2]int{-1, -1}]),
+		shown,
+	}
+}
+
+// turn returns a message of the request.
+func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]request.Violation) g.Node {
+	role, whole := r.word("role", t.Role), byPlace[[2]int{n, -1}]
+	var blocks g.Group
+	for m, b := range t.Blocks {
+		size, wrong := blockSize(b), byPlace[[2]int{n, m}]
+		blocks = append(
+			blocks,
+			h.Div(
+				h.Class(broken("block", wrong)),
+				h.Span(h.Class("mono soft"), g.Textf(s.Block, m)),
+				h.Span(g.Text(r.word("type", string(b.Type)))),
+				h.Span(h.Title(fmt.Sprintf("%d bytes", size)), h.Span(h.Class("bar"), h.Style(fmt.Sprintf("width:%d%%", width(size))))),
+				h.Span(g.Text(r.block(b)+" "), h.Span(h.Class("soft mono"), g.Text(r.ref(b.Ref())))),
+			),
+			r.violations(wrong),
+		)
+	}
+	return h.Div(h.Class(broken("turn "+role, whole)), h.Div(h.Span(h.Class("role"), g.Textf(s.Turn, n)), g.Text(" "+role)), blocks, r.violations(whole))
+}
+
+// broken returns the class of an element, of which something is wrong where there are violations.
+func broken(class string, wrong []request.Violation) string {
+	if len(wrong) > 0 {
+		class += " broken"
+	}
+	return class
 }
 
 // A stripe is a block in the picture of the request, or neighbours of one role.
 type stripe struct {
-	Class, Title string
-	Size         int
+	class, title string
+	size         int
 }
 
 type strip []stripe
@@ -252,9 +270,9 @@ type strip []stripe
 const maxStripes = 400
 
 func (all strip) with(s stripe) strip {
-	if last := len(all) - 1; len(all) >= maxStripes && all[last].Class == s.Class {
-		all[last].Size += s.Size
-		all[last].Title = s.Class
+	if last := len(all) - 1; len(all) >= maxStripes && all[last].class == s.class {
+		all[last].size += s.size
+		all[last].title = s.class
 		return all
 	}
 	return append(all, s)
@@ -341,36 +359,64 @@ func (r *redactor) oneLine(s string) string {
 	return s
 }
 
-func (r *redactor) violation(v request.Violation) violation {
-	var records []string
-	for _, ref := range v.Refs {
-		records = append(records, r.ref(ref))
-	}
-	return violation{Rule: v.Rule, Message: r.sentence(v.Message), Records: strings.Join(records, " ")}
+func (r *redactor) violations(all []request.Violation) g.Node {
+	return g.Map(all, func(v request.Violation) g.Node {
+		var records []string
+		for _, ref := range v.Refs {
+			records = append(records, r.ref(ref))
+		}
+		return h.Div(h.Class("violation"), h.B(g.Text(v.Rule)), g.Text(" "+r.sentence(v.Message)+" "), h.Span(h.Class("mono"), g.Text(strings.Join(records, " "))))
+	})
 }
 
-func (r *redactor) findings(ds []repair.Diagnosis) (all []finding) {
-	for _, d := range ds {
-		all = append(all, finding{
-			Severity: d.Severity.String(), Rule: d.Rule, Class: string(d.Class), Record: r.ref(d.Ref),
-			Why: r.sentence(d.Why), Says: r.sentence(d.Text), Fix: r.sentence(d.Fix), Loses: r.sentence(d.Loses), WhyNot: r.sentence(d.WhyNot),
-		})
+func (r *redactor) findings(all []repair.Diagnosis) g.Node {
+	return g.Map(all, func(d repair.Diagnosis) g.Node {
+		line := func(class, title, text string) g.Node {
+			return g.If(text != "", h.Div(g.If(class != "", h.Class(class)), g.Text(title+r.sentence(text))))
+		}
+		severity := d.Severity.String()
+		return h.Div(
+			h.Class("finding"), h.Span(h.Class(severity+"-word"), g.Text(severity)), g.Text(" "), h.B(g.Text(d.Rule)), g.Textf(" %s ", d.Class), h.Code(h.Class("soft"), g.Text(r.ref(d.Ref))),
+			line("", "", d.Why), line("soft", "", d.Text), line("fix", "Fix: ", d.Fix), line("", "Lost: ", d.Loses), line("", "No fix: ", d.WhyNot),
+		)
+	})
+}
+
+// fix returns what the repair fixes, and what it changes.
+func (r *redactor) fix(s Source) g.Node {
+	f := s.Fix
+	all := g.Group{
+		g.If(!f.Planned, h.P(g.Text("State: "+f.State))),
+		g.Map(f.Causes, func(text string) g.Node { return h.P(g.Text(r.sentence(text))) }),
+		r.findings(f.Fixed),
+	}
+	switch {
+	case f.Lost:
+		all = append(all, h.P(g.Text("The bytes before and after were removed from the journal.")))
+	case len(f.Ops) == 0:
+		all = append(all, h.P(g.Text("Nothing is changed.")))
+	}
+	all = append(all, g.Map(f.Ops[:min(maxOps, len(f.Ops))], func(o change.Op) g.Node { return r.op(o, s.Head.Created) }))
+	if more := len(f.Ops) - maxOps; more > 0 {
+		all = append(all, h.P(g.Textf("… and %d more changes.", more)))
 	}
 	return all
 }
 
-func (p *pageData) addOps(r *redactor, s Source) {
-	p.MoreOps = max(0, len(s.Fix.Ops)-maxOps)
-	for _, o := range s.Fix.Ops[:min(maxOps, len(s.Fix.Ops))] {
-		shown := op{Verb: o.Verb(), Kind: o.Ref.Kind.String(), Record: r.ref(o.Ref), Sizes: sizes(o)}
-		if o.Ref.Kind != change.KindFolder && o.Ref.Kind != change.KindFile {
-			shown.Lines = r.diff(o, s.Head.Created)
-		}
-		if n := len(shown.Lines) - maxDiffLines; n > 0 {
-			shown.Lines, shown.More = shown.Lines[:maxDiffLines], n
-		}
-		p.Ops = append(p.Ops, shown)
+// op returns a change and its diff, in which times are relative to zero.
+func (r *redactor) op(o change.Op, zero int64) g.Node {
+	var lines g.Group
+	if o.Ref.Kind != change.KindFolder && o.Ref.Kind != change.KindFile {
+		lines = r.diff(o, zero)
 	}
+	if more := len(lines) - maxDiffLines; more > 0 {
+		lines = append(lines[:maxDiffLines], h.Span(g.Textf("… %d more lines", more)))
+	}
+	return h.Details(
+		g.Attr("open"),
+		h.Summary(g.Textf("%s %s ", o.Verb(), o.Ref.Kind), h.Code(g.Text(r.ref(o.Ref))), g.Text(" "), h.Span(h.Class("soft"), g.Text(sizes(o)))),
+		h.Pre(lines),
+	)
 }
 
 func sizes(o change.Op) string {
@@ -384,14 +430,15 @@ func sizes(o change.Op) string {
 }
 
 // diff returns the lines of the diff of an op.
-func (r *redactor) diff(o change.Op, zero int64) (lines []diffLine) {
+func (r *redactor) diff(o change.Op, zero int64) (lines g.Group) {
 	before, after := r.image(o.Ref, o.Pre, zero), r.image(o.Ref, o.Post, zero)
 	n := 0
 	for line := range bytes.Lines(diff.Diff("before", []byte(before), "after", []byte(after))) {
 		if n++; n <= 3 || bytes.HasPrefix(line, []byte("@@")) || bytes.HasPrefix(line, []byte(`\ No newline`)) {
 			continue
 		}
-		lines = append(lines, diffLine{Sign: string(line[:1]), Text: strings.TrimRight(string(line[1:]), "\n")})
+		class := map[byte]string{'-': "minus", '+': "plus"}[line[0]]
+		lines = append(lines, h.Span(g.If(class != "", h.Class(class)), g.Textf("%c %s", line[0], bytes.TrimRight(line[1:], "\n"))))
 	}
 	return lines
 }
