@@ -68,6 +68,27 @@ func (r *Record) Col(name string) (Col, bool) {
 	return Col{}, false
 }
 
+// Text returns the text in a column, "" if there is none, or no record.
+func (r *Record) Text(name string) string {
+	if r == nil {
+		return ""
+	}
+	if c, ok := r.Col(name); ok && c.Class == ClassText {
+		return string(c.Bytes)
+	}
+	return ""
+}
+
+// Int returns the integer in a column, 0 if there is none, or no record.
+func (r *Record) Int(name string) int64 {
+	if r == nil {
+		return 0
+	}
+	c, _ := r.Col(name)
+	n, _ := c.Int()
+	return n
+}
+
 // WithCol returns the record with another value in a column that it has.
 func (r Record) WithCol(c Col) Record {
 	r.Cols = r.Cols.with(c)

@@ -1,6 +1,10 @@
 package repair
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"mend/change"
 	"mend/internal/request"
 )
@@ -65,35 +69,63 @@ type Setting struct {
 }
 
 // BaseCase is embedded in a case. It answers for what the agent does not have, and for an agent of
-// which the request shows all: each turn is a stored message, and what is refused is fixed by the
-// rules of the engine. See [NewBaseCase].
+// which the request shows all: each turn is of stored messages, and what is wrong is fixed by a table of rules.
+// See [NewBaseCase] and [BaseCase.Examine].
 type BaseCase struct {
+	self     Session // the case; nil for the BaseCase alone
+	session  change.Ref
+	rules    *Rules
 	request  request.Request
 	refused  []request.Violation
-	turns    map[change.Ref]int // by message
+	turns    map[change.Ref][]int // by message
 	findings Findings
 }
 
-// NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that.
-func NewBaseCase(q request.Request, refused []request.Violation) BaseCase {
-	c := BaseCase{request: q, refused: refused, turns: map[change.Ref]int{}}
+// NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that. Its rules are those of the engine.
+func NewBaseCase(q request.Request, refused []request.Violation) (c BaseCase) {
+	c.Examine(nil, change.Ref{}, &Rules{all: engineRules()}, q, refused, nil)
+	return c
+}
+
+// Examine finds what is wrong: faults that no request shows, and then what is refused of the next request. self is the case that has the
+// BaseCase, and session is where a fault is that is at no record.
+func (c *BaseCase) Examine(self Session, session change.Ref, t *Rules, q request.Request, refused []request.Violation, faults []Finding) {
+	*c = BaseCase{self: self, session: session, rules: t, request: q, refused: refused, turns: map[change.Ref][]int{}}
 	for i, t := range q.Turns {
 		for _, ref := range t.Messages {
-			c.turns[ref] = i
+			c.turns[ref] = append(c.turns[ref], i)
 		}
+	}
+	for _, f := range faults {
+		c.Report(f)
 	}
 	for _, v := range refused {
 		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken}
-		if len(v.Refs) > 0 {
+		switch {
+		case len(v.Refs) > 0:
 			f.Ref = v.Refs[0]
+		case v.Block != nil && v.Block.Source == nil:
+			continue // of what the agent adds
 		}
 		if v.Block != nil {
-			f.Block = v.Block.Index
+			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
 		}
-		x, _ := EngineFault(&c, f)
-		c.findings.Add(InUse, x.Finding)
+		c.Report(f)
 	}
-	return c
+}
+
+// Report adds a finding. Without a severity it has that of its rule.
+func (c *BaseCase) Report(f Finding) {
+	x := c.fault(f)
+	f.Class, f.Severity = x.Class, cmp.Or(f.Severity, x.Rule.Severity)
+	c.findings.Add(InUse, f)
+}
+
+func (c *BaseCase) fault(f Finding) *Fault {
+	if c.self == nil {
+		return c.rules.Fault(c, f)
+	}
+	return c.rules.Fault(c.self, f)
 }
 
 // Findings implements [Case].
@@ -101,15 +133,15 @@ func (c *BaseCase) Findings() *Findings { return &c.findings }
 
 // Describe implements [Case].
 func (c *BaseCase) Describe(f Finding) Diagnosis {
-	x, _ := EngineFault(c, f)
-	return x.Describe()
+	d := c.fault(f).Describe()
+	if d.Ref == (change.Ref{}) {
+		d.Ref = c.session
+	}
+	return d
 }
 
 // Fixes implements [Case].
-func (c *BaseCase) Fixes(f Finding) ([]Fix, error) {
-	x, _ := EngineFault(c, f)
-	return x.Fixes(), nil
-}
+func (c *BaseCase) Fixes(f Finding) ([]Fix, error) { return c.fault(f).Fixes(), nil }
 
 // Next implements [Session].
 func (c *BaseCase) Next() (request.Request, []request.Violation) { return c.request, c.refused }
@@ -121,14 +153,18 @@ func (c *BaseCase) Sent(int) (request.Request, []request.Violation) { return c.r
 func (c *BaseCase) Settings() []Setting { return []Setting{{}} }
 
 // Stored implements [Session].
-func (c *BaseCase) Stored(ref change.Ref) Stored {
+func (c *BaseCase) Stored(ref change.Ref) (m Stored) {
 	ref = messageRef(ref)
-	i, ok := c.turns[ref]
-	if !ok {
-		return Stored{}
+	var step []*request.Block
+	for _, i := range c.turns[ref] {
+		t := c.request.Turns[i]
+		m.Ref, m.Role, m.Summary = ref, t.Role, t.Summary
+		step = append(step, t.Blocks...)
 	}
-	t := c.request.Turns[i]
-	return Stored{Ref: ref, Role: t.Role, Steps: [][]*request.Block{t.Blocks}}
+	if m.Ref == ref {
+		m.Steps = [][]*request.Block{step}
+	}
+	return m
 }
 
 // Messages implements [Session].
@@ -136,7 +172,7 @@ func (c *BaseCase) Messages() (refs []change.Ref) {
 	for _, t := range c.request.Turns {
 		refs = append(refs, t.Messages...)
 	}
-	return refs
+	return slices.Compact(refs)
 }
 
 // Prompts implements [Session].
@@ -147,6 +183,18 @@ func (c *BaseCase) Prompts() (refs []change.Ref) {
 		}
 	}
 	return refs
+}
+
+// Blocks implements [Case].
+func (c *BaseCase) Blocks() (n int) {
+	for _, t := range c.request.Turns {
+		for _, b := range t.Blocks {
+			if b.Source != nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Texts implements [Session].
@@ -160,9 +208,6 @@ func (*BaseCase) UnknownProvider() string { return "" }
 
 // Window implements [Case].
 func (*BaseCase) Window() int { return 0 }
-
-// Blocks implements [Case].
-func (*BaseCase) Blocks() int { return 0 }
 
 // LastError implements [Case].
 func (*BaseCase) LastError() []byte { return nil }

@@ -85,6 +85,30 @@ func First(data []byte) (value []byte, end int) {
 	return nil, len(data)
 }
 
+// damage is what may be between the objects of a damaged text.
+const damage = "\x00 \t\r\n\ufeff"
+
+// Split returns the pieces of a damaged text: the whole objects in it, and what is between them. An object begins where the text does, another
+// one ends, or the text goes on as begin does.
+func Split(text, begin []byte) (pieces [][]byte) {
+	for tries := 64; len(text) > 0; { // of objects that do not end
+		end := len(text) - len(bytes.TrimLeft(text, damage))
+		if end == 0 && tries > 0 {
+			value, n := First(text)
+			if end = n; len(value) == 0 || value[0] != '{' {
+				tries, end = tries-1, 0
+			}
+		}
+		if next := bytes.Index(text[1:], begin); end == 0 && next >= 0 {
+			end = next + 1
+		} else if end == 0 {
+			end = len(text)
+		}
+		pieces, text = append(pieces, text[:end]), text[end:]
+	}
+	return pieces
+}
+
 var errNotObject = errors.New("not a JSON object")
 
 func parseError(d *jsontext.Decoder, err error) error {

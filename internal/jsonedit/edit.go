@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
-// Get returns the text of the value at path, which aliases data, and whether data is an
-// object that has one there. Of members with equal names the last is meant. No path
-// leads nowhere.
+// A path has the names of members, one in the other, and numbers of elements where a list is: "0" is the first.
+
+// Get returns the text of the value at path, which aliases data, and whether there is one. Of members with equal names the last is meant.
+// No path leads nowhere.
 func Get(data []byte, path ...string) ([]byte, bool) {
 	v := find(data, path)
 	return v.Raw(), v.Kind() != 0
@@ -22,9 +24,24 @@ func find(data []byte, path []string) Value {
 	}
 	v := Parse(data)
 	for _, name := range path {
-		v = v.Get(name)
+		v = v.step(name)
 	}
 	return v
+}
+
+// step returns the member of an object with that name, or the element of a list with that number; the zero Value if there is none.
+func (v Value) step(name string) Value {
+	n, err := strconv.Atoi(name)
+	if v.Kind() != '[' || err != nil {
+		return v.Get(name)
+	}
+	for e := range v.Elements() {
+		if n == 0 {
+			return e
+		}
+		n--
+	}
+	return Value{}
 }
 
 // Names returns the names of the members of the object at path, sorted and each once;
@@ -73,9 +90,12 @@ func Set(data, raw []byte, path ...string) ([]byte, error) {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if v := s.obj.Get(name); v.Kind() != 0 {
+	if v := s.obj.step(name); v.Kind() != 0 {
 		n := v.node()
 		return splice(data, int(n.start), int(n.end), raw), nil
+	}
+	if s.obj.Kind() == '[' {
+		return nil, fmt.Errorf("editing field %q: %w", name, errMissing)
 	}
 	quoted := Quote(name)
 	x, i, end := s.obj.children()
@@ -100,10 +120,31 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if s.obj.Get(name).Kind() == 0 {
+	v := s.obj.step(name)
+	if v.Kind() == 0 {
 		return data, nil
 	}
-	return s.obj.edit(func(n string, e Value) ([]byte, bool) { return e.Raw(), n != name }), nil
+	element := s.obj.Kind() == '['
+	return s.obj.edit(func(n string, e Value) ([]byte, bool) {
+		return e.Raw(), element && e.node().start != v.node().start || !element && n != name
+	}), nil
+}
+
+// Edit returns data with the value at path as edit returns it, and without it if that is nil. Errors as of [Set] and of edit, or that there is
+// no such value.
+func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([]byte, error) {
+	raw, ok := Get(data, path...)
+	if !ok {
+		return nil, fmt.Errorf("editing field %q: %w", path, errMissing)
+	}
+	to, err := edit(raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case to == nil:
+		return Remove(data, path...)
+	}
+	return Set(data, to, path...)
 }
 
 // EditMembers returns the object that data is with the values of its members as edit
@@ -163,7 +204,7 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 	}
 	switch list.Kind() {
 	case 0:
-		return nil, fmt.Errorf("editing field %q: it is missing", name)
+		return nil, fmt.Errorf("editing field %q: %w", name, errMissing)
 	case '[':
 		return list.edit(func(_ string, e Value) ([]byte, bool) { return e.Raw(), !drop(e.Raw()) }), nil
 	default:
@@ -171,7 +212,9 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 	}
 }
 
-// A site is the object that has, or will have, the last name of a path.
+var errMissing = errors.New("it is missing")
+
+// A site is the object that has, or will have, the last name of a path, or the list that has it.
 type site struct {
 	obj Value
 
@@ -186,21 +229,27 @@ func findSite(data []byte, path []string) (site, error) {
 		return site{}, errors.New("editing a field: no name given")
 	}
 	s := site{obj: Parse(data), colon: []byte(":")}
-	if s.obj.Kind() != '{' {
+	if s.obj.Kind() != '{' && s.obj.Kind() != '[' {
 		return site{}, fmt.Errorf("editing field %q: %w", path[0], CheckObject(data))
 	}
 	for _, name := range path[:len(path)-1] {
-		s.obj = s.obj.Get(name)
+		s.obj = s.obj.step(name)
 		switch s.obj.Kind() {
 		case 0:
-			return site{}, fmt.Errorf("editing field %q: it is missing", name)
-		case '{':
+			return site{}, fmt.Errorf("editing field %q: %w", name, errMissing)
+		case '{', '[':
 		default:
 			return site{}, fmt.Errorf("editing field %q: %w", name, errNotObject)
 		}
 		n := s.obj.node()
-		s.indent, s.colon = whiteBefore(data, n.memberStart()), colonOf(data, n)
+		s.indent = whiteBefore(data, n.memberStart())
+		if n.name > 0 {
+			s.colon = colonOf(data, n)
+		}
 		s.depth++
+	}
+	if _, err := strconv.Atoi(path[len(path)-1]); err != nil && s.obj.Kind() == '[' {
+		return site{}, fmt.Errorf("editing field %q: %w", path[len(path)-1], errNotObject)
 	}
 	return s, nil
 }

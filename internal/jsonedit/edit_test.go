@@ -22,6 +22,9 @@ func TestSet(t *testing.T) {
 		{"add to a blank", "{ \n}", `2`, []string{"b"}, "{\"b\":2 \n}"},
 		{"the white space of the rest", "{\n\t\"a\" : 1\n}\n", `2`, []string{"b"}, "{\n\t\"a\" : 1,\n\t\"b\" : 2\n}\n"},
 		{"number spelling and escapes stay", `{"n":1.50e+1,"a":"\u00e9\/","b":0}`, `1`, []string{"b"}, `{"n":1.50e+1,"a":"\u00e9\/","b":1}`},
+		{"an element", `{"s": [1, {"x" : 2}]}`, `9`, []string{"s", "1", "x"}, `{"s": [1, {"x" : 9}]}`},
+		{"a member of an element", `[0,{"s":{}}]`, `9`, []string{"1", "s", "x"}, `[0,{"s":{"x":9}}]`},
+		{"an element of an element", `[0,[1,2]]`, `9`, []string{"1", "0"}, `[0,[9,2]]`},
 		{"deep", `{"s":{"t":{"x":1}},"y":2}`, `9`, []string{"s", "t", "x"}, `{"s":{"t":{"x":9}},"y":2}`},
 		{"first in an object, indented", "{\n  \"s\": {\n    \"t\": {}\n  }\n}", `1`, []string{"s", "t", "x"}, "{\n  \"s\": {\n    \"t\": {\n      \"x\": 1\n    }\n  }\n}"},
 		{"first in an object, on one line", `{"s": {}}`, `1`, []string{"s", "x"}, `{"s": {"x": 1}}`},
@@ -79,6 +82,9 @@ func TestRemove(t *testing.T) {
 		{"{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}", "b", "{\n  \"a\": 1,\n  \"c\": 3\n}"},
 		{"{\n  \"a\": 1,\n  \"b\": 2\n}", "a", "{\n  \"b\": 2\n}"},
 		{"{\n  \"a\": 1\n}", "a", "{}"},
+		{`[1, 2, 3]`, "1", `[1, 3]`},
+		{`[1]`, "0", `[]`},
+		{`[1]`, "1", `[1]`},
 	} {
 		got, err := Remove([]byte(c.data), c.name)
 		if err != nil || string(got) != c.want {

@@ -39,6 +39,7 @@ type Turn struct {
 	// Messages are the stored messages of the turn in order, also those of which the
 	// request has nothing. The prompt that is not stored yet is not among them.
 	Messages []change.Ref
+	Summary  bool // it stands for what a compaction replaced
 }
 
 // The roles of turns besides those of messages.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"mend/agent/claude/transcript"
 	"mend/change"
@@ -93,8 +94,7 @@ func (d *draft) Remove(b *request.Block) error {
 	if err != nil {
 		return err
 	}
-	i := -1
-	raw, err := jsonedit.RemoveElements(d.raw(uuid), func([]byte) bool { i++; return i == at }, "message", "content")
+	raw, err := jsonedit.Remove(d.raw(uuid), "message", "content", strconv.Itoa(at))
 	if err == nil {
 		d.set(uuid, raw)
 		d.remove(uuid, b.Index)
@@ -126,14 +126,12 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 		if !gone {
 			continue
 		}
-		err := d.editBlock(b, func(raw []byte) ([]byte, error) {
-			return editInner(raw, i, func(file []byte) []byte {
-				if data, ok := jsonedit.Get(file, "source", "data"); ok && len(data) > len(`""`) {
-					shown = bytes.ReplaceAll(shown, data, []byte(`""`))
-				}
-				return textBlock(lostFile(in, happened))
-			})
-		})
+		err := d.editBlock(b, func(file []byte) ([]byte, error) {
+			if data, ok := jsonedit.Get(file, "source", "data"); ok && len(data) > len(`""`) {
+				shown = bytes.ReplaceAll(shown, data, []byte(`""`))
+			}
+			return textBlock(lostFile(in, happened)), nil
+		}, "content", strconv.Itoa(i))
 		if err != nil {
 			return err
 		}
@@ -265,9 +263,9 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 // ClearResult implements [repair.Editor].
 func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, repair.Cleared) }
 
-// editBlock edits the JSON of a block.
-func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error)) error {
-	return d.editContent(b.Ref().Message, b.Index, edit)
+// editBlock edits the JSON of a block, or of what is at a path in it.
+func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error), path ...string) error {
+	return d.editContent(b.Ref().Message, b.Index, edit, path...)
 }
 
 // setInBlock sets a member of a block.
@@ -279,8 +277,8 @@ func textBlock(text string) []byte {
 	return append(append([]byte(`{"type":"text","text":`), jsonedit.Quote(text)...), '}')
 }
 
-// editContent edits one block of a record, or its content if that is a string.
-func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error)) error {
+// editContent edits one block of a record, or what is at a path in it, or the content of the record if that is a string.
+func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error), path ...string) error {
 	if !d.c.canEdit(uuid) {
 		return errNoEdit
 	}
@@ -288,49 +286,18 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 	if !ok {
 		return errNoBlock
 	}
-	var to []byte
-	var err error
-	if content[0] == '"' {
-		to, err = edit(content)
-	} else if index, err = d.place(uuid, index); err == nil {
-		to, err = editElement(content, index, edit)
-	}
-	if err != nil {
-		return err
-	}
-	return d.setMember(uuid, to, "message", "content")
-}
-
-// editElement edits one element of a list.
-func editElement(list []byte, index int, edit func(raw []byte) ([]byte, error)) ([]byte, error) {
-	i, err := -1, error(nil)
-	out := jsonedit.EditElements(list, func(raw []byte) []byte {
-		if i++; i != index {
-			return raw
+	if content[0] != '"' {
+		at, err := d.place(uuid, index)
+		if err != nil {
+			return err
 		}
-		to, e := edit(raw)
-		if err = e; e != nil {
-			return raw
-		}
-		return to
-	})
-	if i < index {
-		return nil, errNoBlock
+		path = append([]string{strconv.Itoa(at)}, path...)
 	}
-	return out, err
-}
-
-// editInner edits one element of a result's content.
-func editInner(raw []byte, index int, edit func([]byte) []byte) ([]byte, error) {
-	content, ok := jsonedit.Get(raw, "content")
-	if !ok {
-		return nil, errNoBlock
+	raw, err := jsonedit.Edit(d.raw(uuid), edit, append([]string{"message", "content"}, path...)...)
+	if err == nil {
+		d.set(uuid, raw)
 	}
-	to, err := editElement(content, index, func(in []byte) ([]byte, error) { return edit(in), nil })
-	if err != nil {
-		return nil, err
-	}
-	return jsonedit.Set(raw, to, "content")
+	return err
 }
 
 // setMember gives a record another value of a member.
@@ -347,9 +314,9 @@ func (d *draft) retire(uuid string) error {
 	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"), d.setMember(uuid, []byte(`"informational"`), "subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
 }
 
-// editBlock returns a fix that edits the JSON of a block.
-func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error)) repair.Fix {
-	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).editBlock(&b.Block, edit) }}
+// editBlock returns a fix that edits the JSON of a block, or of what is at a path in it.
+func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error), path ...string) repair.Fix {
+	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).editBlock(&b.Block, edit, path...) }}
 }
 
 // removeBlock returns a fix that removes a block, and with it a record that has no other.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -320,9 +321,7 @@ func replaceInner(b *transcript.Block, index int, does, text string) repair.Fix 
 	if request.IsBlank(text) {
 		text = emptyText
 	}
-	return editBlock(b, does, "", func(raw []byte) ([]byte, error) {
-		return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
-	})
+	return editBlock(b, does, "", func([]byte) ([]byte, error) { return textBlock(text), nil }, "content", strconv.Itoa(index))
 }
 
 const emptyText = "(no content)"

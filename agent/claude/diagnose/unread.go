@@ -161,22 +161,11 @@ func salvage(l *transcript.Line, reads bool) (records [][]byte) {
 	if l.Record == nil || !reads {
 		rest = l.Raw
 	}
-	rest = bytes.Trim(rest, "\x00 \t\r\ufeff")
-	const tries = 64 // of beginnings of a record; a line of a transcript has one
-	for n := 0; len(rest) > 0 && n < tries; n++ {
-		if raw, end := jsonedit.First(rest); len(raw) > 0 && raw[0] == '{' {
-			var line bytes.Buffer
-			if json.Compact(&line, raw) == nil { // it may be spread over several lines
-				records = append(records, line.Bytes())
-			}
-			rest = bytes.Trim(rest[end:], "\x00 \t\r")
-			continue
+	for _, piece := range jsonedit.Split(rest, []byte(`{"parentUuid":`)) {
+		var line bytes.Buffer
+		if piece[0] == '{' && json.Compact(&line, piece) == nil { // it may be spread over several lines
+			records = append(records, line.Bytes())
 		}
-		next := bytes.Index(rest[1:], []byte(`{"parentUuid":`))
-		if next < 0 {
-			break
-		}
-		rest = rest[1+next:]
 	}
 	return records
 }

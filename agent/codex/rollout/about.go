@@ -23,13 +23,9 @@ func AboutOf(head []byte) (a About) {
 			a.Directory, a.Version = text(l.payload, "cwd"), text(l.payload, "cli_version")
 		case l.kind == "turn_context" && a.Directory == "":
 			a.Directory = text(l.payload, "cwd")
-		case l.kind == "response_item" && a.Title == "" && isPrompt(l.payload):
-			for part := range l.payload.Get("content").Elements() {
-				if s := strings.TrimSpace(text(part, "text")); a.Title == "" && s != "" {
-					first, _, _ := strings.Cut(s, "\n")
-					a.Title = request.Short(first, 80)
-				}
-			}
+		case a.Title == "":
+			first, _, _ := strings.Cut(l.prompt(), "\n")
+			a.Title = request.Short(first, 80)
 		}
 		if t, err := time.Parse(time.RFC3339, text(l.value, "timestamp")); err == nil && a.Created == 0 {
 			a.Created = t.UnixMilli()

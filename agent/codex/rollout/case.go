@@ -39,25 +39,25 @@ type Source struct {
 	Texts repair.Texts
 }
 
-// A Case is one state of a session.
-type Case struct {
-	repair.BaseCase
-
-	src   Source
+// A state is what edits change of a session.
+type state struct {
 	lines []line
 	torn  bool // the last line has no newline
 	path  string
 	row   *change.Record
+}
 
-	items    []item
-	lost     loss
-	request  request.Request
-	refused  []request.Violation
-	sent     map[int]item     // by turn
-	turns    map[string][]int // of each message; nil until they are asked for
-	copies   map[itemKey]bool // whether an earlier item is the same; nil until that is asked for
-	findings repair.Findings
-	asked    *repair.APIError
+// A Case is one state of a session.
+type Case struct {
+	repair.BaseCase
+	state
+
+	src    Source
+	items  []item
+	lost   loss
+	sent   map[int]item     // by turn
+	copies map[itemKey]bool // whether an earlier item is the same; nil until that is asked for
+	asked  *repair.APIError
 }
 
 // An itemKey names an item: its message, and its number in that.
@@ -73,68 +73,41 @@ var (
 
 // New returns the case of a stored session.
 func New(s Source) *Case {
-	if s.Texts == (repair.Texts{}) {
-		s.Texts = repair.TextsOf(repair.Request{})
+	st := state{path: s.Path, row: s.Row}
+	st.lines, st.torn = parseLines(s.Data)
+	return newCase(s, st, nil)
+}
+
+// newCase returns the case of a state, with what an error shows if it is not nil.
+func newCase(s Source, st state, asked *repair.APIError) *Case {
+	c := &Case{state: st, src: s, asked: asked}
+	c.lost = lost(c.lines)
+	c.items = history(c.lines)
+	q := c.render()
+	c.Examine(c, s.Ref, rules(), q, c.parted(q, provider.Check(openai.Provider{}, q, true)), c.faults())
+	if asked != nil {
+		for _, f := range repair.Asked(c, *asked) {
+			c.Report(f)
+		}
 	}
-	c := &Case{src: s, path: s.Path, row: s.Row}
-	c.lines, c.torn = parseLines(s.Data)
-	c.examine()
 	return c
 }
 
-// Data returns the rollout as the case has it.
-func (c *Case) data() []byte {
+// data returns the rollout as the state has it.
+func (s *state) data() []byte {
 	var out []byte
-	for i := range c.lines {
-		out = append(out, c.lines[i].raw...)
-		if i < len(c.lines)-1 || !c.torn {
+	for i := range s.lines {
+		out = append(out, s.lines[i].raw...)
+		if i < len(s.lines)-1 || !s.torn {
 			out = append(out, '\n')
 		}
 	}
 	return out
 }
 
-// examine finds what is wrong.
-func (c *Case) examine() {
-	c.lost = lost(c.lines)
-	c.items = history(c.lines)
-	c.request, c.sent = c.render()
-	c.refused = c.parted(provider.Check(openai.Provider{}, c.request, true))
-	c.findings = repair.Findings{}
-	for _, f := range c.faults() {
-		c.add(f)
-	}
-	for _, v := range c.refused {
-		if v.Block != nil && v.Block.Source == nil && len(v.Refs) == 0 {
-			continue // of what the program adds
-		}
-		f := repair.Finding{Code: v.Rule, Text: v.Message, Severity: repair.Broken}
-		if len(v.Refs) > 0 {
-			f.Ref = v.Refs[0]
-		}
-		if v.Block != nil {
-			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
-		}
-		c.add(f)
-	}
-	if c.asked != nil {
-		for _, f := range repair.Asked(c, *c.asked) {
-			c.add(f)
-		}
-	}
-}
-
-func (c *Case) add(f repair.Finding) {
-	x := rules().Fault(c, f)
-	if f.Severity == 0 {
-		x.Severity = x.Rule.Severity
-	}
-	c.findings.Add(repair.InUse, x.Finding)
-}
-
 // parted adds where reasoning is sent without what followed it in its response: other records say that it is lost, or something else
 // is sent in between.
-func (c *Case) parted(refused []request.Violation) []request.Violation {
+func (c *Case) parted(q request.Request, refused []request.Violation) []request.Violation {
 	seen := map[string]bool{"": true}
 	known := map[int]bool{} // turns that are refused for it
 	for _, w := range refused {
@@ -142,7 +115,7 @@ func (c *Case) parted(refused []request.Violation) []request.Violation {
 			known[w.N] = true
 		}
 	}
-	for n, t := range c.request.Turns {
+	for n, t := range q.Turns {
 		it := c.sent[n]
 		if it.kind == "" || it.added || len(t.Blocks) == 0 || t.Blocks[0].ItemID == "" {
 			continue
@@ -150,7 +123,7 @@ func (c *Case) parted(refused []request.Violation) []request.Violation {
 		id, message := t.Blocks[0].ItemID, ""
 		seen[id] = true
 		next, hasNext := c.lost.next[id]
-		behind := c.request.Turns[n+1].Blocks
+		behind := q.Turns[n+1].Blocks
 		apart := hasNext && (len(behind) == 0 || behind[0].ItemID != next)
 		switch {
 		case it.kind == "reasoning" && (apart || it.sub < 0 && c.lost.behind[c.lines[it.at].n]):
@@ -167,21 +140,6 @@ func (c *Case) parted(refused []request.Violation) []request.Violation {
 	}
 	return refused
 }
-
-// Findings implements [repair.Case].
-func (c *Case) Findings() *repair.Findings { return &c.findings }
-
-// Describe implements [repair.Case].
-func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
-	d := rules().Fault(c, f).Describe()
-	if d.Ref == (change.Ref{}) {
-		d.Ref = c.src.Ref
-	}
-	return d
-}
-
-// Fixes implements [repair.Case].
-func (c *Case) Fixes(f repair.Finding) ([]repair.Fix, error) { return rules().Fault(c, f).Fixes(), nil }
 
 // Records implements [repair.Case]: the rollout, and its row.
 func (c *Case) Records(yield func(*change.Record) bool) {
@@ -208,14 +166,10 @@ func (s *Source) Plain() change.Record {
 
 // Draft implements [repair.Case].
 func (c *Case) Draft() repair.Draft {
-	return &draft{c: c, lines: slices.Clone(c.lines), torn: c.torn, path: c.path, row: c.row}
+	d := &draft{state: c.state, c: c}
+	d.lines = slices.Clone(d.lines)
+	return d
 }
-
-// Next implements [repair.Session].
-func (c *Case) Next() (request.Request, []request.Violation) { return c.request, c.refused }
-
-// Sent implements [repair.Case].
-func (c *Case) Sent(int) (request.Request, []request.Violation) { return c.Next() }
 
 // Settings implements [repair.Case].
 func (c *Case) Settings() []repair.Setting {
@@ -228,28 +182,6 @@ func (c *Case) Busy() string { return c.src.Busy }
 // Texts implements [repair.Session].
 func (c *Case) Texts() repair.Texts { return c.src.Texts }
 
-// Blocks implements [repair.Case].
-func (c *Case) Blocks() (n int) {
-	for _, t := range c.request.Turns {
-		for _, b := range t.Blocks {
-			if b.Source != nil {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// Messages implements [repair.Session].
-func (c *Case) Messages() (refs []change.Ref) {
-	for _, it := range c.items {
-		if ref := c.ref(it.group); !it.added && (len(refs) == 0 || refs[len(refs)-1] != ref) {
-			refs = append(refs, ref)
-		}
-	}
-	return refs
-}
-
 // Prompts implements [repair.Session].
 func (c *Case) Prompts() (refs []change.Ref) {
 	for _, it := range c.items {
@@ -260,44 +192,15 @@ func (c *Case) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Stored implements [repair.Session].
-func (c *Case) Stored(ref change.Ref) repair.Stored {
-	m := repair.Stored{Ref: c.ref(ref.Message), Role: change.RoleUser}
-	var step []*request.Block
-	if c.turns == nil {
-		c.turns = map[string][]int{}
-		for n := range c.request.Turns {
-			if it, ok := c.sent[n]; ok && !it.added {
-				c.turns[it.group] = append(c.turns[it.group], n)
-			}
-		}
-	}
-	for _, n := range c.turns[ref.Message] {
-		step = append(step, c.request.Turns[n].Blocks...)
-		m.Role, m.Summary = c.request.Turns[n].Role, c.sent[n].summary
-	}
-	if step == nil {
-		return repair.Stored{}
-	}
-	m.Steps = [][]*request.Block{step}
-	return m
-}
-
 // Asking implements [repair.Case].
-func (c *Case) Asking(e repair.APIError) repair.Case { return c.with(&e) }
+func (c *Case) Asking(e repair.APIError) repair.Case { return newCase(c.src, c.state, &e) }
 
 // Reset implements [repair.Case].
 func (c *Case) Reset() repair.Case {
 	if c.asked == nil {
 		return c
 	}
-	return c.with(nil)
-}
-
-func (c *Case) with(e *repair.APIError) *Case {
-	n := &Case{src: c.src, lines: c.lines, torn: c.torn, path: c.path, row: c.row, asked: e}
-	n.examine()
-	return n
+	return newCase(c.src, c.state, nil)
 }
 
 // meta returns the place of the first line that is not empty, and whether it is the record that the program needs there.
@@ -312,29 +215,7 @@ func (c *Case) isPaginated() bool {
 	if at >= 0 && c.lines[at].kind == "session_meta" {
 		return text(c.lines[at].payload, "history_mode") == "paginated"
 	}
-	return c.column("history_mode") == "paginated" || c.column("history_mode") == "" && slices.ContainsFunc(c.lines, func(l line) bool { _, ok := l.ordinal(); return ok })
-}
-
-// column returns the text in a column of the row, "" if there is none.
-func (c *Case) column(name string) string {
-	if c.row == nil {
-		return ""
-	}
-	col, _ := c.row.Col(name)
-	if col.Class != change.ClassText {
-		return ""
-	}
-	return string(col.Bytes)
-}
-
-// number returns the number in a column of the row, 0 if there is none.
-func (c *Case) number(name string) int64 {
-	if c.row == nil {
-		return 0
-	}
-	col, _ := c.row.Col(name)
-	n, _ := col.Int()
-	return n
+	return c.row.Text("history_mode") == "paginated" || c.row.Text("history_mode") == "" && slices.ContainsFunc(c.lines, func(l line) bool { _, ok := l.ordinal(); return ok })
 }
 
 // nameForm is the form of the name of a rollout. Without it the program does not find one, or does not continue it.
@@ -364,15 +245,6 @@ func IDOf(data []byte) string {
 		}
 	}
 	return ""
-}
-
-// where returns where the row says that the rollout is, below the root; "" if it does not, or if that is elsewhere.
-func (c *Case) where() string {
-	rel, err := filepath.Rel(c.src.Root, nativePath(c.column("rollout_path")))
-	if err != nil || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return filepath.ToSlash(rel)
 }
 
 // fileAt returns the path of the rollout at p, as the index has it.

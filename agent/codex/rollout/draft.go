@@ -3,6 +3,7 @@ package rollout
 import (
 	"errors"
 	"slices"
+	"strconv"
 
 	"mend/change"
 	"mend/internal/jsonedit"
@@ -18,74 +19,87 @@ var (
 // A draft is a copy of a session that fixes edit.
 type draft struct {
 	repair.NoEdits
+	state
 
 	c        *Case
-	lines    []line
-	torn     bool
-	path     string
-	row      *change.Record
 	renumber bool // the lines move, so they get new numbers: messages are named by them
 
 	items map[string][]item // of each message; nil until they are asked for, and when lines have moved
-	undo  []former          // of the edit that is made
-}
-
-// A former is a line that an edit has changed.
-type former struct {
-	at   int
-	line line
 }
 
 var _ repair.Draft = (*draft)(nil)
 
-// Apply implements [repair.Draft].
+// Apply implements [repair.Draft]. Only a fix of the whole session edits several things of which one may fail.
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
 	before := *d
-	d.undo = nil
-	if !x.Alike {
-		before.lines = slices.Clone(d.lines) // it may move lines
+	if x.Whole {
+		d.lines = slices.Clone(d.lines)
 	}
 	err := x.Edit(d)
-	if err == nil {
-		return nil
+	if err != nil {
+		*d = before
 	}
-	if x.Alike { // it has changed lines in their places
-		for _, f := range slices.Backward(d.undo) {
-			before.lines[f.at] = f.line
-		}
-	}
-	*d = before
 	return err
 }
 
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
-	n := &Case{src: d.c.src, torn: d.torn, path: d.path, row: d.row, asked: d.c.asked}
+	n := d.state
 	n.lines = slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool { return l.gone })
 	if d.renumber {
 		n.lines, n.torn = parseLines(n.data())
 	}
-	n.examine()
-	return n
+	return newCase(d.c.src, n, d.c.asked)
+}
+
+// edit changes the JSON of a line, or of what is at a path in it.
+func (d *draft) edit(i int, change func(raw []byte) ([]byte, error), path ...string) error {
+	raw, err := jsonedit.Edit(d.lines[i].raw, change, path...)
+	if err == nil {
+		d.setRaw(i, raw)
+	}
+	return err
+}
+
+// set gives a member of a line another value.
+func (d *draft) set(i int, value []byte, path ...string) error {
+	raw, err := jsonedit.Set(d.lines[i].raw, value, path...)
+	if err == nil {
+		d.setRaw(i, raw)
+	}
+	return err
 }
 
 // setRaw gives a line other bytes.
 func (d *draft) setRaw(i int, raw []byte) {
 	was := d.lines[i]
-	d.undo = append(d.undo, former{i, was})
 	d.lines[i] = newLine(was.n, raw)
 	d.lines[i].group, d.lines[i].first = was.group, was.first
 }
 
-// A place is that of an item: its line, and where it is in the replacement history of that, or -1.
-type place struct{ at, sub int }
-
-// places returns where the items of a message are.
-func (d *draft) places(group string) (all []place) {
-	for _, it := range d.itemsOf(group) {
-		all = append(all, place{it.at, it.sub})
+// path returns the path of an item in its line, or of something in it.
+func (it item) path(more ...string) []string {
+	if it.sub < 0 {
+		return append([]string{"payload"}, more...)
 	}
-	return all
+	return append([]string{"payload", "replacement_history", strconv.Itoa(it.sub)}, more...)
+}
+
+// drop removes an item.
+func (d *draft) drop(it item) (err error) {
+	if it.sub < 0 {
+		d.lines[it.at] = line{n: d.lines[it.at].n, gone: true}
+		return nil
+	}
+	d.items = nil
+	raw := d.lines[it.at].raw
+	for _, list := range []string{"replacement_history", "replacement_history_metadata"} {
+		if _, ok := jsonedit.Get(raw, "payload", list); ok && err == nil {
+			raw, err = jsonedit.Remove(raw, "payload", list, strconv.Itoa(it.sub))
+		}
+	}
+	d.setRaw(it.at, raw)
+	return err
 }
 
 // itemsOf returns the items of a message.
@@ -101,112 +115,35 @@ func (d *draft) itemsOf(group string) []item {
 	return slices.DeleteFunc(slices.Clone(d.items[group]), func(it item) bool { return d.lines[it.at].gone })
 }
 
-// find returns the place of the item that a block is part of, and the number of the block in its content.
-func (d *draft) find(b *request.Block) (place, int, error) {
+// find returns the item that a block is part of, and the number of the block in its content.
+func (d *draft) find(b *request.Block) (item, string, error) {
 	for _, it := range d.itemsOf(b.Ref().Message) {
 		if it.index/parts == b.Index/parts {
-			return place{it.at, it.sub}, b.Index % parts, nil
+			return it, strconv.Itoa(b.Index % parts), nil
 		}
 	}
-	return place{}, 0, errNoBlock
-}
-
-// raw returns the JSON of an item.
-func (d *draft) raw(p place) []byte {
-	if p.sub < 0 {
-		return d.lines[p.at].payload.Raw()
-	}
-	n := 0
-	for v := range d.lines[p.at].payload.Get("replacement_history").Elements() {
-		if n == p.sub {
-			return v.Raw()
-		}
-		n++
-	}
-	return nil
-}
-
-// edit changes the JSON of an item; nil removes it.
-func (d *draft) edit(p place, change func(raw []byte) ([]byte, error)) error {
-	to, err := change(d.raw(p))
-	if err != nil {
-		return err
-	}
-	whole := d.lines[p.at].raw
-	switch {
-	case p.sub < 0 && to == nil:
-		d.undo = append(d.undo, former{p.at, d.lines[p.at]})
-		d.lines[p.at] = line{n: d.lines[p.at].n, gone: true}
-		return nil
-	case p.sub < 0:
-		whole, err = jsonedit.Set(whole, to, "payload")
-	case to == nil:
-		d.items = nil
-		for _, list := range []string{"replacement_history", "replacement_history_metadata"} {
-			n := -1
-			if _, ok := jsonedit.Get(whole, "payload", list); ok && err == nil {
-				whole, err = jsonedit.RemoveElements(whole, func([]byte) bool { n++; return n == p.sub }, "payload", list)
-			}
-		}
-	default:
-		n := -1
-		list := jsonedit.EditElements(d.lines[p.at].payload.Get("replacement_history").Raw(), func(raw []byte) []byte {
-			if n++; n == p.sub {
-				return to
-			}
-			return raw
-		})
-		whole, err = jsonedit.Set(whole, list, "payload", "replacement_history")
-	}
-	if err == nil {
-		d.setRaw(p.at, whole)
-	}
-	return err
+	return item{}, "", errNoBlock
 }
 
 // setIn sets a member of the item of a block.
-func (d *draft) setIn(b *request.Block, name string, value []byte) error {
-	p, _, err := d.find(b)
+func (d *draft) setIn(b *request.Block, value []byte, name string) error {
+	it, _, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	return d.edit(p, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, value, name) })
-}
-
-// part changes the JSON of a part of a content.
-func (d *draft) part(b *request.Block, change func(raw []byte) []byte) error {
-	p, n, err := d.find(b)
-	if err != nil {
-		return err
-	}
-	return d.edit(p, func(raw []byte) ([]byte, error) {
-		list, ok := jsonedit.Get(raw, "content")
-		if !ok {
-			return nil, errNoBlock
-		}
-		i := -1
-		return jsonedit.Set(raw, jsonedit.EditElements(list, func(part []byte) []byte {
-			if i++; i == n {
-				return change(part)
-			}
-			return part
-		}), "content")
-	})
+	return d.set(it.at, value, it.path(name)...)
 }
 
 // Remove implements [repair.Editor].
 func (d *draft) Remove(b *request.Block) error {
-	p, n, err := d.find(b)
+	it, part, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	return d.edit(p, func(raw []byte) ([]byte, error) {
-		if list, _ := jsonedit.Elements(raw, "content"); b.IsThinking() || len(list) < 2 {
-			return nil, nil
-		}
-		i := -1
-		return jsonedit.RemoveElements(raw, func([]byte) bool { i++; return i == n }, "content")
-	})
+	if list, _ := jsonedit.Elements(d.lines[it.at].raw, it.path("content")...); b.IsThinking() || len(list) < 2 {
+		return d.drop(it)
+	}
+	return d.edit(it.at, func([]byte) ([]byte, error) { return nil, nil }, it.path("content", part)...)
 }
 
 // ReplaceText implements [repair.Editor].
@@ -214,16 +151,11 @@ func (d *draft) ReplaceText(b *request.Block, text string) error { return d.SetT
 
 // SetText implements [repair.Editor].
 func (d *draft) SetText(b *request.Block, text string) error {
-	if b.Type != request.Text {
+	it, part, err := d.find(b)
+	if err != nil || b.Type != request.Text {
 		return errNoEdit
 	}
-	return d.part(b, func(raw []byte) []byte {
-		to, err := jsonedit.Set(raw, jsonedit.Quote(text), "text")
-		if err != nil {
-			return raw
-		}
-		return to
-	})
+	return d.set(it.at, jsonedit.Quote(text), it.path("content", part, "text")...)
 }
 
 // ReplaceFiles implements [repair.Editor].
@@ -234,20 +166,19 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 		}
 		return append(append([]byte(`{"type":"input_text","text":`), jsonedit.Quote("[An image was here: "+happened+"]")...), '}')
 	}
-	if b.Type != request.ToolResult {
-		return d.part(b, note)
-	}
-	p, _, err := d.find(b)
+	it, part, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	return d.edit(p, func(raw []byte) ([]byte, error) {
-		list, ok := jsonedit.Get(raw, "output")
-		if !ok || list[0] != '[' {
+	if b.Type != request.ToolResult {
+		return d.edit(it.at, func(raw []byte) ([]byte, error) { return note(raw), nil }, it.path("content", part)...)
+	}
+	return d.edit(it.at, func(raw []byte) ([]byte, error) {
+		if raw[0] != '[' {
 			return nil, errNoEdit
 		}
-		return jsonedit.Set(raw, jsonedit.EditElements(list, note), "output")
-	})
+		return jsonedit.EditElements(raw, note), nil
+	}, it.path("output")...)
 }
 
 // SetCallID implements [repair.Editor]: of the call, and of its outputs.
@@ -258,8 +189,7 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 		if behind = behind || here; it.added || !behind || text(it.value, "call_id") != call.ToolID || !here && !isOutput(it.kind) {
 			continue
 		}
-		err := d.edit(place{it.at, it.sub}, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), "call_id") })
-		if err != nil {
+		if err := d.set(it.at, jsonedit.Quote(id), it.path("call_id")...); err != nil {
 			return err
 		}
 	}
@@ -268,12 +198,12 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 
 // SetToolName implements [repair.Editor].
 func (d *draft) SetToolName(call *request.Block, name string) error {
-	return d.setIn(call, "name", jsonedit.Quote(name))
+	return d.setIn(call, jsonedit.Quote(name), "name")
 }
 
 // SetInput implements [repair.Editor].
 func (d *draft) SetInput(call *request.Block, input []byte) error {
-	return d.setIn(call, "arguments", jsonedit.Quote(string(input)))
+	return d.setIn(call, jsonedit.Quote(string(input)), "arguments")
 }
 
 // SetResult implements [repair.Editor].
@@ -281,19 +211,21 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 	if b.Type != request.ToolResult {
 		return errNoEdit
 	}
-	return d.setIn(b, "output", jsonedit.Quote(text))
+	return d.setIn(b, jsonedit.Quote(text), "output")
 }
 
 // DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(message change.Ref) error {
-	all := d.places(message.Message)
+	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
 		return errNoBlock
 	}
-	for _, p := range all {
-		if err := d.edit(p, func(raw []byte) ([]byte, error) { return jsonedit.Remove(raw, "id") }); err != nil {
+	for _, it := range all {
+		raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
+		if err != nil {
 			return err
 		}
+		d.setRaw(it.at, raw)
 	}
 	return nil
 }
@@ -303,11 +235,12 @@ func (d *draft) dropReasoning(message change.Ref) error {
 	if err := d.DropItemIDs(message); err != nil {
 		return err
 	}
-	for _, p := range slices.Backward(d.places(message.Message)) {
-		if kind, _ := jsonedit.Get(d.raw(p), "type"); string(kind) == `"reasoning"` {
-			if err := d.edit(p, func([]byte) ([]byte, error) { return nil, nil }); err != nil {
-				return err
-			}
+	for _, it := range slices.Backward(d.itemsOf(message.Message)) {
+		if it.kind != "reasoning" {
+			continue
+		}
+		if err := d.drop(it); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -315,15 +248,14 @@ func (d *draft) dropReasoning(message change.Ref) error {
 
 // moveBehindCall puts an output behind the response with its call.
 func (d *draft) moveBehindCall(b *request.Block) error {
-	p, _, err := d.find(b)
-	if err != nil || p.sub >= 0 {
+	it, _, err := d.find(b)
+	if err != nil || it.sub >= 0 {
 		return errNoEdit
 	}
-	moved, to := d.lines[p.at], -1
-	group := ""
+	moved, to, group := d.lines[it.at], -1, ""
 	for i := range d.lines {
 		l := &d.lines[i]
-		if answers(text(l.payload, "type")) == moved.kindOfItem() && text(l.payload, "call_id") == b.ToolID && l.kind == "response_item" {
+		if l.kind == "response_item" && answers(text(l.payload, "type")) == it.kind && text(l.payload, "call_id") == b.ToolID {
 			group = l.group
 		}
 		if group != "" && l.group == group {
@@ -333,16 +265,10 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 	if to < 0 {
 		return errNoBlock
 	}
-	d.lines = slices.Insert(d.lines, to+1, moved)
-	if p.at > to {
-		p.at++
-	}
-	d.lines, d.items = slices.Delete(d.lines, p.at, p.at+1), nil
-	d.renumber = true
+	d.lines[it.at] = line{gone: true}
+	d.lines, d.items, d.renumber = slices.Insert(d.lines, to+1, moved), nil, true
 	return nil
 }
-
-func (l *line) kindOfItem() string { return text(l.payload, "type") }
 
 // RemoveCompaction implements [repair.Editor]: what was before the newest compaction is in the rollout, and is sent again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
@@ -358,6 +284,15 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	if at < 0 {
 		return 0, repair.ErrNotCompacted
 	}
-	d.lines, d.items = slices.Delete(d.lines, at, at+1), nil
+	d.lines[at], d.items = line{gone: true}, nil
 	return earlier, nil
+}
+
+// removeItem removes the whole item of a block.
+func (d *draft) removeItem(b *request.Block) error {
+	it, _, err := d.find(b)
+	if err != nil {
+		return err
+	}
+	return d.drop(it)
 }

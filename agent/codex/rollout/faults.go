@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -109,8 +110,8 @@ func (c *Case) metaAgain() (all []int) {
 
 // dropMeta removes records that begin a session again.
 func (d *draft) dropMeta() error {
-	for _, i := range slices.Backward(d.c.metaAgain()) {
-		d.lines = slices.Delete(d.lines, i, i+1)
+	for _, i := range d.c.metaAgain() {
+		d.lines[i] = line{gone: true}
 	}
 	return nil
 }
@@ -118,8 +119,7 @@ func (d *draft) dropMeta() error {
 // answerCalls gives outputs the call_id of the call before them.
 func (d *draft) answerCalls() error {
 	for i, id := range strays(d.lines) {
-		err := d.edit(place{i, -1}, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), "call_id") })
-		if err != nil {
+		if err := d.set(i, jsonedit.Quote(id), "payload", "call_id"); err != nil {
 			return err
 		}
 	}
@@ -128,20 +128,20 @@ func (d *draft) answerCalls() error {
 
 // findRow finds what is wrong with the row of the index.
 func (c *Case) findRow(add func(code, why string)) {
-	if c.number("archived") != 0 || strings.HasPrefix(c.path, "archived_sessions/") {
+	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, "archived_sessions/") {
 		add("thread-archived", "The session is archived, so Codex does not list it.")
 	}
 	if c.row == nil {
 		return // the program makes it again
 	}
-	switch stale := c.column("rollout_path"); {
+	switch stale := c.row.Text("rollout_path"); {
 	case plainPath(nativePath(stale)) == c.fileAt(c.path):
 	case c.src.Located && stale != "" && c.path == c.src.Path:
 		add("thread-elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
 	default:
 		add("thread-path", fmt.Sprintf("The index of Codex says that the rollout is at %s, where there is none.", stale))
 	}
-	if first := c.firstPrompt(); first != "" && !strings.HasPrefix(c.column("source"), "{") && (c.column("preview") == "" || c.column("first_user_message") == "") { // not a subagent's
+	if c.firstPrompt() != "" && !strings.HasPrefix(c.row.Text("source"), "{") && (c.row.Text("preview") == "" || c.row.Text("first_user_message") == "") { // not a subagent's
 		add("thread-unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
 	}
 }
@@ -149,12 +149,8 @@ func (c *Case) findRow(add func(code, why string)) {
 // firstPrompt returns the text of the first prompt, "" if there is none.
 func (c *Case) firstPrompt() string {
 	for i := range c.lines {
-		if l := &c.lines[i]; l.kind == "response_item" && isPrompt(l.payload) {
-			for part := range l.payload.Get("content").Elements() {
-				if s := strings.TrimSpace(text(part, "text")); s != "" {
-					return s
-				}
-			}
+		if s := c.lines[i].prompt(); s != "" {
+			return s
 		}
 	}
 	return ""
@@ -164,24 +160,32 @@ func (c *Case) findOrdinals(add func(code, why string)) {
 	if !c.isPaginated() {
 		return
 	}
-	last, known := int64(-1), true
-	odd := 0
-	for i := range c.lines {
-		if c.lines[i].kind == "" {
-			continue
-		}
-		n, ok := c.lines[i].ordinal()
-		if known = ok; !ok || n <= last {
-			odd++
-		}
-		last = max(last, n)
-	}
+	odd, known := c.oddOrdinals()
 	switch {
 	case !known:
 		add("ordinal-missing", "The last line of the rollout has no ordinal, so Codex does not open it.")
-	case odd > 0:
-		add("ordinal-order", fmt.Sprintf("On %s the ordinal is missing, or not higher than the one before. Codex may leave that out where it shows the history.", count(odd, "line")))
+	case len(odd) > 0:
+		add("ordinal-order", fmt.Sprintf("On %s the ordinal is missing, or not higher than the one before. Codex may leave that out where it shows the history.", count(len(odd), "line")))
 	}
+}
+
+// oddOrdinals returns other ordinals for the records that have none, or one that is not higher than that before it; and whether the last
+// record has one.
+func (s *state) oddOrdinals() (odd map[int]int64, known bool) {
+	odd, known = map[int]int64{}, true
+	last := int64(-1)
+	for i := range s.lines {
+		if s.lines[i].kind == "" {
+			continue
+		}
+		n, ok := s.lines[i].ordinal()
+		if known = ok; !ok || n <= last {
+			n = last + 1
+			odd[i] = n
+		}
+		last = n
+	}
+	return odd, known
 }
 
 // compaction returns the place of the last compaction, -1 if there is none.
@@ -209,135 +213,70 @@ var begin = []byte(`{"timestamp":`)
 
 // records returns the pieces of a line of which one at least is a whole record that the program would read on a line of its own; nil if
 // there is none.
-func records(raw []byte) (pieces [][]byte) {
-	found := false
-	for len(raw) > 0 {
-		at := bytes.Index(raw, begin)
-		if at > 0 || at < 0 {
-			if at < 0 {
-				at = len(raw)
-			}
-			pieces, raw = append(pieces, raw[:at]), raw[at:]
-			continue
-		}
-		end := len(raw)
-		if value, n := jsonedit.First(raw); value != nil {
-			end = n
-		} else if next := bytes.Index(raw[1:], begin); next >= 0 {
-			end = next + 1
-		}
-		l := newLine(0, raw[:end])
-		found = found || isMissed(l.kind)
-		pieces, raw = append(pieces, raw[:end]), raw[end:]
-	}
-	if !found || len(pieces) < 2 {
+func records(raw []byte) [][]byte {
+	pieces := jsonedit.Split(raw, begin)
+	if len(pieces) < 2 || !slices.ContainsFunc(pieces, func(p []byte) bool { return isMissed(newLine(0, p).kind) }) {
 		return nil
 	}
 	return pieces
 }
 
-// setMeta makes the first line the record of the session: what can be read of the one that is there, and what the row and other
-// records say.
+// setMeta makes the first line the record of the session: one that is there, or else what can be read of the first line, and what the row
+// and other records say.
 func (d *draft) setMeta() error {
-	c := d.c
-	at, _ := c.meta()
+	at, _ := d.c.meta()
 	d.renumber = true
-	first := slices.IndexFunc(d.lines, func(l line) bool {
-		return l.kind == "session_meta" && text(l.payload, "id") == c.src.ID
-	})
-	if first > 0 && d.lines[max(at, 0)].kind != "session_meta" {
-		l := d.lines[first]
-		d.lines = slices.Insert(slices.Delete(d.lines, first, first+1), 0, l)
+	isMeta := func(l line) bool { return l.kind == "session_meta" && text(l.payload, "id") == d.c.src.ID }
+	if i := slices.IndexFunc(d.lines, isMeta); i > 0 && d.lines[at].kind != "session_meta" {
+		l := d.lines[i]
+		d.lines = slices.Insert(slices.Delete(d.lines, i, i+1), 0, l)
 		return nil
 	}
-	raw, torn := []byte(`{"payload":{}}`), false
-	if at >= 0 && d.lines[at].kind != "" && d.lines[at].kind != "session_meta" {
-		at = -1
+	if at < 0 || !d.lines[at].isMetaRest() {
+		d.lines = slices.Insert(d.lines, 0, line{})
+		at = 0
 	}
-	if at >= 0 {
-		l := d.lines[at]
-		torn = bytes.Contains(l.raw, []byte(`"session_meta"`)) || len(bytes.Trim(l.raw, "\x00 \r\t")) == 0
-		if p := jsonedit.ParsePartial(l.raw); torn && p.Data != nil {
-			raw = p.Data
-			if len(p.Cut) > 1 {
-				raw, _ = jsonedit.Remove(raw, p.Cut[:2]...)
-			}
-		}
-		if _, ok := jsonedit.Get(raw, "payload"); !ok {
-			raw = []byte(`{"payload":{}}`)
-		}
-	}
-	for _, path := range wrongMembers(jsonedit.Parse(raw)) {
-		if _, ok := jsonedit.Get(raw, path...); ok && len(path) > 1 {
-			raw, _ = jsonedit.Remove(raw, path...)
-		}
-	}
-	for _, m := range c.metaFields() {
-		was, ok := jsonedit.Get(raw, m.path...)
-		if ok && len(was) > 0 && was[0] == m.value[0] && !m.always {
+	was := jsonedit.ParsePartial(d.lines[at].raw)
+	raw := d.c.newMeta(cmp.Or(text(jsonedit.Parse(was.Data), "timestamp"), d.c.started()))
+	for name, v := range jsonedit.Parse(was.Data).Get("payload").Children() {
+		accepts := recordForms["session_meta"][string(name)]
+		if string(name) == "id" || accepts != nil && !accepts(v) || !was.Intact("payload", string(name)) {
 			continue
 		}
 		var err error
-		if raw, err = jsonedit.Set(raw, m.value, m.path...); err != nil {
+		if raw, err = jsonedit.Set(raw, v.Raw(), "payload", string(name)); err != nil {
 			return err
 		}
 	}
-	l := newLine(0, raw)
-	if torn {
-		d.lines[at] = l
-	} else {
-		d.lines = slices.Insert(d.lines, 0, l)
-	}
+	d.lines[at] = newLine(0, raw)
 	return nil
 }
 
-// A member is one of a record.
-type member struct {
-	path   []string
-	value  []byte
-	always bool // it takes the place of one that is there
+// isMetaRest reports whether the line is a record that begins a session, or the rest of one.
+func (l *line) isMetaRest() bool {
+	return l.kind == "session_meta" || l.kind == "" && (bytes.Contains(l.raw, []byte(`"session_meta"`)) || len(bytes.Trim(l.raw, "\x00 \r\t")) == 0)
 }
 
-// metaFields returns what the record of the session has to have.
-func (c *Case) metaFields() (all []member) {
-	quoted := func(s string) []byte { return jsonedit.Quote(s) }
-	stamp := c.started()
-	source := quoted(orElse(c.column("source"), "cli"))
-	if s := []byte(c.column("source")); jsonedit.IsObject(s) {
+// newMeta returns a record of the session with what it has to have.
+func (c *Case) newMeta(stamp string) []byte {
+	mode, ordinal, source := "legacy", "", jsonedit.Quote(cmp.Or(c.row.Text("source"), "cli"))
+	if c.isPaginated() {
+		mode, ordinal = "paginated", `"ordinal":0,`
+	}
+	if s := []byte(c.row.Text("source")); jsonedit.IsObject(s) {
 		source = s
 	}
-	all = []member{{[]string{"timestamp"}, quoted(stamp), false}, {[]string{"type"}, quoted("session_meta"), true}}
-	mode := "legacy"
-	if c.isPaginated() {
-		mode = "paginated"
-		all = append(all, member{[]string{"ordinal"}, []byte("0"), false})
-	}
-	for _, m := range []struct {
-		name  string
-		value []byte
-	}{
-		{"id", quoted(c.src.ID)},
-		{"session_id", quoted(c.src.ID)},
-		{"timestamp", quoted(stamp)},
-		{"cwd", quoted(orElse(c.column("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings", "cwd"), "/"))},
-		{"originator", quoted(orElse(c.column("originator"), "codex_cli_rs"))},
-		{"cli_version", quoted(orElse(c.column("cli_version"), Version))},
-		{"source", source},
-		{"model_provider", quoted(orElse(c.column("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), "openai"))},
-		{"history_mode", quoted(mode)},
+	raw := fmt.Appendf(nil, `{"timestamp":%s,%s"type":"session_meta","payload":{"id":%s,"session_id":%[3]s,"timestamp":%[1]s,"source":%[4]s}}`, jsonedit.Quote(stamp), ordinal, jsonedit.Quote(c.src.ID), source)
+	for _, m := range [][2]string{
+		{"cwd", cmp.Or(c.row.Text("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings", "cwd"), "/")},
+		{"originator", cmp.Or(c.row.Text("originator"), "codex_cli_rs")},
+		{"cli_version", cmp.Or(c.row.Text("cli_version"), Version)},
+		{"model_provider", cmp.Or(c.row.Text("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), "openai")},
+		{"history_mode", mode},
 	} {
-		all = append(all, member{[]string{"payload", m.name}, m.value, m.name == "id"})
+		raw, _ = jsonedit.Set(raw, jsonedit.Quote(m[1]), "payload", m[0]) // the object is there
 	}
-	return all
-}
-
-func orElse(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
+	return raw
 }
 
 // lastText returns the last text that a record of a type has in a member of its payload.
@@ -352,7 +291,7 @@ func (c *Case) lastText(kind string, path ...string) string {
 
 // started returns when the session began, as a record has it.
 func (c *Case) started() string {
-	if ms := c.number("created_at_ms"); ms > 0 {
+	if ms := c.row.Int("created_at_ms"); ms > 0 {
 		return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	for i := range c.lines {
@@ -363,22 +302,14 @@ func (c *Case) started() string {
 	return "1970-01-01T00:00:00.000Z"
 }
 
-// setName gives the file the name by which the program finds it: where the index says that it is, or by the time at which it began.
+// setName gives the file the name by which the program finds it.
 func (d *draft) setName() error {
-	c := d.c
-	if at := c.where(); NameID(at) == c.src.ID && !c.src.Located {
-		d.path = at
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, c.started())
+	t, err := time.Parse(time.RFC3339, d.c.started())
 	if err != nil {
 		return errNoEdit
 	}
-	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + c.src.ID + ".jsonl"
-	if d.row != nil {
-		return d.setPath()
-	}
-	return nil
+	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + d.c.src.ID + ".jsonl"
+	return d.setPath()
 }
 
 // unpack puts what can be read of a compressed rollout into one that is not compressed.
@@ -392,54 +323,45 @@ func (d *draft) unarchive() error {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(d.path))); m != nil {
 		d.path = path.Join("sessions", m[1], m[2], m[3], path.Base(d.path))
 	}
-	if d.row == nil {
-		return nil
-	}
-	row := d.row.WithCol(change.IntCol("archived", 0))
-	if col, ok := row.Col("archived_at"); ok {
-		row = row.WithCol(change.Col{Name: col.Name, Class: change.ClassNull})
-	}
-	d.row = &row
+	d.setCol(change.IntCol("archived", 0))
+	d.setCol(change.Col{Name: "archived_at", Class: change.ClassNull})
 	return d.setPath()
+}
+
+// setCol gives a column of the row another value, if there is one.
+func (s *state) setCol(c change.Col) {
+	if s.row == nil {
+		return
+	}
+	if _, ok := s.row.Col(c.Name); ok {
+		row := s.row.WithCol(c)
+		s.row = &row
+	}
 }
 
 // setPath makes the index name the rollout.
 func (d *draft) setPath() error {
-	row := d.row.WithCol(change.TextCol("rollout_path", d.c.fileAt(d.path)))
-	d.row = &row
+	d.setCol(change.TextCol("rollout_path", d.c.fileAt(d.path)))
 	return nil
 }
 
 // setFirst makes the index have the first prompt.
 func (d *draft) setFirst() error {
-	first := d.c.firstPrompt()
-	row := *d.row
 	for _, name := range []string{"first_user_message", "preview", "title"} {
-		if col, ok := row.Col(name); ok && len(col.Bytes) == 0 {
-			row = row.WithCol(change.TextCol(name, first))
+		if d.row.Text(name) == "" {
+			d.setCol(change.TextCol(name, d.c.firstPrompt()))
 		}
 	}
-	d.row = &row
 	return nil
 }
 
 // setOrdinals gives each record an ordinal that is higher than that before it, where it has none.
 func (d *draft) setOrdinals() error {
-	last := int64(-1)
-	for i := range d.lines {
-		if d.lines[i].kind == "" {
-			continue
+	odd, _ := d.oddOrdinals()
+	for i, n := range odd {
+		if err := d.set(i, fmt.Append(nil, n), "ordinal"); err != nil {
+			return err
 		}
-		n, ok := d.lines[i].ordinal()
-		if !ok || n <= last {
-			n = last + 1
-			raw, err := jsonedit.Set(d.lines[i].raw, fmt.Append(nil, n), "ordinal")
-			if err != nil {
-				return err
-			}
-			d.setRaw(i, raw)
-		}
-		last = n
 	}
 	return nil
 }

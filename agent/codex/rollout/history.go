@@ -111,6 +111,19 @@ func isPrompt(v jsonedit.Value) bool {
 	return true
 }
 
+// prompt returns the first text of a prompt, "" for another line.
+func (l *line) prompt() string {
+	if l.kind != "response_item" || !isPrompt(l.payload) {
+		return ""
+	}
+	for part := range l.payload.Get("content").Elements() {
+		if s := strings.TrimSpace(text(part, "text")); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
 // answers returns the type of the output of a call, "" for another item.
 func answers(kind string) string {
 	switch kind {

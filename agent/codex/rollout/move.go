@@ -13,7 +13,7 @@ func (c *Case) Moved(folder string) (*Case, error) {
 	if c.src.Torn {
 		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.ID)
 	}
-	d := &draft{c: c, lines: slices.Clone(c.lines), torn: c.torn, path: c.path, row: c.row}
+	d := c.Draft().(*draft)
 	at, ok := c.meta()
 	if !ok {
 		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.ID)
@@ -26,15 +26,10 @@ func (c *Case) Moved(folder string) (*Case, error) {
 		}
 	}
 	for _, i := range places {
-		raw, err := jsonedit.Set(d.lines[i].raw, jsonedit.Quote(folder), "payload", "cwd")
-		if err != nil {
+		if err := d.set(i, jsonedit.Quote(folder), "payload", "cwd"); err != nil {
 			return nil, err
 		}
-		d.setRaw(i, raw)
 	}
-	if d.row != nil {
-		row := d.row.WithCol(change.TextCol("cwd", folder))
-		d.row = &row
-	}
+	d.setCol(change.TextCol("cwd", folder))
 	return d.Case().(*Case), nil
 }

@@ -15,16 +15,16 @@ const omitted = "image content omitted because it could not be processed"
 // maxOutput is about how many bytes of an output the program sends.
 const maxOutput = 40_000
 
-// render returns the request that the program sends when the user types one more prompt, and the items by their turns.
-func (c *Case) render() (q request.Request, items map[int]item) {
-	items = map[int]item{}
+// render returns the request that the program sends when the user types one more prompt, and notes the items by their turns.
+func (c *Case) render() (q request.Request) {
+	c.sent = map[int]item{}
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
 	for _, it := range c.items {
-		items[len(q.Turns)] = it
+		c.sent[len(q.Turns)] = it
 		q.Turns = append(q.Turns, c.turn(it))
 	}
 	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}}})
-	return q, items
+	return q
 }
 
 func (c *Case) ref(group string) change.Ref {
@@ -34,7 +34,7 @@ func (c *Case) ref(group string) change.Ref {
 }
 
 func (c *Case) turn(it item) request.Turn {
-	t := request.Turn{Role: change.RoleAssistant}
+	t := request.Turn{Role: change.RoleAssistant, Summary: it.summary}
 	switch text(it.value, "role") {
 	case change.RoleUser:
 		t.Role = change.RoleUser

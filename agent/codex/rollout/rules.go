@@ -198,7 +198,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 					return nil
 				}
 				return []repair.Fix{{Text: "The text of the reasoning is removed. Its encrypted form and its summary stay.", Loses: "The text of the reasoning.", Alike: true, Edit: func(d repair.Draft) error {
-					return d.(*draft).setIn(b, "content", []byte("null"))
+					return d.(*draft).setIn(b, []byte("null"), "content")
 				}}}
 			},
 		},
@@ -220,13 +220,4 @@ func (c *Case) isCopy(b *request.Block) bool {
 		}
 	}
 	return c.copies[itemKey{b.Ref().Message, b.Index / parts}]
-}
-
-// removeItem removes the whole item of a block.
-func (d *draft) removeItem(b *request.Block) error {
-	p, _, err := d.find(b)
-	if err != nil {
-		return err
-	}
-	return d.edit(p, func([]byte) ([]byte, error) { return nil, nil })
 }
