@@ -128,3 +128,21 @@ func TestWALOfAnotherMoment(t *testing.T) {
 		})
 	}
 }
+
+// TestNumbersBeginAgain: a session that was deleted, brought back and continued has fewer events than the file without its -wal; the
+// -wal fits nevertheless.
+func TestNumbersBeginAgain(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	db := dbtest.Agent(t, path)
+	dbtest.Exec(t, db, "PRAGMA wal_autocheckpoint=0; PRAGMA wal_checkpoint(TRUNCATE)")
+	dbtest.Exec(t, db, `CREATE TEMP TABLE one AS SELECT * FROM event WHERE seq = 1; DELETE FROM event; UPDATE one SET id = id || 'again';
+		INSERT INTO event SELECT * FROM one; UPDATE event_sequence SET seq = 1`)
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: mend.OpenJournal(t.TempDir()), Cache: t.TempDir()}
+	s, err := mend.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckFile(t.Context(), 1); err != nil {
+		t.Errorf("CheckFile = %v", err)
+	}
+}

@@ -10,8 +10,11 @@ import (
 	"mend/sqlstore"
 )
 
-// An eventCount is the counter of the events of a session, and the number of the newest one that is there, -1 for none.
-type eventCount struct{ counter, newest int64 }
+// An eventCount is the counter of the events of a session, and the number and the id of the newest one that is there, -1 and "" for none.
+type eventCount struct {
+	counter, newest int64
+	id              string
+}
 
 // rowsMoment returns how the -wal fits the file, as events show it: OpenCode never removes the newest events of a session that
 // stays, and writes an event and its counter together. A version without events shows nothing.
@@ -33,17 +36,39 @@ func (s *Store) rowsMoment(ctx context.Context) (salvage.Moment, error) {
 		return salvage.Fits, err
 	}
 	moment := salvage.Fits
+	var older []string
 	for id, now := range both {
 		then, ok := file[id]
 		switch {
 		case !ok || now.newest < 0 || then.newest < 0:
 		case now.newest < then.newest:
-			return salvage.Older, nil
+			older = append(older, now.id)
 		case now.counter > now.newest && then.counter == then.newest:
 			moment = salvage.Later
 		}
 	}
-	return moment, nil
+	has, err := s.fileHas(ctx, older)
+	if has {
+		moment = salvage.Older
+	}
+	return moment, err
+}
+
+// fileHas reports whether the file without its -wal has one of the events. The numbers of a session begin again if it was deleted,
+// brought back and continued; its events are others then.
+func (s *Store) fileHas(ctx context.Context, events []string) (has bool, err error) {
+	if len(events) == 0 {
+		return false, nil
+	}
+	err = s.ViewFile(ctx, func(c *sqlstore.Conn) error {
+		for _, id := range events {
+			if has, err = c.Has("SELECT 1 FROM event WHERE id = ?1", sqlstore.Text(id)); has || err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return has, err
 }
 
 func countEvents(c *sqlstore.Conn, into map[string]eventCount) error {
@@ -52,9 +77,10 @@ func countEvents(c *sqlstore.Conn, into map[string]eventCount) error {
 			return err
 		}
 	}
-	const count = "SELECT aggregate_id, seq, coalesce((SELECT max(seq) FROM event WHERE event.aggregate_id = s.aggregate_id), -1) FROM event_sequence AS s"
+	const count = "SELECT s.aggregate_id, s.seq, coalesce(e.seq, -1), coalesce(e.id, '') FROM event_sequence AS s " +
+		"LEFT JOIN event AS e ON e.aggregate_id = s.aggregate_id AND e.seq = (SELECT max(seq) FROM event WHERE event.aggregate_id = s.aggregate_id)"
 	return c.Query(count, nil, func(st *sqlite3.Stmt) error {
-		into[st.ColumnText(0)] = eventCount{st.ColumnInt64(1), st.ColumnInt64(2)}
+		into[st.ColumnText(0)] = eventCount{st.ColumnInt64(1), st.ColumnInt64(2), st.ColumnText(3)}
 		return nil
 	})
 }
