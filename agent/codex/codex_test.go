@@ -330,6 +330,26 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// TestLinkedHome: the row names the rollout by a path that a link leads through now, as where dotfiles are linked; it is the same file.
+func TestLinkedHome(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	link := filepath.Join(t.TempDir(), "codex")
+	if err := os.Symlink(h.Root(), link); err != nil {
+		t.Fatal(err)
+	}
+	h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '" + filepath.Join(link, fixture.File) + "')")
+	c := open(t, h, t.TempDir())
+	k, err := c.Case(t.Context(), session(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range k.Findings().All() {
+		if strings.HasPrefix(f.Code, "thread-elsewhere") || f.Code == "thread-path" {
+			t.Errorf("found %s: %s", f.Code, f.Detail)
+		}
+	}
+}
+
 // TestGrowth: of a rollout in which all lines are there many times, twice as many cost about twice as much.
 func TestGrowth(t *testing.T) {
 	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")

@@ -177,13 +177,18 @@ func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.He
 	return h, true
 }
 
-// isLocated reports whether the rollout that a row names is there, also compressed.
-func isLocated(row change.Record) bool {
+// located looks for the rollout that the row of a session names: whether it is there, also compressed, and whether it is the
+// session's own. A folder above may have been replaced with a link since.
+func (s *store) located(row change.Record, head change.Head) (there, same bool) {
 	at := textIn(row, "rollout_path")
-	return slices.ContainsFunc([]string{at, at + rollout.Compressed}, func(p string) bool {
-		info, err := os.Lstat(p)
-		return err == nil && info.Mode().IsRegular()
-	})
+	p, _ := pathOf(head.Ref.Project)
+	own, err := os.Lstat(filepath.Join(s.ID().Root, filepath.FromSlash(p)))
+	for _, p := range []string{at, at + rollout.Compressed} {
+		if info, lerr := os.Lstat(p); lerr == nil && info.Mode().IsRegular() {
+			there, same = true, same || err == nil && os.SameFile(info, own)
+		}
+	}
+	return there, same
 }
 
 func textIn(r change.Record, name string) string {
@@ -221,7 +226,7 @@ func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safe
 	src.Texts, src.Restore, src.Busy = repair.TextsOf(r), r.Restore, s.whyBusy(head.ID)
 	if row, ok := s.row(head.ID); ok {
 		src.Row = &row
-		src.Located = isLocated(row)
+		src.Located, src.Linked = s.located(row, head)
 	}
 	return rollout.New(src), e, nil
 }
@@ -289,7 +294,8 @@ func (s *store) stamp(head change.Head, e safedir.Entry) change.Stamp {
 	b := []byte(head.ID)
 	if row, ok := s.row(head.ID); ok {
 		b = append(b, change.ImageOf(&row).Data...)
-		b = fmt.Append(b, isLocated(row))
+		there, same := s.located(row, head)
+		b = fmt.Append(b, there, same)
 	}
 	return sessionfile.StampOf(b, e)
 }

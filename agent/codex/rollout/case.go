@@ -31,6 +31,7 @@ type Source struct {
 
 	Row     *change.Record // in the index; nil if there is none
 	Located bool           // the file that the row names exists
+	Linked  bool           // and is this one, maybe by another path
 	RefOf   func(path string) change.Ref
 
 	Restore bool // a session that is archived is to be listed again

@@ -135,7 +135,7 @@ func (c *Case) findRow(add func(code, why string)) {
 		return // the program makes it again
 	}
 	switch stale := c.row.Text("rollout_path"); {
-	case plainPath(nativePath(stale)) == c.fileAt(c.path):
+	case plainPath(nativePath(stale)) == c.fileAt(c.path), c.src.Linked && c.path == c.src.Path:
 	case c.src.Located && stale != "" && c.path == c.src.Path:
 		add("thread-elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
 	default:
