@@ -351,10 +351,10 @@ func lostStore(env *environment, left error) error {
 	return left
 }
 
-// findLost returns the session that a user names, and its store: one that is listed, or else one that was kept.
+// findLost returns the session that a user names, and its store: of those that are listed and those that were kept and are gone.
 func findLost(ctx context.Context, env *environment, clients []*mend.Store, name string) (*mend.Store, change.Head, error) {
 	owner := map[string]*mend.Store{}
-	var heads, gone []change.Head
+	var listed, gone []change.Head
 	var unfound []restorable
 	err := withKept(env, func(k *keep.Keep) error {
 		for _, c := range clients {
@@ -362,14 +362,21 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 			if err != nil {
 				return err
 			}
+			for _, h := range own {
+				owner[h.ID] = c
+			}
+			listed = append(listed, own...)
+		}
+		for _, c := range clients {
 			lost, err := c.Gone(ctx, k)
 			if err != nil {
 				return err
 			}
-			for _, h := range slices.Concat(own, lost) {
-				owner[h.ID] = c
+			for _, h := range lost {
+				if owner[h.ID] == nil { // else another store has it
+					owner[h.ID], gone = c, append(gone, h)
+				}
 			}
-			heads, gone = append(heads, own...), append(gone, lost...)
 		}
 		unfound, _ = listUnfound(ctx, env, clients, k) // what cannot be read was an error before
 		return nil
@@ -378,14 +385,12 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 		return nil, change.Head{}, err
 	}
 	newestFirst := func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) }
-	slices.SortStableFunc(heads, newestFirst)
+	slices.SortStableFunc(listed, newestFirst)
 	slices.SortStableFunc(gone, newestFirst)
 	var several *mend.AmbiguousNameError
-	head, err := findNamed(env.Terminal, heads, name)
+	head, err := findNamed(env.Terminal, slices.Concat(listed, gone), name) // "." and "@" are listed ones, if there are any
 	if err != nil && !errors.As(err, &several) {
-		if lost, lerr := findNamed(env.Terminal, gone, name); lerr == nil || errors.As(lerr, &several) {
-			head, err = lost, lerr
-		} else if i := slices.IndexFunc(unfound, func(x restorable) bool {
+		if i := slices.IndexFunc(unfound, func(x restorable) bool {
 			_, err := findNamed(env.Terminal, []change.Head{x.Session}, name)
 			return err == nil
 		}); i >= 0 && name != "@" {

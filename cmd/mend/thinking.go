@@ -35,7 +35,11 @@ func providerFlag(env *environment, fl *pflag.FlagSet) {
 // providerNames returns the names that some agent knows.
 func providerNames() (names []string) {
 	for _, g := range agents {
-		names = append(names, g.Providers()...)
+		for _, name := range g.Providers() {
+			if !slices.Contains(names, name) { // several agents know most of them
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }
