@@ -2,13 +2,12 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"mend/change"
+	"mend/internal/jsonedit"
 	"mend/internal/term"
 )
 
@@ -16,8 +15,9 @@ import (
 // line.
 const maxLine = 160
 
-// indent is the indentation of one level of JSON.
-const indent = "  "
+// maxDepth is how deeply a record may be nested. The path of a value deeper than that would show
+// nothing.
+const maxDepth = maxLine / 2
 
 // hasDiff reports whether changes of the record are shown as a diff.
 func hasDiff(r change.Ref) bool {
@@ -63,58 +63,6 @@ func diffLines(pre, post *change.Image) (lines []string) {
 	return lines
 }
 
-// eachDiffLine calls yield for each line of the diff of two images; nil is no record. The line
-// is valid until yield returns.
-func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
-	if before, after, ok := imageTexts(pre, post); ok {
-		eachLineDiff(before, after, yield)
-	} else {
-		diffValues(pre, post, yield)
-	}
-	if pre != nil && post != nil && pre.Mode != post.Mode {
-		yield(fmt.Appendf(nil, "-mode %v", pre.Mode))
-		yield(fmt.Appendf(nil, "+mode %v", post.Mode))
-	}
-}
-
-// eachLineDiff calls yield for each line of the diff of two texts.
-func eachLineDiff(before, after []byte, yield func(line []byte)) {
-	n := 0
-	for line := range bytes.Lines(diff.Diff("before", before, "after", after)) {
-		if n++; n > 3 && !bytes.HasPrefix(line, []byte("@@")) && len(line) > 1 {
-			yield(cutBytes(bytes.TrimSuffix(line, []byte("\n"))))
-		}
-	}
-}
-
-// imageTexts returns the text forms of two images, and whether they are short enough for a
-// diff of lines.
-func imageTexts(pre, post *change.Image) (before, after []byte, ok bool) {
-	x, _ := imageData(pre)
-	y, _ := imageData(post)
-	if len(x)+len(y) > maxDiffText {
-		return nil, nil, false
-	}
-	before, after = imageText(pre), imageText(post)
-	return before, after, len(before)+len(after) <= maxDiffText
-}
-
-// imageText returns the text form of an image, nil for nil: JSON is indented, binary data is
-// replaced by its size, and the columns of a row follow.
-func imageText(i *change.Image) []byte {
-	if i == nil {
-		return nil
-	}
-	data, cols := imageData(i)
-	var text bytes.Buffer
-	if tooDeep(data) || json.Indent(&text, data, "", indent) != nil {
-		text.Write(shownText(data))
-	}
-	text.WriteByte('\n')
-	text.Write(colsText(cols))
-	return text.Bytes()
-}
-
 // imageData returns the data of an image, and the columns of a row beside it.
 func imageData(i *change.Image) ([]byte, change.Cols) {
 	if i == nil {
@@ -134,13 +82,6 @@ func shownText(data []byte) []byte {
 	return fmt.Appendf(nil, "(%s that are no text)", term.Size(int64(len(data))))
 }
 
-func colsText(cols change.Cols) (text []byte) {
-	for c := range cols.All {
-		text = append(append(text, cutBytes(fmt.Appendf(nil, "%s = %s", c.Name, formatCol(c)))...), '\n')
-	}
-	return text
-}
-
 // cutBytes returns as much of a line as may be shown.
 func cutBytes(line []byte) []byte {
 	const most = maxLine * utf8.UTFMax
@@ -150,11 +91,10 @@ func cutBytes(line []byte) []byte {
 	return append(line[:most:most], "…"...)
 }
 
-// tooDeep reports whether the text is nested so deeply that its indented lines would show only
-// white space. Indented, it would be as long as the square of the depth.
+// tooDeep reports whether a text is nested more deeply than maxDepth.
 func tooDeep(data []byte) bool {
 	open, inString := 0, false
-	for i := 0; i < len(data) && open <= maxLine/len(indent); i++ {
+	for i := 0; i < len(data) && open <= maxDepth; i++ {
 		switch c := data[i]; {
 		case c == '"':
 			inString = !inString
@@ -167,7 +107,7 @@ func tooDeep(data []byte) bool {
 			open--
 		}
 	}
-	return open > maxLine/len(indent)
+	return open > maxDepth
 }
 
 func formatCol(c change.Col) string {
@@ -193,4 +133,238 @@ func shortenLine(line string) string {
 		}
 	}
 	return term.Escape(line)
+}
+
+// A structDiff compares two records value by value: it shows the path and the value of what was
+// removed and added.
+type structDiff struct {
+	yield func(line []byte)
+	path  []byte // of the value
+	shown bool   // something was yielded
+}
+
+// eachDiffLine calls yield for each line of the diff of two images; nil is no record. The line
+// is valid until yield returns.
+func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
+	d := structDiff{yield: yield}
+	x, xCols := imageData(pre)
+	y, yCols := imageData(post)
+	switch a, b := parseShown(x), parseShown(y); {
+	case bytes.Equal(x, y):
+	case a.Kind() == 0 && b.Kind() == 0:
+		d.texts(shownText(x), shownText(y))
+	case a.Kind() == 0 && pre != nil:
+		d.line('-', shownText(x))
+		d.leaves('+', b)
+	case b.Kind() == 0 && post != nil:
+		d.leaves('-', a)
+		d.line('+', shownText(y))
+	default:
+		d.value(a, b)
+	}
+	if !d.shown && !bytes.Equal(x, y) {
+		d.line(' ', []byte("the values are the same: the white space or the order of the members differs"))
+	}
+	diffCols(xCols, yCols, yield)
+	if pre != nil && post != nil && pre.Mode != post.Mode {
+		yield(fmt.Appendf(nil, "-mode %v", pre.Mode))
+		yield(fmt.Appendf(nil, "+mode %v", post.Mode))
+	}
+}
+
+// diffCols calls yield for the columns that differ.
+func diffCols(pre, post change.Cols, yield func(line []byte)) {
+	line := func(sign byte, c change.Col) {
+		yield(cutBytes(fmt.Appendf(nil, "%c%s = %s", sign, c.Name, formatCol(c))))
+	}
+	added := slices.Collect(post.All)
+	for c := range pre.All {
+		i := slices.IndexFunc(added, func(o change.Col) bool { return o.Name == c.Name })
+		if i >= 0 && added[i].Class == c.Class && bytes.Equal(added[i].Bytes, c.Bytes) {
+			added = slices.Delete(added, i, i+1)
+			continue
+		}
+		line('-', c)
+		if i >= 0 {
+			line('+', added[i])
+			added = slices.Delete(added, i, i+1)
+		}
+	}
+	for _, c := range added {
+		line('+', c)
+	}
+}
+
+// parseShown parses data, unless it is nested too deeply.
+func parseShown(data []byte) jsonedit.Value {
+	if tooDeep(data) {
+		return jsonedit.Value{}
+	}
+	return jsonedit.Parse(data)
+}
+
+// value compares two values at the same path; a zero Value is none.
+func (d *structDiff) value(x, y jsonedit.Value) {
+	switch {
+	case bytes.Equal(x.Raw(), y.Raw()):
+	case x.Kind() == '{' && y.Kind() == '{':
+		d.members(x, y)
+	case x.Kind() == '[' && y.Kind() == '[':
+		d.elements(children(x), children(y))
+	case x.Kind() == '"' && y.Kind() == '"':
+		d.texts(x.Raw(), y.Raw())
+	default:
+		d.leaves('-', x)
+		d.leaves('+', y)
+	}
+}
+
+// members compares two objects. Of members with equal names the last counts.
+func (d *structDiff) members(x, y jsonedit.Value) {
+	was, is := map[string]jsonedit.Value{}, map[string]jsonedit.Value{}
+	for name, v := range x.Children() {
+		was[string(name)] = v
+	}
+	for name, v := range y.Children() {
+		is[string(name)] = v
+	}
+	for name, v := range x.Children() {
+		d.below(name, func() { d.value(v, is[string(name)]) })
+	}
+	for name, v := range y.Children() {
+		if _, ok := was[string(name)]; !ok {
+			d.below(name, func() { d.leaves('+', v) })
+		}
+	}
+}
+
+// nearby is how many elements of a list are looked at for the one with which two lists go on
+// alike.
+const nearby = 64
+
+// elements compares two lists.
+func (d *structDiff) elements(x, y []jsonedit.Value) {
+	for i, j := 0, 0; i < len(x) || j < len(y); {
+		removed, added := nextEqual(x[i:], y[j:])
+		if removed == 0 && added == 0 {
+			i, j = i+1, j+1
+			continue
+		}
+		for ; removed > 0 && added > 0; removed, added = removed-1, added-1 {
+			d.belowIndex(j, func() { d.value(x[i], y[j]) })
+			i, j = i+1, j+1
+		}
+		for ; removed > 0; removed-- {
+			d.belowIndex(i, func() { d.leaves('-', x[i]) })
+			i++
+		}
+		for ; added > 0; added-- {
+			d.belowIndex(j, func() { d.leaves('+', y[j]) })
+			j++
+		}
+	}
+}
+
+// nextEqual returns how many elements to skip in each list for the next ones to be equal, or to
+// reach the end of both.
+func nextEqual(x, y []jsonedit.Value) (inX, inY int) {
+	equal := func(i, j int) bool {
+		return i < len(x) && j < len(y) && bytes.Equal(x[i].Raw(), y[j].Raw())
+	}
+	for n := range nearby {
+		switch {
+		case equal(n, 0):
+			return n, 0
+		case equal(0, n):
+			return 0, n
+		case equal(n, n):
+			return n, n
+		}
+	}
+	if len(x) <= nearby || len(y) <= nearby {
+		return len(x), len(y)
+	}
+	return nearby, nearby
+}
+
+func children(v jsonedit.Value) []jsonedit.Value {
+	n := 0
+	for range v.Children() {
+		n++
+	}
+	all := make([]jsonedit.Value, 0, n)
+	for _, c := range v.Children() {
+		all = append(all, c)
+	}
+	return all
+}
+
+// leaves shows a value that was added or removed, each text, number and empty list in it on a line.
+func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
+	i := 0
+	for name, c := range v.Children() {
+		if v.Kind() == '[' {
+			d.belowIndex(i, func() { d.leaves(sign, c) })
+		} else {
+			d.below(name, func() { d.leaves(sign, c) })
+		}
+		i++
+	}
+	if i == 0 && v.Kind() != 0 {
+		d.line(sign, v.Raw())
+	}
+}
+
+// texts shows two texts from a little before they differ.
+func (d *structDiff) texts(x, y []byte) {
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	for n = max(n-maxLine/4, 0); n > 0 && n < len(x) && !utf8.RuneStart(x[n]); {
+		n--
+	}
+	for _, t := range []struct {
+		sign byte
+		text []byte
+	}{{'-', x}, {'+', y}} {
+		if n > 0 {
+			t.text = append([]byte("…"), cutBytes(t.text[n:])...)
+		}
+		if len(x) > 0 || t.sign == '+' {
+			d.line(t.sign, t.text)
+		}
+	}
+}
+
+// below calls fn with a member's name added to the path.
+func (d *structDiff) below(name []byte, fn func()) {
+	n := len(d.path)
+	if n > 0 {
+		d.path = append(d.path, '.')
+	}
+	d.path = append(d.path, name...)
+	fn()
+	d.path = d.path[:n]
+}
+
+// belowIndex calls fn with an element's index added to the path.
+func (d *structDiff) belowIndex(i int, fn func()) {
+	n := len(d.path)
+	d.path = fmt.Appendf(d.path, "[%d]", i)
+	fn()
+	d.path = d.path[:n]
+}
+
+// line yields a line with the path.
+func (d *structDiff) line(sign byte, text []byte) {
+	d.shown = true
+	b := []byte{sign}
+	if path := d.path; len(path) > 0 {
+		if over := len(path) - maxLine/2; over > 0 {
+			b, path = append(b, "…"...), path[over:]
+		}
+		b = append(append(b, path...), ": "...)
+	}
+	d.yield(bytes.ReplaceAll(append(b, cutBytes(text)...), []byte{'\n'}, []byte{' '}))
 }

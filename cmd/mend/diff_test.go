@@ -1,37 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
 )
 
-// TestIndent compares with the standard library.
-func TestIndent(t *testing.T) {
-	for _, data := range []string{
-		`{}`, `[ ]`, ` 7 `, "\t{\n}\r\n", `[[],{},[{}]]`, `{"a": {"b" : [1 , 2,"}],\\\"{:"]} , "c":null}`, `"\\\\"`, "[1,[2,[3]]]\n\n", `[-1.5e+3,true ]`,
-	} {
-		var want bytes.Buffer
-		if err := json.Indent(&want, []byte(data), "", indent); err != nil {
-			t.Fatal(err)
-		}
-		want.WriteByte('\n')
-		if got := imageText(&change.Image{Data: []byte(data)}); string(got) != want.String() {
-			t.Errorf("%q is indented to %q, want %q", data, got, want.String())
-		}
-	}
-}
-
-// TestDiffLong compares records that are too long for a diff of lines.
-func TestDiffLong(t *testing.T) {
-	long := strings.Repeat("x", maxDiffText)
+func TestDiff(t *testing.T) {
+	const much = 1 << 20
+	long := strings.Repeat("x", much)
 	object := func(members string) *change.Image {
 		return &change.Image{Data: []byte(`{"pad":"` + long + `",` + members + `}`)}
 	}
@@ -79,7 +60,7 @@ func TestDiffOtherList(t *testing.T) {
 		}
 		return &change.Image{Data: append(text, ']')}
 	}
-	const n = maxDiffText / 8
+	const n = 1 << 17
 	for _, c := range []struct{ pre, post, want int }{{n, n, 2 * n}, {n, n + 100, 2*n + 100}, {n + 100, n, 2*n + 100}, {n, 1, n + 1}} {
 		if got := len(diffLines(list(c.pre, 1_000_000), list(c.post, 2_000_000))); got != c.want {
 			t.Errorf("%d elements, then %d others: %d lines, want %d", c.pre, c.post, got, c.want)
@@ -89,51 +70,11 @@ func TestDiffOtherList(t *testing.T) {
 
 // TestDiffHostile diffs texts whose lines would be many times longer than they are.
 func TestDiffHostile(t *testing.T) {
-	nested := strings.Repeat("[", maxLine/len(indent)-1) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", maxLine/len(indent)-1)
-	for _, data := range []string{nested, strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + strings.Repeat(" ", maxDiffText)} {
+	nested := strings.Repeat("[", maxDepth-1) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", maxDepth-1)
+	for _, data := range []string{nested, strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + " "} {
 		got := diffLines(&change.Image{Data: []byte(data)}, &change.Image{Data: []byte(data + " ")})
 		if len(got) > 2 {
 			t.Errorf("%.20s: %d lines, first %.80q", data, len(got), got[0])
-		}
-	}
-}
-
-// TestDiffLines compares the diffs of created and deleted records with diffs from and to
-// nothing.
-func TestDiffLines(t *testing.T) {
-	for _, data := range []string{"", "\n", "a", "a\n\n@@ b\n", `{"a":[1,{"b":"c\n"}],"d":{}}`, "\xff\x00", "-- a\n\\ No newline at end of file"} {
-		i := &change.Image{Data: []byte(data)}
-		for _, c := range []struct {
-			pre, post *change.Image
-			text      []byte
-		}{
-			{nil, i, diff.Diff("before", nil, "after", imageText(i))},
-			{i, nil, diff.Diff("before", imageText(i), "after", nil)},
-		} {
-			want := strings.Split(strings.TrimSuffix(string(c.text), "\n"), "\n")[4:] // after the header
-			if d := cmp.Diff(want, diffLines(c.pre, c.post)); d != "" {
-				t.Errorf("diffLines(%v, %v) (-want +got):\n%s", c.pre, c.post, d)
-			}
-		}
-	}
-	if got := diffLines(nil, nil); len(got) > 0 {
-		t.Errorf("diffLines of nothing = %q", got)
-	}
-}
-
-// TestDeepLines checks that deeply nested texts are not indented.
-func TestDeepLines(t *testing.T) {
-	nested := func(depth int) []byte {
-		return []byte(strings.Repeat(`{"a\"[{":[`, depth) + strings.Repeat("]}", depth))
-	}
-	for _, c := range []struct {
-		depth int
-		whole bool
-	}{{maxLine / 4, false}, {maxLine/4 + 1, true}, {4000, true}} {
-		data := nested(c.depth)
-		got := imageText(&change.Image{Data: data})
-		if whole := bytes.Count(got, []byte("\n")) == 1; whole != c.whole {
-			t.Errorf("depth %d: in one line: %v, want %v", 2*c.depth, whole, c.whole)
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"hash"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"mend/change"
 	"mend/internal/term"
 )
@@ -142,16 +140,6 @@ func printGitDiff(t *term.Terminal, e patchEntry) {
 	if !hasDiff(is) {
 		return
 	}
-	before, after, ok := imageTexts(e.op.Pre, e.op.Post)
-	if !ok { // without line numbers
-		t.Printf("@@ -1 +1 @@\n")
-		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { t.Printf("%s\n", shortenLine(string(line))) })
-		return
-	}
-	n := 0
-	for line := range bytes.Lines(diff.Diff("a", before, "b", after)) {
-		if n++; n > 3 {
-			t.Printf("%s\n", shortenLine(string(bytes.TrimSuffix(line, []byte("\n")))))
-		}
-	}
+	t.Printf("@@ -1 +1 @@\n") // there are no line numbers
+	eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { t.Printf("%s\n", shortenLine(string(line))) })
 }

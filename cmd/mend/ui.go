@@ -790,7 +790,7 @@ func opLines(ops []change.Op) (lines []ui.Line) {
 		if e.from != nil || !hasDiff(e.op.Ref) {
 			continue
 		}
-		diffValues(e.op.Pre, e.op.Post, func(line []byte) {
+		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) {
 			style := map[byte]ui.Style{'+': ui.Good, '-': ui.Bad}[line[0]]
 			lines = append(lines, ui.Line{Head: string(line[:1]) + " ", Text: shortenLine(string(line[1:])), Style: style, Indent: 1})
 		})
