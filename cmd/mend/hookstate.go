@@ -1,17 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,8 +21,8 @@ import (
 )
 
 // A hookState is what a process of live repair says of itself, in a file of its own in the folder
-// "hooks" beside the journal. "mend status" reads these files; the log is for people. What the files
-// of processes that have ended say is added up in one file, [endedFile], by the next one that starts.
+// "hooks" beside the journal. "mend status" reads these files; the log is for people. The files of the
+// newest processes stay, see [maxHookFiles].
 type hookState struct {
 	Format    int            `json:"format"` // 1
 	Verb      string         `json:"verb"`   // hook or watch
@@ -43,8 +39,6 @@ type hookState struct {
 
 	Unverified string `json:"unverified,omitempty"`   // the version of the agent, if mend was not verified with it
 	WhyNot     string `json:"uncheckedWhy,omitempty"` // nothing is repaired before a request because of that version
-
-	Added []string `json:"added,omitempty"` // in [endedFile]: the processes that were added last, whose files may still be there
 }
 
 // A hookOutcome is what became of a session: it was repaired, or left alone.
@@ -57,12 +51,9 @@ type hookOutcome struct {
 
 const (
 	hookFormat   = 1
-	endedFile    = "ended.json"
 	maxOutcomes  = 64
-	maxHookFiles = 1024 // that are read
+	maxHookFiles = 256  // that are kept
 	maxWhy       = 1000 // bytes
-
-	hooksLockTimeout = 2 * time.Second // to wait for another process that updates a file
 )
 
 // recoveryCounts holds the number of errors by outcome and class.
@@ -123,11 +114,6 @@ func (rc recoveryCounts) givenUp() string {
 	return strings.Join(parts, ", ")
 }
 
-// process identifies the process of the state among all that there were.
-func (s *hookState) process() string {
-	return fmt.Sprint(s.PID, " ", s.Identity, " ", s.Since.UnixNano())
-}
-
 // running reports whether the process of the state is running.
 func (s *hookState) running() bool {
 	now, err := processes.Process(s.PID).Identity()
@@ -164,16 +150,18 @@ type hookReporter struct {
 
 func hooksDir(journal string) string { return filepath.Join(journal, "hooks") }
 
-// newHookReporter returns the reporter of this process, and adds up what processes that have ended
-// left. Errors are only logged: live repair works without the state.
+// newHookReporter returns the reporter of this process, and removes the oldest files. Errors are only
+// logged: live repair works without the state.
 func newHookReporter(journal string, s hookState, log *slog.Logger) *hookReporter {
 	s.Format, s.PID, s.Since, s.Counts = hookFormat, os.Getpid(), time.Now(), recoveryCounts{}
 	var err error
 	if s.Identity, err = processes.Process(s.PID).Identity(); err != nil {
 		log.Warn("finding out when this process was started", "error", err)
 	}
-	if err := sumEnded(journal); err != nil {
-		log.Warn("adding up what earlier hooks counted", "error", err)
+	if old := hookFiles(journal); len(old) >= maxHookFiles {
+		for _, path := range old[maxHookFiles-1:] {
+			_ = os.Remove(path) // another process may have done it
+		}
 	}
 	r := &hookReporter{dir: journal, log: log, state: s}
 	r.update(func(*hookState) {})
@@ -185,7 +173,7 @@ func (r *hookReporter) update(change func(*hookState)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.state)
-	if err := writeHookState(filepath.Join(hooksDir(r.dir), fmt.Sprintf("%d.json", r.state.PID)), r.state); err != nil {
+	if err := writeHookState(r.dir, r.state); err != nil {
 		r.log.Warn("writing the state of this hook", "error", err)
 	}
 }
@@ -216,7 +204,8 @@ func (r *hookReporter) counts() recoveryCounts {
 // end records that the process ends.
 func (r *hookReporter) end() { r.update(func(s *hookState) { s.Ended = true }) }
 
-func writeHookState(path string, s hookState) error {
+func writeHookState(journal string, s hookState) error {
+	path := filepath.Join(hooksDir(journal), fmt.Sprintf("%d-%d.json", s.Since.UnixMilli(), s.PID))
 	if err := ownfile.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -227,116 +216,33 @@ func writeHookState(path string, s hookState) error {
 	return atomicfile.WriteFile(path, data, 0o600)
 }
 
+// hookFiles returns the paths of the files of all processes, the newest first. Their names begin with the time.
+func hookFiles(journal string) (paths []string) {
+	entries, _ := os.ReadDir(hooksDir(journal)) // without the folder there are none
+	for _, e := range slices.Backward(entries) {
+		if filepath.Ext(e.Name()) == ".json" {
+			paths = append(paths, filepath.Join(hooksDir(journal), e.Name()))
+		}
+	}
+	return paths
+}
+
 // readHookState reads one file.
 func readHookState(path string) (s hookState, err error) {
 	data, err := ownfile.ReadFile(path)
-	if err != nil {
-		return s, err
+	if err == nil {
+		err = json.Unmarshal(data, &s)
 	}
-	err = json.Unmarshal(data, &s)
 	switch {
 	case err == nil && s.Format != hookFormat:
-		err = errHookFormat
+		err = fmt.Errorf("it has another format than %d", hookFormat)
 	case err == nil && len(s.Sessions) > maxOutcomes:
 		err = fmt.Errorf("it has %d sessions", len(s.Sessions))
 	}
 	if err != nil {
 		return hookState{}, fmt.Errorf("reading %s: %w", path, err)
 	}
-	if s.Counts == nil {
-		s.Counts = recoveryCounts{}
-	}
 	return s, nil
-}
-
-var errHookFormat = fmt.Errorf("it has another format than %d", hookFormat)
-
-// A hookFile is the file of a process. err says why it cannot be read.
-type hookFile struct {
-	path  string
-	pid   int
-	state hookState
-	added bool // it is in the sum already: whoever added it was killed before it removed the file
-	err   error
-}
-
-// ended reports whether the process has ended. A file that cannot be read may be that of a newer mend.
-func (f hookFile) ended() bool {
-	if f.err == nil {
-		return !f.state.running()
-	}
-	_, err := processes.Process(f.pid).Identity()
-	return err != nil
-}
-
-// readHookFiles reads the files of all processes, and what was added up of those that have no file
-// any more.
-func readHookFiles(journal string) (all []hookFile, sum hookState, err error) {
-	sum, err = readEnded(journal)
-	entries, lerr := os.ReadDir(hooksDir(journal))
-	if lerr != nil && !errors.Is(lerr, fs.ErrNotExist) {
-		err = cmp.Or(err, lerr)
-	}
-	for _, e := range entries[:min(len(entries), maxHookFiles)] {
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		if pid, perr := strconv.Atoi(name); ok && perr == nil && pid > 0 {
-			f := hookFile{path: filepath.Join(hooksDir(journal), e.Name()), pid: pid}
-			if f.state, f.err = readHookState(f.path); f.err == nil && f.state.PID != pid {
-				f.err = fmt.Errorf("reading %s: it is of process %d", f.path, f.state.PID)
-			}
-			f.added = f.err == nil && slices.Contains(sum.Added, f.state.process())
-			all = append(all, f)
-		}
-	}
-	return all, sum, err
-}
-
-// readEnded returns what was added up, with the counts of a mend that had one file of them.
-func readEnded(journal string) (sum hookState, err error) {
-	sum, err = readHookState(filepath.Join(hooksDir(journal), endedFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-		data, _ := ownfile.ReadFile(filepath.Join(journal, "recoveries.json"))
-		_ = json.Unmarshal(data, &sum.Counts) // an invalid file has no counts
-	}
-	if sum.Format = hookFormat; sum.Counts == nil {
-		sum.Counts = recoveryCounts{}
-	}
-	return sum, err
-}
-
-// sumEnded adds up what the files of processes that have ended say, and removes them.
-func sumEnded(journal string) (err error) {
-	dir := hooksDir(journal)
-	if err := ownfile.MakeDir(dir); err != nil {
-		return err
-	}
-	lock, err := ownfile.Acquire(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, false, hooksLockTimeout)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	all, sum, err := readHookFiles(journal) // a damaged sum begins again
-	ended := slices.DeleteFunc(all, func(f hookFile) bool { return !f.ended() })
-	if len(ended) == 0 || errors.Is(err, errHookFormat) {
-		return err
-	}
-	sum.Added = nil
-	for _, f := range ended {
-		if err = errors.Join(err, f.err); f.err != nil {
-			continue
-		}
-		if sum.Added = append(sum.Added, f.state.process()); !f.added {
-			sum.add(f.state)
-		}
-	}
-	if werr := writeHookState(filepath.Join(dir, endedFile), sum); werr != nil {
-		return errors.Join(err, werr)
-	}
-	for _, f := range ended {
-		err = errors.Join(err, os.Remove(f.path))
-	}
-	return err
 }
 
 // A givenUpJSON is an error that no repair answered, or a broken session that was not repaired
@@ -364,21 +270,15 @@ const maxGivenUp = 3
 // addLive adds what the processes of live repair say of themselves. A file that cannot be read is
 // noted and left out.
 func addLive(t *term.Terminal, s *statusJSON, journal string) {
-	all, sum, err := readHookFiles(journal)
-	if err != nil {
-		t.Note(err.Error())
-	}
 	var newest hookState // of a hook
+	sum := hookState{Counts: recoveryCounts{}}
 	s.Running = []runningJSON{}
-	for _, f := range all {
-		if f.err != nil {
-			t.Note(f.err.Error())
+	for _, path := range hookFiles(journal) {
+		st, err := readHookState(path)
+		if err != nil {
+			t.Note(err.Error())
 			continue
 		}
-		if f.added {
-			continue
-		}
-		st := f.state
 		sum.add(st)
 		if st.Verb == "hook" && st.Since.After(newest.Since) {
 			newest = st

@@ -166,9 +166,10 @@ func TestHookConversation(t *testing.T) {
 	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
-	files, _, err := readHookFiles(r.opt.Journal.Dir)
-	if err != nil || len(files) != 1 || files[0].state.Counts.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
-		t.Errorf("states: %+v, %v", files, err)
+	files := hookFiles(r.opt.Journal.Dir)
+	st, err := readHookState(files[0])
+	if err != nil || len(files) != 1 || st.Counts.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
+		t.Errorf("states: %q, %+v, %v", files, st, err)
 	}
 }
 
@@ -244,11 +245,11 @@ func TestHookQuestion(t *testing.T) {
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}
-			files, _, err := readHookFiles(r.opt.Journal.Dir)
-			if err != nil || len(files) != 1 || files[0].err != nil || !files[0].state.Ended {
-				t.Fatalf("states %+v, %v, want one of a hook that has ended", files, err)
+			files := hookFiles(r.opt.Journal.Dir)
+			st, err := readHookState(files[0])
+			if err != nil || len(files) != 1 || !st.Ended {
+				t.Fatalf("states %q, %+v, %v, want one of a hook that has ended", files, st, err)
 			}
-			st := files[0].state
 			if st.Unverified != c.unverified || st.WhyNot != c.why {
 				t.Errorf("version %q, %q, want %q, %q", st.Unverified, st.WhyNot, c.unverified, c.why)
 			}

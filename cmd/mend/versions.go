@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"mend/internal/atomicfile"
 	"mend/internal/ownfile"
@@ -13,6 +14,9 @@ import (
 // A versionLog keeps what was seen of versions of an agent that mend was not verified with, in a
 // file in the journal's folder. It implements [live.VersionLog].
 type versionLog struct{ journal, agent string }
+
+// versionsTimeout limits the wait for another process that writes the file.
+const versionsTimeout = 2 * time.Second
 
 // seenVersions is what the file has: by agent and version what contradicts that mend knows the
 // version, "" if its requests are as expected.
@@ -40,7 +44,7 @@ func (v versionLog) Record(version, contradiction string) (err error) {
 	if err := ownfile.MakeDir(v.journal); err != nil {
 		return err
 	}
-	lock, err := ownfile.Acquire(v.path()+".lock", os.O_RDWR|os.O_CREATE, false, hooksLockTimeout)
+	lock, err := ownfile.Acquire(v.path()+".lock", os.O_RDWR|os.O_CREATE, false, versionsTimeout)
 	if err != nil {
 		return err
 	}
