@@ -12,7 +12,6 @@ import (
 	"mend/agent/sessionfile"
 	"mend/internal/ownfile"
 	"mend/internal/request"
-	"mend/internal/userdir"
 	"mend/repair"
 )
 
@@ -40,6 +39,9 @@ func (Agent) Name() string { return "claude" }
 // Title implements [agent.Agent].
 func (Agent) Title() string { return "Claude Code" }
 
+// Resume implements [agent.Agent].
+func (Agent) Resume(id string) []string { return []string{"claude", "--resume", id} }
+
 // ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 
@@ -52,26 +54,13 @@ func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations(
 // ExplainClass implements [agent.Agent].
 func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
 
-// Find implements [agent.Agent].
-func (Agent) Find(layout string) ([]agent.Located, error) {
-	if layout != "" && layout != Transcripts {
-		return nil, fmt.Errorf("%w of Claude Code: %q", agent.ErrLayout, layout)
-	}
-	root := os.Getenv("CLAUDE_CONFIG_DIR")
-	if root == "" {
-		home, err := userdir.Home("CLAUDE_CONFIG_DIR")
-		if err != nil {
-			return nil, fmt.Errorf("%w: the location of Claude Code's folder is unknown: %w", agent.ErrNoStore, err)
-		}
-		root = filepath.Join(home, ".claude")
-	}
-	if ok, err := hasProjects(root); err != nil {
-		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
-	} else if !ok {
-		return nil, fmt.Errorf("%w: looked in Claude Code's folder, %s", agent.ErrNoStore, root)
-	}
-	return []agent.Located{{Path: root, Layout: Transcripts}}, nil
+// home is the folder of Claude Code.
+var home = sessionfile.Home{
+	Title: Agent{}.Title(), Layout: Transcripts, Variable: variable, Folder: folder, What: projects, Sessions: []string{projects}, Has: hasProjects,
 }
+
+// Find implements [agent.Agent].
+func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
 // hasProjects reports whether the folder has projects. It returns an error if that cannot be known.
 func hasProjects(root string) (bool, error) {
@@ -94,42 +83,11 @@ func hasProjects(root string) (bool, error) {
 // Open implements [agent.Agent]. A path may lead to the root, or to anything below its
 // projects.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
-	if at.Layout != "" && at.Layout != Transcripts {
-		return nil, fmt.Errorf("%w of Claude Code: %q", agent.ErrLayout, at.Layout)
-	}
-	root, err := findRoot(at.Path)
+	root, err := home.Root(at)
 	if err != nil {
 		return nil, err
 	}
 	s := &store{except: a.Except, layout: &layout{root: root}}
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Step: a.Step})
 	return s, err
-}
-
-// findRoot returns the folder at path or above it that has projects.
-func findRoot(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
-	}
-	for dir := path; ; dir = filepath.Dir(dir) {
-		ok, err := hasProjects(dir)
-		if ok && (dir == path || withinProjects(dir, path)) {
-			return dir, nil
-		}
-		if err != nil && dir == path {
-			return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
-		}
-		if filepath.Dir(dir) == dir {
-			return "", fmt.Errorf("%w: %s is no folder of Claude Code: it has no projects", agent.ErrNoStore, path)
-		}
-	}
-}
-
-func withinProjects(root, path string) bool {
-	rel, err := filepath.Rel(filepath.Join(root, projects), path)
-	return err == nil && filepath.IsLocal(rel)
 }

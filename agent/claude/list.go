@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -175,28 +176,16 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 }
 
 // SessionAt implements [agent.Store].
-func (s *store) SessionAt(_ context.Context, path string) (change.Head, error) {
-	folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
-	none := fmt.Errorf("no session of this store: %s: %w", path, fs.ErrNotExist)
-	if !isSessionID(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
-		return change.Head{}, none
-	}
-	// The path may lead to the root over a link, as the user's home can.
-	above, err := os.Stat(filepath.Join(path, "..", "..", ".."))
-	if own, rerr := os.Stat(s.ID().Root); err != nil || rerr != nil || !os.SameFile(above, own) || !filepath.IsLocal(folder) {
-		return change.Head{}, none
-	}
-	f := file{id: strings.TrimSuffix(name, suffix), folder: folder, name: name}
-	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: projectID(folder), Session: f.id})
+func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
+	d, below, e, err := s.OpenAt(at)
 	if err != nil {
 		return change.Head{}, err
 	}
 	defer d.Close()
-	if f.entry, err = d.Stat(name); err == nil && !f.entry.Exists {
-		err = none
-	}
-	if err != nil {
-		return change.Head{}, err
+	f := file{folder: path.Base(path.Dir(below)), name: path.Base(below), entry: e}
+	f.id = strings.TrimSuffix(f.name, suffix)
+	if below != f.path() || !isSessionID(f.id) {
+		return change.Head{}, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
 	}
 	return readHead(d, nil, f)
 }

@@ -1,13 +1,9 @@
 package codex
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"mend/agent"
@@ -16,7 +12,6 @@ import (
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
-	"mend/internal/userdir"
 	"mend/repair"
 )
 
@@ -91,44 +86,28 @@ var errorTexts = provider.ErrorTexts{
 	},
 }
 
+// home is the folder of Codex.
+var home = sessionfile.Home{
+	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts", Sessions: []string{sessions, archived}, Has: hasRollouts,
+}
+
 // Find implements [agent.Agent].
-func (Agent) Find(layout string) ([]agent.Located, error) {
-	if layout != "" && layout != Rollouts {
-		return nil, fmt.Errorf("%w of Codex: %q", agent.ErrLayout, layout)
-	}
-	root, err := home()
-	if err != nil {
-		return nil, fmt.Errorf("%w: the location of Codex's folder is unknown: %w", agent.ErrNoStore, err)
-	}
-	if !hasSessions(root) {
-		return nil, fmt.Errorf("%w: looked in Codex's folder, %s", agent.ErrNoStore, root)
-	}
-	return []agent.Located{{Path: root, Layout: Rollouts}}, nil
-}
+func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
-// home returns the folder of Codex.
-func home() (string, error) {
-	if root := os.Getenv("CODEX_HOME"); root != "" {
-		return root, nil
+// hasRollouts reports whether a folder is one of Codex that has rollouts, or had some: other agents have a folder with such a name, too.
+func hasRollouts(root string) (bool, error) {
+	has := func(patterns ...string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool {
+			found, _ := fs.Glob(os.DirFS(root), pattern)
+			return len(found) > 0
+		})
 	}
-	dir, err := userdir.Home("CODEX_HOME")
-	return filepath.Join(dir, ".codex"), err
-}
-
-// hasSessions reports whether a folder has rollouts, or had some.
-func hasSessions(root string) bool {
-	return slices.ContainsFunc([]string{sessions, archived}, func(name string) bool {
-		info, err := os.Lstat(filepath.Join(root, name))
-		return err == nil && info.IsDir()
-	})
+	return has(sessions, archived) && has("config.toml", "installation_id", archived, locks, "state_*.sqlite", sessions+"/*/*/*/*"+suffix+"*", sessions+"/rollout-*"), nil
 }
 
 // Open implements [agent.Agent]. A path may lead to the root, or to anything below its folders of rollouts.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
-	if at.Layout != "" && at.Layout != Rollouts {
-		return nil, fmt.Errorf("%w of Codex: %q", agent.ErrLayout, at.Layout)
-	}
-	root, err := findRoot(at.Path)
+	root, err := home.Root(at)
 	if err != nil {
 		return nil, err
 	}
@@ -144,41 +123,4 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		},
 	})
 	return s, err
-}
-
-// findRoot returns the folder at path or above it that has rollouts.
-func findRoot(at string) (string, error) {
-	at, err := filepath.Abs(at)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
-	}
-	for dir := at; ; dir = filepath.Dir(dir) {
-		rel, err := filepath.Rel(dir, at)
-		below := err == nil && (rel == "." || strings.HasPrefix(rel, sessions) || strings.HasPrefix(rel, archived))
-		if below && hasSessions(dir) && isCodex(dir) {
-			return dir, nil
-		}
-		if filepath.Dir(dir) == dir {
-			return "", fmt.Errorf("%w: %s is no folder of Codex: it has no rollouts", agent.ErrNoStore, at)
-		}
-	}
-}
-
-// isCodex reports whether a folder with sessions is one of Codex, and not of another agent: other files of it are there, or a
-// rollout.
-func isCodex(root string) bool {
-	for _, name := range []string{"config.toml", "installation_id", archived, locks} {
-		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
-			return true
-		}
-	}
-	for _, pattern := range []string{"state_*.sqlite", sessions + "/*/*/*/rollout-*", sessions + "/rollout-*"} {
-		if found, _ := filepath.Glob(filepath.Join(root, pattern)); len(found) > 0 {
-			return true
-		}
-	}
-	return false
 }

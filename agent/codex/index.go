@@ -83,7 +83,7 @@ func (s *store) readIndex() (map[string]change.Record, error) {
 		t := c.Table(change.KindIndex)
 		return c.Query(t.SelectAll, nil, func(st *sqlite3.Stmt) error {
 			r := t.CopyRow(st)
-			id := textIn(r, "id")
+			id := r.Text("id")
 			r.Ref = change.Ref{Kind: change.KindIndex, Session: id}
 			all[id] = r
 			return nil

@@ -1,8 +1,10 @@
 package codex
 
 import (
+	"encoding/hex"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"mend/change"
@@ -60,15 +62,15 @@ func refOf(p, id string) change.Ref {
 	return change.Ref{Kind: change.KindSession, Project: projectOf(p), Session: id}
 }
 
-// projectOf returns the id that stands for a path: with + for what is no letter, digit or dash: its two hexadecimal digits behind _, but a dot for a slash.
+// projectOf returns the id that stands for a path: a slash is a dot, and what else is no letter, digit or dash its hexadecimal digits behind _.
 func projectOf(p string) string {
 	var b strings.Builder
 	for i := range len(p) {
-		switch c := p[i]; {
-		case c == '/':
+		switch c := p[i : i+1]; {
+		case c == "/":
 			b.WriteByte('.')
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
-			b.WriteByte(c)
+		case strings.Contains(plain, c):
+			b.WriteString(c)
 		default:
 			fmt.Fprintf(&b, "_%02x", c)
 		}
@@ -76,29 +78,16 @@ func projectOf(p string) string {
 	return b.String()
 }
 
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+
+var escaped = regexp.MustCompile(`_[0-9a-f]{2}`)
+
 // pathOf reverses projectOf. It reports false for an id that stands for no path of a rollout, or of a folder of some.
 func pathOf(project string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(project); i++ {
-		switch c := project[i]; c {
-		case '.':
-			b.WriteByte('/')
-		case '_':
-			var n byte
-			if i+2 >= len(project) {
-				return "", false
-			}
-			if _, err := fmt.Sscanf(project[i+1:i+3], "%02x", &n); err != nil {
-				return "", false
-			}
-			b.WriteByte(n)
-			i += 2
-		default:
-			b.WriteByte(c)
-		}
-	}
-	p := b.String()
+	p := escaped.ReplaceAllStringFunc(strings.ReplaceAll(project, ".", "/"), func(s string) string {
+		b, _ := hex.DecodeString(s[1:]) // it matched
+		return string(b)
+	})
 	first, _, _ := strings.Cut(p, "/")
-	ok := p == path.Clean(p) && (first == sessions || first == archived) && !strings.Contains(p, "\x00") && projectOf(p) == project
-	return p, ok
+	return p, p == path.Clean(p) && (first == sessions || first == archived) && !strings.Contains(p, "\x00") && projectOf(p) == project
 }

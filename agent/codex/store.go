@@ -167,9 +167,9 @@ func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.He
 	about := rollout.AboutOf(head)
 	h.Title, h.Directory, h.Version, h.Created = about.Title, about.Directory, about.Version, about.Created
 	if row, ok := s.row(id); ok {
-		h.Title = cmp.Or(textIn(row, "name"), h.Title, textIn(row, "title"))
-		h.Directory = cmp.Or(h.Directory, textIn(row, "cwd"))
-		h.Version = cmp.Or(h.Version, textIn(row, "cli_version"))
+		h.Title = cmp.Or(row.Text("name"), h.Title, row.Text("title"))
+		h.Directory = cmp.Or(h.Directory, row.Text("cwd"))
+		h.Version = cmp.Or(h.Version, row.Text("cli_version"))
 	}
 	if f.why != "" {
 		h.Stray = append(h.Stray, change.Stray{Path: f.path, Why: f.why, Kind: change.StrayHidden})
@@ -180,7 +180,7 @@ func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.He
 // located looks for the rollout that the row of a session names: whether it is there, also compressed, and whether it is the
 // session's own. A folder above may have been replaced with a link since.
 func (s *store) located(row change.Record, head change.Head) (there, same bool) {
-	at := textIn(row, "rollout_path")
+	at := row.Text("rollout_path")
 	p, _ := pathOf(head.Ref.Project)
 	own, err := os.Lstat(filepath.Join(s.ID().Root, filepath.FromSlash(p)))
 	for _, p := range []string{at, at + rollout.Compressed} {
@@ -191,31 +191,18 @@ func (s *store) located(row change.Record, head change.Head) (there, same bool) 
 	return there, same
 }
 
-func textIn(r change.Record, name string) string {
-	if col, ok := r.Col(name); ok && col.Class == change.ClassText {
-		return string(col.Bytes)
-	}
-	return ""
-}
-
 // SessionAt implements [agent.Store].
-func (s *store) SessionAt(ctx context.Context, at string) (change.Head, error) {
-	none := fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
-	at, err := filepath.EvalSymlinks(at)
+func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
+	d, below, e, err := s.OpenAt(at)
 	if err != nil {
-		return change.Head{}, none
+		return change.Head{}, err
 	}
-	rel, err := filepath.Rel(s.ID().Root, at)
-	if err != nil || !filepath.IsLocal(rel) {
-		return change.Head{}, none
+	defer d.Close()
+	h, ok := s.readHead(d, nil, file{path: below, entry: e})
+	if _, in := pathOf(h.Project); !in || !ok {
+		return h, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
 	}
-	heads, err := s.List(ctx)
-	for _, h := range heads {
-		if h.Project == projectOf(filepath.ToSlash(rel)) {
-			return h, nil
-		}
-	}
-	return change.Head{}, cmp.Or(err, none)
+	return h, nil
 }
 
 func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safedir.Entry, error) {

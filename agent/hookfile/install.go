@@ -3,18 +3,72 @@ package hookfile
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"mend/agent"
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/userdir"
 )
 
 // A File is the file of one agent. It is embedded in an [agent.Installer], of which it implements what is the same for
 // every agent.
 type File struct {
-	Agent string                     // its name
-	Hooks func(s agent.Setup) []Hook // without their commands
+	Agent, Title string // its name, also as a sentence has it
+	Variable     string // that may name the agent's folder
+	Folder       string // that folder, else in the user's home
+	Name         string // of the file there
+	Project      string // and in a folder with this name in one of a project
+	Offer, Done  string // see [agent.Installation]
+	AtEnd        bool   // the agent runs hooks when a session has ended, so that mend may repair it
+	Repair       string // a format: how the user repairs a session with an id
+}
+
+// timeout is in seconds. The agents wait for a hook before they show a session or send a prompt.
+const timeout = 10
+
+// About implements [agent.Installer].
+func (f File) About() agent.Installation {
+	return agent.Installation{
+		Part: "mend's hooks", Missing: "has no hook of mend", Done: f.Done, Offer: f.Offer,
+		Undone: "Sessions of " + f.Title + " that start from now on no longer use it.",
+		Max:    16 << 20, Mode: 0o600, Folder: 0o700,
+		Deadline: (timeout - 2) * time.Second, // before the agent kills the hook
+	}
+}
+
+// Path implements [agent.Installer]: the user's file, or that of the current project.
+func (f File) Path(project bool) (string, error) {
+	dir, err := userdir.Of(f.Variable, f.Folder)
+	name := f.Name
+	if project {
+		dir, err = os.Getwd()
+		dir, name = filepath.Join(dir, f.Folder), f.Project
+	}
+	if err == nil && !filepath.IsAbs(dir) { // the agent resolves it in the folder in which it starts
+		err = fmt.Errorf("%s is %q: set it to an absolute path", f.Variable, dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("finding %s of %s: %w", name, f.Title, err)
+	}
+	return filepath.Join(dir, name), nil
+}
+
+// Accepts implements [agent.Installer].
+func (f File) Accepts(s agent.Setup) error {
+	switch {
+	case s.Hooks != "":
+		return fail.New(fail.Usage, "", "--hooks is for the plugin of OpenCode")
+	case s.Store != "":
+		return fail.New(fail.Usage, "", "--store is for the plugin of OpenCode: %s tells its hook where the session is", f.Title)
+	case s.Repair && !f.AtEnd:
+		return fail.New(fail.Usage, "mend watch repairs a session when "+f.Title+" has closed it", "--repair is not for %s: it has the session open while it runs a hook", f.Title)
+	}
+	return nil
 }
 
 // Install implements [agent.Installer].
@@ -23,11 +77,39 @@ func (f File) Install(text []byte, s agent.Setup) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks := f.Hooks(s)
+	hooks := f.hooks(s)
 	for i := range hooks {
-		hooks[i].Command = f.command(s)
+		hooks[i].Command, hooks[i].Timeout = f.command(s), timeout
 	}
 	return AddHooks(text, hooks...)
+}
+
+// hooks returns those that are to be installed. A session is loaded before SessionStart runs, so a repair at its
+// end is what the next start loads, and one at the start what the user loads again.
+func (f File) hooks(s agent.Setup) []Hook {
+	all := []Hook{{Event: "SessionStart", Matcher: "resume"}}
+	if f.AtEnd && (s.Repair || s.Keep) {
+		all = append(all, Hook{Event: "SessionEnd"})
+	}
+	if s.Keep {
+		all = append(all, Hook{Event: "Stop"})
+	}
+	return all
+}
+
+// Notes implements [agent.Installer].
+func (f File) Notes(_ []byte, s agent.Setup) (notes []string) {
+	if s.Keep {
+		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is deleted or cut.")
+	}
+	switch text := "When a damaged session is resumed, mend says so, and how to repair it."; {
+	case s.Repair:
+		return append(notes, "When a session ends, and when it is resumed, mend repairs it if that loses nothing. What was loaded before that is loaded again with /resume.")
+	case f.AtEnd:
+		return append(notes, text+" With --repair it repairs the session.")
+	default:
+		return append(notes, text)
+	}
 }
 
 // Uninstall implements [agent.Installer].
@@ -82,21 +164,28 @@ func (f File) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	return is, nil
 }
 
-// Read reads what the agent passes to a hook.
-func (File) Read(input []byte) (session string, e agent.Event, err error) {
+// Event implements [agent.Installer], but for the agent itself.
+func (f File) Event(input []byte) (e agent.Event, err error) {
 	var in struct {
 		Session    string `json:"session_id"`
 		Transcript string `json:"transcript_path"`
 		Event      string `json:"hook_event_name"`
 	}
 	if err := json.Unmarshal(input, &in); err != nil {
-		return "", e, fmt.Errorf("reading the event: %w", err)
+		return e, fmt.Errorf("reading the event: %w", err)
 	}
 	if !filepath.IsAbs(in.Transcript) || in.Session == "" || !strings.HasSuffix(in.Transcript, in.Session+".jsonl") {
-		return "", e, fmt.Errorf("reading the event: %q is no transcript of the session %q", in.Transcript, in.Session)
+		return e, fmt.Errorf("reading the event: %q is no transcript of the session %q", in.Transcript, in.Session)
 	}
-	return in.Session, agent.Event{
+	return agent.Event{
 		Path: in.Transcript, Ended: in.Event == "SessionEnd", Turn: in.Event == "Stop",
 		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
+		Broken: func(h change.Head, why string, fixable bool) string {
+			how := "mend scan %[1]s says more."
+			if fixable {
+				how = "To repair it, " + f.Repair
+			}
+			return fmt.Sprintf("mend: this session is damaged. %[2]s "+how, h.ID, why)
+		},
 	}, nil
 }

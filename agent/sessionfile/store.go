@@ -125,6 +125,33 @@ func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
 	return d, path.Base(p), err
 }
 
+// OpenAt opens the folder of the file at a path, and returns its path below the root and its entry. The error wraps [fs.ErrNotExist] if there is
+// none.
+func (s *Store) OpenAt(at string) (d *safedir.Dir, below string, e safedir.Entry, err error) {
+	none := fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
+	dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // the path may lead to the root over a link, as the user's home can
+	below, rerr := filepath.Rel(s.ID().Root, filepath.Join(dir, filepath.Base(at)))
+	if err != nil || rerr != nil || !filepath.IsLocal(below) {
+		return nil, "", e, none
+	}
+	root, err := s.OpenRoot()
+	if err != nil {
+		return nil, "", e, err
+	}
+	defer root.Close()
+	below = filepath.ToSlash(below)
+	if d, err = root.Sub(path.Dir(below)); err != nil {
+		return nil, "", e, err
+	}
+	if e, err = d.Stat(path.Base(below)); err == nil && !e.Exists {
+		err = none
+	}
+	if err != nil {
+		d.Close()
+	}
+	return d, below, e, err
+}
+
 // Stat returns the entry of a session's file.
 func (s *Store) Stat(ref change.Ref) (safedir.Entry, error) {
 	d, name, err := s.OpenFolder(ref)

@@ -20,6 +20,15 @@ func Home(variable string) (string, error) {
 	return home, nil
 }
 
+// Of returns the folder that a variable names, or else the one with that name in the user's home.
+func Of(variable, name string) (string, error) {
+	if dir := os.Getenv(variable); dir != "" {
+		return dir, nil
+	}
+	home, err := Home(variable)
+	return filepath.Join(home, name), err
+}
+
 // State returns the folder in which mend keeps its journal: $XDG_STATE_HOME/mend.
 func State() (string, error) { return mendFolder("XDG_STATE_HOME", xdg.StateHome) }
 

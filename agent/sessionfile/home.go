@@ -1,0 +1,77 @@
+package sessionfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mend/agent"
+	"mend/internal/userdir"
+)
+
+// A Home is the folder of an agent, which is its only store.
+type Home struct {
+	Title    string // of the agent
+	Layout   string // of each store
+	Variable string // that may name the folder
+	Folder   string // its name, else in the user's home
+	What     string // is missing in other folders
+	Sessions []string
+	// Has reports whether a folder has those. The error says that this cannot be known.
+	Has func(root string) (bool, error)
+}
+
+// Find implements [agent.Agent].
+func (h Home) Find(layout string) ([]agent.Located, error) {
+	if err := h.check(layout); err != nil {
+		return nil, err
+	}
+	root, err := userdir.Of(h.Variable, h.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the location of %s's folder is unknown: %w", agent.ErrNoStore, h.Title, err)
+	}
+	if ok, err := h.Has(root); err != nil {
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
+	} else if !ok {
+		return nil, fmt.Errorf("%w: looked in %s's folder, %s", agent.ErrNoStore, h.Title, root)
+	}
+	return []agent.Located{{Path: root, Layout: h.Layout}}, nil
+}
+
+func (h Home) check(layout string) error {
+	if layout != "" && layout != h.Layout {
+		return fmt.Errorf("%w of %s: %q", agent.ErrLayout, h.Title, layout)
+	}
+	return nil
+}
+
+// Root returns the folder of a store at a path: the root itself, or anything below the folders of sessions.
+func (h Home) Root(at agent.Located) (string, error) {
+	if err := h.check(at.Layout); err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs(at.Path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
+	}
+	for dir, below := path, "."; ; dir, below = filepath.Dir(dir), filepath.Join(filepath.Base(dir), below) {
+		ok, err := h.Has(dir)
+		first, _, _ := strings.Cut(below, string(filepath.Separator))
+		if ok && (below == "." || slices.Contains(h.Sessions, first)) {
+			return dir, nil
+		}
+		if err != nil && dir == path {
+			return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
+		}
+		if filepath.Dir(dir) == dir {
+			return "", fmt.Errorf("%w: %s is no folder of %s: it has no %s", agent.ErrNoStore, path, h.Title, h.What)
+		}
+	}
+}
