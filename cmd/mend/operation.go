@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mend/change"
@@ -60,21 +61,35 @@ func (op operation) what() string {
 		text = "orphans moved to the journal"
 	case change.CauseMove:
 		text = "moved to " + term.OneLine(op[0].Cause.Text, 80)
+	case change.CauseClean:
+		text = causeText(op[0])
 	default:
 	}
 	return text + ", " + term.Count(records, "change")
 }
 
-// sessions says whose sessions the operation changed.
+// sessions says whose sessions the operation changed, and which databases as a whole.
 func (op operation) sessions() string {
-	names := map[string]bool{}
+	var sessions []change.Entry // one of each
+	var all []string
 	for _, e := range op {
-		names[e.Session] = true
+		switch title := entryTitle(e); {
+		case e.Session == change.NoSession: // it goes along with sessions
+		case e.Session == "" && !slices.Contains(all, title):
+			all = append(all, title)
+		case e.Session != "" && !slices.ContainsFunc(sessions, func(o change.Entry) bool { return o.Session == e.Session }):
+			sessions = append(sessions, e)
+		}
 	}
-	if len(names) == 1 {
+	switch {
+	case len(sessions) == 1 && len(all) == 0:
+		return entryTitle(sessions[0])
+	case len(sessions) > 0:
+		all = append([]string{term.Count(len(sessions), "session")}, all...)
+	case len(all) == 0:
 		return entryTitle(op[0])
 	}
-	return term.Count(len(names), "session")
+	return strings.Join(all, ", ")
 }
 
 // row returns the line of an operation of several entries.

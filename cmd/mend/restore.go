@@ -505,6 +505,8 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 	switch from := done.From; {
 	case len(done.Plan.Ops) == 0 && done.Session.ID != head.ID:
 		env.SayAt(2, fmt.Sprintf("What was kept is the session %s already.", term.Bold(done.Session.ID)))
+	case len(done.Plan.Ops) == 0 && done.State != "":
+		env.SayAt(2, "It is as it was then.")
 	case len(done.Plan.Ops) == 0:
 		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are no part of it: mend does not bring those back.")
 	case done.Other != "":

@@ -12,6 +12,7 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/ownfile"
 	"mend/internal/term"
 	"mend/journal"
 )
@@ -250,9 +251,19 @@ func (v *reversal) plan(es []change.Entry) {
 		s := &v.todo[i]
 		if s.err == nil && v.ctx.Err() == nil {
 			s.plan, s.err = v.propose(s.store, s.entries)
+			s.err = hintMove(s.err, s.entries[0])
 		}
 		bar.Step()
 	}
+}
+
+// hintMove says how a session that was moved and continued since gets its former folder back, with all that it has now.
+func hintMove(err error, e change.Entry) error {
+	if _, conflict := errors.AsType[*change.ConflictError](err); !conflict || e.Cause.Kind != change.CauseMove || e.Cause.Folder == "" {
+		return err
+	}
+	back := "mend move " + ownfile.Quote(e.Cause.Text) + " " + ownfile.Quote(e.Cause.Folder)
+	return fail.WithHint(err, "nothing was changed. To move it back with what was added since: "+back+". To remove that, which the journal keeps: --force")
 }
 
 func (v *reversal) run() error {
