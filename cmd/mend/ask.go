@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 
@@ -54,7 +55,9 @@ func printFiles(t *term.Terminal, files []change.Ref) {
 // returns the memory that planning took and that is garbage now: as much again may be needed.
 func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
-	debug.FreeOSMemory()
+	if os.Getenv("GOGC") == "" { // as in [openWith]
+		debug.FreeOSMemory()
+	}
 	var e change.Entry
 	err := env.changes.apply(func() (err error) {
 		e, err = c.Apply(ctx, p)

@@ -54,10 +54,15 @@ func runWithMend(m *testing.M) (code int) {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))); err != nil {
 		panic(err)
 	}
-	// A verb that writes makes the process collect garbage more often ([openWith]), which is for
-	// all tests that come after it.
-	if err := os.Setenv("GOGC", "100"); err != nil {
+	// With a GOGC of its own the program leaves the collector alone ([openWith]), in all tests that come after.
+	debug.SetGCPercent(400)
+	if err := os.Setenv("GOGC", "400"); err != nil {
 		panic(err)
+	}
+	if memory := storetest.Memory(); memory != "" { // syncs cost nothing there
+		if err := os.Setenv("TMPDIR", memory); err != nil {
+			panic(err)
+		}
 	}
 	return m.Run()
 }

@@ -4,15 +4,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
 // FastDir returns a temporary folder, in memory if possible: syncs cost nothing there.
 func FastDir(t testing.TB) string {
 	t.Helper()
-	if runtime.GOOS == "linux" {
-		if dir, err := os.MkdirTemp("/dev/shm", "mend-test-"); err == nil { //nolint:usetesting // t.TempDir has no say in where
+	if memory := Memory(); memory != "" {
+		if dir, err := os.MkdirTemp(memory, "mend-test-"); err == nil { //nolint:usetesting // t.TempDir has no say in where
 			t.Cleanup(func() { removeAll(t, dir) })
 			return dir
 		}
