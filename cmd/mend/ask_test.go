@@ -45,7 +45,7 @@ func TestAsk(t *testing.T) {
 		if n := strings.Count(errs, `Repair "A title"? [y/n/d/q/?] `); n != c.asked || !strings.Contains(errs, c.shows) {
 			t.Errorf("answer %q: asked %d times, want %d, and to be shown %q:\n%s", c.in, n, c.asked, c.shows, errs)
 		}
-		if diff := strings.Contains(out, `"text": "[user interrupted]"`); diff != strings.HasPrefix(c.in, "d") {
+		if diff := strings.Contains(out, `text: "[user interrupted]"`); diff != strings.HasPrefix(c.in, "d") {
 			t.Errorf("answer %q: the diff is shown: %t:\n%s", c.in, diff, out)
 		}
 		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == exitDone) {

@@ -93,8 +93,6 @@ var flagCompletions = map[string]completions{
 	"until":         words("1d", "7d", "30d", "12h"),
 	"state":         words(logStates...),
 	"channel":       words("command", "plugin", "hook", "watch"),
-	"rule":          completeRules,
-	"actor":         completeActors,
 	"older-than":    words("30d", "90d", "365d"),
 }
 
@@ -202,25 +200,6 @@ func repairsThat(fits func(change.Entry) bool) completions {
 
 func completeSessionsAndRepairs(ctx context.Context, env *environment, args []string) []cobra.Completion {
 	return append(completeSessions(ctx, env, args), completeRepairs(ctx, env, args)...)
-}
-
-// completeRules returns the rules with their meanings.
-func completeRules(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
-	for _, t := range ruleTopics(env) {
-		all = append(all, cobra.CompletionWithDesc(t.Code, term.FirstSentence(t.Meaning)))
-	}
-	return all
-}
-
-// completeActors returns who made the entries of the journal.
-func completeActors(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
-	es, _ := env.opt.Journal.Log(journal.Query{})
-	for _, e := range es {
-		if e.Actor != nil && !slices.Contains(all, e.Actor.User) {
-			all = append(all, e.Actor.User)
-		}
-	}
-	return all
 }
 
 // completeRecords returns the records of the repair that the first argument names.

@@ -95,8 +95,6 @@ func printOps(t *term.Terminal, ops []change.Op) {
 	defer t.Buffer()()
 	for _, e := range patchEntries(ops) {
 		switch {
-		case t.GitPatch:
-			printGitDiff(t, e)
 		case e.op.Ref.Kind == change.KindFile:
 			printFile(t, e.op)
 		case e.from != nil:
@@ -117,29 +115,4 @@ func printFile(t *term.Terminal, o change.Op) {
 		verb, i = "put back", o.Post
 	}
 	t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+verb), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
-}
-
-// printGitDiff prints an entry in the form of "git diff", for pagers that read it.
-func printGitDiff(t *term.Terminal, e patchEntry) {
-	was, is := e.op.Ref, e.op.Ref
-	if e.from != nil {
-		was = e.from.Ref
-	}
-	t.Printf("diff --git a/%s b/%s\n", was, is)
-	switch {
-	case e.from != nil:
-		t.Printf("similarity index 100%%\nrename from %s\nrename to %s\n", was, is)
-		return
-	case e.op.Pre == nil:
-		t.Printf("new file mode 100644\n--- /dev/null\n+++ b/%s\n", is)
-	case e.op.Post == nil:
-		t.Printf("deleted file mode 100644\n--- a/%s\n+++ /dev/null\n", was)
-	default:
-		t.Printf("--- a/%s\n+++ b/%s\n", was, is)
-	}
-	if !hasDiff(is) {
-		return
-	}
-	t.Printf("@@ -1 +1 @@\n") // there are no line numbers
-	eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { t.Printf("%s\n", shortenLine(string(line))) })
 }

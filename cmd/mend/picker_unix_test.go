@@ -223,7 +223,7 @@ func TestTerminal(t *testing.T) {
 			[]string{"messages.0", "▲ R1"},
 		},
 		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, exitRefused, nil},
-		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"→ move msg_", "+ create msg_", `+  "type": "step-start"`}},
+		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"→ move msg_", "+ create msg_", `+type: "step-start"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScreen(t)

@@ -221,14 +221,14 @@ func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags, 
 			i.Say("%s", term.Faint(note))
 		}
 	}
-	return i.noteSettings(now == nil, after)
+	i.noteSettings(after)
+	return nil
 }
 
-// noteSettings says which settings count for an agent that mend serves. fresh says that nothing was
-// installed before.
-func (i installation) noteSettings(fresh bool, text []byte) error {
+// noteSettings says which settings count for an agent that mend serves.
+func (i installation) noteSettings(text []byte) {
 	if i.About().Deadline > 0 {
-		return nil // it is not served
+		return // it is not served
 	}
 	for _, note := range settingsNotes() {
 		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
@@ -236,14 +236,6 @@ func (i installation) noteSettings(fresh bool, text []byte) error {
 	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
 		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
 	}
-	if !fresh {
-		return nil // the older plugin may not have repaired before requests: the hook shows that once
-	}
-	journal, err := i.opt.Journal.Folder()
-	if err != nil {
-		return err
-	}
-	return writePreflightNotice(journal)
 }
 
 // setup completes what is to be installed.

@@ -19,7 +19,7 @@ func (t *Terminal) Page(print func(*Terminal)) {
 	}
 	var text bytes.Buffer
 	paged := t.Again()
-	paged.Out, paged.GitPatch = &text, isDelta(command)
+	paged.Out = &text
 	print(paged)
 	cmd := pagerCommand(command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), t.Out, t.Err
@@ -29,30 +29,15 @@ func (t *Terminal) Page(print func(*Terminal)) {
 	}
 }
 
-// pager returns the command that shows long text: delta if git uses it, else that of $PAGER,
-// else less; "" without a terminal.
+// pager returns the command that shows long text: that of $PAGER, else less; "" without a terminal.
 func (t *Terminal) pager() string {
 	if t.Width == 0 || t.JSON {
 		return ""
-	}
-	if git, err := exec.Command("git", "config", "--get", "core.pager").Output(); err == nil {
-		if command := strings.TrimSpace(string(git)); isDelta(command) {
-			return command
-		}
 	}
 	if p, ok := os.LookupEnv("PAGER"); ok {
 		return p // empty: none
 	}
 	return "less"
-}
-
-// isDelta reports whether the command is delta, a pager for the diffs of git.
-func isDelta(command string) bool {
-	words := strings.Fields(command)
-	if len(words) == 0 {
-		return false
-	}
-	return strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe") == "delta"
 }
 
 // pagerCommand returns the process of a pager. Less ends at once if the text fits on the

@@ -28,7 +28,6 @@ type Terminal struct {
 	Width    int  // columns of Out; 0 if it is no terminal: lines are not cut
 	ErrWidth int  // columns to which messages on Err are wrapped; 0 if it is no terminal
 	JSON     bool // the answer is one JSON object: texts are not printed, and nothing is asked
-	GitPatch bool // diffs are read by a program that expects those of git, see [Terminal.Page]
 
 	lost   error         // the first failure to write to Out
 	stdin  *bufio.Reader // see [Terminal.Input]
