@@ -415,10 +415,19 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if err != nil {
 		return err
 	}
+	var below []change.Head
+	if done.State == mend.Deleted {
+		if below, err = goneBelow(ctx, env, c, head); err != nil {
+			return err
+		}
+	}
 	answer := newRestoreJSON(c, head, done)
 	env.setAnswer("restore", answer)
 	printHeader(env.Terminal, head)
 	printRestore(env, head, done)
+	if len(below) > 0 {
+		env.SayAt(2, fmt.Sprintf("%s.", term.CountWords(len(below), "session of a subagent comes back with it", "sessions of subagents come back with it")))
+	}
 	if len(done.Plan.Ops) == 0 {
 		env.setAnswer("repairs", []repairJSON{})
 		return finishRestore(ctx, env, c, done.Session)
@@ -435,6 +444,17 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if err != nil {
 		return err
 	}
+	for _, h := range below {
+		p, err := propose(h)
+		if err == nil && len(p.Plan.Ops) > 0 {
+			var more []change.Entry
+			more, err = applyRestore(ctx, env, c, p)
+			entries = append(entries, more...)
+		}
+		if err != nil {
+			env.Note(fmt.Sprintf("%s is not brought back: %v", quotedTitle(h.Title, h.ID), err))
+		}
+	}
 	if env.JSON {
 		list := []repairJSON{}
 		for _, e := range entries {
@@ -448,6 +468,27 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return err
 	}
 	return nil
+}
+
+// goneBelow returns the sessions of the subagents of a session, and of theirs, that were kept and are gone.
+func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
+	err = withKept(env, func(k *keep.Keep) error {
+		gone, err := c.Gone(ctx, k)
+		by := map[string][]change.Head{}
+		for _, h := range gone {
+			by[h.Parent] = append(by[h.Parent], h)
+		}
+		delete(by, "")
+		below = []change.Head{head}
+		for i := 0; i < len(below); i++ {
+			id := below[i].ID
+			below = append(below, by[id]...)
+			delete(by, id)
+		}
+		below = below[1:]
+		return err
+	})
+	return below, err
 }
 
 // applyRestore brings a session back, after what it has now was kept.

@@ -21,6 +21,7 @@ type State struct {
 	Ref     change.Ref // of the session's own record
 	Title   string
 	Folder  string // where the user worked
+	Parent  string // the session of which it is a subagent's; "" for none, and in states of before 2026-11-27
 	Time    time.Time
 	Why     string // what made the copy, such as "turn" or "keep"
 
@@ -116,6 +117,7 @@ type stored struct {
 	Ref      change.Ref `json:"ref"`
 	Title    []byte     `json:"title,omitempty"`
 	Folder   []byte     `json:"folder,omitempty"`
+	Parent   []byte     `json:"parent,omitempty"`
 	Sec      int64      `json:"sec"`
 	Nsec     int64      `json:"nsec"`
 	Why      []byte     `json:"why,omitempty"`
@@ -139,7 +141,7 @@ func idOf(seq uint64) string { return fmt.Sprintf("k%d", seq) }
 func encodeState(s *State) []byte {
 	b, _ := json.Marshal(stored{ // bytes and numbers always marshal
 		Agent: []byte(s.Agent), Kind: s.Store.Kind, Root: []byte(s.Store.Root), Dev: s.Store.Dev, Ino: s.Store.Ino,
-		Session: []byte(s.Session), Ref: s.Ref, Title: []byte(s.Title), Folder: []byte(s.Folder), Sec: s.Time.Unix(), Nsec: int64(s.Time.Nanosecond()),
+		Session: []byte(s.Session), Ref: s.Ref, Title: []byte(s.Title), Folder: []byte(s.Folder), Parent: []byte(s.Parent), Sec: s.Time.Unix(), Nsec: int64(s.Time.Nanosecond()),
 		Why: []byte(s.Why), Messages: s.Messages, First: []byte(s.First), Lost: s.Lost, Unread: []byte(s.Unread), Stamp: s.Stamp[:], Updated: s.Updated,
 		Records: s.Records, Size: s.Size, Tree: s.root[:], Depth: s.depth,
 		Read: s.Read.UnixMilli(), Head: s.head, Marks: encodeMarks(s.marks),
@@ -158,7 +160,7 @@ func decodeState(seq uint64, b []byte) (State, error) {
 	}
 	s := State{
 		ID: idOf(seq), Agent: string(t.Agent), Store: change.StoreID{Agent: string(t.Agent), Kind: t.Kind, Root: string(t.Root), Dev: t.Dev, Ino: t.Ino},
-		Session: string(t.Session), Ref: t.Ref, Title: string(t.Title), Folder: string(t.Folder), Time: time.Unix(t.Sec, t.Nsec), Why: string(t.Why),
+		Session: string(t.Session), Ref: t.Ref, Title: string(t.Title), Folder: string(t.Folder), Parent: string(t.Parent), Time: time.Unix(t.Sec, t.Nsec), Why: string(t.Why),
 		Messages: t.Messages, First: string(t.First), Lost: t.Lost, Unread: string(t.Unread), Updated: t.Updated, Records: t.Records, Size: t.Size, seq: seq, root: hash(t.Tree), depth: t.Depth,
 		Read: time.UnixMilli(t.Read), head: t.Head, marks: marks,
 	}

@@ -94,7 +94,7 @@ func (c *Store) readCopy(ctx context.Context, head change.Head, marks []change.M
 // add adds a session that was read.
 func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (keep.Saved, error) {
 	return k.Add(ctx, keep.State{
-		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Updated: r.head.Updated,
+		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated,
 		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.Unread, Stamp: r.copied.Stamp.Sum,
 	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, Lacks: func(now, then []change.Record) int {
 		return c.store.Lacks(now, then, nil).Records

@@ -300,7 +300,7 @@ func isRestored(s keep.State) bool { return s.Complete() && s.Why != keptBefore 
 
 // headOf returns a session as it was kept.
 func headOf(s keep.State) change.Head {
-	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Updated: s.Updated}
+	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Parent: s.Parent, Updated: s.Updated}
 }
 
 // keptStates returns what was kept of the sessions of the store, or of one, newest first.
