@@ -319,10 +319,12 @@ func (c *Config) find(name string) (setting, error) {
 func envName(name string) string {
 	var b strings.Builder
 	b.WriteString("MEND_")
+	small := false
 	for _, r := range name {
-		if unicode.IsUpper(r) {
+		if unicode.IsUpper(r) && small {
 			b.WriteByte('_')
 		}
+		small = unicode.IsLower(r)
 		b.WriteRune(unicode.ToUpper(r))
 	}
 	return b.String()
