@@ -35,7 +35,7 @@ func (t *Terminal) pager() string {
 		return ""
 	}
 	if p, ok := os.LookupEnv("PAGER"); ok {
-		return p // empty: none
+		return strings.TrimSpace(p) // empty: none
 	}
 	return "less"
 }
