@@ -77,8 +77,10 @@ type uiBackend struct {
 	lost     map[uiKey]restorable       // the sessions that can be brought back
 	runs     map[*mend.Store]*repairRun // of the change that is written
 
-	mu    sync.Mutex // for lost, found and notes
+	mu    sync.Mutex // for lost, found, notes and shown
 	notes []string
+	shown ui.Session // the last one that was read to be shown
+	stamp [32]byte   // of that, before it was read
 }
 
 var _ ui.Backend = (*uiBackend)(nil)
@@ -308,6 +310,10 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 	if err != nil {
 		return err
 	}
+	stamp, _ := c.Reader().Stamp(ctx, h)
+	b.mu.Lock()
+	b.shown, b.stamp = s, stamp.Sum
+	b.mu.Unlock()
 	return f(c, h, true)
 }
 
@@ -379,11 +385,13 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 const (
 	uiQuiet = 300 * time.Millisecond
 	uiPoll  = 5 * time.Second
+	uiLook  = 2 * time.Second // between looks at the session on the screen
 )
 
 // Follow implements [ui.Backend].
 func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
 	var group sync.WaitGroup
+	group.Go(func() { b.followShown(ctx, report) })
 	for _, root := range b.stores {
 		c, err := b.fresh(root)
 		if err != nil {
@@ -403,6 +411,36 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 		})
 	}
 	group.Wait()
+}
+
+// followShown reports the session on the screen when it changes: of an old one, whose files are edited by hand, no event comes.
+func (b *uiBackend) followShown(ctx context.Context, report func(ui.Session)) {
+	tick := time.NewTicker(uiLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		b.mu.Lock()
+		s, before := b.shown, b.stamp
+		b.mu.Unlock()
+		c := b.clients[s.Store]
+		if c == nil {
+			continue
+		}
+		h, err := c.Session(ctx, s.ID)
+		if err != nil {
+			continue // a list that is read finds it
+		}
+		if now, err := c.Reader().Stamp(ctx, h); err != nil || now.Sum == before {
+			continue
+		}
+		if line, err := b.Examine(ctx, s); err == nil {
+			report(line) // what reads it again to show it notes its stamp
+		}
+	}
 }
 
 // A uiFollower reports the sessions of a store that change.
@@ -761,7 +799,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 // planLines returns what a repair does.
 func planLines(p proposal, proof string) (lines []ui.Line) {
 	for _, f := range planFacts(p.result) {
-		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.label), Text: strings.Join(f.shown(), "\n")})
+		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.label), Text: ansi.Strip(strings.Join(f.shown(), "\n"))})
 	}
 	switch {
 	case len(lines) == 0:

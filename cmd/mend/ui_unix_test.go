@@ -170,6 +170,28 @@ func TestUIClaude(t *testing.T) {
 	}
 }
 
+// TestUILive edits a message of the session on the screen by hand: in a database, and in a tree of files, which
+// is not followed by events, because nothing in it was used for long. The screen shows it.
+func TestUILive(t *testing.T) {
+	for i, version := range damage.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			ts := newTestStore(t, i)
+			s, code := startUI(t, ts.path, ts.journal)
+			s.waitShown("healthy (1)")
+			s.waitShown("goodbye")
+			for _, text := range []string{"a cat sat here", "a dog lies there"} {
+				damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, text))
+				s.waitShown(text)
+			}
+			s.press("q")
+			if got := <-code; got != exitDone {
+				t.Errorf("exit code %d, want %d", got, exitDone)
+			}
+		})
+	}
+}
+
 func equalSnapshots(a, b map[string]string) bool {
 	if len(a) != len(b) {
 		return false
