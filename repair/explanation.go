@@ -40,9 +40,16 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	e.Fix, e.Loses = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses)
 	class := t.ExplainClass(e.Class)
 	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
-	if e.Fix == "" {
-		e.Fix = cmp.Or(class.Fix, "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names.")
-		e.Loses = cmp.Or(e.Loses, class.Loses)
+	switch {
+	case e.Fix != "":
+	case r.Fixes == nil && r.NoFix != "":
+		e.Fix = r.NoFix
+	case class.Fix != "":
+		e.Fix, e.Loses = class.Fix, cmp.Or(e.Loses, class.Loses)
+	case r.Fixes != nil:
+		e.Fix = "mend repair shows what it changes, and asks."
+	default:
+		e.Fix = "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names."
 	}
 	return e
 }
@@ -60,7 +67,7 @@ var severityExplanations = map[Severity]Explanation{
 		Fix:     "mend repair fixes it.",
 	},
 	Latent: {
-		Meaning: "Works, but would break if something else changed, or shows as still running. The output says: at risk. `mend scan --at-risk` also lists what another version of the agent, or thinking switched on or off, would make unusable. A turn that ended within a tool loop is not at risk, though until the next answer no provider accepts that thinking is switched in it: `mend scan --thinking off` shows it.",
+		Meaning: "At risk: it works now, but would break if you continued it in another way, such as with another model; or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the agent, or thinking switched on or off, would break.",
 		Fix:     "mend repair --at-risk fixes it.",
 	},
 	Note: {

@@ -82,7 +82,7 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 	case err == nil && !info.IsDir():
 		return nil, fmt.Errorf("%w: %s is %s, not a folder, so OpenCode 1.1 does not start; move it away", agent.ErrNoStore, storage, ownfile.KindName(info.Mode()))
 	}
-	return nil, fmt.Errorf("%w: looked in OpenCode's data folder and in the current folder", agent.ErrNoStore)
+	return nil, fmt.Errorf("%w: looked in the current folder; OpenCode's data folder", agent.ErrNoStore)
 }
 
 // A treeError is an error of tree that is also one of package agent.

@@ -94,7 +94,7 @@ func openFor(ctx context.Context, env *environment, write bool, names ...string)
 	heads, owner, unread := sessionsOf(ctx, options)
 	found := -1
 	for _, name := range names {
-		h, err := findNamed(env.Terminal, heads, name)
+		h, err := findNamed(ctx, env, heads, name)
 		if errors.Is(err, mend.ErrNoSession) && unread != nil {
 			return nil, unread // the session may be there
 		}

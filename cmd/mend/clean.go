@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,7 +124,7 @@ func (p *selectionFlags) selection(ctx context.Context, env *environment, names 
 	}
 	heads, _, unread := sessionsOf(ctx, agentOptions(env))
 	for _, name := range names {
-		h, err := findNamed(env.Terminal, heads, name)
+		h, err := findNamed(ctx, env, heads, name)
 		if errors.Is(err, mend.ErrNoSession) && unread != nil {
 			return s, unread
 		}
@@ -195,9 +193,9 @@ func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFl
 		}
 		if len(with) == 0 {
 			j = cleanedOf(c)
-			printStore(env, c)
+			env.nextStore(c)
 		}
-		env.Printf("  %s  %s\n", term.Bold(term.Size(freed)), sessionLine(h))
+		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+sessionLine(h), env.Width))
 		with, j.Bytes, j.Sessions = append(with, h), j.Bytes+freed, append(j.Sessions, cleanedSession{h.ID, h.Title})
 		if f.dryRun {
 			j.Repairs = append(j.Repairs, planJSON(t.Plan))
@@ -432,15 +430,16 @@ func (j *cleanedJSON) giveBack(ctx context.Context, env *environment, c *mend.St
 
 // printFound prints what would be removed.
 func printFound(env *environment, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
-	printStore(env, c)
-	for _, h := range r.Sessions {
-		env.Printf("  %s\n", sessionLine(h))
-	}
-	archive := ""
+	env.nextStore(c)
+	env.PrintRows(sessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
+	archive, of := "", "of "+what
 	if found.Packed > 0 {
-		archive = fmt.Sprintf("; the archive of them has %s", term.Size(found.Packed))
+		archive = fmt.Sprintf("; the archive, from which undo brings them back, takes %s", term.Size(found.Packed))
 	}
-	env.Say("%s of %s: %s%s.", term.Bold(term.Size(found.Content)), what, rowCounts(found.Rows), archive)
+	if n := len(r.Sessions); n > 0 {
+		of = "in " + term.Count(n, "session")
+	}
+	env.Say("%s %s%s.", term.Bold(term.Size(found.Content)), of, archive)
 	for _, id := range found.Shared {
 		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), term.Escape(id))
 	}
@@ -454,19 +453,6 @@ func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, afte
 		env.Say("The database had %s and has %s now.", term.Size(before), term.Size(after))
 	}
 	return before, after, err
-}
-
-// rowCounts returns counts by table as a part of a sentence.
-func rowCounts(counts map[string]int64) string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if name == "file" {
-			all = append(all, term.Count(int(counts[name]), name))
-			continue
-		}
-		all = append(all, fmt.Sprintf("%s of %s", term.CountWords(int(counts[name]), "row", "rows"), name))
-	}
-	return term.Enumerate(all)
 }
 
 // A cleanedJSON is what was removed from a store.
@@ -539,7 +525,7 @@ var cleanWords = map[string][]string{
 
 // printSpace prints the table of one store.
 func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
-	printStore(env, c)
+	env.nextStore(c)
 	var rows [][]string
 	total := int64(0)
 	for _, p := range parts {

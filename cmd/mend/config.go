@@ -40,7 +40,9 @@ are allowed; the first line of the answer has its path. For example:
   mend config set autoResume true
   mend config unset autoResume
   mend watch --set autoResume=true   for one run`,
-		RunE:              func(_ *cobra.Command, keys []string) error { return runConfig(env, set, keys) },
+		RunE: func(_ *cobra.Command, keys []string) error {
+			return env.paged(func() error { return runConfig(env, set, keys) })
+		},
 		ValidArgsFunction: completeSettings(""),
 	}
 	setFlag(cmd, &set)

@@ -20,12 +20,15 @@ import (
 // uncertainCulprit returns the error if several sessions, or none for certain, may have caused an API error
 // and no user can be asked. looked is as broken returns it.
 func uncertainCulprit(found []culprit.Culprit, looked string) error {
-	const hint = "name the session: mend repair SESSION --error TEXT"
+	hint := "if it is this one: mend repair " + found[0].Session.ID
+	if len(found) > 1 {
+		hint = "if it is the first of these: mend repair " + found[0].Session.ID
+	}
 	switch {
 	case found[0].Match.Degree == repair.IsBroken:
-		return fail.New(fail.Refused, "if it is one of these: mend repair SESSION", "finding the session of the error: no session would produce it now; %s", looked)
+		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", looked)
 	case len(found) == 1:
-		return fail.New(fail.Refused, hint, "finding the session of the error: it is not certain which one it is")
+		return fail.New(fail.Refused, hint, "finding the session of the error: one may fit, but it is not certain")
 	}
 	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
 }
@@ -121,7 +124,10 @@ func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culpri
 	}
 	title := "Which session did this error come from?"
 	if found[0].Match.Degree == repair.IsBroken {
-		env.Say("No session would produce this error now. %s", sentenceCase(looked))
+		if found[0].Error.Recognised {
+			looked = "No session would produce this error now. " + sentenceCase(looked)
+		}
+		env.Say("%s", sentenceCase(looked))
 		title = "Is it one of these?"
 	}
 	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown, and asked for
@@ -216,15 +222,19 @@ func culpritJSON(x culprit.Culprit) map[string]any {
 	return map[string]any{"session": x.Session.ID, "title": x.Session.Title, "directory": x.Session.Directory, "why": reasonOf(x)}
 }
 
-// culpritRows returns a row for each session: its id, why it fits, and the rest.
+// culpritRows returns a row for each session: its id, age and title, and why it fits.
 func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]string {
 	rows := sessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
 	for i, x := range found {
+		last := len(rows[i]) - 1
+		if t.Width > 0 {
+			rows[i][last] = term.Cut(rows[i][last], t.Width/3)
+		}
 		why := placeOf(x)
 		if why == "" {
 			why = term.OneLine(term.FirstSentence(x.Wrong), 60)
 		}
-		rows[i] = slices.Insert(rows[i], 1, why)
+		rows[i] = append(rows[i], why)
 	}
 	return rows
 }

@@ -181,6 +181,6 @@ func repairedSession(ctx context.Context, env *environment, name string) (string
 	if err != nil {
 		return "", err
 	}
-	h, err := findNamed(env.Terminal, heads, name)
+	h, err := findNamed(ctx, env, heads, name)
 	return h.ID, err
 }

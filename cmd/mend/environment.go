@@ -33,12 +33,14 @@ import (
 type environment struct {
 	*term.Terminal
 	opt       mend.Options
-	agentName string          // the agent that the user names; "" for all
-	command   string          // the verb, as in "plugin install"
-	parsed    bool            // the command line is valid and the verb runs
-	answer    map[string]any  // of --json, printed at the end
-	jsonLines bool            // the answer is the last of several lines
-	kept      map[string]bool // the sessions of which a state was kept; nil until that is asked
+	agentName string            // the agent that the user names; "" for all
+	command   string            // the verb, as in "plugin install"
+	parsed    bool              // the command line is valid and the verb runs
+	answer    map[string]any    // of --json, printed at the end
+	jsonLines bool              // the answer is the last of several lines
+	stores    int               // how many [environment.nextStore] has named
+	picked    map[string]string // by name the session that the user picked of several
+	kept      map[string]bool   // the sessions of which a state was kept; nil until that is asked
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store
 	changes changes

@@ -119,8 +119,12 @@ func ruleTopics(env *environment) []topicJSON {
 			if e.Provider != "" {
 				kind = kindRule
 			}
-			if t := newTopic(kind, e); !slices.ContainsFunc(all, func(o topicJSON) bool { return o.Code == t.Code }) {
+			t := newTopic(kind, e)
+			switch i := slices.IndexFunc(all, func(o topicJSON) bool { return o.Code == t.Code }); {
+			case i < 0:
 				all = append(all, t)
+			case all[i].Class == "": // this agent repairs it
+				all[i] = t
 			}
 		}
 	}
@@ -293,12 +297,13 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 		return err
 	}
 	c = c.Cached()
-	heads, err := headsFor(ctx, env.Terminal, c, name)
+	heads, err := headsFor(ctx, env, c, name)
 	if err != nil {
 		return err
 	}
 	var found []topicJSON
 	var shown []sessionJSON
+	var last mend.Finding
 	for f := range c.Scan(ctx, heads) {
 		if isRecord(name) {
 			f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !strings.HasPrefix(d.Ref.String(), name) })
@@ -306,7 +311,7 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 				continue
 			}
 		}
-		shown = append(shown, findingJSON(f))
+		shown, last = append(shown, findingJSON(f)), f
 		printHeader(env.Terminal, f.Session)
 		if f.Severity() == 0 {
 			env.Printf("Nothing is wrong with this session.\n")
@@ -314,6 +319,7 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 		printUnexamined(env, f)
 		for _, d := range f.Diagnoses {
 			env.Printf("\n%s %s\n%s\n", severityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
+			printFix(env.Terminal, d, 0)
 			for _, t := range findTopics(topics, d.Rule) {
 				if !slices.ContainsFunc(found, func(o topicJSON) bool { return o.Code == t.Code }) {
 					found = append(found, t)
@@ -330,16 +336,19 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 		env.Printf("\n")
 		printTopic(env.Terminal, t)
 	}
+	if command, _ := firstCommand(env, last); len(shown) == 1 && command != "" {
+		env.Say("Next: %s", term.Command(command))
+	}
 	return nil
 }
 
 // headsFor returns the session of that name, or for a record all sessions.
-func headsFor(ctx context.Context, t *term.Terminal, c *mend.Store, name string) ([]change.Head, error) {
+func headsFor(ctx context.Context, env *environment, c *mend.Store, name string) ([]change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if isRecord(name) || err != nil {
 		return all, err
 	}
-	return selectSessions(t, all, []string{name}, sessionFilter{})
+	return selectSessions(ctx, env, all, []string{name}, sessionFilter{})
 }
 
 func printTopics(t *term.Terminal, topics []topicJSON) {

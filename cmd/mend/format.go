@@ -49,7 +49,7 @@ func sessionLine(h change.Head) string {
 		parts = append(parts, `"`+term.OneLine(h.Title, 60)+`"`)
 	}
 	if h.Directory != "" {
-		parts = append(parts, term.OneLine(h.Directory, 80))
+		parts = append(parts, term.OneLine(term.ShortenHome(h.Directory), 80))
 	}
 	if t := max(h.Updated, h.Created); t > 0 {
 		parts = append(parts, term.Faint(term.Age(time.Since(time.UnixMilli(t)))))

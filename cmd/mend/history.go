@@ -48,7 +48,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
   mend log "dark mode" -n 3   the last three changes of a session
   mend log --here --since 7d  of this folder, in the last week
   mend log --channel plugin --state undone   repairs of the plugin that were undone`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 1 {
 				if f.session != "" {
@@ -352,7 +352,7 @@ func showVerb(env *environment) *cobra.Command {
 every change. It also shows which entries changed the same places before (follows) and after (again), what is
 there now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.
 Of an operation, which is what one run of mend did, it lists the repairs.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			release := env.opt.Journal.Hold()
 			defer release()

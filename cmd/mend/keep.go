@@ -163,7 +163,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, n
 			return err
 		}
 		for _, name := range names {
-			h, err := findNamed(r.Terminal, all, name)
+			h, err := findNamed(ctx, r.environment, all, name)
 			if err != nil {
 				return err
 			}
@@ -335,13 +335,18 @@ func onOff(on bool) string {
 
 // noteKeepers says for which agents nothing is installed that makes automatic copies.
 func noteKeepers(env *environment) {
+	var rows []term.Row
 	for _, ag := range env.opt.Agents {
 		keeps := slices.ContainsFunc(states(env, ag), func(p pluginJSON) bool {
 			return p.isOf(ag) && (p.Keep || ag.Name() == agents[0].Name() && hasPlugin([]pluginJSON{p}, ag))
 		})
 		if _, err := ag.Find(""); err == nil && !keeps && ag.Installer() != nil {
-			env.Say("%s", term.Faint("For "+ag.Title()+" run \"mend plugin install --keep"+flagOf(ag.Name())+"\", or let \"mend watch\" run."))
+			rows = append(rows, term.Row{ag.Title(), "mend plugin install --keep" + flagOf(ag.Name())})
 		}
+	}
+	if len(rows) > 0 {
+		env.Say("Nothing makes them yet. Let \"mend watch\" run, or install what starts mend at the end of a turn:")
+		env.Printf("%s", term.WrapRows(rows, 0, env.TextWidth()))
 	}
 }
 
@@ -475,7 +480,7 @@ func keptStates(env *environment, name string) (states []keep.State, err error) 
 				heads = append(heads, change.Head{ID: s.Session, Title: s.Title, Directory: s.Folder, Updated: s.Updated})
 			}
 		}
-		h, err := findNamed(env.Terminal, heads, name)
+		h, err := findNamed(env.opt.Journal.Context, env, heads, name)
 		if err != nil {
 			return err
 		}

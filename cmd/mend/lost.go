@@ -43,7 +43,7 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	}
 	clients, left := openAll(ctx, env, !f.dryRun)
 	if len(clients) == 0 {
-		return false, nil // as for any other text
+		return true, left
 	}
 	if name == "" {
 		printAPIError(env, readings[0])
@@ -86,6 +86,9 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 	if i := slices.IndexFunc(found.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }); i >= 0 {
 		x.Wrong = found.Diagnoses[i].Why
 	}
+	if len(lost.Plan.Ops) > 0 {
+		x.Wrong = "" // what is restored says it
+	}
 	printCulprit(env, x)
 	switch {
 	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept)):
@@ -102,11 +105,13 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 			env.Say("To bring it back: %s", term.Command(command))
 			return errProblems
 		}
+		env.Printf("\n")
 		return restoreOne(ctx, env, c, head, writeFlags{dryRun: f.dryRun, yes: f.yes, force: f.force}, request)
 	case found.Shown() == repair.NoFolder && !found.Fixable():
 		env.Say("%s", whereText(c, head))
 		return printContinue(env, c, found)
 	case found.Severity() == repair.Broken:
+		env.Printf("\n")
 		_, err := repairHeads(ctx, env, c, []change.Head{head}, f, repair.Request{Force: f.force}, true)
 		return err
 	}

@@ -167,11 +167,11 @@ func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, 
 func printMoves(env *environment, moves []storeMove, to string) {
 	for _, m := range moves {
 		for _, r := range m.Sessions {
-			line := sessionLine(r.Head)
+			line := "  " + sessionLine(r.Head)
 			if r.To != to {
-				line += "  to " + term.OneLine(r.To, 80)
+				line += "  to " + term.OneLine(term.ShortenHome(r.To), 80)
 			}
-			env.Printf("  %s\n", line)
+			env.Printf("%s\n", term.Cut(line, env.Width))
 		}
 		for _, what := range m.Along {
 			env.Printf("  %s goes along.\n", term.OneLine(what, 80))
@@ -253,6 +253,9 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 		list = append(list, goneJSONOf(g))
 	}
 	env.setAnswer("folders", list)
+	if len(gone) == 0 && len(clients) == 0 {
+		return left
+	}
 	if len(gone) == 0 {
 		env.Say("Every session has its folder.")
 		return left

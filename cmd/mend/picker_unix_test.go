@@ -179,9 +179,9 @@ func TestTerminal(t *testing.T) {
 			[]string{"fix", "out of cheese"},
 			[][2]string{{"Is it one of these?", "dark\r"}, {`Repair "Add dark mode"? [y/n/d/q/?] `, "n\n"}},
 			exitRefused,
-			[]string{"mend does not know this error.", "No session would produce this error now. 2 of 2 sessions are broken."},
+			[]string{"mend does not know this error. 2 of 2 sessions are broken."},
 		},
-		{"fix, and it is none of these", []string{"fix", "out of cheese", "--yes"}, [][2]string{{"Is it one of these?", "q"}}, exitRefused, []string{"nothing was picked"}},
+		{"fix, and it is none of these", []string{"fix", "out of cheese", "--yes"}, [][2]string{{"Is it one of these?", "q"}}, exitRefused, []string{"cancelled; nothing was changed"}},
 		{
 			"fix with an id",
 			[]string{"fix", "out of cheese in " + other},

@@ -503,6 +503,9 @@ func printPlugins(env *environment, all []pluginJSON) error {
 		case agent.Current, agent.Absent:
 		}
 	}
+	if !slices.ContainsFunc(all, func(p pluginJSON) bool { return p.State != agent.Absent }) && len(all) > 0 {
+		env.Say("Not installed. Next: %s", term.Command("mend plugin install"+agentFlag(all[0].Agent)))
+	}
 	return nil
 }
 

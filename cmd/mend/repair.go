@@ -66,7 +66,7 @@ does a second such error.`,
   mend repair "dark mode"          the session with this in its title
   mend repair . --dry-run -p       show what would change in the newest session of this folder
   mend repair --error @err.txt     the session that this error came from`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			for _, name := range []string{"class", "error"} { // an empty variable in a script must not mean "everything"
 				if fl := cmd.Flags().Lookup(name); fl.Changed && strings.Trim(fl.Value.String(), "[]") == "" {
@@ -127,16 +127,13 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 	clients, left := repairClients(ctx, env, names, f)
 	named := len(names) > 0
 	done, declined := false, false
-	for i, c := range clients {
-		if i > 0 {
-			env.Printf("\n")
-		}
+	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err != nil {
 			left = env.skipStore(ctx, left, err)
 			continue
 		}
-		heads, err := selectSessions(env.Terminal, all, names, f.sessionFilter)
+		heads, err := selectSessions(ctx, env, all, names, f.sessionFilter)
 		if err != nil {
 			return err
 		}
@@ -166,9 +163,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	clients, unread := openAll(ctx, env, !f.dryRun)
 	if e := req.Error; e.About == request.AboutStore {
 		printHolders(ctx, env, *e)
-		if err := damagedStore(ctx, env, clients, *e); err != nil {
-			return fail.Worst(unread, err)
-		}
+		return fail.Worst(fail.Worst(unread, errProblems), damagedStore(ctx, env, clients, *e))
 	}
 	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
 	if err != nil {
@@ -185,6 +180,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not say what to repair
 		req.Error = nil
 	}
+	env.Printf("\n")
 	_, err = repairHeads(ctx, env, c, []change.Head{x.Session}, f, req, true)
 	return err
 }
@@ -202,12 +198,13 @@ func damagedStore(ctx context.Context, env *environment, clients []*mend.Store, 
 			return err
 		}
 	}
+	env.Say("mend checked the databases: none of them is damaged now.")
 	return nil
 }
 
 // repairHeads repairs sessions of one store. done says that it changed any.
 func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
-	printStore(env, c)
+	env.nextStore(c)
 	proposals, err := proposeRepairs(ctx, env, c, heads, req, named)
 	if ctx.Err() != nil {
 		return false, err

@@ -41,8 +41,10 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 		for _, d := range left {
 			printDiagnosis(t, d)
 		}
-	case len(left) == 0 && len(p.result.Plan.Ops) == 0 && p.last == nil:
+	case len(p.result.Plan.Ops) == 0 && p.last == nil && len(left) == 0:
 		t.Printf("  %s\n", term.Good("Nothing to repair"))
+	case len(p.result.Plan.Ops) == 0 && p.last == nil && !hasBroken(left):
+		t.Printf("  %s\n", term.Good("Nothing is broken"))
 	}
 	if p.last != nil && !hasBroken(left) {
 		t.Printf("  %s\n", term.Good(fmt.Sprintf("Nothing to repair: last repaired by %s, %s", p.last.ID, term.Age(time.Since(p.last.Time)))))
@@ -300,7 +302,11 @@ func (r *repairRun) printVerdict() {
 		}
 		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), term.Escape(strings.Join(left, ", ")))
 	} else if proof := provenText(r.agent, ps); proof != "" && len(r.done) == 0 {
-		r.Say("%s", term.Good("After the repair it "+proof+"."))
+		them := "After the repair it "
+		if len(nonEmptyPlans(ps)) > 1 {
+			them, proof = "After the repairs they ", strings.Replace(proof, "works", "work", 1)
+		}
+		r.Say("%s", term.Good(them+proof+"."))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
 		r.Say("There are %d more of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)

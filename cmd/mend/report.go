@@ -31,10 +31,10 @@ type reportFlags struct {
 func reportVerb(env *environment) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report SESSION|REPAIR",
+		Use:   "report [SESSION|REPAIR]",
 		Short: "Write a page about a session for a bug report",
 		Long: `Report writes one HTML page about a session or a repair, to attach to a bug report:
-the next request as the provider will see it, what is wrong with it, the records
+the next request as the provider will see it, what is wrong with it, what is stored
 before and after the fix, and what was checked.
 
 By default the page contains nothing that you or the model wrote. Titles, texts,
@@ -42,11 +42,17 @@ paths, commands, inputs, outputs, names and ids are replaced by numbers and size
 Read it before you publish it. With --with-text nothing is replaced.
 
 The page is one file. It loads nothing and needs no script.`,
-		Example: `  mend report ses_abc                     write mend-report.html
+		Example: `  mend report .                           the newest session of this folder: write mend-report.html
   mend report ses_abc -o - | less         print it
   mend report qevajo -o repair.html       a repair, by its id`,
-		Args: oneArg("session or repair"),
-		RunE: func(cmd *cobra.Command, names []string) error { return runReport(cmd.Context(), env, names[0], f) },
+		Args: atMostOne("session or repair"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			names, err := pickIfNone(cmd.Context(), env, names, "report")
+			if err != nil {
+				return err
+			}
+			return runReport(cmd.Context(), env, names[0], f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
@@ -132,7 +138,7 @@ func reportSource(ctx context.Context, env *environment, name string) (report.So
 	if err != nil {
 		return report.Source{}, err
 	}
-	head, err := findSession(ctx, env.Terminal, c, name)
+	head, err := findSession(ctx, env, c, name)
 	switch {
 	case err == nil:
 		return reportSession(ctx, c, head)

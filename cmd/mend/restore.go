@@ -53,7 +53,7 @@ were kept and that their agent has no more, as after its database was removed.`,
   mend restore ses_1 --dry-run     show what would be done
   mend restore --all               after a database or a folder was removed
   mend restore --from ~/.local/share/opencode/storage`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r, err := parseRestore(at, time.Now())
 			if err != nil {
@@ -388,10 +388,10 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 	slices.SortStableFunc(listed, newestFirst)
 	slices.SortStableFunc(gone, newestFirst)
 	var several *mend.AmbiguousNameError
-	head, err := findNamed(env.Terminal, slices.Concat(listed, gone), name) // "." and "@" are listed ones, if there are any
-	if err != nil && !errors.As(err, &several) {
+	head, err := findNamed(ctx, env, slices.Concat(listed, gone), name) // "." and "@" are listed ones, if there are any
+	if errors.Is(err, mend.ErrNoSession) && !errors.As(err, &several) {
 		if i := slices.IndexFunc(unfound, func(x restorable) bool {
-			_, err := findNamed(env.Terminal, []change.Head{x.Session}, name)
+			_, err := mend.Named([]change.Head{x.Session}, name, workingFolder())
 			return err == nil
 		}); i >= 0 && name != "@" {
 			err = unfound[i].noStore(env)
@@ -655,6 +655,9 @@ func firstCommand(env *environment, f mend.Finding) (command, why string) {
 	}
 	if f.Severity() == repair.Broken {
 		return env.cmdline("repair", h.ID), "It is broken"
+	}
+	if f.Severity() == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
+		return env.cmdline("repair", h.ID, "--at-risk"), "It is " + atRisk
 	}
 	return "", ""
 }

@@ -80,16 +80,7 @@ func atRiskFlag(fl *pflag.FlagSet, p *bool, usage string) {
 }
 
 func scanRequest(ctx context.Context, env *environment, names []string) error {
-	c, err := openFor(ctx, env, false, names...)
-	if err != nil {
-		return err
-	}
-	var head change.Head
-	if len(names) > 0 {
-		head, err = findSession(ctx, env.Terminal, c, names[0])
-	} else {
-		head, err = pickSession(ctx, env.Terminal, c, "--request")
-	}
+	c, head, err := openSession(ctx, env, names, "--request", false)
 	if err != nil {
 		return err
 	}
@@ -114,10 +105,8 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	}
 	var stores []scannedJSON
 	var found []sessionJSON
-	for i, c := range clients {
-		if i > 0 {
-			env.Printf("\n")
-		}
+	total := scanReport{environment: env, flags: f, named: len(names) > 0}
+	for _, c := range clients {
 		r := scanReport{environment: env, flags: f, classes: classes, named: len(names) > 0}
 		if err := r.scan(ctx, c.Cached(), names); err != nil {
 			if ctx.Err() != nil || exitCode(err) != exitUnusable {
@@ -126,6 +115,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 			left = env.skipStore(ctx, left, err)
 			continue
 		}
+		total.join(&r)
 		left = fail.Worst(left, scanError(r.summary))
 		if err := c.CheckAccess(); err != nil {
 			left = env.skipStore(ctx, left, err)
@@ -141,6 +131,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 			found = append(found, s)
 		}
 	}
+	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
 		env.setAnswer("store", stores[0].Store)
 		env.setAnswer("agentVersion", stores[0].AgentVersion)
@@ -161,12 +152,12 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 	if err != nil {
 		return err
 	}
-	heads, err := selectSessions(r.Terminal, all, names, r.flags.sessionFilter)
+	heads, err := selectSessions(ctx, r.environment, all, names, r.flags.sessionFilter)
 	if err != nil {
 		return err
 	}
 	whole := len(names) == 0 && r.flags.sessionFilter.all()
-	printStore(r.environment, c)
+	r.nextStore(c)
 	progress := r.Progress(len(heads), "scanning")
 	r.damaged = checkFile(ctx, r.Terminal, c, largestChecked)
 	for f := range c.Scan(ctx, heads) {
@@ -282,8 +273,14 @@ func (r *scanReport) add(f mend.Finding) {
 	}
 }
 
-// print prints the findings, those of this folder first, of both the worst first, the totals and
-// the next command. all are all sessions of the store.
+// join adds what was found in another store.
+func (r *scanReport) join(s *scanReport) {
+	r.summary, r.shown, r.fixable = r.summary.Plus(s.summary), append(r.shown, s.shown...), r.fixable+s.fixable
+	r.damaged = cmp.Or(r.damaged, s.damaged)
+}
+
+// print prints the findings, those of this folder first, of both the worst first, and the totals.
+// all are all sessions of the store.
 func (r *scanReport) print(all []change.Head) {
 	defer r.Buffer()()
 	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
@@ -402,6 +399,14 @@ func (e *unreadableError) Error() string {
 	return "reading the store: " + term.Count(e.n, "session") + " could not be examined"
 }
 
+// nextStore prints which store the following is about, behind a blank line if another was before.
+func (env *environment) nextStore(c *mend.Store) {
+	if env.stores++; env.stores > 1 {
+		env.Printf("\n")
+	}
+	printStore(env, c)
+}
+
 func printStore(env *environment, c *mend.Store) {
 	if env.JSON {
 		return
@@ -457,18 +462,23 @@ func printUnexamined(env *environment, f mend.Finding) {
 func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 	t.SayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref)))
 	sayIndented(t, term.Escape(d.Why))
+	printFix(t, d, 6)
+}
+
+// printFix says what a repair does about a finding, and what that loses, or why it does nothing.
+func printFix(t *term.Terminal, d repair.Diagnosis, column int) {
 	if d.Fix == "" {
-		sayIndented(t, term.Warn("no fix:")+" "+term.Escape(d.WhyNot))
+		t.SayAt(column, term.Warn("no fix:")+" "+term.Escape(d.WhyNot))
 		return
 	}
 	text := term.Good("fix:") + " " + term.Escape(d.Fix)
 	if d.Loses != "" {
 		text += " " + term.Warn("lost: "+term.Escape(d.Loses))
 	}
-	sayIndented(t, text)
+	t.SayAt(column, text)
 }
 
-// printSummary prints the totals and the next command.
+// printSummary prints the totals.
 func (r *scanReport) printSummary() {
 	s := r.summary
 	text := countsText(&s)
@@ -478,8 +488,18 @@ func (r *scanReport) printSummary() {
 	case s.Busy > 0:
 		text += fmt.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
 	}
-	r.Say("%s.", text)
-	words := []string{"repair"}
+	r.Say("%s", sentenceCase(text))
+}
+
+// printNext prints the next command, with several stores behind a blank line.
+func (r *scanReport) printNext(apart bool) {
+	s, words := r.summary, []string{"repair"}
+	say := func(format string, args ...any) {
+		if apart {
+			r.Printf("\n")
+		}
+		r.Say(format, args...)
+	}
 	if r.named && len(r.shown) == 1 {
 		words = append(words, r.shown[0].Session.ID)
 	}
@@ -491,7 +511,7 @@ func (r *scanReport) printSummary() {
 	}
 	switch {
 	case r.damaged != nil: // nothing can be repaired
-		r.Say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.cmdline("salvage")))
+		say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.cmdline("salvage")))
 	case s.Broken > s.Failed+s.NoFix:
 		which := "them"
 		switch fixable := s.Broken - s.Failed - s.NoFix; {
@@ -500,12 +520,12 @@ func (r *scanReport) printSummary() {
 		case fixable == 1:
 			which = "it"
 		}
-		r.Say("Next: run %s to preview and fix %s (asks first).", term.Command(r.cmdline(words...)), which)
+		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.cmdline(words...)), which)
 	case r.notShown() != "":
-		r.Say("Next: run %s", r.notShown())
+		say("Next: run %s", r.notShown())
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:
-		r.Say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
+		say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
 	case r.fixable > 0 && s.Broken == 0:
-		r.Say("To fix what is %s: %s", atRisk, term.Command(r.cmdline(append(words, "--at-risk")...)))
+		say("To fix what is %s: %s", atRisk, term.Command(r.cmdline(append(words, "--at-risk")...)))
 	}
 }

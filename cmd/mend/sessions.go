@@ -60,7 +60,7 @@ func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 
 // selectSessions returns those of all sessions that the user names, or if there are no names those
 // that the filter leaves: those of this folder first, and the newest of both.
-func selectSessions(t *term.Terminal, all []change.Head, names []string, f sessionFilter) ([]change.Head, error) {
+func selectSessions(ctx context.Context, env *environment, all []change.Head, names []string, f sessionFilter) ([]change.Head, error) {
 	if len(names) == 0 {
 		return f.apply(all)
 	}
@@ -69,7 +69,7 @@ func selectSessions(t *term.Terminal, all []change.Head, names []string, f sessi
 	}
 	var heads []change.Head
 	for _, name := range names {
-		h, err := findNamed(t, all, name)
+		h, err := findNamed(ctx, env, all, name)
 		if err != nil {
 			return nil, err
 		}
@@ -81,22 +81,40 @@ func selectSessions(t *term.Terminal, all []change.Head, names []string, f sessi
 }
 
 // findSession returns the session that the user names.
-func findSession(ctx context.Context, t *term.Terminal, c *mend.Store, name string) (change.Head, error) {
+func findSession(ctx context.Context, env *environment, c *mend.Store, name string) (change.Head, error) {
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return change.Head{}, err
 	}
-	return findNamed(t, all, name)
+	return findNamed(ctx, env, all, name)
 }
 
-// named returns the session with the name. If several have it, it lists them on stderr.
-func findNamed(t *term.Terminal, all []change.Head, name string) (change.Head, error) {
+// findNamed returns the session with the name. If several have it, the user picks one, once for a name;
+// without a terminal it lists them on stderr.
+func findNamed(ctx context.Context, env *environment, all []change.Head, name string) (change.Head, error) {
 	h, err := mend.Named(all, name, workingFolder())
-	var several *mend.AmbiguousNameError
-	if errors.As(err, &several) && !t.JSON {
-		listAmbiguous(t, several.Sessions, all)
+	several, ok := errors.AsType[*mend.AmbiguousNameError](err)
+	if !ok || env.JSON {
+		return h, err
 	}
-	return h, err
+	if i := slices.IndexFunc(several.Sessions, func(h change.Head) bool { return h.ID == env.picked[name] }); i >= 0 {
+		return several.Sessions[i], nil
+	}
+	if !env.CanAsk {
+		listAmbiguous(env.Terminal, several.Sessions, all)
+		return h, err
+	}
+	found := slices.Clone(several.Sessions)
+	hereFirst(found)
+	i, err := env.Pick(ctx, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), sessionRows(env.Terminal, found, all))
+	if err != nil {
+		return change.Head{}, err
+	}
+	if env.picked == nil {
+		env.picked = map[string]string{}
+	}
+	env.picked[name] = found[i].ID
+	return found[i], nil
 }
 
 // maxAmbiguous is how many sessions are listed that have one name.
@@ -113,25 +131,27 @@ func listAmbiguous(t *term.Terminal, found, all []change.Head) {
 	}
 }
 
-// pickSession lets the user pick a session of the store, those of this folder first. Without a
-// terminal the error says that verb needs a session.
-func pickSession(ctx context.Context, t *term.Terminal, c *mend.Store, verb string) (change.Head, error) {
-	heads, err := c.Sessions(ctx)
-	if err != nil {
-		return change.Head{}, err
+// pickIfNone returns the names of sessions that the user gave, or the one that the user picks of all, those of this
+// folder first. Without a terminal the error says that the verb needs a session.
+func pickIfNone(ctx context.Context, env *environment, names []string, verb string) ([]string, error) {
+	if len(names) > 0 {
+		return names, nil
 	}
-	if !t.CanAsk {
-		return change.Head{}, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
-	}
-	if len(heads) == 0 {
-		return change.Head{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
+	heads, _, unread := sessionsOf(ctx, agentOptions(env))
+	switch {
+	case len(heads) == 0 && unread != nil:
+		return nil, unread
+	case !env.CanAsk:
+		return nil, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
+	case len(heads) == 0:
+		return nil, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
 	hereFirst(heads)
-	i, err := t.Pick(ctx, "Which session?", sessionRows(t, heads, heads))
+	i, err := env.Pick(ctx, "Which session?", sessionRows(env.Terminal, heads, heads))
 	if err != nil {
-		return change.Head{}, err
+		return nil, err
 	}
-	return heads[i], nil
+	return []string{heads[i].ID}, nil
 }
 
 // parseClasses returns the classes with these names.

@@ -274,13 +274,13 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
 		return "mend repair", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
-		return "mend move", "show where the folders may be that are gone (asks first)"
+		return "mend move", "give sessions whose folder is gone another one (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.Hidden+s.LastScan.NotLoaded:
 		return "mend restore", "show what can be brought back (asks first)"
 	case s.LastScan.NoFix > 0:
 		return "mend scan --broken -v", "show why mend has no fix, and what to do"
 	case s.LastScan.NoFolder > 0:
-		return "mend move", "show where the folders may be that are gone (asks first)"
+		return "mend move", "give sessions whose folder is gone another one (asks first)"
 	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
 		return "mend restore", "show what was kept of sessions that are gone (asks first)"
 	case s.LastScan.Failed > 0:
@@ -355,14 +355,16 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 		liveRow += "\nmend was not verified with version " + term.Escape(s.Unverified) + ": it counts as the newest that was, until something contradicts that"
 	}
 	only := onlyOther(s.Stores)
+	var live []string
 	if liveRow != pluginOff || only == nil {
-		rows = append(rows, term.Row{"Live repair", liveRow})
+		live = append(live, liveRow)
 	}
 	for _, ag := range agents[1:] {
 		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
-			rows = append(rows, term.Row{ag.Title(), cmp.Or(text, "the "+starter(ag)+" is not installed")})
+			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend plugin install --agent "+ag.Name()+")"))
 		}
 	}
+	rows = append(rows, term.Row{"Live repair", strings.Join(live, "\n")})
 	var left []string
 	if text := s.Live.givenUp(); text != "" {
 		left = append(left, text)
@@ -398,14 +400,14 @@ func storeRows(s statusJSON) []term.Row {
 	}
 	var rows []term.Row
 	for _, st := range s.Stores {
-		text := term.Escape(term.ShortenHome(st.Path)) + "  " + term.Faint(st.Layout)
-		if st.InUse && len(s.Stores) > 1 {
-			text += "  " + term.Good("read by mend")
+		text := term.Escape(term.ShortenHome(st.Path))
+		if !st.InUse {
+			text += term.Faint("  (not read)")
 		}
 		if st.Version != "" {
 			text += "\n" + term.Faint("requests "+term.Escape(st.Version))
 		}
-		rows = append(rows, term.Row{"Store", text})
+		rows = append(rows, term.Row{agentOf(change.StoreID{Agent: st.agent}), text})
 	}
 	return rows
 }
@@ -485,8 +487,11 @@ func countsText(l *mend.Summary) string {
 		text   string
 		colour func(...any) string
 	}{{l.Broken, brokenCount(l), term.Bad}, {l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn}, {l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good}} {
+		if l.Healthy() == l.Sessions && l.Latent == 0 {
+			x.text = "all healthy"
+		}
 		if l.Sessions == 1 {
-			x.text = strings.TrimPrefix(x.text, "1 ")
+			x.text = strings.TrimPrefix(strings.TrimPrefix(x.text, "1 "), "all ")
 		}
 		if x.n > 0 {
 			texts = append(texts, x.colour(x.text))
@@ -538,7 +543,7 @@ func starter(of agent.Agent) string {
 	return "hook"
 }
 
-const pluginOff = "off: the plugin is not installed"
+const pluginOff = "off (mend plugin install)"
 
 // liveText says what repairs sessions as they break.
 func liveText(s statusJSON) string {

@@ -38,7 +38,7 @@ the model see them until "mend undo" restores them.`,
   mend trim "dark mode" --to 80000
   mend trim . --keep-turns 5 --dry-run
   mend trim . --hard             if tool outputs alone are not enough`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			if r.Percent, r.Goal, err = parseGoal(to); err != nil {
 				return err
@@ -73,7 +73,7 @@ func parseGoal(text string) (percent, tokens int, err error) {
 }
 
 func runTrim(ctx context.Context, env *environment, names []string, f writeFlags, r repair.TrimRequest) error {
-	c, head, err := openSession(ctx, env, names, !f.dryRun)
+	c, head, err := openSession(ctx, env, names, env.command, !f.dryRun)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ If the next request would be too large for the model, nothing is changed. With
 --trim outputs of tools are trimmed until it fits, as mend trim does.`,
 		Example: `  mend uncompact .               the newest session of this folder
   mend uncompact . --trim --dry-run`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r.Force = f.force
 			return runUncompact(cmd.Context(), env, names, f, r)
@@ -141,7 +141,7 @@ If the next request would be too large for the model, nothing is changed. With
 }
 
 func runUncompact(ctx context.Context, env *environment, names []string, f writeFlags, r repair.UncompactRequest) error {
-	c, head, err := openSession(ctx, env, names, !f.dryRun)
+	c, head, err := openSession(ctx, env, names, env.command, !f.dryRun)
 	if err != nil {
 		return err
 	}
@@ -167,16 +167,16 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 }
 
 // openSession opens the store and returns the session that the user names or picks.
-func openSession(ctx context.Context, env *environment, names []string, write bool) (*mend.Store, change.Head, error) {
+func openSession(ctx context.Context, env *environment, names []string, verb string, write bool) (*mend.Store, change.Head, error) {
+	names, err := pickIfNone(ctx, env, names, verb)
+	if err != nil {
+		return nil, change.Head{}, err
+	}
 	c, err := openFor(ctx, env, write, names...)
 	if err != nil {
 		return nil, change.Head{}, err
 	}
-	if len(names) == 0 {
-		head, err := pickSession(ctx, env.Terminal, c, env.command)
-		return c, head, err
-	}
-	head, err := findSession(ctx, env.Terminal, c, names[0])
+	head, err := findSession(ctx, env, c, names[0])
 	return c, head, err
 }
 

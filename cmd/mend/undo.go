@@ -54,7 +54,7 @@ operation are restored all the same; run it again for the rest.`,
   mend undo op-bakobe           all repairs of an operation (mend log)
   mend undo --session ses_abc   all repairs of a session
   mend undo bak --only prt_1    only this change`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
 			case len(ids) == 1 && r.Session != "":
@@ -131,7 +131,7 @@ once, as undo --session does, all of them are re-applied. With the id of an oper
 it re-applies all of it that is undone.
 
 Without an id it is what was undone last. It is shown before you are asked.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error { return runRedo(cmd.Context(), env, ids, f) },
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")

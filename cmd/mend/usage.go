@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/internal/fail"
-	"mend/internal/term"
 )
 
 // generalHint is the hint of a usage error that has no other. [environment.hint] names the verb in it.
@@ -38,7 +37,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case cmd.HasAvailableSubCommands():
 		return unknownCommand(cmd, args[0])
 	}
-	return usagef("%s accepts no argument, got %q", cmd.CommandPath(), args[0])
+	return fail.New(fail.Usage, helpHint(cmd), "%s needs no name, got %q", commandName(cmd), args[0])
 }
 
 // oneArg accepts exactly one argument, which is called what.
@@ -47,7 +46,21 @@ func oneArg(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", cmd.CommandPath(), what, term.Count(len(args), "argument"))
+		got := "none"
+		if len(args) > 0 {
+			got = strconv.Itoa(len(args))
+		}
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", commandName(cmd), what, got)
+	}
+}
+
+// atMostOne accepts one argument, which is called what, or none.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs at most one %s, got %d: put a title between quotes", commandName(cmd), what, len(args))
 	}
 }
 

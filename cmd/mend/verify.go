@@ -29,7 +29,7 @@ With FILE it checks what "mend log --export FILE" wrote, on any machine, without
 standard input.
 
 mend never writes to a damaged journal.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne("file"),
 		RunE: func(cmd *cobra.Command, files []string) error { return runVerify(cmd.Context(), env, files, head) },
 	}
 	cmd.Flags().StringVar(&head, "head", "", "a `HASH` that an earlier verify printed; it must be in the chain")

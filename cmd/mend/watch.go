@@ -78,6 +78,7 @@ type watcher struct {
 	state  *hookReporter
 
 	mu   sync.Mutex
+	said bool              // an event was printed
 	left map[string]string // why a session was left as it is, by store and session
 }
 
@@ -269,6 +270,12 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 		}
 		worse = fail.Worst(worse, err)
 	}
+	switch {
+	case len(w.stores()) == 0:
+		return mend.ErrNoStore
+	case worse == nil && !w.said && !w.JSON:
+		w.Printf("Nothing is to be repaired.\n")
+	}
 	return worse
 }
 
@@ -297,7 +304,8 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.JSON {
-		s.Printf("%s  %s\n", term.Faint(time.Now().Format(time.TimeOnly)), fmt.Sprintf(format, args...))
+		s.said = true
+		s.SayAt(0, term.Faint(time.Now().Format(time.TimeOnly))+"  "+fmt.Sprintf(format, args...))
 		return
 	}
 	id := s.client.ID()
@@ -361,7 +369,7 @@ func (s *watchedStore) repaired(ctx context.Context, id string) {
 	why := strings.Join(e.Cause.Diagnoses, " ")
 	undo := "mend undo " + id
 	r := entryJSON(e, nil)
-	title := term.OneLine(cmp.Or(e.Cause.Title, e.Session), 60)
+	title := quotedTitle(e.Cause.Title, e.Session)
 	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
 		"%s %s: %s Undo: %s", term.Good("Repaired"), title, term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 	s.notify(ctx, "mend repaired a session", title+". Undo: "+undo)
@@ -394,7 +402,7 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 		what = worst.Why + " "
 	}
 	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: what + text},
-		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), term.OneLine(cmp.Or(head.Title, head.ID), 60), term.OneLine(what, 160), term.OneLine(text, 300))
+		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), quotedTitle(head.Title, head.ID), term.OneLine(what, 160), term.OneLine(text, 300))
 }
 
 var errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`, "live repair is off: the setting \"enabled\" is false")

@@ -2,8 +2,10 @@ package mend
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"mend/agent"
 )
@@ -30,7 +32,7 @@ func (as Agents) Stores() []Located {
 // open opens the named store, or else the first one that an agent finds, and returns the name of
 // that agent. If no agent can open it, the
 // error is that of the first agent which recognizes the store, or else of the first agent which may
-// not read one, or else of the first agent.
+// not read one, or else says where all agents have looked.
 func (o Options) open() (st agent.Store, name string, err error) {
 	var errs []error
 	for _, a := range o.Agents {
@@ -60,5 +62,20 @@ func (o Options) open() (st agent.Store, name string, err error) {
 			return nil, "", errs[i]
 		}
 	}
-	return nil, "", errs[0]
+	return nil, "", nowhere(errs)
+}
+
+// nowhere returns the error of agents that have found no store.
+func nowhere(errs []error) error {
+	looked := []string{errs[0].Error()}
+	for _, err := range errs[1:] {
+		if where, ok := strings.CutPrefix(err.Error(), ErrNoStore.Error()+": looked in "); ok {
+			looked = append(looked, where)
+		}
+	}
+	text, ok := strings.CutPrefix(strings.Join(looked, "; "), ErrNoStore.Error()+": ")
+	if !ok {
+		return errs[0]
+	}
+	return fmt.Errorf("%w: %s", ErrNoStore, text)
 }

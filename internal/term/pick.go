@@ -38,7 +38,7 @@ func newPicker(title string, rows [][]string) *picker {
 }
 
 // Pick shows the rows and returns the index of the one that the user picks. The error is
-// that of [Terminal.MayAsk], and wraps [ErrDeclined] if the user picks none.
+// that of [Terminal.MayAsk], and is [ErrDeclined] if the user picks none.
 func (t *Terminal) Pick(ctx context.Context, title string, rows [][]string) (int, error) {
 	if err := t.MayAsk(); err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (t *Terminal) Pick(ctx context.Context, title string, rows [][]string) (int
 	case err != nil && !errors.Is(err, tea.ErrInterrupted):
 		return 0, fmt.Errorf("showing the list: %w", err)
 	case p.picked < 0:
-		return 0, fmt.Errorf("nothing was picked: %w", ErrDeclined)
+		return 0, ErrDeclined
 	}
 	return p.picked, nil
 }

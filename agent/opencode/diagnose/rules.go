@@ -25,8 +25,8 @@ var classes = map[repair.Class]repair.Explanation{
 		Loses:   "The former ids.",
 	},
 	repair.HiddenSession: {
-		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
-		Fix:     "A repair changes nothing, because this may be intentional; mend restore lists the session again. With OpenCode 1.1 the session is moved to the project of its folder, without which no prompt is answered.",
+		Meaning: "The agent does not list the session, or does not find it: it is archived, belongs to a project entry that a newer one replaced, or the agent's index names another place.",
+		Fix:     "mend restore lists the session again. mend repair does so only where the agent answers no prompt in it: to archive a session may be intentional.",
 	},
 	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",

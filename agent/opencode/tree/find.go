@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,11 +70,7 @@ func discover(path, name string) (*layout, string, error) {
 			return c.layout, c.root, nil
 		}
 	}
-	var marks []string
-	for _, l := range tried {
-		marks = append(marks, fmt.Sprintf("%s (%s)", strings.Join(l.marks, ", "), l.name))
-	}
-	return nil, "", fmt.Errorf("%w: looked for the folders %s", ErrNoStore, strings.Join(marks, "; "))
+	return nil, "", ErrNoStore
 }
 
 // A candidate is a folder that may be a root.
