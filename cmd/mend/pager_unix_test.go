@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +27,6 @@ func TestNoPager(t *testing.T) {
 // TestPagers shows what log, explain and scan print on a terminal of 80 columns and 24 rows: in the user's pager, in less
 // or without one, and in one that ends early; and to a file, for which no pager is started.
 func TestPagers(t *testing.T) {
-	t.Setenv("GIT_CONFIG_COUNT", "1") // the user's git has no delta
-	t.Setenv("GIT_CONFIG_KEY_0", "core.pager")
-	t.Setenv("GIT_CONFIG_VALUE_0", "")
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
 	if code, out := ts.mend("repair", "--yes"); code != exitDone {
@@ -104,9 +103,6 @@ func TestLess(t *testing.T) {
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip(err)
 	}
-	t.Setenv("GIT_CONFIG_COUNT", "1")
-	t.Setenv("GIT_CONFIG_KEY_0", "core.pager")
-	t.Setenv("GIT_CONFIG_VALUE_0", "")
 	t.Setenv("PAGER", "less")
 	t.Setenv("LESS", "")
 	t.Setenv("TERM", "xterm")
