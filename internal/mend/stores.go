@@ -62,11 +62,11 @@ func (o Options) open() (st agent.Store, name string, err error) {
 			return nil, "", errs[i]
 		}
 	}
-	return nil, "", nowhere(errs)
+	return nil, "", joinNoStore(errs)
 }
 
-// nowhere returns the error of agents that have found no store.
-func nowhere(errs []error) error {
+// joinNoStore returns the error of agents that have found no store.
+func joinNoStore(errs []error) error {
 	looked := []string{errs[0].Error()}
 	for _, err := range errs[1:] {
 		if where, ok := strings.CutPrefix(err.Error(), ErrNoStore.Error()+": looked in "); ok {
