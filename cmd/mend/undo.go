@@ -36,6 +36,7 @@ func (f *writeFlags) add(cmd *cobra.Command, force string) {
 func undoVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var r mend.UndoRequest
+	var session string
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Undo a repair, or all that one command repaired",
@@ -57,33 +58,25 @@ operation are restored all the same; run it again for the rest.`,
 		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
-			case len(ids) == 1 && r.Session != "":
+			case len(ids) == 1 && session != "":
 				return usagef("undo needs a repair id, or --session SESSION")
 			case len(ids) == 0 && r.Only != nil:
 				return usagef("--only needs a repair id")
 			}
 			r.Force = f.force
-			return runUndo(cmd.Context(), env, ids, f, r)
+			return runUndo(cmd.Context(), env, ids, session, f, r)
 		},
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
-	cmd.Flags().StringVar(&r.Session, "session", "", "undo every repair of this `SESSION` in one step")
+	cmd.Flags().StringVar(&session, "session", "", "undo every repair of this `SESSION` in one step")
 	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these changes of the repair")
 	return cmd
 }
 
-func runUndo(ctx context.Context, env *environment, ids []string, f writeFlags, r mend.UndoRequest) error {
+func runUndo(ctx context.Context, env *environment, ids []string, session string, f writeFlags, r mend.UndoRequest) error {
 	release := env.opt.Journal.Hold()
 	defer release()
-	if r.Session != "" {
-		c, err := openForSession(ctx, env, &r, f)
-		if err != nil {
-			return err
-		}
-		p, err := c.ProposeUndo(ctx, r)
-		return runChange(ctx, env, c, f, true, p, err, release)
-	}
 	v := reversal{
 		environment: env, ctx: ctx, flags: f, release: release, names: ids, one: r.Only != nil,
 		wanted: func(e change.Entry) bool { return e.UndoneBy == "" },
@@ -92,33 +85,21 @@ func runUndo(ctx context.Context, env *environment, ids []string, f writeFlags, 
 			return c.ProposeUndo(ctx, r)
 		},
 	}
-	if len(ids) == 0 {
+	v.named = len(ids) > 0 || session != ""
+	if session != "" {
+		id, err := repairedSession(ctx, env, session)
+		if err != nil {
+			return err
+		}
+		v.session = id
+	} else if len(ids) == 0 {
 		newest, err := newestRepair(ctx, env, "no repair that is not undone", inForce)
 		if err != nil {
 			return err
 		}
 		v.names, v.wanted = []string{mend.OperationOf(newest)}, inForce
 	}
-	v.named = len(ids) > 0
 	return v.run()
-}
-
-// openForSession opens the store of the session that the request names, and puts its id into the
-// request.
-func openForSession(ctx context.Context, env *environment, r *mend.UndoRequest, f writeFlags) (*mend.Store, error) {
-	id, err := repairedSession(ctx, env, r.Session)
-	if err != nil {
-		return nil, err
-	}
-	r.Session = id
-	es, err := env.opt.Journal.Log(journal.Query{Session: id, Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(es) == 0 {
-		return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has none", id, mend.ErrNothingToDo)
-	}
-	return openStoreOf(ctx, env, es[0], !f.dryRun)
 }
 
 func redoVerb(env *environment) *cobra.Command {
@@ -179,6 +160,7 @@ type reversal struct {
 	flags   writeFlags
 	release func()                  // of the journal, see [mend.Journal.Hold]
 	names   []string                // of repairs and operations
+	session string                  // instead of names: all repairs of it
 	named   bool                    // the user named them
 	one     bool                    // only one repair can be meant: --only names its records
 	wanted  func(change.Entry) bool // of an operation, what is not reverted already
@@ -203,6 +185,9 @@ type opened struct {
 
 // entries returns the entries that the names are about, newest first. What was aborted changed nothing.
 func (v *reversal) entries() (all []change.Entry, err error) {
+	if v.session != "" {
+		return v.entriesOfSession()
+	}
 	for _, name := range v.names {
 		es, err := v.opt.Journal.Find(name)
 		if err != nil {
@@ -219,6 +204,18 @@ func (v *reversal) entries() (all []change.Entry, err error) {
 		all = append(all, es...)
 	}
 	return all, nil
+}
+
+// entriesOfSession returns the repairs of the session that are not undone, or else those that are pending: to
+// open their store may finish them.
+func (v *reversal) entriesOfSession() ([]change.Entry, error) {
+	for _, q := range []journal.Query{{State: change.Committed, InForce: true}, {State: change.Pending}} {
+		q.Session = v.session
+		if es, err := v.opt.Journal.Log(q); err != nil || len(es) > 0 {
+			return es, err
+		}
+	}
+	return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has none that is not undone", v.session, mend.ErrNothingToDo)
 }
 
 // open opens the store of each of the entries. That may finish a reversal that was interrupted.
@@ -277,7 +274,7 @@ func (v *reversal) run() error {
 	if v.open(es); len(v.stores) == 1 && v.stores[es[0].Store].err != nil {
 		return v.stores[es[0].Store].err
 	}
-	if len(es) > 1 && !v.flags.dryRun { // a recovery may have reverted some
+	if (len(es) > 1 || v.session != "") && !v.flags.dryRun { // a recovery may have reverted or finished some
 		if es, err = v.entries(); err != nil {
 			return err
 		}

@@ -126,14 +126,12 @@ func (c *Store) recover(ctx context.Context, j *journal.Journal, st txn.Store) (
 	return txn.Recover(ctx, j, st, c.store.ID(), pending)
 }
 
-// An UndoRequest says what to undo: the entries with the IDs, which are of one session, or all
-// repairs of Session that are not undone.
+// An UndoRequest says what to undo: the entries with the IDs, which are of one session.
 type UndoRequest struct {
-	IDs     []string
-	Session string
-	Only    []string // of the records, those named; nil for all
-	Force   bool     // even if records no longer hold what the repair wrote
-	Redo    bool     // undo the newest undo of each entry instead
+	IDs   []string
+	Only  []string // of the records, those named; nil for all
+	Force bool     // even if records no longer hold what the repair wrote
+	Redo  bool     // undo the newest undo of each entry instead
 }
 
 // Errors of undo, redo and resolve.
@@ -152,7 +150,7 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 			p, err = c.redo(ctx, j, r)
 			return err
 		}
-		es, err := c.undoable(ctx, j, r)
+		es, err := undoable(j, r)
 		if errors.Is(err, ErrUndone) {
 			return fmt.Errorf("%w; %s", err, c.secondUndo(ctx, j, r))
 		}
@@ -185,19 +183,7 @@ func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoReques
 }
 
 // undoable returns the entries of the request, oldest first.
-func (c *Store) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
-	if r.Session != "" {
-		es, err := j.List(journal.Query{Session: r.Session, State: change.Committed, InForce: true})
-		if err != nil {
-			return nil, err
-		}
-		es = c.owned(ctx, es)
-		if len(es) == 0 {
-			return nil, fmt.Errorf("undoing the repairs of session %s: %w: all are undone already", r.Session, ErrNothingToDo)
-		}
-		slices.Reverse(es)
-		return es, nil
-	}
+func undoable(j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 	es, err := entriesOf(j, r.IDs)
 	for _, e := range es {
 		switch {

@@ -130,7 +130,7 @@ func TestRepairUndoRedo(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.same(t, mended)
-		b.undo(t, mend.UndoRequest{Session: b.session}, damaged)
+		b.undo(t, mend.UndoRequest{IDs: []string{e.ID}}, damaged)
 	})
 }
 

@@ -94,7 +94,15 @@ func TestRepairAgain(t *testing.T) {
 	if _, r, err := unattended.New(c).Repair(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
 		t.Errorf("Repair again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
 	}
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{Session: session})
+	var ids []string
+	repairs, err := o.Journal.Log(journal.Query{Session: session})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range repairs {
+		ids = append(ids, e.ID)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: ids})
 	if err != nil {
 		t.Fatalf("undoing %s: %v", first, err)
 	}

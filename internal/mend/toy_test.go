@@ -115,7 +115,7 @@ func TestToyAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	var conflict *change.ConflictError
-	if _, err := c.ProposeUndo(t.Context(), mend.UndoRequest{Session: "ses_1"}); !errors.As(err, &conflict) {
+	if _, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}}); !errors.As(err, &conflict) {
 		t.Errorf("ProposeUndo of a conversation that was changed: %v, want a conflict", err)
 	}
 }
