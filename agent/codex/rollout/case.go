@@ -55,7 +55,7 @@ type Case struct {
 
 	src    Source
 	items  []item
-	lost   loss
+	bond   bond
 	sent   map[int]item     // by turn
 	copies map[itemKey]bool // whether an earlier item is the same; nil until that is asked for
 	asked  *repair.APIError
@@ -82,8 +82,7 @@ func New(s Source) *Case {
 // newCase returns the case of a state, with what an error shows if it is not nil.
 func newCase(s Source, st state, asked *repair.APIError) *Case {
 	c := &Case{state: st, src: s, asked: asked}
-	c.lost = lost(c.lines)
-	c.items = history(c.lines)
+	c.items, c.bond = history(c.lines), bonds(c.lines)
 	q := c.render()
 	c.Examine(c, s.Ref, rules(), q, c.parted(q, provider.Check(openai.Provider{}, q, true)), c.faults())
 	if asked != nil {
@@ -106,8 +105,7 @@ func (s *state) data() []byte {
 	return out
 }
 
-// parted adds where reasoning is sent without what followed it in its response: other records say that it is lost, or something else
-// is sent in between.
+// parted adds where an item is sent without another one of its response that the provider takes only with it.
 func (c *Case) parted(q request.Request, refused []request.Violation) []request.Violation {
 	seen := map[string]bool{"": true}
 	known := map[int]bool{} // turns that are refused for it
@@ -116,21 +114,18 @@ func (c *Case) parted(q request.Request, refused []request.Violation) []request.
 			known[w.N] = true
 		}
 	}
-	for n, t := range q.Turns {
+	for n, t := range q.Turns[:len(q.Turns)-1] {
 		it := c.sent[n]
 		if it.kind == "" || it.added || len(t.Blocks) == 0 || t.Blocks[0].ItemID == "" {
 			continue
 		}
-		id, message := t.Blocks[0].ItemID, ""
+		id, behind, message := t.Blocks[0].ItemID, q.Turns[n+1].Blocks, ""
 		seen[id] = true
-		next, hasNext := c.lost.next[id]
-		behind := q.Turns[n+1].Blocks
-		apart := hasNext && (len(behind) == 0 || behind[0].ItemID != next)
-		switch {
-		case it.kind == "reasoning" && (apart || it.sub < 0 && c.lost.behind[c.lines[it.at].n]):
+		switch next := c.bond.next[id]; {
+		case next != "" && (next != unknown || it.sub < 0) && (len(behind) == 0 || behind[0].ItemID != next):
 			message = fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", id)
-		case !seen[c.lost.first[id]]:
-			message = fmt.Sprintf("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, it.kind, c.lost.first[id])
+		case !seen[c.bond.need[id]]:
+			message = fmt.Sprintf("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, it.kind, c.bond.need[id])
 		}
 		if message == "" || known[n] {
 			continue

@@ -255,7 +255,7 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 	moved, to, group := d.lines[it.at], -1, ""
 	for i := range d.lines {
 		l := &d.lines[i]
-		if l.kind == "response_item" && answers(text(l.payload, "type")) == it.kind && text(l.payload, "call_id") == b.ToolID {
+		if l.kind == "response_item" && outputOf(text(l.payload, "type")) == it.kind && text(l.payload, "call_id") == b.ToolID {
 			group = l.group
 		}
 		if group != "" && l.group == group {

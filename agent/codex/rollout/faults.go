@@ -83,7 +83,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	if n := len(c.metaAgain()); n > 0 {
 		add("meta-again", fmt.Sprintf("A session begins again in the middle of the rollout, on %s. Codex does not send what is before that.", count(n, "line")))
 	}
-	if n := len(strays(c.lines)); n > 0 {
+	if n := len(c.bond.strays); n > 0 {
 		add("output-stray", fmt.Sprintf("Codex leaves out %s of a call that is not there, and says that the call before was aborted.", count(n, "output")))
 	}
 	if at := c.compaction(); at >= 0 && len(slices.Collect(c.lines[at].payload.Get("replacement_history").Elements())) == 0 && c.lines[at].payload.Get("replacement_history").Kind() == '[' && at > 1 {
@@ -118,7 +118,7 @@ func (d *draft) dropMeta() error {
 
 // answerCalls gives outputs the call_id of the call before them.
 func (d *draft) answerCalls() error {
-	for i, id := range strays(d.lines) {
+	for i, id := range bonds(d.lines).strays {
 		if err := d.set(i, jsonedit.Quote(id), "payload", "call_id"); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,8 +125,8 @@ func (l *line) prompt() string {
 	return ""
 }
 
-// answers returns the type of the output of a call, "" for another item.
-func answers(kind string) string {
+// outputOf returns the type of the output of a call, "" for another item.
+func outputOf(kind string) string {
 	switch kind {
 	case "function_call", "local_shell_call":
 		return "function_call_output"
@@ -145,7 +146,7 @@ func paired(items []item) (all []item) {
 	called, answered := map[string]bool{}, map[string]bool{}
 	for _, it := range items {
 		id := text(it.value, "call_id")
-		if kind := answers(it.kind); kind != "" {
+		if kind := outputOf(it.kind); kind != "" {
 			called[kind+id] = true
 		} else if isOutput(it.kind) {
 			answered[it.kind+id] = true
@@ -157,157 +158,116 @@ func paired(items []item) (all []item) {
 			continue
 		}
 		all = append(all, it)
-		if kind := answers(it.kind); kind != "" && id != "" && !answered[kind+id] {
+		if kind := outputOf(it.kind); kind != "" && id != "" && !answered[kind+id] {
 			all = append(all, item{kind: kind, value: jsonedit.Parse(fmt.Appendf(nil, `{"call_id":%s,"output":"aborted"}`, jsonedit.Quote(id))), added: true})
 		}
 	}
 	return all
 }
 
-// A loss is what is known of items that are not in the rollout any more.
-type loss struct {
-	reasoned map[string]bool   // messages that had reasoning
-	behind   map[int]bool      // lines with reasoning of which that is lost which followed it
-	ids      map[string]bool   // ids of the items of these messages
-	next     map[string]string // by the id of reasoning, that of what followed it in its response
-	first    map[string]string // by the id of an item, that of the reasoning with which its response began
+// unknown stands for the id of an item that is lost.
+const unknown = "?"
+
+// A bond says what the provider takes only together, by the ids of items of the model. The text of a lost item may be gone, and other records
+// tell that it was there.
+type bond struct {
+	next map[string]string // what followed the first reasoning of a response
+	need map[string]string // the first reasoning of its response
+	// strays are the lines of outputs whose call_id no call has, where the response before has a single call without an output; and the
+	// call_id of that.
+	strays map[int]string
 }
 
-// lost returns what other records say about items that are gone: events name the items of a response, an output its call, and a torn
-// line its type.
-func lost(lines []line) loss {
-	found := loss{map[string]bool{}, map[int]bool{}, map[string]bool{}, map[string]string{}, map[string]string{}}
-	known, calls := map[string]bool{}, map[string]bool{}
-	renamed := strays(lines)
+// A response is what is known of one of the model.
+type response struct {
+	ids   []string // of its items, in order
+	first int      // the place of the first reasoning among them, -1 for none
+	calls bool     // all others are calls, and nothing but their outputs is behind them
+	open  []string // the types of the outputs that calls do not have, with their call_id
+	stray int      // the line of the output for them; -1 for none
+}
+
+// bonds returns what belongs together in the responses of a rollout.
+func bonds(lines []line) bond {
+	all := bond{map[string]string{}, map[string]string{}, map[int]string{}}
+	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range lines {
 		if l := &lines[i]; l.kind == "response_item" {
 			known[text(l.payload, "id")] = true
-			if answers(text(l.payload, "type")) != "" {
-				calls[text(l.payload, "call_id")] = true
-			}
+			called[outputOf(text(l.payload, "type"))+text(l.payload, "call_id")] = true
+			answers[text(l.payload, "type")+text(l.payload, "call_id")] = true
 		}
 	}
-	var group string // of the open response
-	var last int     // its line with reasoning that nothing follows yet; 0 for none
-	var only int     // that of the last response, if only calls follow it
-	var outputs bool // some call of the last response has its output
-	reasoning := false
+	r, open, answered := response{first: -1}, false, false // the last one; more of it may come; a call of it has its output
+	add := func(id string, reasoning, call bool) {
+		if !open {
+			all.add(r)
+			r, open, answered = response{first: -1, stray: -1, calls: true}, true, false
+		}
+		if reasoning && r.first < 0 {
+			r.first = len(r.ids)
+		}
+		r.ids, r.calls = append(r.ids, id), r.calls && (reasoning || call)
+	}
 	for i := range lines {
 		l := &lines[i]
-		kind := text(l.payload, "type")
-		id, names := l.named()
-		gone := names && !known[id] || l.isTornItem()
+		kind, isItem := text(l.payload, "type"), l.kind == "response_item"
+		id, reasoning, shown := l.shows()
 		switch {
-		case l.kind == "response_item" && isModels(l.payload):
-			if group = l.group; reasoning {
-				found.reasoned[group] = true
+		case isItem && isModels(l.payload):
+			to, id := outputOf(kind), text(l.payload, "call_id")
+			add(text(l.payload, "id"), kind == "reasoning", to != "")
+			if to != "" && id != "" && !answers[to+id] {
+				r.open = append(r.open, to+id)
 			}
-			switch {
-			case kind == "reasoning":
-				last, only = l.n, l.n
-				found.reasoned[group] = true
-			case answers(kind) == "":
-				only = 0
+		case shown && !known[id] && (open || reasoning):
+			add(id, reasoning, true)
+		case isItem && isOutput(kind):
+			switch open = false; {
+			case called[kind+text(l.payload, "call_id")]:
+				answered = true
+			case r.stray < 0 && len(r.open) == 1 && strings.HasPrefix(r.open[0], kind):
+				r.stray, all.strays[i] = i, strings.TrimPrefix(r.open[0], kind)
+			default:
+				delete(all.strays, r.stray)
+				if r.first >= 0 && r.calls && !answered { // that call followed the reasoning
+					r.ids, answered = slices.Insert(r.ids, r.first+1, unknown), true
+				}
 			}
-			if outputs, reasoning = false, false; kind != "reasoning" {
-				last = 0
-			}
-		case gone && (text(l.payload, "item", "type") == "Reasoning" || bytes.Contains(l.raw, []byte(`"type":"reasoning"`))):
-			if reasoning = group == ""; group != "" {
-				found.reasoned[group] = true
-			}
-		case gone && last != 0:
-			found.behind[last] = true
-		case l.kind == "response_item" && isOutput(kind):
-			if _, is := renamed[i]; !is && !calls[text(l.payload, "call_id")] && only != 0 && !outputs {
-				found.behind[only] = true
-			}
-			group, last, outputs = "", 0, outputs || calls[text(l.payload, "call_id")]
-		case l.endsResponse(), l.kind == "response_item", l.kind == "compacted":
-			group, last, reasoning = "", 0, false
-			if l.kind == "response_item" {
-				only = 0
-			}
+		case isItem:
+			open, r.calls = false, false
+		case l.endsResponse(), l.kind == "compacted":
+			open = false
 		}
 	}
-	found.follow(lines)
-	return found
+	all.add(r)
+	return all
 }
 
-// strays returns the lines of outputs whose call_id no call has, where the response before has a single call without an output; and the
-// call_id of that.
-func strays(lines []line) map[int]string {
-	called, answered := map[string]bool{}, map[string]bool{}
-	for i := range lines {
-		if l := &lines[i]; l.kind == "response_item" {
-			kind, id := text(l.payload, "type"), text(l.payload, "call_id")
-			called[answers(kind)+id] = true
-			answered[kind+id] = true
+// add adds what belongs together in a response.
+func (b *bond) add(r response) {
+	if r.first < 0 {
+		return
+	}
+	first := cmp.Or(r.ids[r.first], unknown)
+	for i, id := range r.ids {
+		if i != r.first && id != "" {
+			b.need[id] = first
 		}
 	}
-	found := map[int]string{}
-	group, open, last := "", []string{}, -1 // of the response: its calls without outputs, with the types of these; the output for them
-	for i := range lines {
-		l := &lines[i]
-		kind, id := text(l.payload, "type"), text(l.payload, "call_id")
-		switch {
-		case l.kind != "response_item":
-		case isModels(l.payload):
-			if l.group != group {
-				group, open, last = l.group, nil, -1
-			}
-			if to := answers(kind); to != "" && id != "" && !answered[to+id] {
-				open = append(open, to+id)
-			}
-		case isOutput(kind) && !called[kind+id]:
-			if delete(found, last); last < 0 && len(open) == 1 && strings.HasPrefix(open[0], kind) {
-				found[i] = strings.TrimPrefix(open[0], kind)
-			}
-			last = i
-		}
-	}
-	return found
-}
-
-// follow finds what followed each reasoning in its response.
-func (found *loss) follow(lines []line) {
-	before, in, first := "", "", ""
-	for i := range lines {
-		l := &lines[i]
-		if l.kind != "response_item" || !isModels(l.payload) {
-			continue
-		}
-		id := text(l.payload, "id")
-		if found.reasoned[l.group] && id != "" {
-			found.ids[id] = true
-		}
-		isReasoning := text(l.payload, "type") == "reasoning"
-		if in != l.group {
-			if first = ""; isReasoning {
-				first = id
-			}
-		} else if first != "" && id != "" {
-			found.first[id] = first
-		}
-		if before != "" && in == l.group && id != "" {
-			found.next[before] = id
-		}
-		if before, in = "", l.group; isReasoning {
-			before = id
-		}
+	if r.first+1 < len(r.ids) {
+		b.next[first] = r.ids[r.first+1]
 	}
 }
 
-// named returns the id of the item that an event is about, and whether it is about one of the model's.
-func (l *line) named() (id string, ok bool) {
-	if l.event() != "item_completed" {
-		return "", false
-	}
+// shows returns the id of an item of the model that an event names, or of which the line is the rest, and whether that is reasoning.
+func (l *line) shows() (id string, reasoning, ok bool) {
 	kind := text(l.payload, "item", "type")
-	return text(l.payload, "item", "id"), kind == "Reasoning" || kind == "AgentMessage"
-}
-
-// isTornItem reports whether the line is the rest of an item.
-func (l *line) isTornItem() bool {
-	return l.kind == "" && bytes.Contains(l.raw, []byte(`"response_item"`))
+	switch {
+	case l.event() == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage"):
+		return text(l.payload, "item", "id"), kind == "Reasoning", true
+	case l.kind == "" && bytes.Contains(l.raw, []byte(`"response_item"`)):
+		return unknown, bytes.Contains(l.raw, []byte(`"type":"reasoning"`)), true
+	}
+	return "", false, false
 }

@@ -1,9 +1,8 @@
 package rollout
 
 import (
-	"bytes"
+	"fmt"
 	"slices"
-	"strconv"
 
 	"mend/internal/jsonedit"
 )
@@ -29,17 +28,15 @@ func (l *line) isMessage() bool {
 // Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of that. In one that mend
 // has edited since only texts of messages count.
 func Lacks(data, of []byte, edited bool) (records, messages int) {
-	has, at := map[string]bool{"": true}, map[string][]*line{}
+	at := map[string][]*line{}
 	lines, _ := parseLines(data)
 	for i := range lines {
-		l := &lines[i]
-		has[l.content(edited)] = true
-		at[l.moment()] = append(at[l.moment()], l)
+		at[lines[i].moment()] = append(at[lines[i].moment()], &lines[i])
 	}
 	wanted, _ := parseLines(of)
 	for i := range wanted {
 		l := &wanted[i]
-		if !has[l.content(edited)] && !slices.ContainsFunc(at[l.moment()], l.isIn) {
+		if l.isUnique(edited) && !slices.ContainsFunc(at[l.moment()], l.isIn) {
 			records++
 			if l.isMessage() {
 				messages++
@@ -52,41 +49,34 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 // HasLostID reports whether a rollout does not say any more of which session it is. A repair may make that again.
 func HasLostID(data, of []byte) bool { return IDOf(data) == "" && IDOf(of) != "" }
 
-// contents are the members of an item that the program cannot make again: without ids, which repairs change.
-var contents = []string{"role", "name", "arguments", "input", "action", "output", "result", "content"}
-
-// content returns what a line says that the program cannot make again, without what only the provider can read.
-func (l *line) content(edited bool) string {
+// isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
+func (l *line) isUnique(edited bool) bool {
 	kind := text(l.payload, "type")
 	switch {
-	case l.kind == "compacted" && !edited:
-		return string(bytes.TrimSpace(l.payload.Raw()))
-	case l.kind != "response_item", kind == "reasoning", kind == "compaction", kind != "message" && edited:
-		return ""
+	case l.kind == "compacted":
+		return !edited
+	case l.kind != "response_item", kind == "reasoning", kind == "compaction":
+		return false
 	}
-	b := []byte(kind)
-	for _, name := range contents {
-		b = append(append(b, 0), l.payload.Get(name).Raw()...)
-	}
-	return string(b)
+	return kind == "message" || !edited
 }
 
-// isIn reports whether a later state of the line has all texts of its item.
+// contents are the members of a payload that the program cannot make again: without ids, which repairs change.
+var contents = []string{"role", "name", "arguments", "input", "action", "output", "result", "content", "message", "replacement_history"}
+
+// isIn reports whether a later state of the line has all its texts.
 func (l *line) isIn(now *line) bool {
-	return l.kind == "response_item" && text(now.payload, "type") == text(l.payload, "type") &&
+	return text(now.payload, "type") == text(l.payload, "type") &&
 		!slices.ContainsFunc(contents, func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
 }
 
 // Joined returns a rollout that was kept, with the lines behind it that the session has gained since. What it has of the lines that
 // were kept is left out, and so is all of another session.
 func Joined(kept, data []byte, session string) ([]byte, error) {
-	then, torn := parseLines(kept)
-	known, next := map[string]bool{}, int64(-1)
+	then, _ := parseLines(kept)
+	known := map[string]bool{}
 	for i := range then {
 		known[then[i].moment()] = true
-		if n, ok := then[i].ordinal(); ok {
-			next = n + 1
-		}
 	}
 	now, _ := parseLines(data)
 	gained := now
@@ -99,26 +89,28 @@ func Joined(kept, data []byte, session string) ([]byte, error) {
 			gained = now[i+1:]
 		}
 	}
-	out := bytes.Clone(kept)
-	if torn {
-		out = append(out, '\n')
+	all := state{lines: then}
+	for _, l := range gained {
+		if text(l.value, "type") != "" && l.kind != "session_meta" {
+			all.lines = append(all.lines, l)
+		}
 	}
-	for i := range gained {
-		l := &gained[i]
-		if text(l.value, "type") == "" || l.kind == "session_meta" {
+	if len(all.lines) == len(then) {
+		return kept, nil
+	}
+	odd, _ := all.oddOrdinals()
+	for i := len(then); i < len(all.lines); i++ {
+		n, isOdd := odd[i]
+		if _, ok := all.lines[i].ordinal(); !ok || !isOdd {
 			continue
 		}
-		raw := l.raw
-		if _, ok := l.ordinal(); ok && next >= 0 {
-			var err error
-			if raw, err = jsonedit.Set(raw, strconv.AppendInt(nil, next, 10), "ordinal"); err != nil {
-				return nil, err
-			}
-			next++
+		raw, err := jsonedit.Set(all.lines[i].raw, fmt.Append(nil, n), "ordinal")
+		if err != nil {
+			return nil, err
 		}
-		out = append(append(out, raw...), '\n')
+		all.lines[i].raw = raw
 	}
-	return out, nil
+	return all.data(), nil
 }
 
 // moment returns when a line was written and what it is: no line that follows has the same.

@@ -57,8 +57,6 @@ func (c *Case) turn(it item) request.Turn {
 	}
 	if len(t.Blocks) > 0 {
 		t.Blocks[0].ItemID = text(it.value, "id")
-		id := t.Blocks[0].ItemID
-		t.Blocks[0].Reasoned = c.lost.first[id] == "" && (c.lost.reasoned[it.group] || c.lost.ids[id]) // else see parted
 	}
 	return t
 }
