@@ -290,6 +290,25 @@ type Forecast struct {
 	Place    Place
 }
 
+// ForecastOf completes the forecast of a case with the request that is sent of it now, and what is wrong with the session.
+func ForecastOf(c repair.Case, now request.Request, f Forecast) Forecast {
+	f.Request = now
+	q, refused := c.Next()
+	for _, v := range c.Findings().All() {
+		if v.Severity != repair.Broken {
+			continue
+		}
+		w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []change.Ref{v.Ref}, N: -1, M: -1}
+		for _, r := range refused {
+			if len(q.Turns) == len(now.Turns) && r.Rule == v.Code && len(r.Refs) > 0 && r.Refs[0] == v.Ref && (r.Block == nil || r.Block.Index == v.Block) {
+				w.N, w.M = r.N, r.M
+			}
+		}
+		f.Violations = append(f.Violations, w)
+	}
+	return f
+}
+
 // A Place is how the errors of a provider number the turns of a request and their blocks:
 // formats with one number.
 type Place struct{ Turn, Block string }

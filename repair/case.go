@@ -62,6 +62,14 @@ type Case interface {
 	ForkBefore(prompt change.Ref) string
 }
 
+// RecordsOf returns the records of a case.
+func RecordsOf(c Case) (all []change.Record) {
+	for r := range c.Records {
+		all = append(all, *r)
+	}
+	return all
+}
+
 // A Setting is one way in which a session may be sent.
 type Setting struct {
 	Version  string // of the agent

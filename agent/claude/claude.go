@@ -87,7 +87,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{except: a.Except, layout: &layout{root: root}}
+	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}}
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Step: a.Step})
 	return s, err
 }

@@ -15,7 +15,6 @@ import (
 	"mend/agent/sessionfile"
 	"mend/change"
 	"mend/internal/provider/anthropic"
-	"mend/internal/request"
 	"mend/internal/safedir"
 	"mend/repair"
 )
@@ -23,6 +22,7 @@ import (
 // A store is Claude Code's folder with its transcripts.
 type store struct {
 	agent.Base
+	repair.Versions
 	*sessionfile.Store
 
 	layout    *layout
@@ -61,22 +61,16 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 // Case implements [agent.Store].
 func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
 	c, _, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), 0)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, err
 }
 
 // Records implements [agent.Store].
-func (s *store) Records(_ context.Context, head change.Head) (all []change.Record, err error) {
+func (s *store) Records(_ context.Context, head change.Head) ([]change.Record, error) {
 	e, err := s.Load(head.Ref, nil)
 	if err != nil {
 		return nil, err
 	}
-	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm()}).Records {
-		all = append(all, *r)
-	}
-	return all, nil
+	return repair.RecordsOf(diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm()})), nil
 }
 
 // Examine implements [agent.Store].
@@ -127,34 +121,14 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head, freshFor) != ""
 }
 
-// Profile implements [agent.Store].
-func (s *store) Profile(string) string { return transcript.Version }
-
-// Verified implements [agent.Store].
-func (s *store) Verified(version string) bool { return transcript.Verified(version) }
-
-// Newer implements [agent.Store].
-func (s *store) Newer(version string) bool { return transcript.Newer(version) }
-
 // Forecast implements [agent.Store]. It reads only.
 func (s *store) Forecast(_ context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
 	c, _, err := s.newCase(head, nil, o, repair.Texts{}, freshFor)
 	if err != nil {
 		return agent.Forecast{}, err
 	}
-	f := agent.Forecast{Version: transcript.Version, Thinking: true, Request: c.Request()}
-	f.Provider, f.JSON, f.Place = anthropic.Provider{}.Name(), anthropic.JSON(f.Request), agent.Place{Turn: "messages.%d", Block: "content.%d"}
-	q, refused := c.Next()
-	for _, v := range c.Findings().All() {
-		if v.Severity == repair.Broken {
-			w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []change.Ref{v.Ref}, N: -1, M: -1}
-			for _, r := range refused {
-				if len(q.Turns) == len(f.Request.Turns) && r.Rule == v.Code && len(r.Refs) > 0 && r.Refs[0] == v.Ref && (r.Block == nil || r.Block.Index == v.Block) {
-					w.N, w.M = r.N, r.M
-				}
-			}
-			f.Violations = append(f.Violations, w)
-		}
-	}
-	return f, nil
+	q := c.Request()
+	return agent.ForecastOf(c, q, agent.Forecast{
+		Version: transcript.Version, Thinking: true, Provider: anthropic.Provider{}.Name(), JSON: anthropic.JSON(q), Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
+	}), nil
 }

@@ -111,7 +111,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{step: a.Step}
+	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}}
 	s.Store, err = sessionfile.New(root, layout{}, sessionfile.Options{
 		Note: warn, Step: a.Step, Lock: s.lock, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 		Index: func() (sessionfile.Index, error) {

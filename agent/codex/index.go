@@ -1,12 +1,12 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -42,11 +42,7 @@ func (s *store) indexFile() string {
 	if len(all) == 0 {
 		return ""
 	}
-	number := func(name string) int {
-		n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "state_"), ".sqlite"))
-		return n
-	}
-	return slices.MaxFunc(all, func(a, b string) int { return number(a) - number(b) })
+	return slices.MaxFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 }
 
 // indexStamp returns what changes when the index does.
@@ -60,20 +56,19 @@ func (s *store) indexStamp() (stamp string) {
 	return file + stamp
 }
 
-// row returns the row of a session in the index. Codex makes an index again that is gone, or that it cannot read.
-func (s *store) row(id string) (change.Record, bool) {
+// row returns the row of a session in the index, nil for none. Codex makes an index again that is gone, or that it cannot read.
+func (s *store) row(id string) *change.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stamp := s.indexStamp(); s.index == nil || s.seen != stamp {
 		s.index, s.why = s.readIndex()
 		s.seen = stamp
 	}
-	r, ok := s.index[id]
-	return r, ok
+	return s.index[id]
 }
 
-func (s *store) readIndex() (map[string]change.Record, error) {
-	all := map[string]change.Record{}
+func (s *store) readIndex() (map[string]*change.Record, error) {
+	all := map[string]*change.Record{}
 	db, err := s.openIndex()
 	if db == nil || err != nil {
 		return all, err
@@ -85,7 +80,7 @@ func (s *store) readIndex() (map[string]change.Record, error) {
 			r := t.CopyRow(st)
 			id := r.Text("id")
 			r.Ref = change.Ref{Kind: change.KindIndex, Session: id}
-			all[id] = r
+			all[id] = &r
 			return nil
 		})
 	})

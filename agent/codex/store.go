@@ -16,14 +16,12 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/mod/semver"
 
 	"mend/agent"
 	"mend/agent/codex/rollout"
 	"mend/agent/sessionfile"
 	"mend/change"
 	"mend/internal/provider/openai"
-	"mend/internal/request"
 	"mend/internal/safedir"
 	"mend/repair"
 )
@@ -31,14 +29,15 @@ import (
 // A store is Codex's folder with its rollouts.
 type store struct {
 	agent.Base
+	repair.Versions
 	*sessionfile.Store
 
 	step func(call string) error // that of [sessionfile.Options]
 
 	mu    sync.Mutex
-	index map[string]change.Record // rows of the index, by session; nil until they are read
-	why   error                    // that they could not be
-	seen  string                   // the state of the index then
+	index map[string]*change.Record // rows of the index, by session; nil until they are read
+	why   error                     // that they could not be
+	seen  string                    // the state of the index then
 }
 
 var _ agent.Store = (*store)(nil)
@@ -50,62 +49,55 @@ func (s *store) Refresh() {
 	s.index, s.why = nil, nil
 }
 
-// A file is a rollout that was found.
-type file struct {
-	path  string // below the root
-	entry safedir.Entry
-	why   string // why there is no entry; "" if there is one
-}
-
 // deepest is how many folders below the root hold rollouts.
 const deepest = 8
 
-// eachFile calls yield for each rollout, with its folder open.
-func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file) error) error {
+// List implements [agent.Store].
+func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	root, err := s.OpenRoot()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close()
 	for _, name := range []string{sessions, archived} {
-		if err := s.walk(ctx, root, name, name, yield); err != nil {
-			return err
+		if heads, err = s.list(ctx, root, name, heads); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return heads, nil
 }
 
-func (s *store) walk(ctx context.Context, in *safedir.Dir, name, below string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.OpenNames(in, name)
+// list appends the sessions in the folder at a path, whose last name in has.
+func (s *store) list(ctx context.Context, in *safedir.Dir, at string, heads []change.Head) ([]change.Head, error) {
+	d, names, err := s.OpenNames(in, path.Base(at))
 	if _, unreadable := safedir.ReadFailure(err); d == nil {
 		if unreadable {
-			return nil // it is noted
+			return heads, nil // it is noted
 		}
-		return err
+		return heads, err
 	}
 	defer d.Close()
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		f := file{path: below + "/" + name}
-		f.entry, err = d.Stat(name)
-		if why, ok := safedir.ReadFailure(err); ok {
-			f.why = why
-		} else if err != nil {
-			return err
-		}
+		at := at + "/" + name
+		e, err := d.Stat(name)
+		why, unreadable := safedir.ReadFailure(err)
 		switch {
-		case f.entry.IsDir() && strings.Count(f.path, "/") < deepest:
-			err = s.walk(ctx, d, name, f.path, yield)
-		case !f.entry.IsDir() && (strings.HasSuffix(name, suffix) || isAlone(name, names)) && change.ValidateProject(projectOf(f.path)) == nil:
-			err = yield(d, f)
-		}
-		if err != nil {
-			return err
+		case err != nil && !unreadable:
+			return nil, err
+		case e.IsDir() && strings.Count(at, "/") < deepest:
+			if heads, err = s.list(ctx, d, at, heads); err != nil {
+				return nil, err
+			}
+		case !e.IsDir() && (strings.HasSuffix(name, suffix) || isAlone(name, names)) && change.ValidateProject(projectOf(at)) == nil:
+			if h, ok := s.readHead(d, at, e, why); ok {
+				heads = append(heads, h)
+			}
 		}
 	}
-	return nil
+	return heads, nil
 }
 
 // isAlone reports whether a file is a compressed rollout. The program does not read it where the same one is there and not compressed.
@@ -133,53 +125,36 @@ func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, e
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
 const headSize = 96 << 10
 
-// List implements [agent.Store].
-func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
-	var b safedir.Buffer
-	err = s.eachFile(ctx, func(d *safedir.Dir, f file) error {
-		h, ok := s.readHead(d, &b, f)
-		if ok {
-			heads = append(heads, h)
-		}
-		return nil
-	})
-	return heads, err
-}
-
-// readHead reads what a list shows of a session. It reports false for a file that is none of a session.
-func (s *store) readHead(d *safedir.Dir, b *safedir.Buffer, f file) (h change.Head, ok bool) {
+// readHead reads what a list shows of the session in a file, which cannot be read if why is not empty. It reports false for one of no session.
+func (s *store) readHead(d *safedir.Dir, at string, e safedir.Entry, why string) (h change.Head, ok bool) {
 	var head []byte
-	if f.why == "" && f.entry.IsFile() {
-		head, _, _ = d.ReadEnds(b, path.Base(f.path), headSize, 0)
-		if strings.HasSuffix(f.path, rollout.Compressed) {
+	if why == "" && e.IsFile() {
+		head, _, _ = d.ReadEnds(nil, path.Base(at), headSize, 0)
+		if strings.HasSuffix(at, rollout.Compressed) {
 			head, _, _ = s.unpack(change.Ref{}, head)
 			head = head[:min(len(head), headSize)]
 		}
 	}
-	id := rollout.NameID(f.path)
-	if id == "" {
-		id = rollout.IDOf(head)
-	}
+	id := cmp.Or(rollout.NameID(at), rollout.IDOf(head))
 	if change.ValidateSessionID(id) != nil {
 		return h, false
 	}
-	h = change.Head{ID: id, Ref: refOf(f.path, id), Project: projectOf(f.path), Updated: time.Unix(0, f.entry.Mtime).UnixMilli()}
-	about := rollout.AboutOf(head)
-	h.Title, h.Directory, h.Version, h.Created = about.Title, about.Directory, about.Version, about.Created
-	if row, ok := s.row(id); ok {
-		h.Title = cmp.Or(row.Text("name"), h.Title, row.Text("title"))
-		h.Directory = cmp.Or(h.Directory, row.Text("cwd"))
-		h.Version = cmp.Or(h.Version, row.Text("cli_version"))
+	about, row := rollout.AboutOf(head), s.row(id)
+	h = change.Head{
+		ID: id, Ref: refOf(at, id), Project: projectOf(at), Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: about.Created,
+		Title:     cmp.Or(row.Text("name"), about.Title, row.Text("title")),
+		Directory: cmp.Or(about.Directory, row.Text("cwd")),
+		Version:   cmp.Or(about.Version, row.Text("cli_version")),
 	}
-	if f.why != "" {
-		h.Stray = append(h.Stray, change.Stray{Path: f.path, Why: f.why, Kind: change.StrayHidden})
+	if why != "" {
+		h.Stray = append(h.Stray, change.Stray{Path: at, Why: why, Kind: change.StrayHidden})
 	}
 	return h, true
 }
 
 // located looks for the rollout that the row of a session names: whether it is there, also compressed, and whether it is the
 // session's own. A folder above may have been replaced with a link since.
-func (s *store) located(row change.Record, head change.Head) (there, same bool) {
+func (s *store) located(row *change.Record, head change.Head) (there, same bool) {
 	at := row.Text("rollout_path")
 	p, _ := pathOf(head.Ref.Project)
 	own, err := os.Lstat(filepath.Join(s.ID().Root, filepath.FromSlash(p)))
@@ -198,7 +173,7 @@ func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
 		return change.Head{}, err
 	}
 	defer d.Close()
-	h, ok := s.readHead(d, nil, file{path: below, entry: e})
+	h, ok := s.readHead(d, below, e, "")
 	if _, in := pathOf(h.Project); !in || !ok {
 		return h, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
 	}
@@ -211,9 +186,8 @@ func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safe
 		return nil, e, err
 	}
 	src.Texts, src.Restore, src.Busy = repair.TextsOf(r), r.Restore, s.whyBusy(head.ID)
-	if row, ok := s.row(head.ID); ok {
-		src.Row = &row
-		src.Located, src.Linked = s.located(row, head)
+	if src.Row = s.row(head.ID); src.Row != nil {
+		src.Located, src.Linked = s.located(src.Row, head)
 	}
 	return rollout.New(src), e, nil
 }
@@ -238,22 +212,16 @@ func (s *store) read(head change.Head) (src rollout.Source, e safedir.Entry, err
 // Case implements [agent.Store].
 func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
 	c, _, err := s.newCase(head, r)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, err
 }
 
 // Records implements [agent.Store].
-func (s *store) Records(_ context.Context, head change.Head) (all []change.Record, err error) {
+func (s *store) Records(_ context.Context, head change.Head) ([]change.Record, error) {
 	c, _, err := s.newCase(head, repair.Request{})
 	if err != nil {
 		return nil, err
 	}
-	for r := range c.Records {
-		all = append(all, *r)
-	}
-	return all, nil
+	return repair.RecordsOf(c), nil
 }
 
 // Examine implements [agent.Store].
@@ -279,8 +247,8 @@ func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error)
 // stamp returns the stamp of a rollout and its row.
 func (s *store) stamp(head change.Head, e safedir.Entry) change.Stamp {
 	b := []byte(head.ID)
-	if row, ok := s.row(head.ID); ok {
-		b = append(b, change.ImageOf(&row).Data...)
+	if row := s.row(head.ID); row != nil {
+		b = append(b, change.ImageOf(row).Data...)
 		there, same := s.located(row, head)
 		b = fmt.Append(b, there, same)
 	}
@@ -299,18 +267,8 @@ func (s *store) Folders(heads []change.Head) []string {
 	return slices.Compact(all)
 }
 
-// Profile implements [agent.Store].
-func (s *store) Profile(string) string { return rollout.Version }
-
 // Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its records alone.
-func (s *store) Verified(version string) bool {
-	return version == "" || slices.Contains(rollout.Verified, version)
-}
-
-// Newer implements [agent.Store].
-func (s *store) Newer(version string) bool {
-	return semver.Compare("v"+version, "v"+rollout.Version) > 0
-}
+func (s *store) Verified(version string) bool { return version == "" || s.Versions.Verified(version) }
 
 // Forecast implements [agent.Store].
 func (s *store) Forecast(_ context.Context, head change.Head, _ repair.Options) (agent.Forecast, error) {
@@ -318,13 +276,8 @@ func (s *store) Forecast(_ context.Context, head change.Head, _ repair.Options) 
 	if err != nil {
 		return agent.Forecast{}, err
 	}
-	f := agent.Forecast{Version: rollout.Version, Thinking: true, Provider: openai.Provider{}.Name(), Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"}}
-	f.Request, f.Violations = c.Next()
-	f.JSON = openai.Provider{}.JSON(f.Request)
-	for _, v := range c.Findings().All() {
-		if v.Severity == repair.Broken && v.Ref.Kind == change.KindSession {
-			f.Violations = slices.Insert(f.Violations, 0, request.Violation{Rule: v.Code, Message: v.Text, Refs: []change.Ref{v.Ref}, N: -1, M: -1})
-		}
-	}
-	return f, nil
+	q, _ := c.Next()
+	return agent.ForecastOf(c, q, agent.Forecast{
+		Version: rollout.Version, Thinking: true, Provider: openai.Provider{}.Name(), JSON: openai.Provider{}.JSON(q), Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
+	}), nil
 }

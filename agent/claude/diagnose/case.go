@@ -14,6 +14,9 @@ import (
 	"mend/repair"
 )
 
+// Versions are those that load transcripts as the newest one does.
+var Versions = repair.Versions{Oldest: "2.1.0", Newest: transcript.Version}
+
 // A Source is a stored transcript.
 type Source struct {
 	Ref     change.Ref // of the transcript as a whole
@@ -247,7 +250,7 @@ func (c *Case) Blocks() (n int) {
 // get over by itself.
 func (c *Case) Settings() []repair.Setting {
 	version := c.base.Version
-	if !transcript.Verified(version) { // it is judged as the newest
+	if !Versions.Verified(version) { // it is judged as the newest
 		version = transcript.Version
 	}
 	return []repair.Setting{{Version: version}}

@@ -59,7 +59,7 @@ func (c *Case) findUnread() {
 // findUnknown says which types of records a newer version wrote that mend does not know: it skips them, as the newest version that was
 // observed does. What the newer one does with them is not known.
 func (c *Case) findUnknown() {
-	if !transcript.Newer(c.base.Version) {
+	if !Versions.Newer(c.base.Version) {
 		return
 	}
 	var types []string

@@ -1,17 +1,10 @@
 package transcript
 
-import (
-	"slices"
-
-	"golang.org/x/mod/semver"
-)
+import "slices"
 
 // Version is the newest version of the program that was observed. A transcript of an older one is
 // judged as this one loads it.
 const Version = "2.1.332"
-
-// oldest begins the series of versions that load transcripts in the same way.
-const oldest = "2.1.0"
 
 // mostOlder is how much older, in milliseconds, the record may be that is taken in place of a
 // missing parent.
@@ -208,11 +201,3 @@ func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 		st.checkpoint, st.explicit, c.Cleared = "", false, true
 	}
 }
-
-// Verified reports whether that version loads transcripts as the newest one that was observed.
-func Verified(version string) bool {
-	return semver.Compare("v"+version, "v"+oldest) >= 0 && !Newer(version)
-}
-
-// Newer reports whether that version is newer than all that were observed.
-func Newer(version string) bool { return semver.Compare("v"+version, "v"+Version) > 0 }

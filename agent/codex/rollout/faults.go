@@ -20,76 +20,76 @@ const MissingHistory repair.Class = "missing_history"
 
 // faults returns what no request shows.
 func (c *Case) faults() (all []repair.Finding) {
-	add := func(code, why string) {
-		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: why})
+	add := func(code, detail string, args ...any) {
+		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...)})
 	}
 	if NameID(c.path) != c.src.ID {
-		add("rollout-name", fmt.Sprintf("The file has the name %s, and Codex finds a session by the id in the name of its file.", path.Base(c.path)))
+		add("rollout-name", " It is %s.", path.Base(c.path))
 	}
 	switch at, ok := c.meta(); {
 	case ok:
-	case at >= 0 && c.lines[at].kind == "session_meta":
-		add("session-meta", fmt.Sprintf("The first line of the rollout says that it is of the session %s.", text(c.lines[at].payload, "id")))
-	case len(c.items) == 0:
-		add("rollout-empty", "Nothing in the rollout can be read: no message is left.")
+	case len(c.items) == 0 && (at < 0 || c.lines[at].kind != "session_meta"):
+		add("rollout-empty", "")
 	default:
-		add("session-meta", "The first line of the rollout does not say which session it is, so Codex does not open it.")
+		add("session-meta", "")
 	}
 	if c.src.Torn && c.path == c.src.Path && len(c.items) > 0 {
-		add("rollout-packed", "The rollout is compressed, and the end of that is missing or damaged, so Codex does not open it.")
+		add("rollout-packed", "")
 	}
 	c.findRow(add)
-	c.findOrdinals(add)
-	var unread, gone, bytesOther, wrong int
-	var unknown []string
+	if odd, known := c.oddOrdinals(); c.isPaginated() && !known {
+		add("ordinal-missing", "")
+	} else if c.isPaginated() && len(odd) > 0 {
+		add("ordinal-order", "")
+	}
 	last := c.compaction() // the program reads from the end to it
-	hidden := c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) })
+	times := map[string]int{"meta-again": len(c.metaAgain()), "output-stray": len(c.bond.strays)}
+	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
+		times[l.fault(i > last)]++
 		if kind := unknownKind(l.value); kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
 		}
-		switch {
-		case l.kind != "" || l.isBlank():
-		case !isDecoded(l.raw) && i > last && isMissed(newLine(0, decoded(l.raw)).kind):
-			bytesOther++
-		case l.value.Kind() == '{':
-			if i > last && withoutWrong(l.value, l.value) != nil {
-				wrong++
-			}
-		case records(l.raw) != nil:
-			unread++
+	}
+	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
+		add("rollout-encoding", "")
+		times["line-encoding"] = 0
+	}
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again", "output-stray"} {
+		switch n := times[code]; n {
+		case 0:
+		case 1:
+			add(code, "")
 		default:
-			gone++
+			add(code, " That is so on %d lines.", n)
 		}
 	}
-	if hidden {
-		add("rollout-encoding", "Lines have bytes that are not UTF-8. Codex does not open a session with such a line that its index does not have.")
-	} else if bytesOther > 0 {
-		add("line-encoding", fmt.Sprintf("Codex does not read %s: with bytes that are not UTF-8.", count(bytesOther, "line")))
-	}
-	if wrong > 0 {
-		add("record-member", fmt.Sprintf("Codex does not read %s: with a field that it does not need, in a wrong form.", count(wrong, "line")))
-	}
-	if unread > 0 {
-		add("line-shared", fmt.Sprintf("Codex does not read whole messages on %s, because of what is before or behind them on the line.", count(unread, "line")))
-	}
-	if gone > 0 {
-		add("line-torn", fmt.Sprintf("Codex cannot read %s, and skips that without a word. What was said there is lost.", count(gone, "line")))
-	}
 	if len(unknown) > 0 {
-		add("unknown-type", fmt.Sprintf("Codex %s skips records of the types %.200s. Another version may send them: mend does not know it.", Version, strings.Join(unknown, ", ")))
+		add("unknown-type", " Here they are %.200s.", strings.Join(unknown, ", "))
 	}
-	if n := len(c.metaAgain()); n > 0 {
-		add("meta-again", fmt.Sprintf("A session begins again in the middle of the rollout, on %s. Codex does not send what is before that.", count(n, "line")))
-	}
-	if n := len(c.bond.strays); n > 0 {
-		add("output-stray", fmt.Sprintf("Codex leaves out %s of a call that is not there, and says that the call before was aborted.", count(n, "output")))
-	}
-	if at := c.compaction(); at >= 0 && len(slices.Collect(c.lines[at].payload.Get("replacement_history").Elements())) == 0 && c.lines[at].payload.Get("replacement_history").Kind() == '[' && at > 1 {
-		add("compacted-empty", "A compaction replaced the whole history by nothing, so the model knows nothing of what was said before.")
+	if last > 1 && string(c.lines[last].payload.Get("replacement_history").Raw()) == "[]" {
+		add("compacted-empty", "")
 	}
 	return all
+}
+
+// fault returns the rule by which the program does not read the line, "" for none. It reads no record before a compaction.
+func (l *line) fault(behind bool) string {
+	switch {
+	case l.kind != "" || l.isBlank():
+	case behind && !isDecoded(l.raw) && isMissed(newLine(0, decoded(l.raw)).kind):
+		return "line-encoding"
+	case l.value.Kind() == '{':
+		if behind && withoutWrong(l.value, l.value) != nil {
+			return "record-member"
+		}
+	case records(l.raw) != nil:
+		return "line-shared"
+	default:
+		return "line-torn"
+	}
+	return ""
 }
 
 // metaAgain returns the places of records that begin a session behind its first message.
@@ -126,23 +126,21 @@ func (d *draft) answerCalls() error {
 	return nil
 }
 
-// findRow finds what is wrong with the row of the index.
-func (c *Case) findRow(add func(code, why string)) {
+// findRow finds what is wrong with the row of the index. The program makes one again that is gone.
+func (c *Case) findRow(add func(code, detail string, args ...any)) {
 	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, "archived_sessions/") {
-		add("thread-archived", "The session is archived, so Codex does not list it.")
-	}
-	if c.row == nil {
-		return // the program makes it again
+		add("thread-archived", "")
 	}
 	switch stale := c.row.Text("rollout_path"); {
-	case plainPath(nativePath(stale)) == c.fileAt(c.path), c.src.Linked && c.path == c.src.Path:
+	case c.row == nil, plainPath(nativePath(stale)) == c.fileAt(c.path), c.src.Linked && c.path == c.src.Path:
 	case c.src.Located && stale != "" && c.path == c.src.Path:
-		add("thread-elsewhere", fmt.Sprintf("The index of Codex names another file for this session, and Codex continues that one: %s.", stale))
+		add("thread-elsewhere", " It is %s.", stale)
 	default:
-		add("thread-path", fmt.Sprintf("The index of Codex says that the rollout is at %s, where there is none.", stale))
+		add("thread-path", " It is %s.", stale)
 	}
-	if c.firstPrompt() != "" && !strings.HasPrefix(c.row.Text("source"), "{") && (c.row.Text("preview") == "" || c.row.Text("first_user_message") == "") { // not a subagent's
-		add("thread-unlisted", "The index of Codex has no first message of the session, so Codex does not list it.")
+	isSubagent := strings.HasPrefix(c.row.Text("source"), "{")
+	if c.row != nil && c.firstPrompt() != "" && !isSubagent && (c.row.Text("preview") == "" || c.row.Text("first_user_message") == "") {
+		add("thread-unlisted", "")
 	}
 }
 
@@ -154,19 +152,6 @@ func (c *Case) firstPrompt() string {
 		}
 	}
 	return ""
-}
-
-func (c *Case) findOrdinals(add func(code, why string)) {
-	if !c.isPaginated() {
-		return
-	}
-	odd, known := c.oddOrdinals()
-	switch {
-	case !known:
-		add("ordinal-missing", "The last line of the rollout has no ordinal, so Codex does not open it.")
-	case len(odd) > 0:
-		add("ordinal-order", fmt.Sprintf("On %s the ordinal is missing, or not higher than the one before. Codex may leave that out where it shows the history.", count(len(odd), "line")))
-	}
 }
 
 // oddOrdinals returns other ordinals for the records that have none, or one that is not higher than that before it; and whether the last
@@ -200,14 +185,6 @@ func (c *Case) compaction() int {
 
 // isMissed reports whether the model misses something if the program skips a record of a type.
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
-
-// count returns a number with the name of what it counts.
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprint(n, " ", what)
-}
 
 var begin = []byte(`{"timestamp":`)
 

@@ -12,9 +12,6 @@ import (
 // Version is the newest version of the program that was observed.
 const Version = "0.171.0"
 
-// Verified are the versions of which every damage was tried.
-var Verified = []string{Version, "0.169.0"}
-
 // A line is one of a rollout.
 type line struct {
 	n       int // that it had in the file, from 1; 0 for a new one

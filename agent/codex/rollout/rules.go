@@ -65,22 +65,22 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		}},
 		repair.Rule{
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
-			Meaning: "The name of the file is not that of a rollout with the id of its session.", Words: "no rollout found for thread id",
+			Meaning: "The name of the file is not that of a rollout with the id of its session, by which Codex finds one.", Words: "no rollout found for thread id",
 			Fixes: whole("The file gets the name and the place by which Codex finds it.", "", (*draft).setName),
 		},
 		repair.Rule{
 			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, or of another session.", Words: "failed to read session metadata",
+			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, or of another session. Codex does not open it.", Words: "failed to read session metadata",
 			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.", "", (*draft).setMeta),
 		},
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged.", Words: "failed to read session metadata",
+			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged, so Codex does not open it.", Words: "failed to read session metadata",
 			Fixes: whole("What can be read of the rollout is put into a file that is not compressed.", "What is behind the damage.", (*draft).unpack),
 		},
 		repair.Rule{
 			Code: "rollout-empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
-			Meaning: "Nothing in the rollout can be read.", NoFix: "Only a copy helps: mend restore, if mend kept one.",
+			Meaning: "Nothing in the rollout can be read: no message is left.", NoFix: "Only a copy helps: mend restore, if mend kept one.",
 		},
 		repair.Rule{
 			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken,
@@ -89,7 +89,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "thread-elsewhere", Class: repair.HiddenSession, Severity: repair.Latent,
-			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original.",
+			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original, and Codex continues that one.",
 			NoFix:   "mend does not decide which of the two is right. To continue this one, move the other one away.",
 		},
 		repair.Rule{
@@ -99,7 +99,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "thread-archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,
-			Meaning: "The session is archived.",
+			Meaning: "The session is archived, so Codex does not list it.",
 			Fixes: func(x *repair.Fault) []repair.Fix {
 				if !x.Session.(*Case).src.Restore {
 					return nil
@@ -109,12 +109,12 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "ordinal-missing", Class: repair.IncompleteRecord, Severity: repair.Broken,
-			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it.", Words: "final paginated rollout record is missing an ordinal",
+			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it. Codex does not open the rollout.", Words: "final paginated rollout record is missing an ordinal",
 			Fixes: whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
-			Meaning: "Ordinals are missing, there twice, or too low.",
+			Meaning: "Ordinals are missing, there twice, or too low. Codex may leave these records out where it shows the history.",
 			Fixes:   whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
@@ -145,12 +145,12 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "output-stray", Class: MissingHistory, Severity: repair.Broken,
-			Meaning: "An output names a call that is not there, and the only call before it has no output.",
+			Meaning: "An output names a call that is not there, and the only call before it has no output. Codex leaves it out, and says that the call was aborted.",
 			Fixes:   whole("The output gets the call_id of that call.", "", (*draft).answerCalls),
 		},
 		repair.Rule{
 			Code: "line-torn", Class: repair.UnreadableRecord, Severity: repair.Note,
-			Meaning: "A line holds no record that can be read. Codex skips it.", NoFix: "What the lines held is in no other place.",
+			Meaning: "A line holds no record that can be read. Codex skips it without a word. What was said there is lost.", NoFix: "What the lines held is in no other place.",
 		},
 		repair.Rule{
 			Code: "unknown-type", Class: repair.UnreadableRecord, Severity: repair.Latent,
@@ -159,7 +159,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "compacted-empty", Class: MissingHistory, Severity: repair.Broken,
-			Meaning: "A compaction replaced the history by nothing.",
+			Meaning: "A compaction replaced the history by nothing, so the model knows nothing of what was said before.",
 			Fixes:   whole("The compaction is removed: the whole history is sent again.", "", removeCompaction),
 		},
 		repair.Rule{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"mend/internal/jsonedit"
 )
@@ -44,7 +43,6 @@ type form func(v jsonedit.Value) bool
 
 func isText(v jsonedit.Value) bool   { return v.Kind() == '"' }
 func isObject(v jsonedit.Value) bool { return v.Kind() == '{' }
-func isBool(v jsonedit.Value) bool   { return v.Kind() == 't' || v.Kind() == 'f' }
 
 func isNumber(v jsonedit.Value) bool {
 	return v.Kind() == '0' && len(bytes.Trim(v.Raw(), "0123456789")) == 0
@@ -70,9 +68,6 @@ func oneOf(texts ...string) form {
 
 func either(f, g form) form { return func(v jsonedit.Value) bool { return f(v) || g(v) } }
 
-// with accepts an object that has a text.
-func with(name string) form { return func(v jsonedit.Value) bool { return isText(v.Get(name)) } }
-
 // listOf accepts a list of values that a form accepts.
 func listOf(f form) form {
 	return func(v jsonedit.Value) bool {
@@ -88,13 +83,6 @@ func listOf(f form) form {
 	}
 }
 
-// isFilled accepts an object that is not empty.
-func isFilled(v jsonedit.Value) bool { return isObject(v) && len(bytes.Trim(v.Raw(), "{} \t\r\n")) > 0 }
-
-func isVersion(v jsonedit.Value) bool { return strings.HasPrefix(text(v), "v") }
-
-func anything(jsonedit.Value) bool { return true }
-
 // isPart reports whether the program can read a part of an item's content.
 func isPart(v jsonedit.Value) bool {
 	switch text(v, "type") {
@@ -108,10 +96,10 @@ func isPart(v jsonedit.Value) bool {
 	return false
 }
 
-// The forms of members: of each record, of each item, and of records and items by their types. They were found with the real program, a
-// value at a time.
+// The forms of members: of each record, of each item, and of records and items by their types, as far as one was seen in another form. They
+// were found with the real program, a value at a time.
 var (
-	anyRecord = map[string]form{"timestamp": isText, "ordinal": optional(isNumber), "metadata": optional(either(isObject, listOf(anything))), "payload": isObject}
+	anyRecord = map[string]form{"timestamp": isText, "ordinal": optional(isNumber), "payload": isObject}
 	anyItem   = map[string]form{
 		"type": isText, "id": optional(isText), "status": optional(isText), "namespace": optional(isText), "encrypted_content": optional(isText),
 		"internal_chat_message_metadata_passthrough": optional(isObject),
@@ -131,11 +119,7 @@ var (
 	recordForms = map[string]map[string]form{
 		"session_meta": {
 			"id": isUUID, "session_id": missing(isUUID), "timestamp": isText, "cwd": isText, "originator": isText, "cli_version": isText,
-			"source": missing(either(isText, isFilled)), "thread_source": optional(isText), "model_provider": optional(isText), "agent_nickname": optional(isText),
-			"agent_role": optional(isText), "memory_mode": optional(isText), "multi_agent_version": optional(isVersion), "history_mode": missing(oneOf("legacy", "paginated")),
-			"account_scoped": missing(isBool), "forked_from_id": optional(isUUID), "parent_thread_id": optional(isUUID), "git": optional(isObject),
-			"base_instructions": optional(with("text")), "context_window": optional(with("window_id")), "dynamic_tools": optional(listOf(anything)),
-			"runtime_workspace_roots": optional(listOf(isText)),
+			"source": missing(either(isText, isObject)), "history_mode": missing(oneOf("legacy", "paginated")), "git": optional(isObject),
 		},
 		"compacted": {"message": isText, "replacement_history": optional(listOf(isItem))},
 	}
