@@ -22,8 +22,6 @@ type Agent interface {
 	Resume(id string) []string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know that.
 	Installer() Installer
-	// Classes returns the classes of faults that a user can ask for by name.
-	Classes() []repair.Class
 	// Find lists the stores that this user has, the one in use first: all, or with a
 	// layout those of it. The error wraps [ErrLayout] if there is no such layout, or
 	// [ErrNoStore] if there is no store; it then says where Find looked.
@@ -36,10 +34,8 @@ type Agent interface {
 	// ParseAPIError recognises an error of the model APIs that the agent uses, or its own: JSON, as
 	// the agent stores or reports it, or plain text.
 	ParseAPIError(input []byte) request.APIError
-	// Explanations returns one explanation for each rule of its findings.
-	Explanations() []repair.Explanation
-	// ExplainClass explains a class of faults. An unknown class has only a code.
-	ExplainClass(c repair.Class) repair.Explanation
+	// Guide explains the findings in its sessions.
+	Guide() repair.Guide
 	// Providers returns the names that [repair.Options].Provider may have.
 	Providers() []string
 }

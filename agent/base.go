@@ -154,17 +154,13 @@ func (base) Forget(string, []change.Op) (int64, error) { return 0, nil }
 // none.
 type BaseAgent struct{}
 
-// Classes returns those of the engine.
-func (BaseAgent) Classes() []repair.Class { return repair.Classes() }
-
 // ParseAPIError recognises no error.
 func (BaseAgent) ParseAPIError([]byte) request.APIError { return request.APIError{} }
 
-// Explanations implements [Agent].
-func (BaseAgent) Explanations() []repair.Explanation { return nil }
-
-// ExplainClass implements [Agent].
-func (BaseAgent) ExplainClass(c repair.Class) repair.Explanation { return repair.ExplainClass(c) }
+// Guide returns that of the engine.
+func (BaseAgent) Guide() repair.Guide {
+	return repair.Guide{Classes: repair.Classes(), Class: repair.ExplainClass}
+}
 
 // Providers implements [Agent].
 func (BaseAgent) Providers() []string { return nil }

@@ -36,19 +36,35 @@ type Cleaned struct {
 	Discard func() error     // removes what was made beside the store, if the plans are not carried out
 }
 
-// AddPlan adds the removal of a session that is in files.
-func (c *Cleaned) AddPlan(p change.Plan, r CleanRequest) error {
-	change.Sort(p.Ops)
-	for _, o := range p.Ops {
-		if o.Ref.Kind != change.KindFolder {
-			c.Rows[o.Ref.Kind.String()]++
-			c.Content += int64(len(o.Pre.Data))
+// RemoveFiles plans the removal of the sessions of a store that is in files. ops returns what removes one, none for one that goes with another.
+func (r CleanRequest) RemoveFiles(ctx context.Context, ops func(h change.Head, c *Cleaned) ([]change.Op, error)) (Cleaned, error) {
+	c := Cleaned{Rows: map[string]int64{}}
+	if r.Events || r.Snapshots {
+		return c, errors.ErrUnsupported
+	}
+	for _, h := range r.Sessions {
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
+		all, err := ops(h, &c)
+		if err != nil {
+			return c, err
+		}
+		change.Sort(all)
+		for _, o := range all {
+			if o.Ref.Kind != change.KindFolder {
+				c.Rows[o.Ref.Kind.String()]++
+				c.Content += int64(len(o.Pre.Data))
+			}
+		}
+		if r.Each != nil && len(all) > 0 {
+			err = r.Each(change.Plan{Session: h.ID, Cause: change.Cause{Title: h.Title, Folder: h.Directory}, Ops: all})
+		}
+		if err != nil {
+			return c, err
 		}
 	}
-	if r.Each == nil {
-		return nil
-	}
-	return r.Each(p)
+	return c, nil
 }
 
 // A Space is what takes the space of a store.
@@ -92,20 +108,24 @@ func (s *Space) Session(id string) *SessionSpace {
 	return s.Sessions[id]
 }
 
-// AddFiles adds the files in folders below root, each folder as a part of its name, and those that are of one of the
-// sessions to that. A file is of a session if it, or a folder that it is in, has the name of the session, or that of one
+// SpaceOf returns the space of a store that is in files: each folder below its root as a part of its name, and the files of each session.
+// A file is of a session if it, or a folder that it is in, has the name of the session, or that of one
 // of its messages. parts has pairs of a folder and its part; the last one, without folder, is that of all others.
-func (s *Space) AddFiles(ctx context.Context, root string, heads []change.Head, parts [][2]string) error {
-	o := owners{map[string]bool{}, map[string]string{}}
+func SpaceOf(ctx context.Context, of Reader, parts [][2]string) (s Space, err error) {
+	root, o := of.ID().Root, owners{map[string]bool{}, map[string]string{}}
+	heads, err := of.List(ctx)
+	if err != nil {
+		return s, err
+	}
 	for _, h := range heads {
 		o.sessions[h.ID] = true
 	}
 	// Messages are named by their own files, and their parts by the messages.
 	if err := walkFiles(ctx, root, func(names []string, _ string, _ int64) { o.of(names) }); err != nil {
-		return err
+		return s, err
 	}
 	sums, images := map[string]int64{}, int64(0)
-	err := walkFiles(ctx, root, func(names []string, path string, size int64) {
+	err = walkFiles(ctx, root, func(names []string, path string, size int64) {
 		i := slices.IndexFunc(parts, func(p [2]string) bool { return p[0] == names[0] || p[0] == "" })
 		id, has := o.of(names), int64(0)
 		if id != "" {
@@ -127,7 +147,7 @@ func (s *Space) AddFiles(ctx context.Context, root string, heads []change.Head, 
 		delete(sums, p[1])
 	}
 	s.Add(Images, images, "images")
-	return err
+	return s, err
 }
 
 // walkFiles calls each for the regular files below root, with the names in their paths. It follows no link.

@@ -18,6 +18,22 @@ type Explanation struct {
 	Loses    string // what the user loses by the fix
 }
 
+// A Guide explains what an agent finds.
+type Guide struct {
+	Classes []Class       // of faults that a user can ask for by name
+	Rules   []Explanation // one for each rule
+	Class   func(Class) Explanation
+}
+
+// Guide explains the own rules of the table.
+func (t *Rules) Guide(classes ...Class) Guide {
+	g := Guide{Classes: classes, Class: t.ExplainClass}
+	for _, r := range t.Own {
+		g.Rules = append(g.Rules, t.Explain(Explanation{Code: r.Code}))
+	}
+	return g
+}
+
 // ExplainClass explains a class of this package. Another class has only a code.
 func ExplainClass(c Class) Explanation { return (&Rules{}).ExplainClass(c) }
 

@@ -45,14 +45,8 @@ func (Agent) Resume(id string) []string { return []string{"claude", "--resume", 
 // ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 
-// Classes implements [agent.Agent].
-func (Agent) Classes() []repair.Class { return diagnose.Classes() }
-
-// Explanations implements [agent.Agent].
-func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
-
-// ExplainClass implements [agent.Agent].
-func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
+// Guide implements [agent.Agent].
+func (Agent) Guide() repair.Guide { return diagnose.Guide() }
 
 // home is the folder of Claude Code.
 var home = sessionfile.Home{

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"context"
-	"errors"
 
 	"mend/agent"
 	"mend/change"
@@ -10,38 +9,22 @@ import (
 )
 
 // Space implements [agent.Store].
-func (s *store) Space(ctx context.Context, _ func(done, total int64)) (space agent.Space, err error) {
-	heads, err := s.List(ctx)
-	if err == nil {
-		err = space.AddFiles(ctx, s.ID().Root, heads, [][2]string{
-			{sessions, agent.Conversations},
-			{archived, agent.Conversations},
-			{".mend", "kept by mend beside the sessions"},
-			{"", "other files of Codex"},
-		})
-	}
-	return space, err
+func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Space, error) {
+	return agent.SpaceOf(ctx, s, [][2]string{
+		{sessions, agent.Conversations},
+		{archived, agent.Conversations},
+		{".mend", "kept by mend beside the sessions"},
+		{"", "other files of Codex"},
+	})
 }
 
 // Clean implements [agent.Store]: of a session go the rollout and its row.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
-	c := agent.Cleaned{Rows: map[string]int64{}}
-	if r.Events {
-		return c, errors.ErrUnsupported
-	}
-	for _, h := range r.Sessions {
-		if err := ctx.Err(); err != nil {
-			return c, err
-		}
-		of, _, err := s.newCase(h, repair.Request{})
+	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
+		c, _, err := s.newCase(h, repair.Request{})
 		if err != nil {
-			return c, err
+			return nil, err
 		}
-		none := func(func(*change.Record) bool) {}
-		p := change.Plan{Session: h.ID, Cause: change.Cause{Title: h.Title, Folder: h.Directory}, Ops: change.Diff(of.Records, none)}
-		if err := c.AddPlan(p, r); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+		return change.Diff(c.Records, func(func(*change.Record) bool) {}), nil
+	})
 }

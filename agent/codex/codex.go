@@ -42,14 +42,8 @@ func (Agent) Title() string { return "Codex" }
 // Resume implements [agent.Agent].
 func (Agent) Resume(id string) []string { return []string{"codex", "resume", id} }
 
-// Classes implements [agent.Agent].
-func (Agent) Classes() []repair.Class { return rollout.Classes() }
-
-// Explanations implements [agent.Agent].
-func (Agent) Explanations() []repair.Explanation { return rollout.Explanations() }
-
-// ExplainClass implements [agent.Agent].
-func (Agent) ExplainClass(c repair.Class) repair.Explanation { return rollout.ExplainClass(c) }
+// Guide implements [agent.Agent].
+func (Agent) Guide() repair.Guide { return rollout.Guide() }
 
 // Providers implements [agent.Agent].
 func (Agent) Providers() []string { return []string{openai.Provider{}.Name()} }

@@ -19,10 +19,8 @@ func (s *store) Space(ctx context.Context, progress func(done, total int64)) (sp
 	root := s.ID().Root
 	if db, ok := s.records.(*database.Store); ok {
 		space, err = db.Space(ctx, progress)
-	} else if heads, errList := s.List(ctx); errList != nil {
-		err = errList
 	} else {
-		err = space.AddFiles(ctx, root, heads, [][2]string{
+		space, err = agent.SpaceOf(ctx, s, [][2]string{
 			{"session", agent.Conversations},
 			{"message", agent.Conversations},
 			{"part", agent.Conversations},
@@ -46,17 +44,13 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 	} else if ok {
 		return db.Clean(ctx, r)
 	}
-	if r.Events || r.Snapshots {
-		return agent.Cleaned{}, errors.ErrUnsupported
-	}
 	refs, err := s.tree.SessionRefs(ctx, r.Sessions)
-	c := agent.Cleaned{Rows: map[string]int64{}}
-	for _, h := range r.Sessions {
-		if err == nil {
-			err = s.cleanSession(ctx, h, refs[h.ID], &c, r)
-		}
+	if err != nil {
+		return agent.Cleaned{}, err
 	}
-	return c, err
+	return r.RemoveFiles(ctx, func(h change.Head, c *agent.Cleaned) ([]change.Op, error) {
+		return s.cleanSession(ctx, h, refs[h.ID], c)
+	})
 }
 
 // snapshots is the folder with a repository for each project, beside the databases.
@@ -133,25 +127,21 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 	return used, err
 }
 
-// cleanSession adds the removal of a session of a tree.
-func (s *store) cleanSession(ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned, r agent.CleanRequest) error {
+// cleanSession returns what removes a session of a tree, nothing if it was removed since.
+func (s *store) cleanSession(ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned) (ops []change.Op, err error) {
 	images, err := s.Read(ctx, refs)
-	if err != nil {
-		return err
+	if err != nil || len(images) == 0 || images[0] == nil {
+		return nil, err
 	}
-	p := change.Plan{Session: h.ID, Cause: change.Cause{Title: h.Title, Folder: h.Directory}}
 	for i, image := range images {
 		if image != nil {
-			p.Ops = append(p.Ops, change.Op{Ref: refs[i], Pre: image})
+			ops = append(ops, change.Op{Ref: refs[i], Pre: image})
 		}
-	}
-	if len(images) == 0 || images[0] == nil {
-		return nil // it was removed since
 	}
 	if share, ok := jsonedit.Get(images[0].Data, "share"); ok && string(share) != "null" {
 		c.Shared = append(c.Shared, h.ID)
 	}
-	return c.AddPlan(p, r)
+	return ops, nil
 }
 
 // Reclaim implements [agent.Store].

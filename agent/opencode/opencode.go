@@ -30,11 +30,10 @@ func (a Agent) Name() string { return a.program().name }
 // Title implements [agent.Agent].
 func (a Agent) Title() string { return a.program().title }
 
-// Classes implements [agent.Agent].
-func (Agent) Classes() []repair.Class { return diagnose.Classes() }
-
-// ExplainClass implements [agent.Agent].
-func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
+// Guide implements [agent.Agent].
+func (Agent) Guide() repair.Guide {
+	return repair.Guide{Classes: diagnose.Classes(), Rules: diagnose.Explanations(), Class: diagnose.ExplainClass}
+}
 
 // ParseAPIError implements [agent.Agent].
 func (a Agent) ParseAPIError(input []byte) request.APIError {
@@ -42,9 +41,6 @@ func (a Agent) ParseAPIError(input []byte) request.APIError {
 	e.Explanation = a.program().says(e.Explanation)
 	return e
 }
-
-// Explanations implements [agent.Agent].
-func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
 
 // Find implements [agent.Agent]. Databases come first: OpenCode reads its database if
 // there is one, even if the JSON tree that it was made from is still there.

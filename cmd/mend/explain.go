@@ -114,7 +114,7 @@ func allTopics(env *environment) []topicJSON {
 func ruleTopics(env *environment) []topicJSON {
 	var all []topicJSON
 	for _, ag := range env.opt.Agents {
-		for _, e := range ag.Explanations() {
+		for _, e := range ag.Guide().Rules {
 			kind := kindFinding
 			if e.Provider != "" {
 				kind = kindRule
@@ -155,7 +155,7 @@ func classTopics(env *environment, rules []topicJSON) []topicJSON {
 // explainClass returns the explanation of the first agent that knows the class.
 func explainClass(env *environment, c repair.Class) repair.Explanation {
 	for _, ag := range env.opt.Agents {
-		if e := ag.ExplainClass(c); e.Meaning != "" {
+		if e := ag.Guide().Class(c); e.Meaning != "" {
 			return e
 		}
 	}

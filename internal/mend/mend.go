@@ -111,7 +111,7 @@ func Open(o Options) (*Store, error) {
 func (as Agents) Classes() []repair.Class {
 	var all []repair.Class
 	for _, a := range as {
-		for _, c := range a.Classes() {
+		for _, c := range a.Guide().Classes {
 			if !slices.Contains(all, c) {
 				all = append(all, c)
 			}

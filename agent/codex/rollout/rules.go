@@ -8,22 +8,9 @@ import (
 	"mend/repair"
 )
 
-// Classes returns the classes of faults that a user can ask for by name.
-func Classes() []repair.Class {
-	return []repair.Class{
-		MissingHistory, repair.HiddenSession, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord,
-	}
-}
-
-// ExplainClass explains a class. An unknown class has only a code.
-func ExplainClass(c repair.Class) repair.Explanation { return rules().ExplainClass(c) }
-
-// Explanations returns one explanation for each rule that is not the provider's.
-func Explanations() (all []repair.Explanation) {
-	for _, r := range rules().Own {
-		all = append(all, rules().Explain(repair.Explanation{Code: r.Code}))
-	}
-	return all
+// Guide explains the findings in a rollout.
+func Guide() repair.Guide {
+	return rules().Guide(MissingHistory, repair.HiddenSession, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
 // whole returns the only fix of a rule of the session as a whole.
