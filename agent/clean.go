@@ -75,9 +75,9 @@ type Space struct {
 
 // A SpacePart is one of the things that take space.
 type SpacePart struct {
-	Name  string // in words
-	Bytes int64
-	Clean string // what [CleanRequest] removes of it: "events", "sessions", "images" or "snapshots"; "" for nothing
+	Name  string `json:"part"` // in words
+	Bytes int64  `json:"bytes"`
+	Clean string `json:"clean,omitempty"` // what [CleanRequest] removes of it: "events", "sessions", "images" or "snapshots"; "" for nothing
 }
 
 // A SessionSpace is what one session takes, in bytes.

@@ -31,16 +31,16 @@ type Salvaged struct {
 
 // A SalvagedTable counts the rows of a table.
 type SalvagedTable struct {
-	Name    string
-	Rows    int // in the new database
-	Lost    int // known to have been there, and gone
-	Rebuilt int // gone, and made again from another record of them
-	Refused int // read, and refused by the database itself
+	Name    string `json:"table"`
+	Rows    int    `json:"rows"`    // in the new database
+	Lost    int    `json:"lost"`    // known to have been there, and gone
+	Rebuilt int    `json:"rebuilt"` // gone, and made again from another record of them
+	Refused int    `json:"refused"` // read, and refused by the database itself
 	// Partly says that more rows than Lost may be lost: pages are damaged, and no index shows what was there.
-	Partly bool
+	Partly bool `json:"partly"`
 
-	Conversation bool // its rows are the conversations: if one is lost, a session is not whole
-	Unassigned   int  // of what is lost of a conversation: rows of which it is not known to which session they belong
+	Conversation bool `json:"-"`          // its rows are the conversations: if one is lost, a session is not whole
+	Unassigned   int  `json:"unassigned"` // of what is lost of a conversation: rows of which it is not known to which session they belong
 }
 
 // Uncertain reports whether rows of conversations are lost, or may be, of which it is not known to which session they

@@ -8,14 +8,14 @@ import (
 
 // An Explanation says what a code in the output means.
 type Explanation struct {
-	Code     string // a rule such as R11, a class, or a severity
-	Provider string // whose rule it is, such as "anthropic"; "" for none
-	Class    Class  // of a rule; "" for none
-	Meaning  string // sentences
-	Words    string // what the provider or the agent says, "" if nothing
-	Example  string // what is stored in such a case
-	Fix      string // what a repair does about it
-	Loses    string // what the user loses by the fix
+	Code     string `json:"code"`               // a rule such as R11, a class, or a severity
+	Provider string `json:"provider,omitempty"` // whose rule it is, such as "anthropic"; "" for none
+	Class    Class  `json:"class,omitempty"`    // of a rule; "" for none
+	Meaning  string `json:"meaning"`            // sentences
+	Words    string `json:"words,omitempty"`    // what the provider or the agent says, "" if nothing
+	Example  string `json:"example,omitempty"`  // what is stored in such a case
+	Fix      string `json:"fix,omitempty"`      // what a repair does about it
+	Loses    string `json:"loses,omitempty"`    // what the user loses by the fix
 }
 
 // A Guide explains what an agent finds.

@@ -495,13 +495,13 @@ func runSpace(ctx context.Context, env *environment) error {
 		stores = append(stores, newSpaceJSON(c, parts, sessions))
 		printSpace(env, c, parts, sessions)
 	}
-	own := []partJSON{}
+	own := []agent.SpacePart{}
 	if dir, err := env.opt.Journal.Folder(); err == nil {
 		var rows [][]string
 		for _, f := range [][3]string{{"journal.db", "journal, for undo", "gc"}, {"keep.db", "kept copies", ""}} {
 			if info, err := os.Lstat(filepath.Join(dir, f[0])); err == nil {
-				own = append(own, partJSON{f[1], info.Size(), f[2]})
-				rows = append(rows, partRow(agent.SpacePart{Name: f[1], Bytes: info.Size()}))
+				own = append(own, agent.SpacePart{Name: f[1], Bytes: info.Size(), Clean: f[2]})
+				rows = append(rows, partRow(own[len(own)-1]))
 			}
 		}
 		if len(rows) > 0 {
@@ -581,14 +581,8 @@ func (env *environment) byteProgress(what string) (show func(done, total int64),
 type spaceJSON struct {
 	Agent    string             `json:"agent"`
 	Store    string             `json:"store"`
-	Parts    []partJSON         `json:"parts"`
+	Parts    []agent.SpacePart  `json:"parts"`
 	Sessions []sessionSpaceJSON `json:"sessions"` // the largest first
-}
-
-type partJSON struct {
-	Part  string `json:"part"`
-	Bytes int64  `json:"bytes"`
-	Clean string `json:"clean,omitempty"` // the verb that removes it
 }
 
 type sessionSpaceJSON struct {
@@ -601,10 +595,7 @@ type sessionSpaceJSON struct {
 }
 
 func newSpaceJSON(c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) spaceJSON {
-	j := spaceJSON{c.ID().Agent, c.ID().Root, []partJSON{}, []sessionSpaceJSON{}}
-	for _, p := range parts {
-		j.Parts = append(j.Parts, partJSON{p.Name, p.Bytes, p.Clean})
-	}
+	j := spaceJSON{c.ID().Agent, c.ID().Root, nonNil(parts), []sessionSpaceJSON{}}
 	for _, s := range sessions {
 		j.Sessions = append(j.Sessions, sessionSpaceJSON{s.ID, s.Title, s.Total(), s.Conversation, s.Images, s.Events})
 	}

@@ -140,16 +140,6 @@ func loadSettingsFrom(path string, set []string) (config.Config, error) {
 
 const configHint = `"mend config" lists the settings`
 
-type settingJSON struct {
-	Key     string `json:"key"`
-	Value   any    `json:"value"`
-	Origin  string `json:"origin"`
-	Default any    `json:"default"`
-	Want    string `json:"want"` // the values that are allowed
-	Env     string `json:"env"`
-	About   string `json:"about"`
-}
-
 // runConfig prints the settings of these keys, or all.
 func runConfig(env *environment, set, keys []string) error {
 	c, err := loadSettings(set)
@@ -166,10 +156,10 @@ func runConfig(env *environment, set, keys []string) error {
 			return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
 		}
 	}
-	var list []settingJSON
+	var list []config.Setting
 	for _, s := range all {
 		if len(keys) == 0 || slices.Contains(keys, s.Key) {
-			list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Default, s.Want, s.Env, s.Description})
+			list = append(list, s)
 		}
 	}
 	env.setAnswer("file", path)
@@ -188,19 +178,19 @@ func runConfig(env *environment, set, keys []string) error {
 			env.Printf("\n")
 		}
 		origin := term.Faint("(default)")
-		if s.Origin != string(config.Default) {
+		if s.Origin != config.Default {
 			origin = term.Bold("("+originText(s)+")") + term.Faint(", default "+config.Text(s.Default))
 		}
 		env.Printf("%s = %s  %s\n", term.Bold(s.Key), term.Escape(config.Text(s.Value)), origin)
-		env.Printf("    %s\n", term.WrapAt(s.About, 4, width))
+		env.Printf("    %s\n", term.WrapAt(s.Description, 4, width))
 		env.Printf("    %s\n", term.Faint(s.Env+": "+s.Want))
 	}
 	return nil
 }
 
 // originText says where the value of a setting comes from.
-func originText(s settingJSON) string {
-	switch config.Origin(s.Origin) {
+func originText(s config.Setting) string {
+	switch s.Origin {
 	case config.File:
 		return "from the file"
 	case config.Environment:
@@ -208,9 +198,9 @@ func originText(s settingJSON) string {
 	case config.Flag:
 		return "from --set"
 	case config.FromHooks, config.FromModels:
-		return "from " + s.Origin
+		return "from " + string(s.Origin)
 	default:
-		return s.Origin
+		return string(s.Origin)
 	}
 }
 

@@ -24,16 +24,9 @@ import (
 
 // A topicJSON is one explanation.
 type topicJSON struct {
-	Code     string   `json:"code"`
-	Kind     string   `json:"kind"`               // the heading under which "mend explain" lists it
-	Provider string   `json:"provider,omitempty"` // whose rule it is
-	Class    string   `json:"class,omitempty"`    // of a rule
-	Rules    []string `json:"rules,omitempty"`    // of a class
-	Meaning  string   `json:"meaning"`
-	Words    string   `json:"words,omitempty"` // what the provider or the agent says
-	Example  string   `json:"example,omitempty"`
-	Fix      string   `json:"fix,omitempty"`
-	Loses    string   `json:"loses,omitempty"`
+	repair.Explanation
+	Kind  string   `json:"kind"`            // the heading under which "mend explain" lists it
+	Rules []string `json:"rules,omitempty"` // of a class
 }
 
 // The kinds of topics, in the order in which they are listed.
@@ -100,12 +93,12 @@ func allTopics(env *environment) []topicJSON {
 	all = append(all, wordTopics...)
 	for _, e := range exitCodes {
 		for code := range strings.SplitSeq(e.code, ", ") {
-			all = append(all, topicJSON{Code: code, Kind: kindExit, Meaning: sentenceCase(e.meaning), Words: e.name})
+			all = append(all, newTopic(kindExit, repair.Explanation{Code: code, Meaning: sentenceCase(e.meaning), Words: e.name}))
 		}
 	}
 	settings := config.Defaults()
 	for _, s := range settings.Settings() {
-		all = append(all, topicJSON{Code: s.Key, Kind: kindSetting, Meaning: s.Description, Example: s.Env + "=" + fmt.Sprint(s.Value)})
+		all = append(all, newTopic(kindSetting, repair.Explanation{Code: s.Key, Meaning: s.Description, Example: s.Env + "=" + fmt.Sprint(s.Value)}))
 	}
 	return all
 }
@@ -135,15 +128,15 @@ func ruleTopics(env *environment) []topicJSON {
 func classTopics(env *environment, rules []topicJSON) []topicJSON {
 	classes := env.opt.Agents.Classes()
 	for _, r := range rules {
-		if c := repair.Class(r.Class); c != "" && !slices.Contains(classes, c) {
-			classes = append(classes, c)
+		if r.Class != "" && !slices.Contains(classes, r.Class) {
+			classes = append(classes, r.Class)
 		}
 	}
 	var all []topicJSON
 	for _, c := range classes {
 		t := newTopic(kindClass, explainClass(env, c))
 		for _, r := range rules {
-			if r.Class == t.Code {
+			if string(r.Class) == t.Code {
 				t.Rules = append(t.Rules, r.Code)
 			}
 		}
@@ -163,10 +156,7 @@ func explainClass(env *environment, c repair.Class) repair.Explanation {
 }
 
 func newTopic(kind string, e repair.Explanation) topicJSON {
-	return topicJSON{
-		Code: e.Code, Kind: kind, Provider: e.Provider, Class: string(e.Class),
-		Meaning: e.Meaning, Words: e.Words, Example: e.Example, Fix: e.Fix, Loses: e.Loses,
-	}
+	return topicJSON{Explanation: e, Kind: kind}
 }
 
 // explain explains what the user named: a topic, an error, a session or a record.
@@ -386,7 +376,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		title += term.Faint("  a setting; mend config shows its value")
 	}
 	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
-	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Class", o.Class}, {"Rules", strings.Join(o.Rules, ", ")}}
+	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
 	if o.Kind == kindExit {
 		rows[0][0] = "In JSON"
 	}
@@ -419,48 +409,48 @@ func hasPrefixFold(text, start string) bool {
 
 // wordTopics explains the words of the output that are no codes.
 var wordTopics = []topicJSON{
-	{Code: "pending", Kind: kindState, Meaning: "The repair was interrupted. The journal has everything that is needed to complete it or to roll it back.", Fix: "mend recover completes it if possible, otherwise rolls it back."},
-	{Code: "committed", Kind: kindState, Meaning: "The change is in the store, durably. The output says: done.", Fix: "mend undo ID reverts it."},
-	{Code: "aborted", Kind: kindState, Meaning: "The change was not made, or was rolled back. The store is as it was before."},
-	{Code: "conflicted", Kind: kindState, Meaning: "The repair was interrupted, and another program changed the same places before recovery. mend left those changes alone.", Fix: "mend show ID shows them; mend resolve ID decides."},
-	{Code: "resolved", Kind: kindState, Meaning: "You resolved the conflict with mend resolve."},
-	{Code: "undone", Kind: kindState, Meaning: "A later undo reverted the repair.", Fix: "mend redo ID applies it again."},
-	{Code: "forgotten", Kind: kindState, Meaning: "gc or forget deleted the undo data. Only the log entry is left, so the repair cannot be undone."},
-	{Code: "planned", Kind: kindState, Meaning: "In JSON: the change that a dry run would make. Nothing was written."},
-	{Code: "nothing to do", Kind: kindState, Meaning: "In JSON: nothing in the session needs a change."},
+	newTopic(kindState, repair.Explanation{Code: "pending", Meaning: "The repair was interrupted. The journal has everything that is needed to complete it or to roll it back.", Fix: "mend recover completes it if possible, otherwise rolls it back."}),
+	newTopic(kindState, repair.Explanation{Code: "committed", Meaning: "The change is in the store, durably. The output says: done.", Fix: "mend undo ID reverts it."}),
+	newTopic(kindState, repair.Explanation{Code: "aborted", Meaning: "The change was not made, or was rolled back. The store is as it was before."}),
+	newTopic(kindState, repair.Explanation{Code: "conflicted", Meaning: "The repair was interrupted, and another program changed the same places before recovery. mend left those changes alone.", Fix: "mend show ID shows them; mend resolve ID decides."}),
+	newTopic(kindState, repair.Explanation{Code: "resolved", Meaning: "You resolved the conflict with mend resolve."}),
+	newTopic(kindState, repair.Explanation{Code: "undone", Meaning: "A later undo reverted the repair.", Fix: "mend redo ID applies it again."}),
+	newTopic(kindState, repair.Explanation{Code: "forgotten", Meaning: "gc or forget deleted the undo data. Only the log entry is left, so the repair cannot be undone."}),
+	newTopic(kindState, repair.Explanation{Code: "planned", Meaning: "In JSON: the change that a dry run would make. Nothing was written."}),
+	newTopic(kindState, repair.Explanation{Code: "nothing to do", Meaning: "In JSON: nothing in the session needs a change."}),
 
-	{Code: "healthy", Kind: kindWord, Meaning: "No fault was found in the session."},
-	{Code: "cannot be examined", Kind: kindWord, Meaning: "mend cannot read the session, so it counts as broken. The reason is next to it."},
-	{Code: "unknown", Kind: kindWord, Meaning: "In JSON answers of earlier versions: the session could not be examined. Such a session is broken now."},
-	{Code: "busy", Kind: kindWord, Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."},
-	{Code: "shortened", Kind: kindWord, Meaning: "The session lacks messages, files or texts that were kept of it: it was cut, emptied, or taken back by a revert. What a repair of mend removed does not count.", Fix: "mend restore SESSION adds what is missing to what it has; --at TIME gives it an earlier state as a whole."},
-	{Code: "replaced", Kind: kindWord, Meaning: "The session begins with another message than was kept of it: its transcript was overwritten, or begun again under the same id.", Fix: "mend restore SESSION brings back what was kept; what the session has now stays, if need be as a session of its own."},
-	{Code: "deleted", Kind: kindWord, Meaning: "The agent has nothing of the session any more, and a copy of it was kept.", Fix: "mend restore SESSION writes it again as it was kept."},
-	{Code: "hidden", Kind: kindWord, Meaning: "The agent does not list the session where its user looks for it: its folder is of another project now.", Fix: "mend restore SESSION moves it to that project."},
-	{Code: "elsewhere", Kind: kindWord, Meaning: "The agent does not read the store that has the session: the files of OpenCode 1.1 that a later version has not imported, or the database of another channel.", Fix: "mend restore SESSION creates it in the store that the agent reads; --from STORE creates all that are missing."},
-	{Code: "not loaded", Kind: kindWord, Meaning: "The agent finds no conversation in the session, as in a transcript that is empty or has nothing but titles.", Fix: "mend restore SESSION, if a copy was kept; mend scan says so."},
-	{Code: "no folder", Kind: kindWord, Meaning: "The folder of the session is gone, so the agent does not list it, or answers no prompt in it.", Fix: "mend move OLD NEW gives the sessions of a folder to another one; mend move alone lists what is gone."},
-	{Code: "malformed", Kind: kindWord, Meaning: "Pages of the database are damaged, so SQLite calls it malformed (database disk image is malformed), and the agent stops with an error or shows only a part.", Fix: "mend salvage reads every row that can be read into a new database, and says what is lost; one undo brings the old one back. mend changes no session of it before."},
-	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."},
-	{Code: "dry run", Kind: kindWord, Meaning: "Everything except the change: mend shows what it would do and writes nothing."},
-	{Code: "journal", Kind: kindWord, Meaning: "The file in which mend writes every change before it is made, with the bytes that the change replaces. Undo restores from it."},
-	{Code: "head", Kind: kindWord, Meaning: "The hash of the newest event in the journal. Keep it elsewhere: mend verify --head then detects a truncated or rebuilt journal."},
-	{Code: "orphan", Kind: kindWord, Meaning: "A message, or content of one, that belongs to no session. The agent never reads it.", Fix: "mend repair --orphans moves orphans into the journal."},
-	{Code: "suspect", Kind: kindWord, Meaning: "Something like what the provider's error named. Only the provider can tell whether it is at fault.", Fix: "mend repair --error TEXT --all repairs all of them."},
-	{Code: "synthetic", Kind: kindWord, Meaning: "Not typed by you. Texts that mend inserts are marked so, and OpenCode shows them differently."},
-	{Code: "placeholder", Kind: kindWord, Meaning: `The text that mend inserts where content is missing: "[user interrupted]" unless you change the setting placeholderText.`},
-	{Code: "step", Kind: kindWord, Meaning: "One answer of the model inside an assistant message. Each begins with a step-start marker and becomes a message of its own in the request."},
-	{Code: "tool loop", Kind: kindWord, Meaning: "The steps from a prompt to the answer that calls no tool. It is open until that answer."},
-	{Code: "thinking", Kind: kindWord, Meaning: "The reasoning of the model. OpenCode stores it as parts of type reasoning, with a signature that only the provider can create."},
-	{Code: "record", Kind: kindWord, Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."},
-	{Code: "conflict", Kind: kindWord, Meaning: "Something is not as mend left it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only ID to leave it out, or with --force to overwrite the newer change, which is kept in the journal."},
-	{Code: "kept", Kind: kindWord, Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."},
-	{Code: string(agent.Current), Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
-	{Code: string(agent.Other), Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},
-	{Code: string(agent.Foreign), Kind: kindWord, Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."},
-	{Code: string(agent.Absent), Kind: kindWord, Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."},
-	{Code: string(agent.Unreadable), Kind: kindWord, Meaning: "Of the plugin: its file cannot be read. The reason is next to it."},
-	{Code: "detected", Kind: kindWord, Meaning: "Of running agents: errors that watch or the plugin saw."},
-	{Code: "refused", Kind: kindWord, Meaning: "Of running agents: sessions that mend left alone, because no repair fits or a limit was reached."},
-	{Code: "default", Kind: kindWord, Meaning: "Of a setting: nothing sets it. Other origins are file, environment and flag."},
+	newTopic(kindWord, repair.Explanation{Code: "healthy", Meaning: "No fault was found in the session."}),
+	newTopic(kindWord, repair.Explanation{Code: "cannot be examined", Meaning: "mend cannot read the session, so it counts as broken. The reason is next to it."}),
+	newTopic(kindWord, repair.Explanation{Code: "unknown", Meaning: "In JSON answers of earlier versions: the session could not be examined. Such a session is broken now."}),
+	newTopic(kindWord, repair.Explanation{Code: "busy", Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."}),
+	newTopic(kindWord, repair.Explanation{Code: "shortened", Meaning: "The session lacks messages, files or texts that were kept of it: it was cut, emptied, or taken back by a revert. What a repair of mend removed does not count.", Fix: "mend restore SESSION adds what is missing to what it has; --at TIME gives it an earlier state as a whole."}),
+	newTopic(kindWord, repair.Explanation{Code: "replaced", Meaning: "The session begins with another message than was kept of it: its transcript was overwritten, or begun again under the same id.", Fix: "mend restore SESSION brings back what was kept; what the session has now stays, if need be as a session of its own."}),
+	newTopic(kindWord, repair.Explanation{Code: "deleted", Meaning: "The agent has nothing of the session any more, and a copy of it was kept.", Fix: "mend restore SESSION writes it again as it was kept."}),
+	newTopic(kindWord, repair.Explanation{Code: "hidden", Meaning: "The agent does not list the session where its user looks for it: its folder is of another project now.", Fix: "mend restore SESSION moves it to that project."}),
+	newTopic(kindWord, repair.Explanation{Code: "elsewhere", Meaning: "The agent does not read the store that has the session: the files of OpenCode 1.1 that a later version has not imported, or the database of another channel.", Fix: "mend restore SESSION creates it in the store that the agent reads; --from STORE creates all that are missing."}),
+	newTopic(kindWord, repair.Explanation{Code: "not loaded", Meaning: "The agent finds no conversation in the session, as in a transcript that is empty or has nothing but titles.", Fix: "mend restore SESSION, if a copy was kept; mend scan says so."}),
+	newTopic(kindWord, repair.Explanation{Code: "no folder", Meaning: "The folder of the session is gone, so the agent does not list it, or answers no prompt in it.", Fix: "mend move OLD NEW gives the sessions of a folder to another one; mend move alone lists what is gone."}),
+	newTopic(kindWord, repair.Explanation{Code: "malformed", Meaning: "Pages of the database are damaged, so SQLite calls it malformed (database disk image is malformed), and the agent stops with an error or shows only a part.", Fix: "mend salvage reads every row that can be read into a new database, and says what is lost; one undo brings the old one back. mend changes no session of it before."}),
+	newTopic(kindWord, repair.Explanation{Code: "profile", Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."}),
+	newTopic(kindWord, repair.Explanation{Code: "dry run", Meaning: "Everything except the change: mend shows what it would do and writes nothing."}),
+	newTopic(kindWord, repair.Explanation{Code: "journal", Meaning: "The file in which mend writes every change before it is made, with the bytes that the change replaces. Undo restores from it."}),
+	newTopic(kindWord, repair.Explanation{Code: "head", Meaning: "The hash of the newest event in the journal. Keep it elsewhere: mend verify --head then detects a truncated or rebuilt journal."}),
+	newTopic(kindWord, repair.Explanation{Code: "orphan", Meaning: "A message, or content of one, that belongs to no session. The agent never reads it.", Fix: "mend repair --orphans moves orphans into the journal."}),
+	newTopic(kindWord, repair.Explanation{Code: "suspect", Meaning: "Something like what the provider's error named. Only the provider can tell whether it is at fault.", Fix: "mend repair --error TEXT --all repairs all of them."}),
+	newTopic(kindWord, repair.Explanation{Code: "synthetic", Meaning: "Not typed by you. Texts that mend inserts are marked so, and OpenCode shows them differently."}),
+	newTopic(kindWord, repair.Explanation{Code: "placeholder", Meaning: `The text that mend inserts where content is missing: "[user interrupted]" unless you change the setting placeholderText.`}),
+	newTopic(kindWord, repair.Explanation{Code: "step", Meaning: "One answer of the model inside an assistant message. Each begins with a step-start marker and becomes a message of its own in the request."}),
+	newTopic(kindWord, repair.Explanation{Code: "tool loop", Meaning: "The steps from a prompt to the answer that calls no tool. It is open until that answer."}),
+	newTopic(kindWord, repair.Explanation{Code: "thinking", Meaning: "The reasoning of the model. OpenCode stores it as parts of type reasoning, with a signature that only the provider can create."}),
+	newTopic(kindWord, repair.Explanation{Code: "record", Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."}),
+	newTopic(kindWord, repair.Explanation{Code: "conflict", Meaning: "Something is not as mend left it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only ID to leave it out, or with --force to overwrite the newer change, which is kept in the journal."}),
+	newTopic(kindWord, repair.Explanation{Code: "kept", Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."}),
+	newTopic(kindWord, repair.Explanation{Code: string(agent.Current), Meaning: "Of the plugin: it is installed, and is that of this mend."}),
+	newTopic(kindWord, repair.Explanation{Code: string(agent.Other), Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."}),
+	newTopic(kindWord, repair.Explanation{Code: string(agent.Foreign), Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."}),
+	newTopic(kindWord, repair.Explanation{Code: string(agent.Absent), Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."}),
+	newTopic(kindWord, repair.Explanation{Code: string(agent.Unreadable), Meaning: "Of the plugin: its file cannot be read. The reason is next to it."}),
+	newTopic(kindWord, repair.Explanation{Code: "detected", Meaning: "Of running agents: errors that watch or the plugin saw."}),
+	newTopic(kindWord, repair.Explanation{Code: "refused", Meaning: "Of running agents: sessions that mend left alone, because no repair fits or a limit was reached."}),
+	newTopic(kindWord, repair.Explanation{Code: "default", Meaning: "Of a setting: nothing sets it. Other origins are file, environment and flag."}),
 }

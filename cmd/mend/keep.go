@@ -244,7 +244,7 @@ func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
 
 // noteFirstKeep says once what is kept.
 func noteFirstKeep(env *environment, dir string) {
-	if _, err := os.Lstat(keep.Path(dir)); err == nil || env.JSON {
+	if _, err := os.Lstat(keep.Path(dir)); err == nil {
 		return
 	}
 	env.Say("%s", keepNotice(dir))

@@ -11,7 +11,6 @@ import (
 	"mend/change"
 	"mend/internal/culprit"
 	"mend/internal/fail"
-	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/repair"
@@ -71,11 +70,7 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 // fixNamed says where a session is, and repairs it or brings it back, or says how it goes on.
 func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, x culprit.Culprit) error {
 	request := mend.RestoreRequest{Force: f.force}
-	var lost mend.Restored
-	err := withKept(env, func(k *keep.Keep) (err error) {
-		lost, err = c.ProposeRestore(ctx, k, head, request)
-		return err
-	})
+	lost, err := proposeRestore(ctx, env, c, head, request)
 	var found mend.Finding
 	if listed, lerr := c.Session(ctx, head.ID); lerr == nil {
 		found, _ = c.ScanOne(ctx, listed) // one that cannot be examined is broken

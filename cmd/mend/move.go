@@ -276,7 +276,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 		left = fail.Worst(left, moveFolder(ctx, env, clients, g.Folder, to, f))
 		f.yes = false
 	}
-	if !env.JSON && !ask {
+	if !ask {
 		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
 	}
 	return left

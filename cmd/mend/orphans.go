@@ -98,9 +98,7 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 	for _, p := range todo {
 		err = fail.Worst(err, run.apply(ctx, p, len(todo) == 1))
 	}
-	if env.JSON {
-		env.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])
-	}
+	env.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])
 	return err
 }
 
@@ -131,12 +129,10 @@ func proposeOrphans(ctx context.Context, t *term.Terminal, c *mend.Store, ids []
 
 // finishOrphans prints the end of an answer if nothing was written.
 func finishOrphans(env *environment, todo []proposal) {
-	switch {
-	case env.JSON:
-		env.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
-	case len(todo) == 0:
+	env.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
+	if len(todo) == 0 {
 		env.Printf("%s\n", term.Good("Nothing is orphaned."))
-	default:
+	} else {
 		env.Printf("\nDry run: nothing was written. Run again without --dry-run to move them.\n")
 	}
 }

@@ -372,7 +372,7 @@ func (r *repairRun) show(ps []proposal) {
 	for _, p := range ps {
 		printProposal(r.Terminal, p, r.flags.verbose)
 	}
-	if r.flags.patch && !r.JSON {
+	if r.flags.patch {
 		r.Page(func(t *term.Terminal) {
 			for _, p := range ps {
 				printOps(t, p.result.Plan.Ops)
@@ -487,13 +487,11 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 			r.shared = append(r.shared, o)
 		}
 	}
-	if !r.JSON {
-		how := ""
-		if proof := provenText(r.agent, []proposal{p}); only && proof != "" && !hasBroken(p.result.Remaining) {
-			how = ": " + proof
-		}
-		printCommitted(r.Terminal, e, p.head.Title, how)
+	how := ""
+	if proof := provenText(r.agent, []proposal{p}); only && proof != "" && !hasBroken(p.result.Remaining) {
+		how = ": " + proof
 	}
+	printCommitted(r.Terminal, e, p.head.Title, how)
 	return r.checkRepaired(ctx, p)
 }
 

@@ -16,9 +16,6 @@ import (
 // printProposal prints a session and what a repair does to it: a line of what is wrong, of what
 // is done and of what is lost, or with verbose each finding, and how much more is sent if that is known.
 func printProposal(t *term.Terminal, p proposal, verbose bool) {
-	if t.JSON {
-		return
-	}
 	defer t.Buffer()()
 	printHeader(t, p.head)
 	if p.result.All {

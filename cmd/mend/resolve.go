@@ -61,9 +61,7 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 	if err != nil {
 		return err
 	}
-	if !env.JSON {
-		printOps(env.Terminal, p.Ops)
-	}
+	printOps(env.Terminal, p.Ops)
 	if f.dryRun {
 		return finishDryRun(env, p)
 	}
@@ -83,10 +81,7 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 	if e, err = env.opt.Journal.Resolve(e, d, by.ID); err != nil {
 		return err
 	}
-	if env.JSON {
-		env.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, nil)}}
-		return nil
-	}
+	env.setAnswer("repairs", entriesJSON([]change.Entry{e}))
 	env.Printf("%s the conflict of repair %s: %s.\n", term.Good("Resolved"), term.Bold(e.ID), d)
 	if by.ID != "" {
 		env.Printf("Undo: %s\n", term.Bold("mend undo "+by.ID))

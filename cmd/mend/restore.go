@@ -402,16 +402,18 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 	return owner[head.ID], head, err
 }
 
+// proposeRestore plans to bring a session back, with what was kept of it.
+func proposeRestore(ctx context.Context, env *environment, c *mend.Store, head change.Head, r mend.RestoreRequest) (done mend.Restored, err error) {
+	err = withKept(env, func(k *keep.Keep) (err error) {
+		done, err = c.ProposeRestore(ctx, k, head, r)
+		return err
+	})
+	return done, err
+}
+
 // restoreOne plans to bring a session back, shows the plan, asks, and applies it.
 func restoreOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f writeFlags, r mend.RestoreRequest) error {
-	propose := func(head change.Head) (done mend.Restored, err error) {
-		err = withKept(env, func(k *keep.Keep) (err error) {
-			done, err = c.ProposeRestore(ctx, k, head, r)
-			return err
-		})
-		return done, err
-	}
-	done, err := propose(head)
+	done, err := proposeRestore(ctx, env, c, head, r)
 	if err != nil {
 		return err
 	}
@@ -445,7 +447,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return err
 	}
 	for _, h := range below {
-		p, err := propose(h)
+		p, err := proposeRestore(ctx, env, c, h, r)
 		if err == nil && len(p.Plan.Ops) > 0 {
 			var more []change.Entry
 			more, err = applyRestore(ctx, env, c, p)
@@ -455,15 +457,8 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 			env.Note(fmt.Sprintf("%s is not brought back: %v", quotedTitle(h.Title, h.ID), err))
 		}
 	}
-	if env.JSON {
-		list := []repairJSON{}
-		for _, e := range entries {
-			list = append(list, entryJSON(e, nil))
-		}
-		env.setAnswer("repairs", list)
-	} else {
-		printRestored(env.Terminal, entries, head.Title)
-	}
+	env.setAnswer("repairs", entriesJSON(entries))
+	printRestored(env.Terminal, entries, head.Title)
 	if err := finishRestore(ctx, env, c, done.Session); !errors.Is(err, errProblems) { // it says what is next
 		return err
 	}

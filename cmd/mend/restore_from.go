@@ -70,10 +70,8 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 		env.Say("%s", none)
 		return nil
 	}
-	if !env.JSON {
-		env.PrintRows(restorableRows(env.Terminal, rows), "")
-		env.Printf("\n")
-	}
+	env.PrintRows(restorableRows(env.Terminal, rows), "")
+	env.Printf("\n")
 	if f.dryRun {
 		env.Say("Dry run: nothing was written.")
 		return nil
@@ -85,11 +83,7 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 	done, failed := []repairJSON{}, 0
 	operation := ""
 	for _, x := range rows {
-		var p mend.Restored
-		err := withKept(env, func(k *keep.Keep) (err error) {
-			p, err = x.store.ProposeRestore(ctx, k, x.Session, r)
-			return err
-		})
+		p, err := proposeRestore(ctx, env, x.store, x.Session, r)
 		var e change.Entry
 		if err == nil {
 			e, err = applyPlan(ctx, env, x.store, p.Plan)

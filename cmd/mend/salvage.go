@@ -240,19 +240,8 @@ type salvagedJSON struct {
 	Notes   []string       `json:"notes,omitempty"`
 }
 
-type salvagedTableJSON struct {
-	Table   string `json:"table"`
-	Rows    int    `json:"rows"`
-	Lost    int    `json:"lost"`
-	Rebuilt int    `json:"rebuilt"`
-	Refused int    `json:"refused"`
-	Partly  bool   `json:"partly"`
-
-	Unassigned int `json:"unassigned"`
-}
-
 func setSalvageAnswer(env *environment, s mend.Salvage) {
-	sessions, tables := []salvagedJSON{}, []salvagedTableJSON{}
+	sessions := []salvagedJSON{}
 	for _, one := range s.Sessions {
 		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
 		if one.From > 0 {
@@ -260,11 +249,8 @@ func setSalvageAnswer(env *environment, s mend.Salvage) {
 		}
 		sessions = append(sessions, j)
 	}
-	for _, t := range s.Tables {
-		tables = append(tables, salvagedTableJSON{t.Name, t.Rows, t.Lost, t.Rebuilt, t.Refused, t.Partly, t.Unassigned})
-	}
 	env.setAnswer("sessions", sessions)
-	env.setAnswer("tables", tables)
+	env.setAnswer("tables", nonNil(s.Tables))
 	env.setAnswer("notes", nonNil(s.Notes))
 	env.setAnswer("complete", s.Complete())
 	env.setAnswer("broken", s.Broken)

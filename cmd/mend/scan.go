@@ -408,9 +408,6 @@ func (env *environment) nextStore(c *mend.Store) {
 }
 
 func printStore(env *environment, c *mend.Store) {
-	if env.JSON {
-		return
-	}
 	line := term.Escape(term.ShortenHome(c.ID().Root))
 	v := c.Version("")
 	if note := v.Note(); note != "" {

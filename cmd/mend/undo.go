@@ -312,7 +312,7 @@ func (v *reversal) runMany() error {
 	}
 	verb := term.Capitalized(v.command)
 	switch {
-	case v.flags.patch && !v.JSON:
+	case v.flags.patch:
 		v.release()
 		v.Page(func(t *term.Terminal) { printOps(t, ops) })
 	case !v.flags.yes:
@@ -425,7 +425,7 @@ func runChange(ctx context.Context, env *environment, c *mend.Store, f writeFlag
 		printReverted(env, repairs)
 	}
 	switch {
-	case f.patch && !env.JSON:
+	case f.patch:
 		env.Page(func(t *term.Terminal) { printOps(t, p.Ops) })
 	case !f.yes:
 		env.Printf("%s would %s.\n", term.Capitalized(env.command), recordCounts(p))
@@ -537,10 +537,7 @@ func recordCounts(p change.Plan) string {
 }
 
 func finishDryRun(env *environment, p change.Plan) error {
-	if env.JSON {
-		env.setAnswer("repairs", []repairJSON{planJSON(p)})
-		return nil
-	}
+	env.setAnswer("repairs", []repairJSON{planJSON(p)})
 	env.Printf("Dry run: nothing was written.\n")
 	return nil
 }

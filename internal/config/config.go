@@ -72,13 +72,13 @@ const (
 
 // A Setting is one value with its origin.
 type Setting struct {
-	Key         string
-	Value       any // a bool, an int, a string, a list of one of these, or an object of lists
-	Origin      Origin
-	Default     any    // of the same type as Value
-	Want        string // the values that are allowed
-	Env         string // the name of its environment variable
-	Description string
+	Key         string `json:"key"`
+	Value       any    `json:"value"` // a bool, an int, a string, a list of one of these, or an object of lists
+	Origin      Origin `json:"origin"`
+	Default     any    `json:"default"` // of the same type as Value
+	Want        string `json:"want"`    // the values that are allowed
+	Env         string `json:"env"`     // the name of its environment variable
+	Description string `json:"about"`
 }
 
 // Path returns the path of the user's file, $XDG_CONFIG_HOME/mend/config.json. The file
