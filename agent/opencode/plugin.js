@@ -32,6 +32,7 @@ const MAX_FAILED = 1000 // characters of the result of a failed call
 const MAX_KEPT = 4096 // results of calls, and sessions of subagents
 const GONE = "mend does not run: no session is repaired. Install it again, or remove the plugin."
 const GONE_MS = 12_000
+const INITIATOR = "<!-- OMO_INTERNAL_INITIATOR -->" // of prompts that the user did not write
 const FILE_TOOLS = new Set(["read", "write", "edit"])
 
 // slim leaves out of a message what mend does not look at.
@@ -110,6 +111,12 @@ function replace(list, at, later, isNew, value) {
   }
 }
 
+// isKilo reports whether the program is Kilo, whose versions begin with 7.
+const isKilo = async (client) => parseInt(await agentVersion(client).catch(() => ""), 10) >= 7
+
+// marked is a prompt of which no part is synthetic, with a mark that says the same: Kilo answers none of which each part is.
+const marked = (body) => ({ ...body, parts: body.parts.map((p) => (p.synthetic ? { ...p, synthetic: false, text: `${p.text}\n${INITIATOR}` } : p)) })
+
 async function carryOut(client, directory, { method, session, limit, body }) {
   const path = { id: session }
   const query = { directory }
@@ -141,7 +148,7 @@ async function carryOut(client, directory, { method, session, limit, body }) {
       answer = await client.tui.publish({ body, query })
       break
     case "prompt":
-      answer = await client.session.promptAsync({ path, query, body })
+      answer = await client.session.promptAsync({ path, query, body: (await isKilo(client)) ? marked(body) : body })
       break
     default:
       throw new Error(`unknown method ${method}`)

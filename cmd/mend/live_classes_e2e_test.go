@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"mend/agent/opencode/record"
@@ -125,7 +126,7 @@ func (e *liveClient) prompts(t *testing.T, id string) int {
 	n := 0
 	for _, m := range e.messages(t, id) {
 		for _, p := range m.Parts {
-			if p.Text == live.ResumeText && p.Synthetic {
+			if p.Text == live.ResumeText && p.Synthetic || strings.HasPrefix(p.Text, live.ResumeText+"\n<!--") {
 				n++
 			}
 		}

@@ -114,7 +114,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
 		r.fail(m.readFailures...)
 		r.fail(m.useFailures...)
-		if r.since(v11815) && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
+		looked := !r.Profile.IsKilo() || m.Role == change.RoleUser || m.Role == change.RoleAssistant
+		if r.since(v11815) && looked && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
 			r.fail(fieldFailure(m.Ref, "time is missing"))
 		}
 	}

@@ -184,6 +184,22 @@ test("an answer goes to the hook that asked", async () => {
   assert.deepEqual(answers, [{ type: "answer", id: 1, error: "unknown method explode" }])
 })
 
+test("Kilo, which answers no prompt that is synthetic, gets one with a mark", async (t) => {
+  const sent = []
+  client.session.promptAsync = async ({ body }) => (sent.push(body.parts), {})
+  t.after(() => delete client.global)
+  tell(failed("ses_1"))
+  for (const version of ["1.18.34", "7.7.9"]) {
+    client.global = { health: async () => ({ data: { version } }) }
+    hooks[0].says({ type: "call", id: 1, method: "prompt", session: "ses_1", body: { parts: [{ type: "text", text: "go on", synthetic: true }, { type: "file", url: "x" }] } })
+    await turn()
+  }
+  assert.deepEqual(sent, [
+    [{ type: "text", text: "go on", synthetic: true }, { type: "file", url: "x" }],
+    [{ type: "text", text: "go on\n<!-- OMO_INTERNAL_INITIATOR -->", synthetic: false }, { type: "file", url: "x" }],
+  ])
+})
+
 test("what is kept is bounded", () => {
   for (let n = 0; n < 1000; n++) tell(failed(`ses_${n}`))
   end(hooks[0])
