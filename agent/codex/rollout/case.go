@@ -53,18 +53,11 @@ type Case struct {
 	repair.BaseCase
 	state
 
-	src    Source
-	items  []item
-	bond   bond
-	sent   map[int]item     // by turn
-	copies map[itemKey]bool // whether an earlier item is the same; nil until that is asked for
-	asked  *repair.APIError
-}
-
-// An itemKey names an item: its message, and its number in that.
-type itemKey struct {
-	group string
-	n     int
+	src   Source
+	items []item
+	bond  bond
+	sent  map[int]item // by turn
+	asked *repair.APIError
 }
 
 var (

@@ -115,8 +115,11 @@ func (d *draft) itemsOf(group string) []item {
 	return slices.DeleteFunc(slices.Clone(d.items[group]), func(it item) bool { return d.lines[it.at].gone })
 }
 
-// find returns the item that a block is part of, and the number of the block in its content.
+// find returns the item that a block is part of, which may be nil, and the number of the block in its content.
 func (d *draft) find(b *request.Block) (item, string, error) {
+	if b == nil {
+		return item{}, "", errNoBlock
+	}
 	for _, it := range d.itemsOf(b.Ref().Message) {
 		if it.index/parts == b.Index/parts {
 			return it, strconv.Itoa(b.Index % parts), nil
@@ -230,12 +233,15 @@ func (d *draft) DropItemIDs(message change.Ref) error {
 	return nil
 }
 
-// dropReasoning removes all reasoning of a message, and the ids of its other items, which the provider takes only with it.
-func (d *draft) dropReasoning(message change.Ref) error {
-	if err := d.DropItemIDs(message); err != nil {
+// dropReasoning removes all reasoning of the message of a block, and the ids of its other items, which the provider takes only with it.
+func (d *draft) dropReasoning(b *request.Block) error {
+	if _, _, err := d.find(b); err != nil {
 		return err
 	}
-	for _, it := range slices.Backward(d.itemsOf(message.Message)) {
+	if err := d.DropItemIDs(b.Ref()); err != nil {
+		return err
+	}
+	for _, it := range slices.Backward(d.itemsOf(b.Ref().Message)) {
 		if it.kind != "reasoning" {
 			continue
 		}
@@ -288,11 +294,11 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	return earlier, nil
 }
 
-// removeItem removes the whole item of a block.
-func (d *draft) removeItem(b *request.Block) error {
+// dropCopy removes the item of a block if an earlier one is the same.
+func (d *draft) dropCopy(b *request.Block) error {
 	it, _, err := d.find(b)
-	if err != nil {
-		return err
+	if err != nil || !it.again {
+		return errNoEdit
 	}
 	return d.drop(it)
 }

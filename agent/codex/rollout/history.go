@@ -18,6 +18,7 @@ type item struct {
 	group   string // the message that it is part of
 	index   int    // of its first block in that
 	added   bool   // the program writes it into the request itself
+	again   bool   // an earlier one is the same, with its id
 	summary bool
 }
 
@@ -143,7 +144,7 @@ func isOutput(kind string) bool {
 // paired returns the items as the program pairs calls and outputs: one without its call is left out, and a call without an output gets
 // one.
 func paired(items []item) (all []item) {
-	called, answered := map[string]bool{}, map[string]bool{}
+	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {
 		id := text(it.value, "call_id")
 		if kind := outputOf(it.kind); kind != "" {
@@ -156,6 +157,10 @@ func paired(items []item) (all []item) {
 		id := text(it.value, "call_id")
 		if isOutput(it.kind) && !called[it.kind+id] {
 			continue
+		}
+		name := text(it.value, "id")
+		if it.again = name != "" && bytes.Equal(first[name], it.value.Raw()); first[name] == nil {
+			first[name] = it.value.Raw()
 		}
 		all = append(all, it)
 		if kind := outputOf(it.kind); kind != "" && id != "" && !answered[kind+id] {

@@ -36,7 +36,7 @@ func parseLines(data []byte) (lines []line, torn bool) {
 
 func newLine(n int, raw []byte) line {
 	l := line{n: n, raw: raw}
-	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && isDecoded(raw) {
+	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && isDecoded(raw) && (bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) <= deepest || !isDeeper(v, deepest)) {
 		l.value = v
 		l.payload = v.Get("payload")
 		if kind := text(v, "type"); kinds[kind] && len(wrongMembers(v)) == 0 {
@@ -44,6 +44,21 @@ func newLine(n int, raw []byte) line {
 		}
 	}
 	return l
+}
+
+// deepest is how many objects and lists may be in one another: the program skips a line with more.
+const deepest = 127
+
+func isDeeper(v jsonedit.Value, most int) bool {
+	if most == 0 {
+		return v.Kind() == '{' || v.Kind() == '['
+	}
+	for _, e := range v.Children() {
+		if isDeeper(e, most-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // surrogates matches escapes: of a backslash, of a surrogate pair, and of half of one.

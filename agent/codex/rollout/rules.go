@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"crypto/sha256"
 	"sync"
 
 	"mend/internal/request"
@@ -20,10 +19,18 @@ func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []
 	}
 }
 
-// block returns the block of a fault.
+// blockOf returns the block of a fault.
 func blockOf(x *repair.Fault) *request.Block {
 	_, b := x.Stored(x.Ref).Step(x.Ref, x.Block)
 	return b
+}
+
+// single returns the only fix of a rule about a block.
+func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
+	return func(x *repair.Fault) []repair.Fix {
+		b := blockOf(x)
+		return []repair.Fix{{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return edit(d.(*draft), b) }}}
+	}
 }
 
 // rules are those of Codex, and what it does about some of the provider's in its own way.
@@ -32,18 +39,13 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		_, err := d.RemoveCompaction()
 		return err
 	}
+	dropCompaction := whole("The compaction is removed: the whole history is sent again.", "The summary, which only the provider could read.", removeCompaction)
+	reasoning := single("The reasoning of this answer is removed. Its calls and texts stay.", "The encrypted reasoning, which only the provider could read, and its summary.", (*draft).dropReasoning)
 	dropReasoning := func(x *repair.Fault) []repair.Fix {
-		b := blockOf(x)
-		if b == nil {
-			return nil
+		if b := blockOf(x); b != nil && b.Type == request.Summary {
+			return dropCompaction(x)
 		}
-		if b.Type == request.Summary {
-			return whole("The compaction is removed: the whole history is sent again.", "The summary, which only the provider could read.", removeCompaction)(x)
-		}
-		return []repair.Fix{{
-			Text: "The reasoning of this answer is removed. Its calls and texts stay.", Loses: "The encrypted reasoning, which only the provider could read, and its summary.", Alike: true,
-			Edit: func(d repair.Draft) error { return d.(*draft).dropReasoning(x.Ref) },
-		}}
+		return reasoning(x)
 	}
 	return repair.NewRules(
 		map[repair.Class]repair.Explanation{MissingHistory: {
@@ -152,25 +154,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "O2",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				return whole("The output is moved behind its call.", "", func(d *draft) error {
-					b := blockOf(x)
-					if b == nil {
-						return errNoBlock
-					}
-					return d.moveBehindCall(b)
-				})(x)
+				b := blockOf(x)
+				return whole("The output is moved behind its call.", "", func(d *draft) error { return d.moveBehindCall(b) })(x)
 			},
 		},
-		repair.Rule{
-			Code: "O4",
-			Fixes: func(x *repair.Fault) []repair.Fix {
-				c, b := x.Session.(*Case), blockOf(x)
-				if b == nil || !c.isCopy(b) {
-					return nil
-				}
-				return []repair.Fix{{Text: "The line that is there twice is removed.", Alike: true, Edit: func(d repair.Draft) error { return d.(*draft).removeItem(b) }}}
-			},
-		},
+		repair.Rule{Code: "O4", Fixes: single("The line that is there twice is removed.", "", (*draft).dropCopy)},
 		repair.Rule{Code: "O13", Fixes: dropReasoning},
 		repair.Rule{Code: "encrypted", Fixes: dropReasoning},
 		repair.Rule{
@@ -179,32 +167,9 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Why: func(*repair.Fault) string {
 				return "Reasoning would be sent with a text beside its encrypted form; the provider rejects that."
 			},
-			Fixes: func(x *repair.Fault) []repair.Fix {
-				b := blockOf(x)
-				if b == nil {
-					return nil
-				}
-				return []repair.Fix{{Text: "The text of the reasoning is removed. Its encrypted form and its summary stay.", Loses: "The text of the reasoning.", Alike: true, Edit: func(d repair.Draft) error {
-					return d.(*draft).setIn(b, []byte("null"), "content")
-				}}}
-			},
+			Fixes: single("The text of the reasoning is removed. Its encrypted form and its summary stay.", "The text of the reasoning.", func(d *draft, b *request.Block) error {
+				return d.setIn(b, []byte("null"), "content")
+			}),
 		},
 	)
 })
-
-// isCopy reports whether an earlier item is the same as that of a block, byte for byte.
-func (c *Case) isCopy(b *request.Block) bool {
-	if c.copies == nil {
-		c.copies = map[itemKey]bool{}
-		seen := map[[sha256.Size]byte]bool{}
-		for _, it := range c.items {
-			if it.added {
-				continue
-			}
-			sum := sha256.Sum256(it.value.Raw())
-			c.copies[itemKey{it.group, it.index / parts}] = seen[sum]
-			seen[sum] = true
-		}
-	}
-	return c.copies[itemKey{b.Ref().Message, b.Index / parts}]
-}

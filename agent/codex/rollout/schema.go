@@ -62,6 +62,12 @@ func missing(f form) form {
 	return func(v jsonedit.Value) bool { return v.Kind() == 0 || f(v) }
 }
 
+// isMetadata accepts all but the source of an item without its revision.
+func isMetadata(v jsonedit.Value) bool {
+	from := v.Get("retained_source")
+	return !isObject(from) || isText(from.Get("revision"))
+}
+
 func oneOf(texts ...string) form {
 	return func(v jsonedit.Value) bool { return isText(v) && slices.Contains(texts, text(v)) }
 }
@@ -99,7 +105,7 @@ func isPart(v jsonedit.Value) bool {
 // The forms of members: of each record, of each item, and of records and items by their types, as far as one was seen in another form. They
 // were found with the real program, a value at a time.
 var (
-	anyRecord = map[string]form{"timestamp": isText, "ordinal": optional(isNumber), "payload": isObject}
+	anyRecord = map[string]form{"timestamp": isText, "ordinal": optional(isNumber), "metadata": isMetadata, "payload": isObject}
 	anyItem   = map[string]form{
 		"type": isText, "id": optional(isText), "status": optional(isText), "namespace": optional(isText), "encrypted_content": optional(isText),
 		"internal_chat_message_metadata_passthrough": optional(isObject),

@@ -206,9 +206,19 @@ func Damages() []Damage {
 	return slices.Concat(tornLines(), firstLines(), calls(), ids(), contents(), compactions(), forms(), packed())
 }
 
+// nest puts lists in one another into a prompt, which is two objects deep.
+func nest(depth int) func(*Rollout) {
+	return setLine("user", 2, func(raw []byte) []byte {
+		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		return bytes.Replace(raw, []byte(`"payload":{`), []byte(`"payload":{"deep":`+deep+","), 1)
+	})
+}
+
 // forms are records that the program skips because of a value in them, and what it does not send although it reads it.
 func forms() []Damage {
 	return []Damage{
+		{Name: "lists 125 deep in a prompt", Do: nest(125), Fate: "alive"},
+		{Name: "lists 126 deep in a prompt", Do: nest(126), Fate: "alive", Lost: true},
 		{Name: "a phase that is a number", Do: setPayload("assistant", 0, "phase", 7), Fate: "O3"},
 		{Name: "a status that is an object", Do: setPayload("function_call", 0, "status", object{}), Fate: "O3", Keeps: "the status"},
 		{Name: "a summary that is null", Do: func(r *Rollout) { r.edit(r.at("reasoning", 0), func(_, p object) { p["summary"] = nil }) }, Fate: "O3", Keeps: "the summary"},
