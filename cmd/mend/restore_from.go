@@ -58,7 +58,7 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	return errors.Join(left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
 }
 
-// restoreSeveral brings back sessions as one operation, after a question. none is what it says if there are none.
+// restoreSeveral brings back sessions that their stores do not have as one operation, after a question. none is what it says if there are none.
 func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest, rows []restorable, none string) error {
 	list := make([]restorableJSON, len(rows))
 	for i, x := range rows {
@@ -80,6 +80,7 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 		return err
 	}
 	env.opt.Journal.Join()
+	r.Gone = true
 	done, failed := []repairJSON{}, 0
 	operation := ""
 	for _, x := range rows {

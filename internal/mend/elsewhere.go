@@ -49,12 +49,17 @@ func (c *Store) elsewhere(ctx context.Context) (all []besideStore, err error) {
 	return all, errors.Join(errs...)
 }
 
-// besideAt opens another store of the agent, and lists its sessions without those that have.
-func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {
+// openBeside opens another store of the agent.
+func (c *Store) openBeside(path string) (*Store, error) {
 	o := c.opt
 	o.Store, o.Layout = path, ""
 	o.Agents = slices.DeleteFunc(slices.Clone(o.Agents), func(a agent.Agent) bool { return a.Name() != c.agent })
-	other, err := Open(o)
+	return Open(o)
+}
+
+// besideAt opens another store of the agent, and lists its sessions without those that have.
+func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {
+	other, err := c.openBeside(path)
 	if err != nil {
 		return besideStore{}, err
 	}
@@ -68,9 +73,11 @@ func (c *Store) MissingFrom(ctx context.Context, path string) ([]change.Head, er
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.besideAt(ctx, path, func(id string) bool {
-		return slices.ContainsFunc(heads, func(h change.Head) bool { return h.ID == id })
-	})
+	has := map[string]bool{}
+	for _, h := range heads {
+		has[h.ID] = true
+	}
+	b, err := c.besideAt(ctx, path, func(id string) bool { return has[id] })
 	return b.heads, err
 }
 
@@ -78,11 +85,20 @@ func (c *Store) MissingFrom(ctx context.Context, path string) ([]change.Head, er
 func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRequest, seen *uint64) (Restored, bool, error) {
 	var beside []besideStore
 	if r.From != "" {
-		one, err := c.besideAt(ctx, r.From, func(id string) bool { return id != done.Session.ID })
+		other, err := c.openBeside(r.From)
 		if err != nil {
 			return done, false, err
 		}
-		beside = append(beside, one)
+		head, err := other.store.SessionByID(ctx, done.Session.ID) // no list: there may be many to restore
+		if err != nil {
+			head, err = other.Session(ctx, done.Session.ID)
+		}
+		if err != nil && !errors.Is(err, ErrNoSession) {
+			return done, false, err
+		}
+		if err == nil {
+			beside = append(beside, besideStore{other, []change.Head{head}})
+		}
 	} else {
 		beside, _ = c.elsewhere(ctx) // of a store that cannot be read there is another error
 	}

@@ -403,6 +403,7 @@ type RestoreRequest struct {
 	State string    // the id of a kept state, or of a repair: the state before that; "" for none
 	From  string    // the path of another store of the agent that has it; "" to look in those that are known
 	Force bool      // even if an agent uses the session, or went on with it otherwise
+	Gone  bool      // the caller has just listed the store, and it does not have the session
 }
 
 // A Restored is a plan that brings a session back.
@@ -428,9 +429,11 @@ var ErrNothingKept error = fail.New(fail.Problems, `"mend restore" lists what ca
 func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest) (done Restored, err error) {
 	seen := c.seen()
 	done.Session = head
-	listed, err := c.isListed(ctx, head)
-	if err != nil {
-		return done, err
+	listed := false
+	if !r.Gone {
+		if listed, err = c.isListed(ctx, head); err != nil {
+			return done, err
+		}
 	}
 	kept, err := c.keptStates(k, head.ID)
 	if err != nil {

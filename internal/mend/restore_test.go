@@ -2,6 +2,7 @@ package mend_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -483,5 +484,30 @@ func TestRestoreBeforeRepair(t *testing.T) {
 	removed("")(b)
 	if _, err := b.propose(mend.RestoreRequest{}); !errors.Is(err, mend.ErrNothingKept) {
 		t.Errorf("gone, and nothing kept: %v", err)
+	}
+}
+
+// TestRestoreGoneGrowth: what it takes to bring back one of many sessions that are known to be gone does not grow with how many are there.
+func TestRestoreGoneGrowth(t *testing.T) {
+	b := newLossBench(t, "claude")
+	if err := os.RemoveAll(strings.TrimSuffix(b.file, ".jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(b.file); err != nil {
+		t.Fatal(err)
+	}
+	allocs := func(there int) float64 {
+		for i := range there {
+			id := fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
+			b.write(filepath.Join(filepath.Dir(b.file), id+".jsonl"), `{"type":"user","uuid":"u","parentUuid":null,"sessionId":"`+id+`","message":{"role":"user","content":"x"}}`+"\n")
+		}
+		return testing.AllocsPerRun(2, func() {
+			if done, err := b.propose(mend.RestoreRequest{Gone: true}); err != nil || len(done.Plan.Ops) == 0 {
+				t.Fatalf("ProposeRestore: %d changes, %v", len(done.Plan.Ops), err)
+			}
+		})
+	}
+	if few, many := allocs(1), allocs(300); many > 1.5*few {
+		t.Errorf("%.0f allocations with 300 other sessions, %.0f with 1", many, few)
 	}
 }
