@@ -59,11 +59,7 @@ func runWithMend(m *testing.M) (code int) {
 	if err := os.Setenv("GOGC", "400"); err != nil {
 		panic(err)
 	}
-	if memory := storetest.Memory(); memory != "" { // syncs cost nothing there
-		if err := os.Setenv("TMPDIR", memory); err != nil {
-			panic(err)
-		}
-	}
+	storetest.InMemory()
 	return m.Run()
 }
 

@@ -19,6 +19,16 @@ func FastDir(t testing.TB) string {
 	return t.TempDir()
 }
 
+// InMemory puts the temporary folders of all tests of a package into memory, if possible: for tests that are
+// not about what a disk keeps.
+func InMemory() {
+	if memory := Memory(); memory != "" {
+		if err := os.Setenv("TMPDIR", memory); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // removeAll removes dir, also what a test has made unreadable.
 func removeAll(t testing.TB, dir string) {
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
