@@ -23,13 +23,18 @@ import (
 // session that was deleted since, and nothing from an archive that is damaged.
 func TestSalvageFromArchive(t *testing.T) {
 	const remove = "DELETE FROM part; DELETE FROM message; DELETE FROM session; DELETE FROM event_sequence; INSERT INTO session SELECT * FROM other; INSERT INTO message SELECT * FROM others"
+	const update = `INSERT INTO event (id, aggregate_id, seq, type, data) SELECT 'evt_newest', session_id, 1, 'message.part.updated.1',
+		json_object('part', json_set(data, '$.id', id, '$.messageID', message_id, '$.sessionID', session_id, '$.text', 'newest'), 'time', time_updated)
+		FROM part WHERE json_extract(data, '$.type') = 'text' ORDER BY rowid LIMIT 1`
 	for _, c := range []struct {
 		name, since string // what happened after the clean
 		damage      bool   // to the archive
 		rebuilt     bool
+		newest      int // parts of an event that was written since
 	}{
 		{name: "a lost page", rebuilt: true},
 		{name: "a deleted session", since: remove},
+		{name: "a session that was brought back: its numbers begin again", since: update, newest: 1},
 		{name: "a damaged archive", damage: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +59,7 @@ func TestSalvageFromArchive(t *testing.T) {
 			}
 			dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=WAL")
 			for _, name := range query(t, path, "SELECT name FROM sqlite_schema WHERE tbl_name = 'part'") {
-				if name == "part" || c.since != "" { // with its indexes nothing shows that no row is lost
+				if name == "part" || c.since == remove { // with its indexes nothing shows that no row is lost
 					loseLeaf(t, path, name)
 				}
 			}
@@ -77,7 +82,10 @@ func TestSalvageFromArchive(t *testing.T) {
 			if same := cmp.Equal(now, before); same != c.rebuilt {
 				t.Errorf("%d of %d parts are there: %s", len(now), len(before), cmp.Diff(before, now))
 			}
-			if c.since != "" && (len(now) > 0 || slices.Contains(query(t, path, "SELECT id FROM session"), id)) {
+			if n := len(query(t, path, "SELECT id FROM part WHERE json_extract(data, '$.text') = 'newest'")); n != c.newest {
+				t.Errorf("%d parts are as the newest event has them, want %d", n, c.newest)
+			}
+			if c.since == remove && (len(now) > 0 || slices.Contains(query(t, path, "SELECT id FROM session"), id)) {
 				t.Errorf("a deleted session has %d parts again", len(now))
 			}
 			if said := strings.Contains(strings.Join(salvaged.Notes, " "), "archive"); said != c.damage {

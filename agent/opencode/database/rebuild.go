@@ -227,10 +227,11 @@ func (r *rebuild) note(id string, e eventState) (string, error) {
 	}
 	e.firstSeq = e.seq
 	if have := r.last[id]; have != nil {
-		if have.firstSeq < e.seq {
+		later := have.archived && !e.archived // whatever its number: those of a session that was brought back begin again
+		if later || have.firstSeq < e.seq {
 			e.first, e.firstSeq = have.first, have.firstSeq
 		}
-		if e.seq < have.seq {
+		if !later && e.seq < have.seq {
 			have.first, have.firstSeq = e.first, e.firstSeq
 			return "", nil
 		}
