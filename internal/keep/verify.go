@@ -80,13 +80,15 @@ func (k *Keep) verifyBlobs(r *Report) error {
 	if err != nil {
 		return err
 	}
-	r.States, r.Sessions = len(states), len(bySession(states))
 	seen := map[hash]bool{}
+	sessions := map[[2]string]bool{} // one that was moved is the same
 	for _, s := range states {
+		sessions[[2]string{s.Store.Root, s.Session}] = true
 		if err := k.verifyTree(s.root, s.depth, seen); err != nil {
 			return fmt.Errorf("state %s: %w", s.ID, err)
 		}
 	}
+	r.States, r.Sessions = len(states), len(sessions)
 	r.Blobs = len(seen)
 	return k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
 		r.Bytes += it.Size()
