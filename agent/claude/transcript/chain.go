@@ -501,14 +501,6 @@ func (c *Conversation) Ambiguous(b Break) bool {
 	return c.Rewound || !strings.HasPrefix(b.Record.Version, "2.1.")
 }
 
-// Sendable returns how many blocks of the records the program sends.
-func Sendable(records []*Record) (n int) {
-	for _, r := range records {
-		n += r.Sendable()
-	}
-	return n
-}
-
 // Messages returns how many messages the records are of which the program sends something: the
 // records of one answer are one message.
 func Messages(records []*Record) (n int) {

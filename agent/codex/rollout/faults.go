@@ -343,47 +343,35 @@ func (d *draft) setOrdinals() error {
 	return nil
 }
 
-// decode makes all lines UTF-8.
-func (d *draft) decode() error {
-	for i := range d.lines {
-		if !isDecoded(d.lines[i].raw) {
-			d.lines[i] = newLine(0, decoded(d.lines[i].raw))
+// reread returns an edit that puts lines that the program reads in the place of those that it does not read by a rule.
+func reread(code string) func(d *draft) error {
+	return func(d *draft) error {
+		var all []line
+		var before jsonedit.Value // the record
+		last := d.c.compaction()
+		for i, l := range d.lines {
+			var pieces [][]byte
+			switch {
+			case l.kind != "":
+				before = l.value
+			case code == "line-encoding" && !isDecoded(l.raw):
+				pieces = [][]byte{decoded(l.raw)}
+			case l.fault(i > last) != code:
+			case code == "record-member":
+				if raw := withoutWrong(l.value, before); raw != nil {
+					pieces = [][]byte{raw}
+				}
+			case code == "line-shared":
+				pieces = records(l.raw)
+			}
+			if pieces == nil {
+				all = append(all, l)
+			}
+			for _, p := range pieces {
+				all = append(all, newLine(0, p))
+			}
 		}
+		d.lines, d.renumber = all, true
+		return nil
 	}
-	d.renumber = true
-	return nil
-}
-
-// dropWrong removes members for which the program skips a record.
-func (d *draft) dropWrong() error {
-	var before jsonedit.Value
-	last := d.c.compaction()
-	for i := range d.lines {
-		if l := &d.lines[i]; l.kind != "" {
-			before = l.value
-		} else if raw := withoutWrong(l.value, before); i > last && raw != nil {
-			d.lines[i] = newLine(0, raw)
-		}
-	}
-	d.renumber = true
-	return nil
-}
-
-// split puts whole records on lines of their own.
-func (d *draft) split() error {
-	var all []line
-	for _, l := range d.lines {
-		pieces := [][]byte(nil)
-		if l.kind == "" && !l.isBlank() {
-			pieces = records(l.raw)
-		}
-		if pieces == nil {
-			all = append(all, l)
-		}
-		for _, p := range pieces {
-			all = append(all, newLine(0, p))
-		}
-	}
-	d.lines, d.renumber = all, true
-	return nil
 }

@@ -110,22 +110,22 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "line-shared", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or behind it on the line.",
 			Example: "two records on one line; NUL bytes before a record",
-			Fixes:   whole("Each is put on a line of its own.", "", (*draft).split),
+			Fixes:   whole("Each is put on a line of its own.", "", reread("line-shared")),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
-			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", (*draft).decode),
+			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread("line-encoding")),
 		},
 		repair.Rule{
 			Code: "line-encoding", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
-			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", (*draft).decode),
+			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread("line-encoding")),
 		},
 		repair.Rule{
 			Code: "record-member", Class: MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
-			Fixes:   whole("The field is removed.", "The field, which Codex does not need.", (*draft).dropWrong),
+			Fixes:   whole("The field is removed.", "The field, which Codex does not need.", reread("record-member")),
 		},
 		repair.Rule{
 			Code: "meta-again", Class: MissingHistory, Severity: repair.Broken,
