@@ -28,6 +28,7 @@ const (
 	IncompleteRecord       = request.IncompleteRecord
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
 	HiddenSession    Class = "hidden_session"    // the agent does not list it
+	MissingHistory   Class = "missing_history"   // messages are stored, and the agent does not send them
 	LostContent      Class = "lost_content"      // records of it are lost for good
 	MissingFolder    Class = "missing_folder"    // the session's folder does not exist
 )

@@ -104,6 +104,9 @@ func EngineFault(s Session, f Finding) (*Fault, bool) {
 	return t.Fault(s, f), ok
 }
 
+// Target returns the block of the fault as it is stored, nil for a fault of the whole message.
+func (x *Fault) Target() *request.Block { return x.block }
+
 // Why returns why the finding is a fault.
 func (x *Fault) Why() string {
 	if x.Rule.Why == nil {

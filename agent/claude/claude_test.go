@@ -13,7 +13,6 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
-	"mend/agent/claude/diagnose"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/unattended"
@@ -434,8 +433,8 @@ func TestParseAPIError(t *testing.T) {
 	for input, class := range map[string]repair.Class{
 		body: repair.EmptyContentMessage,
 		"Image base64 size (8MB) exceeds API limit (5MB). Please resize the image before sending.":                                repair.InvalidFile,
-		"No conversation found with session ID: 3cffaf78-5168-420a-bb87-c18ba6c93019":                                             diagnose.MissingHistory,
-		"Earlier messages in this session weren't loaded. Claude won't see them, so repeat anything it still needs.":              diagnose.MissingHistory,
+		"No conversation found with session ID: 3cffaf78-5168-420a-bb87-c18ba6c93019":                                             repair.MissingHistory,
+		"Earlier messages in this session weren't loaded. Claude won't see them, so repeat anything it still needs.":              repair.MissingHistory,
 		`API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation. tool_use ids must be unique`: "",
 	} {
 		if e := (claude.Agent{}).ParseAPIError([]byte(input)); class != "" && e.Class != class {

@@ -29,13 +29,13 @@ var errorTexts = provider.ErrorTexts{
 		{
 			Rank:        220,
 			Any:         []provider.Words{{"no conversation found"}},
-			Class:       MissingHistory,
+			Class:       repair.MissingHistory,
 			Explanation: "Claude Code does not find the session in the folder of this directory, or its transcript has no record of the main conversation.",
 		},
 		{
 			Rank:        230,
 			Any:         []provider.Words{{"earlier messages in this session weren't loaded"}},
-			Class:       MissingHistory,
+			Class:       repair.MissingHistory,
 			Explanation: "The chain of records breaks, so what is before the break does not reach the model.",
 		},
 		{

@@ -86,7 +86,7 @@ func (c *Case) findBranches() {
 			n += transcript.Messages(b.all)
 			all = append(all, b.all...)
 		}
-		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
+		f := c.recordFinding(ruleBranch, repair.MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
 		d := found{why: fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.", len(branches)+1, count(n), c.promptsIn(all))}
 		d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
@@ -102,7 +102,7 @@ func (c *Case) findBranches() {
 // findOmitted notes texts of the conversation that are not sent and that no other finding explains. It
 // looks at what is stored alone: what a repair leaves is noted by the next scan.
 func (c *Case) findOmitted() {
-	isHistory := func(f repair.Finding) bool { return f.Class == MissingHistory || f.Code == ruleUnread }
+	isHistory := func(f repair.Finding) bool { return f.Class == repair.MissingHistory || f.Code == ruleUnread }
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil || slices.ContainsFunc(c.findings.All(), isHistory) {
 		return
 	}
@@ -126,7 +126,7 @@ func (c *Case) noteLeft(all []*transcript.Record) {
 	if len(all) == 0 || c.conv.Rewound {
 		return
 	}
-	f := c.recordFinding(ruleBranch, MissingHistory, all[0].UUID)
+	f := c.recordFinding(ruleBranch, repair.MissingHistory, all[0].UUID)
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
 	c.report(f, found{
@@ -307,7 +307,7 @@ func (c *Case) beforeBoundary(r *transcript.Record) bool {
 
 func (c *Case) reportUnreached(b *branch) {
 	n := transcript.Messages(b.all)
-	f := c.recordFinding(ruleBreak, MissingHistory, b.root.UUID)
+	f := c.recordFinding(ruleBreak, repair.MissingHistory, b.root.UUID)
 	f.Detail, f.Text = "unreached", count(n)+" not in the conversation"
 	before := "missing"
 	if c.isCompacted(c.conv.Parent(b.root)) {

@@ -52,7 +52,7 @@ func (c *Case) reportSummaryLost(b, summary *transcript.Record) {
 	if before == 0 {
 		return
 	}
-	f := c.recordFinding(ruleSummary, MissingHistory, b.UUID)
+	f := c.recordFinding(ruleSummary, repair.MissingHistory, b.UUID)
 	f.Text = count(before) + " not sent, nor a summary of them"
 	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."}
 	d.fixes = []repair.Fix{{
@@ -106,7 +106,7 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 	if before == nil || before.Time > summary.Time || !c.isSent(ids) || summary.Parent == "" || !ok || !c.canEdit(summary.Parent) || !c.canEdit(summary.UUID) {
 		return
 	}
-	f := c.recordFinding(ruleBoundary, MissingHistory, summary.UUID)
+	f := c.recordFinding(ruleBoundary, repair.MissingHistory, summary.UUID)
 	f.Text = "the messages that a compaction preserved do not reach the request"
 	d := found{why: "The beginning of a compaction is lost. So Claude sees its summary, and not the messages that it preserved."}
 	d.fixes = []repair.Fix{{
@@ -132,7 +132,7 @@ func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why,
 	if !c.isSent(ids) {
 		return
 	}
-	f := c.recordFinding(rulePreserved, MissingHistory, b.UUID)
+	f := c.recordFinding(rulePreserved, repair.MissingHistory, b.UUID)
 	f.Text = "the messages that a compaction preserved do not reach the request"
 	d := found{why: why + " So they do not reach the model beside the summary."}
 	d.fixes = []repair.Fix{{

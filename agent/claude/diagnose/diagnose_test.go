@@ -329,7 +329,7 @@ func testChangesRequest(t *testing.T, name, version string, data []byte) {
 		t.Fatal(err)
 	}
 	isRefusal := func(d repair.Diagnosis) bool {
-		return isBroken(d) && d.Class != diagnose.MissingHistory && d.Rule != "line_unread"
+		return isBroken(d) && d.Class != repair.MissingHistory && d.Rule != "line_unread"
 	}
 	if len(r.Plan.Ops) == 0 || len(r.Unfixable) > 0 || c.Conversation().Hidden || slices.ContainsFunc(r.Fixed, isRefusal) {
 		return

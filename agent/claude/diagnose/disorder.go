@@ -34,7 +34,7 @@ func (c *Case) findDisorder() (complete bool) {
 			return true
 		}
 	}
-	f := c.recordFinding(ruleDisorder, MissingHistory, leaf)
+	f := c.recordFinding(ruleDisorder, repair.MissingHistory, leaf)
 	f.Text = "the conversation is another one"
 	d := found{why: "Lines of the transcript are in another order than that in which they were written, so Claude Code takes some of them for what they are not"}
 	if n := transcript.Messages(lost); n > 0 {
@@ -95,7 +95,9 @@ func (c *Case) historyFaults() (n int) {
 }
 
 // isLoss reports whether some of the history is lost by a finding.
-func isLoss(f repair.Finding) bool { return f.Class == MissingHistory && f.Severity == repair.Broken }
+func isLoss(f repair.Finding) bool {
+	return f.Class == repair.MissingHistory && f.Severity == repair.Broken
+}
 
 // visible returns the records of which something is sent.
 func (c *Case) visible() (all []*transcript.Record) {

@@ -37,7 +37,7 @@ func (c *Case) findBreaks() {
 		if !slices.ContainsFunc(c.conv.Breaks[i:], func(b transcript.Break) bool { return c.anySent(b.Found...) }) {
 			break
 		}
-		f := c.recordFinding(ruleBreak, MissingHistory, b.Record.UUID)
+		f := c.recordFinding(ruleBreak, repair.MissingHistory, b.Record.UUID)
 		n := transcript.Messages(b.Found)
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
@@ -84,7 +84,7 @@ func (c *Case) findSkipped() {
 		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || !c.anySent(skipped...) {
 			continue
 		}
-		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
+		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
 		f.Detail, f.Text = "skipped", count(n)+" not sent"
 		c.report(f, found{
 			why:   fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: Claude does not see %s between them%s.", count(n), c.promptsIn(skipped)),
@@ -178,7 +178,7 @@ func (c *Case) findSidechain() {
 	if !c.gains(c.after(unmark)) {
 		return
 	}
-	f := c.recordFinding(ruleSidechain, MissingHistory, marked[0].UUID)
+	f := c.recordFinding(ruleSidechain, repair.MissingHistory, marked[0].UUID)
 	f.Text = count(n) + " not sent"
 	why := fmt.Sprintf("%d messages are marked as those of a subagent, and belong to none.", len(marked))
 	if len(marked) == 1 {

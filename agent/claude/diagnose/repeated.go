@@ -37,7 +37,7 @@ func (c *Case) findRepeated() {
 
 func (c *Case) reportRepeated(first, second int) {
 	r := c.lines[second].Record
-	f := c.recordFinding(ruleRepeated, MissingHistory, r.UUID)
+	f := c.recordFinding(ruleRepeated, repair.MissingHistory, r.UUID)
 	d := found{why: fmt.Sprintf("The messages in the lines %d and %d have the same id, so Claude Code has only one of them, and what is before the other one is lost.", first+1, second+1)}
 	id := newID(c.lines[second].Raw)
 	d.fixes = []repair.Fix{{

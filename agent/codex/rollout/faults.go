@@ -15,9 +15,6 @@ import (
 	"mend/repair"
 )
 
-// MissingHistory is the class of faults by which records of the rollout do not reach the model.
-const MissingHistory repair.Class = "missing_history"
-
 // faults returns what no request shows.
 func (c *Case) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {

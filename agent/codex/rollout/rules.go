@@ -9,7 +9,7 @@ import (
 
 // Guide explains the findings in a rollout.
 func Guide() repair.Guide {
-	return rules().Guide(MissingHistory, repair.HiddenSession, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
+	return rules().Guide(repair.MissingHistory, repair.HiddenSession, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
 // whole returns the only fix of a rule of the session as a whole.
@@ -19,17 +19,10 @@ func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []
 	}
 }
 
-// blockOf returns the block of a fault.
-func blockOf(x *repair.Fault) *request.Block {
-	_, b := x.Stored(x.Ref).Step(x.Ref, x.Block)
-	return b
-}
-
 // single returns the only fix of a rule about a block.
 func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
-		b := blockOf(x)
-		return []repair.Fix{{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return edit(d.(*draft), b) }}}
+		return []repair.Fix{{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return edit(d.(*draft), x.Target()) }}}
 	}
 }
 
@@ -42,14 +35,14 @@ var rules = sync.OnceValue(func() *repair.Rules {
 	dropCompaction := whole("The compaction is removed: the whole history is sent again.", "The summary, which only the provider could read.", removeCompaction)
 	reasoning := single("The reasoning of this answer is removed. Its calls and texts stay.", "The encrypted reasoning, which only the provider could read, and its summary.", (*draft).dropReasoning)
 	dropReasoning := func(x *repair.Fault) []repair.Fix {
-		if b := blockOf(x); b != nil && b.Type == request.Summary {
+		if b := x.Target(); b != nil && b.Type == request.Summary {
 			return dropCompaction(x)
 		}
 		return reasoning(x)
 	}
 	return repair.NewRules(
-		map[repair.Class]repair.Explanation{MissingHistory: {
-			Code: string(MissingHistory), Meaning: "Records are in the rollout, and Codex does not send them to the model, without a message.",
+		map[repair.Class]repair.Explanation{repair.MissingHistory: {
+			Code: string(repair.MissingHistory), Meaning: "Records are in the rollout, and Codex does not send them to the model, without a message.",
 			Fix: "The messages are put where Codex reads them.", Loses: "Nothing.",
 		}},
 		repair.Rule{
@@ -107,7 +100,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes:   whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
-			Code: "line-shared", Class: MissingHistory, Severity: repair.Broken,
+			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or behind it on the line.",
 			Example: "two records on one line; NUL bytes before a record",
 			Fixes:   whole("Each is put on a line of its own.", "", reread("line-shared")),
@@ -118,22 +111,22 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread("line-encoding")),
 		},
 		repair.Rule{
-			Code: "line-encoding", Class: MissingHistory, Severity: repair.Broken,
+			Code: "line-encoding", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
 			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread("line-encoding")),
 		},
 		repair.Rule{
-			Code: "record-member", Class: MissingHistory, Severity: repair.Broken,
+			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
 			Fixes:   whole("The field is removed.", "The field, which Codex does not need.", reread("record-member")),
 		},
 		repair.Rule{
-			Code: "meta-again", Class: MissingHistory, Severity: repair.Broken,
+			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends nothing of what is before it.",
 			Fixes:   whole("The second beginning is removed.", "", (*draft).dropMeta),
 		},
 		repair.Rule{
-			Code: "output-stray", Class: MissingHistory, Severity: repair.Broken,
+			Code: "output-stray", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "An output names a call that is not there, and the only call before it has no output. Codex leaves it out, and says that the call was aborted.",
 			Fixes:   whole("The output gets the call_id of that call.", "", (*draft).answerCalls),
 		},
@@ -147,15 +140,14 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			NoFix:   "Continue the session with the version that wrote it. mend judges what it knows, and leaves these records as they are.",
 		},
 		repair.Rule{
-			Code: "compacted-empty", Class: MissingHistory, Severity: repair.Broken,
+			Code: "compacted-empty", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A compaction replaced the history by nothing, so the model knows nothing of what was said before.",
 			Fixes:   whole("The compaction is removed: the whole history is sent again.", "", removeCompaction),
 		},
 		repair.Rule{
 			Code: "O2",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				b := blockOf(x)
-				return whole("The output is moved behind its call.", "", func(d *draft) error { return d.moveBehindCall(b) })(x)
+				return whole("The output is moved behind its call.", "", func(d *draft) error { return d.moveBehindCall(x.Target()) })(x)
 			},
 		},
 		repair.Rule{Code: "O4", Fixes: single("The line that is there twice is removed.", "", (*draft).dropCopy)},
