@@ -67,34 +67,38 @@ type Editor interface {
 	RemoveCompaction() (earlier int, err error)
 }
 
-// errNoEdit says that an agent's store cannot hold what an [Editor] is asked for.
-var errNoEdit = errors.New("the store cannot hold that")
+var (
+	// ErrNoEdit says that an agent's store cannot hold what an [Editor] is asked for.
+	ErrNoEdit = errors.New("the store cannot hold that")
+	// ErrNoBlock says that a block is not in the store, or not any more.
+	ErrNoBlock = errors.New("no such block")
+)
 
 // NoEdits is an [Editor] of a store that can hold none of the results. An agent's editor embeds it.
 type NoEdits struct{ noEdits }
 
 type noEdits struct{}
 
-func (noEdits) Remove(*request.Block) error                                 { return errNoEdit }
-func (noEdits) ReplaceText(*request.Block, string) error                    { return errNoEdit }
-func (noEdits) SetText(*request.Block, string) error                        { return errNoEdit }
-func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return errNoEdit }
-func (noEdits) CorrectType(*request.Block) error                            { return errNoEdit }
-func (noEdits) MoveFirst(*request.Block) error                              { return errNoEdit }
-func (noEdits) SplitBefore(*request.Block) error                            { return errNoEdit }
-func (noEdits) InsertText(*request.Block, string) error                     { return errNoEdit }
-func (noEdits) FillMessage(change.Ref, string) error                        { return errNoEdit }
-func (noEdits) AddStep(change.Ref, string) error                            { return errNoEdit }
-func (noEdits) InsertThinking(*request.Block, string) error                 { return errNoEdit }
-func (noEdits) InsertPrompt(change.Ref, string) error                       { return errNoEdit }
-func (noEdits) SetCallID(*request.Block, string) error                      { return errNoEdit }
-func (noEdits) SetToolName(*request.Block, string) error                    { return errNoEdit }
-func (noEdits) SetInput(*request.Block, []byte) error                       { return errNoEdit }
-func (noEdits) SetResult(*request.Block, string) error                      { return errNoEdit }
-func (noEdits) ClearResult(*request.Block) error                            { return errNoEdit }
-func (noEdits) FailCall(*request.Block, string) error                       { return errNoEdit }
-func (noEdits) DropItemIDs(change.Ref) error                                { return errNoEdit }
-func (noEdits) DropHidden(*request.Block) error                             { return errNoEdit }
+func (noEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
+func (noEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) SetText(*request.Block, string) error                        { return ErrNoEdit }
+func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }
+func (noEdits) CorrectType(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) MoveFirst(*request.Block) error                              { return ErrNoEdit }
+func (noEdits) SplitBefore(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) InsertText(*request.Block, string) error                     { return ErrNoEdit }
+func (noEdits) FillMessage(change.Ref, string) error                        { return ErrNoEdit }
+func (noEdits) AddStep(change.Ref, string) error                            { return ErrNoEdit }
+func (noEdits) InsertThinking(*request.Block, string) error                 { return ErrNoEdit }
+func (noEdits) InsertPrompt(change.Ref, string) error                       { return ErrNoEdit }
+func (noEdits) SetCallID(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) SetToolName(*request.Block, string) error                    { return ErrNoEdit }
+func (noEdits) SetInput(*request.Block, []byte) error                       { return ErrNoEdit }
+func (noEdits) SetResult(*request.Block, string) error                      { return ErrNoEdit }
+func (noEdits) ClearResult(*request.Block) error                            { return ErrNoEdit }
+func (noEdits) FailCall(*request.Block, string) error                       { return ErrNoEdit }
+func (noEdits) DropItemIDs(change.Ref) error                                { return ErrNoEdit }
+func (noEdits) DropHidden(*request.Block) error                             { return ErrNoEdit }
 func (noEdits) WriteInPlace() error                                         { return nil }
 func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 

@@ -169,7 +169,7 @@ func (d *draft) removeBoundary(b *transcript.Record) error {
 	if d.c.conv.Record(up) == nil {
 		before := d.c.conv.LastBefore(b)
 		if before == nil {
-			return errNoBlock
+			return repair.ErrNoBlock
 		}
 		up = before.UUID
 	}

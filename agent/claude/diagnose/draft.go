@@ -154,7 +154,7 @@ func (d *draft) place(uuid string, index int) (int, error) {
 	for _, gone := range slices.Concat(d.gone[uuid], d.nowGone[uuid]) {
 		switch {
 		case gone == reordered || gone == index:
-			return 0, errNoBlock
+			return 0, repair.ErrNoBlock
 		case gone < index:
 			at--
 		}
@@ -166,7 +166,7 @@ func (d *draft) place(uuid string, index int) (int, error) {
 // its content it returns an error.
 func (d *draft) reorder(r *transcript.Record, content []byte) error {
 	if now, _ := jsonedit.Get(d.raw(r.UUID), "message", "content"); !bytes.Equal(now, r.Content()) {
-		return errNoBlock
+		return repair.ErrNoBlock
 	}
 	d.remove(r.UUID, reordered)
 	return d.setMember(r.UUID, content, "message", "content")

@@ -17,9 +17,6 @@ import (
 var (
 	_ repair.Editor  = (*draft)(nil)
 	_ repair.Session = (*Case)(nil)
-
-	errNoBlock = errors.New("no such block")
-	errNoEdit  = errors.New("the store cannot hold that")
 )
 
 // Texts implements [repair.Session].
@@ -85,7 +82,7 @@ func (c *Case) answer(r *transcript.Record) []*transcript.Record {
 func (d *draft) Remove(b *request.Block) error {
 	uuid := b.Ref().Message
 	if !d.c.canEdit(uuid) {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	if n, _ := jsonedit.Elements(d.raw(uuid), "message", "content"); len(n) <= 1 {
 		return d.retire(uuid)
@@ -149,14 +146,14 @@ const shownResult = "toolUseResult"
 func (d *draft) MoveFirst(b *request.Block) error {
 	r := d.c.linked.Record(b.Ref().Message)
 	if r == nil {
-		return errNoBlock
+		return repair.ErrNoBlock
 	}
 	if b.Type == request.ToolResult {
 		return d.resultsFirst(r)
 	}
 	rs := d.c.answer(r)
 	if slices.ContainsFunc(rs, func(x *transcript.Record) bool { return len(x.Blocks()) != 1 || !d.c.canEdit(x.UUID) }) {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	return d.thinkFirst(rs)
 }
@@ -192,7 +189,7 @@ func (d *draft) resultsFirst(r *transcript.Record) error {
 func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	first := d.c.linked.Record(before.Message)
 	if first == nil {
-		return errNoBlock
+		return repair.ErrNoBlock
 	}
 	uuid := newID([]byte("prompt before " + first.UUID))
 	raw := recordLike(first, `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"isMeta":false,"uuid":%s`, jsonedit.Quote(text), jsonedit.Quote(uuid))
@@ -255,7 +252,7 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 func (d *draft) SetResult(b *request.Block, text string) error {
 	r := d.c.linked.Record(b.Ref().Message)
 	if r == nil || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != request.ToolResult { // Claude Code adds some itself
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	return d.setInBlock(b, "content", jsonedit.Quote(text))
 }
@@ -280,11 +277,11 @@ func textBlock(text string) []byte {
 // editContent edits one block of a record, or what is at a path in it, or the content of the record if that is a string.
 func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error), path ...string) error {
 	if !d.c.canEdit(uuid) {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	content, ok := jsonedit.Get(d.raw(uuid), "message", "content")
 	if !ok {
-		return errNoBlock
+		return repair.ErrNoBlock
 	}
 	if content[0] != '"' {
 		at, err := d.place(uuid, index)

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -9,11 +8,6 @@ import (
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
-)
-
-var (
-	errNoBlock = errors.New("no such block")
-	errNoEdit  = errors.New("the rollout cannot hold that")
 )
 
 // A draft is a copy of a session that fixes edit.
@@ -118,14 +112,14 @@ func (d *draft) itemsOf(group string) []item {
 // find returns the item that a block is part of, which may be nil, and the number of the block in its content.
 func (d *draft) find(b *request.Block) (item, string, error) {
 	if b == nil {
-		return item{}, "", errNoBlock
+		return item{}, "", repair.ErrNoBlock
 	}
 	for _, it := range d.itemsOf(b.Ref().Message) {
 		if it.index/parts == b.Index/parts {
 			return it, strconv.Itoa(b.Index % parts), nil
 		}
 	}
-	return item{}, "", errNoBlock
+	return item{}, "", repair.ErrNoBlock
 }
 
 // setIn sets a member of the item of a block.
@@ -156,7 +150,7 @@ func (d *draft) ReplaceText(b *request.Block, text string) error { return d.SetT
 func (d *draft) SetText(b *request.Block, text string) error {
 	it, part, err := d.find(b)
 	if err != nil || b.Type != request.Text {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	return d.set(it.at, jsonedit.Quote(text), it.path("content", part, "text")...)
 }
@@ -178,7 +172,7 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 	}
 	return d.edit(it.at, func(raw []byte) ([]byte, error) {
 		if raw[0] != '[' {
-			return nil, errNoEdit
+			return nil, repair.ErrNoEdit
 		}
 		return jsonedit.EditElements(raw, note), nil
 	}, it.path("output")...)
@@ -212,7 +206,7 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
 	if b.Type != request.ToolResult {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	return d.setIn(b, jsonedit.Quote(text), "output")
 }
@@ -221,7 +215,7 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 func (d *draft) DropItemIDs(message change.Ref) error {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
-		return errNoBlock
+		return repair.ErrNoBlock
 	}
 	for _, it := range all {
 		raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
@@ -256,7 +250,7 @@ func (d *draft) dropReasoning(b *request.Block) error {
 func (d *draft) moveBehindCall(b *request.Block) error {
 	it, _, err := d.find(b)
 	if err != nil || it.sub >= 0 {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	moved, to, group := d.lines[it.at], -1, ""
 	for i := range d.lines {
@@ -269,7 +263,7 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 		}
 	}
 	if to < 0 {
-		return errNoBlock
+		return repair.ErrNoBlock
 	}
 	d.lines[it.at] = line{gone: true}
 	d.lines, d.items, d.renumber = slices.Insert(d.lines, to+1, moved), nil, true
@@ -298,7 +292,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 func (d *draft) dropCopy(b *request.Block) error {
 	it, _, err := d.find(b)
 	if err != nil || !it.again {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	return d.drop(it)
 }

@@ -280,7 +280,7 @@ func (c *Case) started() string {
 func (d *draft) setName() error {
 	t, err := time.Parse(time.RFC3339, d.c.started())
 	if err != nil {
-		return errNoEdit
+		return repair.ErrNoEdit
 	}
 	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + d.c.src.ID + ".jsonl"
 	return d.setPath()
