@@ -47,11 +47,8 @@ func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 	if refusal := c.found[keyOf(f)].refusal; refusal != nil {
 		d.WhyNot = refusal.Why
 	}
-	if f.Code == ruleUnreadable && f.Severity == repair.Broken {
-		d.Shown = repair.NotLoaded
-	}
-	if f.Code == ruleFolder {
-		d.Shown = repair.NoFolder
+	if f.Severity != repair.Latent {
+		d.Shown = table().Of(f.Code).Shown
 	}
 	return d
 }
