@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"mend/internal/culprit"
 	"mend/internal/term"
+	"mend/repair"
 )
 
 func fixVerb(env *environment) *cobra.Command {
@@ -42,7 +45,7 @@ It is short for "mend repair --error TEXT".`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			f.apiError = strings.Join(words, " ")
 			if len(words) == 0 {
-				text, err := askForError(cmd.Context(), env.Terminal)
+				text, err := askForError(cmd.Context(), env)
 				if err != nil {
 					return err
 				}
@@ -60,13 +63,23 @@ It is short for "mend repair --error TEXT".`,
 }
 
 // askForError reads the text of an error from the user: lines up to a blank one, or to the end
-// of the input.
-func askForError(ctx context.Context, t *term.Terminal) ([]byte, error) {
+// of the input. What is pasted may have a blank line before the error: then it goes on to the next one.
+func askForError(ctx context.Context, env *environment) ([]byte, error) {
+	t := env.Terminal
 	if !t.CanAsk {
 		return nil, usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
 	}
 	fmt.Fprintf(t.Err, "Paste the error, then press Enter on an empty line:\n")
-	text, err := term.Await(ctx, func() ([]byte, error) { return readParagraph(t.Input()) })
+	asked := false
+	text, err := term.Await(ctx, func() ([]byte, error) {
+		return readText(t.Input(), func(text []byte) bool {
+			known := asked || sessionID.Match(text) || slices.ContainsFunc(culprit.Readings(env.opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
+			if asked = true; !known {
+				fmt.Fprintf(t.Err, "There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
+			}
+			return known
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +90,12 @@ func askForError(ctx context.Context, t *term.Terminal) ([]byte, error) {
 	return text, nil
 }
 
-// readParagraph reads lines up to a blank one that follows text.
-func readParagraph(r *bufio.Reader) ([]byte, error) {
+// readText reads lines up to a blank one behind a text that is whole.
+func readText(r *bufio.Reader, whole func(text []byte) bool) ([]byte, error) {
 	var text []byte
 	for {
 		line, err := r.ReadString('\n')
-		if strings.TrimSpace(line) == "" && strings.TrimSpace(string(text)) != "" && err == nil {
+		if strings.TrimSpace(line) == "" && strings.TrimSpace(string(text)) != "" && err == nil && whole(text) {
 			return text, nil
 		}
 		text = append(text, line...)

@@ -201,6 +201,16 @@ func TestTerminal(t *testing.T) {
 			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo). Undo: mend undo qevajo`},
 		},
 		{
+			"an error behind a blank line",
+			[]string{"fix"},
+			[][2]string{
+				{"Paste the error", "> build\n\n"}, {"press Enter again", "Error: messages.1: `tool_use` ids were found without `tool_result` blocks immediately after\n\n"},
+				{"[y/n/d/q/?]", "n\n"},
+			},
+			exitRefused,
+			[]string{"Class: tool_result_missing"},
+		},
+		{
 			"undo without an id",
 			[]string{"undo"},
 			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move msg_", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
