@@ -163,9 +163,8 @@ func describeDiff(want, now *change.Image) string {
 func (c *Conn) checkTables(changes *rowChanges) error {
 	for _, r := range changes.rows {
 		t := c.Table(r.kind)
-		isKnown := r.preImage != nil && r.postImage != nil && !slices.ContainsFunc(t.triggers, func(name string) bool { return !slices.Contains(t.Triggers, name) })
-		if len(t.triggers) > 0 && !isKnown {
-			return Unusable("table %s has the trigger %s, which might change more than is planned", t.Name, t.triggers[0])
+		if i := slices.IndexFunc(t.triggers, func(name string) bool { return !slices.Contains(t.Triggers, name) }); i >= 0 {
+			return Unusable("table %s has the trigger %s, which might change more than is planned", t.Name, t.triggers[i])
 		}
 		if r.postImage == nil {
 			continue

@@ -21,8 +21,8 @@ type TableSpec struct {
 	SessionRows string
 	// Optional means that the table may be missing, and also rows to which others refer.
 	Optional bool
-	// Triggers are the names of triggers that do nothing where a row is changed whose dates stay. Another
-	// trigger, or another change, makes the table one that is not written.
+	// Triggers are the names of triggers that change nothing but the row itself, and not one that has its dates. What
+	// they do all the same is found when the row is read back. Another trigger makes the table one that is not written.
 	Triggers []string
 	// Unique has the columns of a unique index that an optional table must have, in their order.
 	Unique []string

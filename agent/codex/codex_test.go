@@ -350,6 +350,33 @@ func TestLinkedHome(t *testing.T) {
 	}
 }
 
+// TestClean: a session goes with its row, although the table has the triggers of the program, and an undo brings both back.
+func TestClean(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	h.SQL(`CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, created_at INTEGER NOT NULL, created_at_ms INTEGER);
+		CREATE TRIGGER threads_created_at_ms_after_insert AFTER INSERT ON threads WHEN NEW.created_at_ms IS NULL BEGIN
+			UPDATE threads SET created_at_ms = NEW.created_at * 1000 WHERE id = NEW.id;
+		END;
+		INSERT INTO threads (id, rollout_path, created_at) VALUES ('` + testdata.CodexSession + "', '" + h.Rollout() + "', 1764000000)")
+	before := files(t, h)
+	c := open(t, h, t.TempDir())
+	id := ""
+	_, err := c.ProposeClean(t.Context(), "sessions", agent.CleanRequest{Sessions: []change.Head{session(t, c)}, Each: func(p change.Plan) error {
+		id = apply(t, c, p)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := h.Rows(); rows != "" || len(files(t, h)) > 1 { // the rows are one of them
+		t.Errorf("after the clean there are %d files and the rows %q", len(files(t, h)), rows)
+	}
+	undo(t, c, id)
+	if diff := gocmp.Diff(before, files(t, h)); diff != "" {
+		t.Errorf("after the undo: %s", diff)
+	}
+}
+
 // TestGrowth: of a rollout in which all lines are there many times, twice as many cost about twice as much.
 func TestGrowth(t *testing.T) {
 	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")
