@@ -204,7 +204,8 @@ func TestTerminal(t *testing.T) {
 			"an error behind a blank line",
 			[]string{"fix"},
 			[][2]string{
-				{"Paste the error", "> build\n\n"}, {"press Enter again", "Error: messages.1: `tool_use` ids were found without `tool_result` blocks immediately after\n\n"},
+				{"Paste the error", "> build\n\n"},
+				{"press Enter again", "Error: messages.1: `tool_use` ids were found without `tool_result` blocks immediately after\n\n"},
 				{"[y/n/d/q/?]", "n\n"},
 			},
 			exitRefused,

@@ -64,7 +64,7 @@ func TestScreens(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for _, v := range []screenVariant{{80, false}, {120, false}, {80, true}} {
+	for _, v := range []screenVariant{{80, false}, {100, false}, {120, false}, {80, true}} {
 		v.run(t, &all, false, emptyScreens)
 		v.run(t, &all, true, storeScreens)
 	}
