@@ -156,7 +156,7 @@ bytes go into the journal, and "mend undo" brings them back.`,
 			if err != nil {
 				return err
 			}
-			return cleanEach(cmd.Context(), env, f, func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
+			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
 				heads, err := c.Select(ctx, s)
 				if err == nil {
 					j, err = cleanImages(ctx, env, c, f, heads)
@@ -306,7 +306,7 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 
 // runClean removes what request asks for from all stores that have it. what says it in one word.
 func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
-	return cleanEach(ctx, env, f, func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
+	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
 		r, err := request(ctx, c)
 		if err == nil {
 			j, err = cleanStore(ctx, env, c, f, what, r)
@@ -315,8 +315,8 @@ func runClean(ctx context.Context, env *environment, f writeFlags, what string, 
 	})
 }
 
-// cleanEach cleans all stores, and says what was removed. Those that have no such thing are left out.
-func cleanEach(ctx context.Context, env *environment, f writeFlags, clean func(context.Context, *mend.Store) (cleanedJSON, error)) error {
+// cleanEach cleans all stores, and says what was removed, or none. Those that have no such thing are left out.
+func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, clean func(context.Context, *mend.Store) (cleanedJSON, error)) error {
 	clients, left := openAll(ctx, env, !f.dryRun)
 	done := []cleanedJSON{}
 	env.opt.Journal.Join()
@@ -337,7 +337,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, clean func(c
 	}
 	env.setAnswer("cleaned", done)
 	if len(done) == 0 && left == nil {
-		env.Say("There is nothing to remove. Nothing was changed.")
+		env.Say("%s", none)
 	}
 	return left
 }
