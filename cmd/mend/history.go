@@ -106,12 +106,9 @@ func listLog(env *environment, q journal.Query, none string, verbose bool) error
 	if err != nil && len(es) == 0 { // "No repairs" would not be true
 		return err
 	}
-	related := mend.Relate(es, es)
-	if !reflect.DeepEqual(q, journal.Query{}) {
-		var unrelated error
-		if related, unrelated = env.opt.Journal.Related(es); unrelated != nil {
-			return unrelated
-		}
+	related, unrelated := env.opt.Journal.Related(es)
+	if unrelated != nil {
+		return unrelated
 	}
 	release() // a person may read the log for a long time
 	return errors.Join(err, env.paged(func() error { return printLog(env, es, related, none, verbose) }))

@@ -97,28 +97,18 @@ func (op operation) row(a *environment) []string {
 	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(a.AgeCell(term.Age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
 }
 
-// pageSize is how many entries are read at once to find the newest operations.
-const pageSize = 200
-
-// newestEntries returns the entries of the newest q.Limit operations that q selects, or all.
-func newestEntries(env *environment, q journal.Query) (es []change.Entry, err error) {
-	if env.JSON || q.Limit == 0 {
-		return env.opt.Journal.Log(q)
-	}
+// newestEntries returns the entries that q selects: of at most q.Limit operations, or in a JSON answer at
+// most q.Limit entries.
+func newestEntries(env *environment, q journal.Query) ([]change.Entry, error) {
 	limit := q.Limit
-	for q.Limit = pageSize; ; q.Before = es[len(es)-1].Seq {
-		page, err := env.opt.Journal.Log(q)
-		es = append(es, page...)
-		ops := operationsOf(es)
-		newest := ops[:min(limit, len(ops))]
-		// what is older belongs to none of them
-		whole := len(ops) > limit && !slices.ContainsFunc(newest, func(op operation) bool { return op[0].Operation < es[len(es)-1].Seq })
-		if err != nil || len(page) < pageSize || whole {
-			return slices.DeleteFunc(es, func(e change.Entry) bool {
-				return !slices.ContainsFunc(newest, func(op operation) bool { return op[0].Operation == e.Operation })
-			}), err
-		}
+	if !env.JSON {
+		q.Limit = 0
 	}
+	es, err := env.opt.Journal.Log(q)
+	if ops := operationsOf(es); !env.JSON && limit > 0 && limit < len(ops) {
+		es = slices.Concat(ops[:limit]...)
+	}
+	return es, err
 }
 
 // showOperation shows what one run of mend did.

@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -27,26 +26,13 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 			break
 		}
 	}
-	var all []change.Entry
-	var damage error
-	if len(q.Sessions) > 0 && len(q.Sessions) <= maxRelated { // each session has an index
-		for id := range q.Sessions {
-			some, err := l.Log(journal.Query{Session: id})
-			all, damage = append(all, some...), errors.Join(damage, err)
-		}
-		slices.SortFunc(all, func(a, b change.Entry) int { return cmp.Compare(b.Seq, a.Seq) })
-		all = slices.CompactFunc(all, func(a, b change.Entry) bool { return a.Seq == b.Seq }) // one that is damaged fits every query
-	} else {
-		all, damage = l.Log(q)
+	if len(q.Sessions) == 1 { // it has an index
+		q = journal.Query{Session: es[0].Session}
 	}
+	all, damage := l.Log(q)
 	if damage != nil && !errors.Is(damage, journal.ErrDamaged) {
 		return nil, damage
 	}
-	return Relate(all, es), nil
-}
-
-// Relate returns what of all entries, the newest first, is related to some of them, by their ids.
-func Relate(all, es []change.Entry) map[string]Related {
 	wanted := map[string]bool{}
 	for _, e := range es {
 		wanted[e.ID] = true
@@ -55,12 +41,11 @@ func Relate(all, es []change.Entry) map[string]Related {
 	for id, again := range touchedBefore(all, wanted) { // the newest first: what comes before it is later
 		related[id] = Related{Again: again}
 	}
-	all = slices.Clone(all)
 	slices.Reverse(all)
 	for id, follows := range touchedBefore(all, wanted) {
 		related[id] = Related{Follows: follows, Again: related[id].Again}
 	}
-	return related
+	return related, nil
 }
 
 // touchedBefore returns for each wanted entry those before it in the list that changed one of its records,
