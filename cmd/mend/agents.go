@@ -83,6 +83,17 @@ func openAll(ctx context.Context, env *environment, write bool) (all []*mend.Sto
 	return all, left
 }
 
+// openNamed opens the store of the named sessions, or without names all stores. left is the worst error of those
+// that cannot be opened.
+func openNamed(ctx context.Context, env *environment, write bool, names []string) (all []*mend.Store, left, err error) {
+	if len(names) == 0 {
+		all, left = openAll(ctx, env, write)
+		return all, left, nil
+	}
+	c, err := openFor(ctx, env, write, names...)
+	return []*mend.Store{c}, nil, err
+}
+
 // openFor opens the store that has the named sessions. The names are looked up in the stores of
 // all agents together, so that "@" is the newest session of all. Without a name it opens the
 // store of the first agent.
@@ -166,28 +177,24 @@ func needsAgent(env *environment, c *mend.Store) bool {
 // that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
 // names the agents that are left alone. The error is as that of [openAll].
 func repairClients(ctx context.Context, env *environment, names []string, f repairFlags) ([]*mend.Store, error) {
-	if len(names) > 0 {
-		c, err := openFor(ctx, env, !f.dryRun, names...)
-		if err != nil {
-			return nil, err
-		}
-		return []*mend.Store{c}, nil
+	all, left, err := openNamed(ctx, env, !f.dryRun, names)
+	if err != nil {
+		return nil, err
 	}
-	all, err := openAll(ctx, env, !f.dryRun)
-	if len(all) == 0 || env.agentName != "" || env.opt.Store != "" || !f.yes && !env.JSON {
-		return all, err
+	if len(names) > 0 || len(all) == 0 || env.agentName != "" || env.opt.Store != "" || !f.yes && !env.JSON {
+		return all, left
 	}
 	if needsAgent(env, all[0]) {
 		if id := all[0].ID(); f.yes && !f.dryRun {
-			return nil, fail.Worst(err, fail.New(fail.Usage, "mend repair --yes --agent "+id.Agent, "repairing sessions of %s with --yes needs --agent %s or a session", agentOf(id), id.Agent))
+			return nil, fail.Worst(left, fail.New(fail.Usage, "mend repair --yes --agent "+id.Agent, "repairing sessions of %s with --yes needs --agent %s or a session", agentOf(id), id.Agent))
 		}
-		return all, err // nothing is written
+		return all, left // nothing is written
 	}
 	env.setAnswer("leftAlone", otherAgents(all[1:]))
 	for _, c := range all[1:] {
 		env.Note(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), c.ID().Agent))
 	}
-	return all[:1], err
+	return all[:1], left
 }
 
 // otherAgents returns the names of the agents of stores.

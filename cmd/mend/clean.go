@@ -34,25 +34,31 @@ bytes back to the disk. No program may have it open meanwhile.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
-	cmd.AddCommand(cleanEventsVerb(env), cleanSessionsVerb(env), cleanImagesVerb(env), cleanSnapshotsVerb(env), cleanPagesVerb(env))
-	return cmd
-}
-
-func cleanEventsVerb(env *environment) *cobra.Command {
-	var f writeFlags
-	cmd := &cobra.Command{
-		Use:   "events",
-		Short: "Remove the events of OpenCode, a second copy of every session",
-		Long: `OpenCode writes everything that it stores a second time, as events, which are up to 96 %
+	cmd.AddCommand(
+		cleanAllVerb(env, "events", "Remove the events of OpenCode, a second copy of every session", `OpenCode writes everything that it stores a second time, as events, which are up to 96 %
 of its database. No prompt, list, fork or export needs them: they serve to synchronise
 machines. Clean events removes all of them; the counters of events stay.
 
-A damaged database can be salvaged better with events than without them.`,
-		Args: noArgs,
+A damaged database can be salvaged better with events than without them.`, agent.CleanRequest{Events: true}),
+		cleanSessionsVerb(env), cleanImagesVerb(env),
+		cleanAllVerb(env, "snapshots", "Remove the snapshots of projects that have no session any more", `OpenCode keeps a repository of the files of each project, to undo what a session changed in
+them. It deletes none, also when all sessions of the project are deleted. Clean snapshots
+takes those away of which no database and no tree in the folder has a session.
+
+They are moved, not copied: "mend undo" moves them back, and "mend forget" or "mend gc" gives
+the bytes back to the disk.`, agent.CleanRequest{Snapshots: true}),
+		cleanPagesVerb(env),
+	)
+	return cmd
+}
+
+// cleanAllVerb returns the verb that removes what request says from all stores.
+func cleanAllVerb(env *environment, use, short, long string, request agent.CleanRequest) *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runClean(cmd.Context(), env, f, "events", func(context.Context, *mend.Store) (agent.CleanRequest, error) {
-				return agent.CleanRequest{Events: true}, nil
-			})
+			return runClean(cmd.Context(), env, f, use, func(context.Context, *mend.Store) (agent.CleanRequest, error) { return request, nil })
 		},
 	}
 	f.add(cmd, "")
@@ -232,28 +238,6 @@ func freedBy(p change.Plan) (n int64) {
 		n += int64(o.Pre.Size() - o.Post.Size())
 	}
 	return n
-}
-
-func cleanSnapshotsVerb(env *environment) *cobra.Command {
-	var f writeFlags
-	cmd := &cobra.Command{
-		Use:   "snapshots",
-		Short: "Remove the snapshots of projects that have no session any more",
-		Long: `OpenCode keeps a repository of the files of each project, to undo what a session changed in
-them. It deletes none, also when all sessions of the project are deleted. Clean snapshots
-takes those away of which no database and no tree in the folder has a session.
-
-They are moved, not copied: "mend undo" moves them back, and "mend forget" or "mend gc" gives
-the bytes back to the disk.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runClean(cmd.Context(), env, f, "snapshots", func(context.Context, *mend.Store) (agent.CleanRequest, error) {
-				return agent.CleanRequest{Snapshots: true}, nil
-			})
-		},
-	}
-	f.add(cmd, "")
-	return cmd
 }
 
 func cleanPagesVerb(env *environment) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,13 +222,10 @@ func (d demo) compare(want map[string][]byte) error {
 
 func countDifferences(a, b map[string][]byte) int {
 	n := 0
-	for path := range a {
-		if other, ok := b[path]; !ok || !bytes.Equal(a[path], other) {
-			n++
-		}
-	}
-	for path := range b {
-		if _, ok := a[path]; !ok {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for path := range all {
+		if was, is := a[path], b[path]; (was == nil) != (is == nil) || !bytes.Equal(was, is) {
 			n++
 		}
 	}

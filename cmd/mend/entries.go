@@ -134,21 +134,14 @@ func undoInForce(e change.Entry) bool {
 // knownSessions returns the sessions of the stores, if there are any, newest first, and then those of
 // the journal that no store has.
 func knownSessions(ctx context.Context, env *environment) ([]change.Head, error) {
-	var heads []change.Head
 	options := agentOptions(env)
-	if len(options) > 1 {
-		var unread error
-		if heads, _, unread = sessionsOf(ctx, options); unread != nil {
-			env.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
-		}
-	} else {
-		c, err := mend.Open(options[0])
-		if err == nil {
-			heads, err = c.Sessions(ctx)
-		}
-		if err != nil && !errors.Is(err, mend.ErrNoStore) {
-			return nil, err
-		}
+	heads, _, unread := sessionsOf(ctx, options)
+	switch {
+	case unread == nil:
+	case len(options) > 1:
+		env.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
+	case !errors.Is(unread, mend.ErrNoStore):
+		return nil, unread
 	}
 	es, err := env.opt.Journal.Log(journal.Query{})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) { // then what can be read of it is enough to find a session

@@ -133,7 +133,7 @@ func keepForHook(ctx context.Context, env *environment, client *mend.Store, head
 	if err != nil {
 		return
 	}
-	automaticKeep{env.opt.Journal, journal, c, log, keepLockWait}.keep(ctx, client, []change.Head{head}, "turn", false)
+	automaticKeep{env.opt.Journal, journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
 }
 
 // whyBroken returns what a user notices of a session, "" for nothing.

@@ -147,7 +147,7 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 	}, log)
 	h := newRecoverer(pipe, client, c, liveOptions(c), log, state)
 	h.journal = journal
-	h.copies = newTurnKeeper(automaticKeep{env.opt.Journal, journal, c, log, keepLockWait}, client)
+	h.copies = newTurnKeeper(automaticKeep{env.opt.Journal, journal, c, log}, client)
 	return h, nil
 }
 

@@ -94,16 +94,9 @@ func runKeep(ctx context.Context, env *environment, names []string, f writeFlags
 	if err != nil {
 		return err
 	}
-	var clients []*mend.Store
-	var left error
-	if len(names) > 0 {
-		client, err := openFor(ctx, env, false, names...)
-		if err != nil {
-			return err
-		}
-		clients = []*mend.Store{client}
-	} else {
-		clients, left = openAll(ctx, env, false)
+	clients, left, err := openNamed(ctx, env, false, names)
+	if err != nil {
+		return err
 	}
 	dir, err := env.opt.Journal.Folder()
 	if err != nil {
@@ -275,7 +268,7 @@ func switchKeep(ctx context.Context, env *environment, on bool, f writeFlags) er
 	is := keep.Automatic(dir)
 	env.setAnswer("automatic", is)
 	if f.dryRun {
-		env.Say("Automatic copies are %s, and would be turned %s. Nothing was written.", onOff(is), onOff(on))
+		env.Say("Automatic copies are %s, and would be turned %s. Nothing was written.", onOrOff(is), onOrOff(on))
 		return nil
 	}
 	if on && !is {
@@ -285,10 +278,10 @@ func switchKeep(ctx context.Context, env *environment, on bool, f writeFlags) er
 		}
 	}
 	if err := keep.SetAutomatic(dir, on); err != nil {
-		return fmt.Errorf("turning automatic copies %s: %w", onOff(on), err)
+		return fmt.Errorf("turning automatic copies %s: %w", onOrOff(on), err)
 	}
 	env.setAnswer("automatic", on)
-	env.Say("Automatic copies are %s.", onOff(on))
+	env.Say("Automatic copies are %s.", onOrOff(on))
 	switch {
 	case on && c.KeepMaxMB == 0:
 		env.Note("the setting keepMaxMB is 0, so none are made")
@@ -326,13 +319,6 @@ func agreeToKeep(env *environment) error {
 	return nil
 }
 
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
-
 // noteKeepers says for which agents nothing is installed that makes automatic copies.
 func noteKeepers(env *environment) {
 	var rows []term.Row
@@ -363,7 +349,6 @@ type automaticKeep struct {
 	dir     string
 	config  config.Config
 	log     *slog.Logger
-	wait    time.Duration // for another process that writes the copies
 }
 
 // keepLockWait is how long a turn waits for another process that writes the copies. The next turn copies again.
@@ -447,7 +432,7 @@ func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []cha
 		return
 	}
 	notice := func(text string) { a.log.Warn("keeping", "note", text) }
-	err := a.journal.Kept(keep.Options{Timeout: a.wait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
+	err := a.journal.Kept(keep.Options{Timeout: keepLockWait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
 		var failed error
 		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, is mend.Kept) { failed = errors.Join(failed, is.Err) })
 		err = errors.Join(err, failed)

@@ -92,16 +92,9 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	if err != nil {
 		return err
 	}
-	var clients []*mend.Store
-	var left error
-	if len(names) > 0 {
-		c, err := openFor(ctx, env, false, names...)
-		if err != nil {
-			return err
-		}
-		clients = []*mend.Store{c}
-	} else {
-		clients, left = openAll(ctx, env, false)
+	clients, left, err := openNamed(ctx, env, false, names)
+	if err != nil {
+		return err
 	}
 	var stores []scannedJSON
 	var found []sessionJSON
@@ -450,15 +443,15 @@ func printUnexamined(env *environment, f mend.Finding) {
 	if f.Err == nil {
 		return
 	}
-	sayIndented(env.Terminal, term.Bad("cannot be examined:")+" "+term.Escape(f.Err.Error()))
+	env.SayAt(6, term.Bad("cannot be examined:")+" "+term.Escape(f.Err.Error()))
 	if h := env.hint(f.Err); h != "" {
-		sayIndented(env.Terminal, term.Faint(term.Escape(h)))
+		env.SayAt(6, term.Faint(term.Escape(h)))
 	}
 }
 
 func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 	t.SayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref)))
-	sayIndented(t, term.Escape(d.Why))
+	t.SayAt(6, term.Escape(d.Why))
 	printFix(t, d, 6)
 }
 

@@ -11,9 +11,6 @@ import (
 	"mend/internal/term"
 )
 
-// sayIndented prints a sentence about a finding, wrapped to the terminal.
-func sayIndented(t *term.Terminal, text string) { t.SayAt(6, text) }
-
 // printHeader prints a session in one line, cut to the terminal.
 func printHeader(t *term.Terminal, h change.Head) {
 	t.Printf("%s\n", term.Cut(sessionLine(h), t.Width))

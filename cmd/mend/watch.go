@@ -253,7 +253,7 @@ type readStore struct {
 
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
-	s := &watchedStore{w, automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log, keepLockWait}, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
+	s := &watchedStore{w, automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log}, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
 	return watch.Options{
 		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
 		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: w.poll(),
