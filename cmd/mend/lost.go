@@ -49,7 +49,9 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 		return true, showLost(ctx, env, f)
 	}
 	c, head, err := findLost(ctx, env, clients, name)
-	switch {
+	switch _, several := errors.AsType[*mend.AmbiguousNameError](err); {
+	case several: // they are listed
+		return true, err
 	case errors.Is(err, mend.ErrNoSession) && id == "", errors.Is(err, mend.ErrNoSession) && left != nil:
 		return false, nil
 	case errors.Is(err, mend.ErrNoSession):
