@@ -421,7 +421,9 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 			}
 		}
 		failed = fail.Worst(failed, r.apply(ctx, p, false))
-		r.Printf("\n")
+		if len(nonEmptyPlans(r.proposals)) > 1 {
+			r.Printf("\n")
+		}
 	}
 	if quit {
 		r.skipped += todo

@@ -376,7 +376,7 @@ func (r *redactor) findings(all []repair.Diagnosis) g.Node {
 		}
 		severity := d.Severity.String()
 		return h.Div(
-			h.Class("finding"), h.Span(h.Class(severity+"-word"), g.Text(severity)), g.Text(" "), h.B(g.Text(d.Rule)), g.Textf(" %s ", d.Class), h.Code(h.Class("soft"), g.Text(r.ref(d.Ref))),
+			h.Class("finding"), h.Span(h.Class(severity+"-word"), g.Text(strings.Replace(severity, "latent", "at risk", 1))), g.Text(" "), h.B(g.Text(d.Rule)), g.Textf(" %s ", d.Class), h.Code(h.Class("soft"), g.Text(r.ref(d.Ref))),
 			line("", "", d.Why), line("soft", "", d.Text), line("fix", "Fix: ", d.Fix), line("", "Lost: ", d.Loses), line("", "No fix: ", d.WhyNot),
 		)
 	})

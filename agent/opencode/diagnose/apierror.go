@@ -105,7 +105,7 @@ var errorTexts = provider.ErrorTexts{
 				{"database corruption"},
 			},
 			About:       request.AboutStore,
-			Explanation: "OpenCode's database is damaged, not only one session in it. Close OpenCode. `mend salvage` brings back every row that can be read, into a new database, and keeps the damaged one.",
+			Explanation: "The error is of the database of OpenCode as a whole, not of one session. Close OpenCode. `mend salvage` brings back every row that can be read, into a new database, and keeps the damaged one.",
 		},
 		{
 			Rank:        235,
