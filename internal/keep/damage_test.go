@@ -3,6 +3,7 @@ package keep
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -354,6 +355,43 @@ func TestThinBySize(t *testing.T) {
 	}
 	if got := strings.Join(ids, " "); err != nil || got != "k6 k5 k1" {
 		t.Errorf("%s are left, %v, want k6 k5 k1", got, err)
+	}
+}
+
+// TestThinCompacts: what a first keep leaves free in the file is given back.
+func TestThinCompacts(t *testing.T) {
+	dir := t.TempDir()
+	k := mustOpen(t, dir, Options{})
+	s := &session{r: rand.New(rand.NewPCG(13, 14))}
+	s.turn()
+	for n := range 3000 {
+		s.records[1].Data = s.text(8000)
+		s.records[0].Ref.Session = fmt.Sprintf("ses_%d", n)
+		st := s.state()
+		st.Session = s.records[0].Ref.Session
+		if _, err := k.Add(t.Context(), st, Records{All: s.all}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	size := func() int64 {
+		info, err := os.Stat(Path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	if before-k.Size() < before/4 {
+		t.Fatalf("%d of %d bytes are free", before-k.Size(), before)
+	}
+	if _, err := k.Thin(t.Context(), Policy{Hourly: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	if after := size(); after-k.Size() > after/10 {
+		t.Errorf("%d of %d bytes are free after Thin", after-k.Size(), after)
 	}
 }
 

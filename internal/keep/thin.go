@@ -35,7 +35,7 @@ type Freed struct {
 // had lost messages. If the rest is larger than MaxBytes, the oldest states go next, but of each session the newest, the newest complete one
 // and the one with the most messages stay.
 //
-// It also removes what a crash left, and compacts a file of which more than half is free.
+// It also removes what a crash left, and compacts a file of which more than a quarter is free, as it is after a first keep.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 	gone, stay, err := k.thin(p)
 	if err != nil {
@@ -252,15 +252,15 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 		return freed, err
 	}
 	free, err := k.file.Snap.Free()
-	if err != nil || free <= compactAbove || free <= k.file.Snap.Size()/2 {
+	if err != nil || free <= compactAbove || free <= k.file.Snap.Size()/4 {
 		return freed, err
 	}
 	return freed, k.file.Compact(ctx)
 }
 
 const (
-	maxRemoved   = 10_000   // keys that one transaction removes
-	compactAbove = 64 << 20 // how many free bytes stay in the file
+	maxRemoved   = 10_000  // keys that one transaction removes
+	compactAbove = 4 << 20 // how many free bytes stay in the file
 )
 
 // removable returns the states that need not stay, newest first.
