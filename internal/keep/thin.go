@@ -35,7 +35,7 @@ type Freed struct {
 // had lost messages. If the rest is larger than MaxBytes, the oldest states go next, but of each session the newest, the newest complete one
 // and the one with the most messages stay.
 //
-// It also removes what a crash left, and compacts a file of which more than a quarter is free, as it is after a first keep.
+// It also removes what a crash left, and compacts a file of which more than a fifth is free, as it is after a first keep.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 	gone, stay, err := k.thin(p)
 	if err != nil {
@@ -252,7 +252,7 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 		return freed, err
 	}
 	free, err := k.file.Snap.Free()
-	if err != nil || free <= compactAbove || free <= k.file.Snap.Size()/4 {
+	if err != nil || free <= compactAbove || free <= k.file.Snap.Size()/5 {
 		return freed, err
 	}
 	return freed, k.file.Compact(ctx)
