@@ -60,6 +60,7 @@ func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 		if err != nil {
 			return err
 		}
+		db.AllocSize = growth
 		return errors.Join(fill(db), db.Sync(), db.Close())
 	})
 	if err == nil {
