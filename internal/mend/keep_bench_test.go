@@ -144,6 +144,7 @@ func benchmarkTurn(b *testing.B, c *mend.Store, id string, turn func(n int)) {
 			b.Fatal(err)
 		}
 	}
+	time.Sleep(3 * time.Second) // what was written just now is read again, see [change.Stamp]
 	copyNow()
 	dir, err := journal.Folder()
 	if err != nil {
