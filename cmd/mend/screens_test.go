@@ -159,7 +159,11 @@ func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, line
 // and settings are not used.
 func newHome(t *testing.T) string {
 	t.Helper()
-	home := t.TempDir()
+	dir := t.TempDir()
+	home := filepath.Join(dir, strings.Repeat("h", max(1, 64-len(dir)))) // where a line is wrapped shows how long the path is
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(xdg.Reload) // after the variables are restored: the package reads them only at start
 	t.Setenv("HOME", home)
 	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "NO_COLOR", "COLUMNS", "PAGER"} {
