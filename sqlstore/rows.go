@@ -381,7 +381,7 @@ func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, 
 
 // readRows returns the image of the rows of an archive: its list if all are in the database, nothing if none is.
 func (s *Store) readRows(ctx context.Context, ref change.Ref) (image *change.Image, err error) {
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", ref.Part, archiveFile))
+	found, err := s.archives(ref.Part)
 	if err == nil && len(found) == 0 {
 		err = errNoArchive
 	}
@@ -409,8 +409,8 @@ func (s *Store) readRows(ctx context.Context, ref change.Ref) (image *change.Ima
 // ArchivedRows calls each for the rows of a table that archives beside the database have, whatever journal they belong to; cols are
 // the names of the values. It returns how many archives are not what was written: of those it reads nothing.
 func (s *Store) ArchivedRows(ctx context.Context, table string, each func(cols []string, row []Value) error) (damaged int, err error) {
-	archives, err := filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", rowsPrefix+"*", archiveFile))
-	for _, path := range archives {
+	found, err := s.archives(rowsPrefix + "*")
+	for _, path := range found {
 		if err != nil {
 			return damaged, err
 		}
@@ -447,6 +447,11 @@ func readRowsOf(ctx context.Context, path, table string, each func(cols []string
 		return cmpErr(ctx.Err(), each(now, row))
 	})
 	return err
+}
+
+// archives returns the paths of the archives beside the database whose folders match a pattern, whatever journal they belong to.
+func (s *Store) archives(pattern string) ([]string, error) {
+	return filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", pattern, archiveFile))
 }
 
 func escapeGlob(path string) string {

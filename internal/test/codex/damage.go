@@ -440,7 +440,7 @@ func contents() []Damage {
 		{Name: "a message of another agent", Do: func(r *Rollout) {
 			r.edit(r.at("user", 2), func(_, p object) {
 				delete(p, "role")
-				p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root"
+				p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root" // Codex names agents so, by their tree
 			})
 		}, Fate: "alive"},
 		{Name: "a record of a message between agents", Do: func(r *Rollout) {
