@@ -66,5 +66,8 @@ func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Pl
 	if _, conflict := errors.AsType[*change.ConflictError](err); conflict && !slices.Contains([]change.CauseKind{change.CauseUndo, change.CauseRedo}, p.Cause.Kind) {
 		err = fail.WithHint(err, "nothing was changed: another program wrote to it meanwhile. Run the command again")
 	}
+	for _, path := range e.Kept {
+		env.SayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", term.Warn("note:"), term.Escape(path)))
+	}
 	return e, err
 }

@@ -162,10 +162,10 @@ bytes go into the journal, and "mend undo" brings them back.`,
 			if err != nil {
 				return err
 			}
-			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
-				heads, err := c.Select(ctx, s)
+			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(b *batch, c *mend.Store) (j cleanedJSON, err error) {
+				heads, err := c.Select(b.ctx, s)
 				if err == nil {
-					j, err = cleanImages(ctx, env, c, f, heads)
+					j, err = cleanImages(b, c, f, heads)
 				}
 				return j, err
 			})
@@ -177,7 +177,8 @@ bytes go into the journal, and "mend undo" brings them back.`,
 }
 
 // cleanImages takes the files out of sessions of one store. They are planned twice, one at a time: to say what goes, and to do it.
-func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFlags, heads []change.Head) (j cleanedJSON, err error) {
+func cleanImages(b *batch, c *mend.Store, f writeFlags, heads []change.Head) (j cleanedJSON, err error) {
+	env, ctx := b.environment, b.ctx
 	propose := func(h change.Head) (repair.Trimmed, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
 		t.Plan.Cause.Title = h.Title
@@ -218,18 +219,18 @@ func cleanImages(ctx context.Context, env *environment, c *mend.Store, f writeFl
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s of %s into the journal?", of, term.Count(len(with), "session")), nil); err != nil {
 		return j, err
 	}
+	b.one = b.one && len(with) == 1
 	for _, h := range with {
 		t, err := propose(h)
 		if err == nil && freedBy(t.Plan) > 0 {
-			err = j.apply(ctx, env, c, t.Plan)
+			err = j.apply(b, c, t.Plan)
 		}
 		if err != nil {
-			return j, err
+			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
 		}
 	}
-	env.Say("%s %s. Undo: %s", term.Good("Removed"), of, term.Command(j.undo))
-	j.giveBack(ctx, env, c)
-	return j, ctx.Err()
+	j.finish(b, c, of, false)
+	return j, nil
 }
 
 // freedBy returns how many bytes the records have less after a plan.
@@ -290,35 +291,37 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 
 // runClean removes what request asks for from all stores that have it. what says it in one word.
 func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
-	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(ctx context.Context, c *mend.Store) (j cleanedJSON, err error) {
-		r, err := request(ctx, c)
+	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(b *batch, c *mend.Store) (j cleanedJSON, err error) {
+		r, err := request(b.ctx, c)
 		if err == nil {
-			j, err = cleanStore(ctx, env, c, f, what, r)
+			j, err = cleanStore(b, c, f, what, r)
 		}
 		return j, err
 	})
 }
 
 // cleanEach cleans all stores, and says what was removed, or none. Those that have no such thing are left out.
-func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, clean func(context.Context, *mend.Store) (cleanedJSON, error)) error {
+func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, clean func(*batch, *mend.Store) (cleanedJSON, error)) error {
 	clients, left := openAll(ctx, env, !f.dryRun)
 	done := []cleanedJSON{}
 	env.opt.Journal.Join()
+	b := newBatch(ctx, env, len(clients))
 	for _, c := range clients {
-		j, err := clean(ctx, c)
+		j, err := clean(b, c)
 		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
 			continue
 		}
 		if j.Store != "" {
 			done = append(done, j)
 		}
-		if err != nil && j.applied {
-			err = fail.WithHint(err, "what was removed before that comes back with "+j.undo)
+		if err != nil {
+			b.fail(term.ShortenHome(c.ID().Root), "", nil, err)
 		}
-		if left = fail.Worst(left, err); errors.Is(err, term.ErrDeclined) || ctx.Err() != nil {
+		if errors.Is(err, term.ErrDeclined) || ctx.Err() != nil {
 			break
 		}
 	}
+	left = fail.Worst(left, b.result())
 	env.setAnswer("cleaned", done)
 	if len(done) == 0 && left == nil {
 		env.Say("%s", none)
@@ -327,7 +330,8 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 }
 
 // cleanStore removes something from one store; j is the zero value if there is no such thing.
-func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, err error) {
+func cleanStore(b *batch, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, err error) {
+	env, ctx := b.environment, b.ctx
 	if !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
 		return j, nil
 	}
@@ -343,7 +347,7 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 		return j, err
 	}
 	defer func() {
-		if found.Discard != nil && !j.applied {
+		if found.Discard != nil && len(j.entries) == 0 {
 			err = errors.Join(err, found.Discard())
 		}
 	}()
@@ -367,23 +371,18 @@ func cleanStore(ctx context.Context, env *environment, c *mend.Store, f writeFla
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove %s from %s?", of, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
 		return j, err
 	}
-	r.Each = func(p change.Plan) error { return j.apply(ctx, env, c, p) }
+	r.Each = func(p change.Plan) error { return j.apply(b, c, p) }
 	if len(found.Plans) == 0 {
 		_, err = c.ProposeClean(ctx, what, r)
 	}
 	for _, p := range found.Plans {
 		err = errors.Join(err, r.Each(p))
 	}
-	if err != nil {
-		return j, err
+	if err != nil && len(j.entries) > 0 {
+		of = "a part of " + of
 	}
-	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), of, term.Bold(j.Repairs[0].ID), term.Command(j.undo))
-	if r.Snapshots {
-		env.SayAt(2, "To give the bytes back to the disk: "+term.Command("mend forget "+j.Repairs[0].ID))
-	} else {
-		j.giveBack(ctx, env, c)
-	}
-	return j, ctx.Err()
+	j.finish(b, c, of, r.Snapshots)
+	return j, err
 }
 
 func cleanedOf(c *mend.Store) cleanedJSON {
@@ -391,22 +390,30 @@ func cleanedOf(c *mend.Store) cleanedJSON {
 }
 
 // apply carries a plan out.
-func (j *cleanedJSON) apply(ctx context.Context, env *environment, c *mend.Store, p change.Plan) error {
-	e, err := applyPlan(ctx, env, c, p)
+func (j *cleanedJSON) apply(b *batch, c *mend.Store, p change.Plan) error {
+	e, err := b.apply(c, p)
 	if e.ID != "" {
 		j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
-		j.applied = j.applied || e.State != change.Aborted
-		if j.undo = "mend undo " + e.ID; len(j.Repairs) > 1 {
-			j.undo = "mend undo " + mend.OperationOf(e)
-		}
 	}
-	return printConflicts(env.Terminal, err)
+	if e.ID != "" && e.State != change.Aborted {
+		j.entries = append(j.entries, e)
+	}
+	return err
 }
 
-// giveBack gives the pages of what was removed back to the file system, or says why not.
-func (j *cleanedJSON) giveBack(ctx context.Context, env *environment, c *mend.Store) {
+// finish says what was removed, and gives its pages back to the file system, or says why not, or with moved how.
+func (j *cleanedJSON) finish(b *batch, c *mend.Store, what string, moved bool) {
+	if len(j.entries) == 0 {
+		return
+	}
+	env, id := b.environment, j.entries[0].ID
+	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(undoCommand(j.entries)))
+	if moved {
+		env.SayAt(2, "To give the bytes back to the disk: "+term.Command("mend forget "+id))
+		return
+	}
 	var err error
-	if j.Before, j.After, err = reclaim(ctx, env, c); err != nil {
+	if j.Before, j.After, err = reclaim(b.ctx, env, c); err != nil {
 		j.Note = err.Error()
 		env.Say("%s the space is not given back to the disk yet, and new rows use it first: %s. Later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
 	}
@@ -453,8 +460,7 @@ type cleanedJSON struct {
 	After    int64            `json:"after"`
 	Note     string           `json:"note,omitempty"` // why it has not given them back
 
-	applied bool   // whether anything was removed
-	undo    string // the command that brings it back
+	entries []change.Entry // of what was removed
 }
 
 type cleanedSession struct {

@@ -72,7 +72,7 @@ func TestFailures(t *testing.T) {
 		{errProblems, 1, "problems", ""},
 		{noCulprit((&environment{Terminal: &term.Terminal{}}), repair.APIError{}, "x"), 1, "problems", "name that with --store PATH"},
 		{uncertainCulprit([]culprit.Culprit{{}}, "x"), 5, "refused", "if it is this one: mend repair"},
-		{changedMeanwhile(&change.ConflictError{}, "x", "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
+		{changedMeanwhile(&change.ConflictError{}, "mend repair x"), 3, "conflict", "to plan again, run mend repair x"},
 		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
 		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only ID"},
 		{&signalError{os.Interrupt, &changes{}}, 130, "signal", ""},

@@ -118,13 +118,10 @@ func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, fr
 	if err != nil {
 		return err
 	}
-	sessions, going, plans := []movedJSON{}, 0, 0
-	var ops []change.Op
+	sessions, going := []movedJSON{}, 0
+	var plans []change.Plan
 	for _, m := range moves {
-		sessions, going, plans = append(sessions, movedSessions(m)...), going+len(m.Sessions), plans+len(m.Plans)
-		for _, p := range m.Plans {
-			ops = append(ops, p.Ops...)
-		}
+		sessions, going, plans = append(sessions, movedSessions(m)...), going+len(m.Sessions), append(plans, m.Plans...)
 	}
 	env.setAnswer("folder", from)
 	env.setAnswer("to", to)
@@ -133,18 +130,18 @@ func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, fr
 		return fail.New(fail.Usage, "\"mend move\" lists the folders of sessions that are gone", "no session belongs to %s, or to a folder below it", from)
 	}
 	printMoves(env, moves, to)
-	if plans == 0 {
+	if len(plans) == 0 {
 		env.setAnswer("repairs", []repairJSON{})
 		env.Say("Nothing to do: they belong there already.")
 		return nil
 	}
 	if f.dryRun {
-		return finishMoves(env, moves, nil)
+		return finishDryRun(env, plans...)
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), opsOf(plans)); err != nil {
 		return err
 	}
-	return applyMoves(ctx, env, moves, to)
+	return applyMoves(ctx, env, moves, len(plans), to)
 }
 
 // proposeMoves plans in each store. A store that knows no move is left out if there are others.
@@ -182,31 +179,53 @@ func printMoves(env *environment, moves []storeMove, to string) {
 	}
 }
 
-// applyMoves makes the moves as one operation. The first error ends it; what was moved stays.
-func applyMoves(ctx context.Context, env *environment, moves []storeMove, to string) error {
+// applyMoves makes the moves as one operation.
+func applyMoves(ctx context.Context, env *environment, moves []storeMove, plans int, to string) error {
 	env.opt.Journal.Join()
-	done := []change.Entry{}
-	moved := 0
-	for _, m := range moves {
-		for _, p := range m.Plans {
-			e, err := applyPlan(ctx, env, m.store, p)
-			if err != nil {
-				if len(done) > 0 {
-					err = fail.WithHint(err, fmt.Sprintf("%s moved before that; undo: mend undo %s", term.CountWords(moved, "session was", "sessions were"), mend.OperationOf(done[0])))
-				}
-				return errors.Join(err, finishMoves(env, moves, done))
+	b := newBatch(ctx, env, plans)
+	repairs, moved, all := []repairJSON{}, 0, 0
+	for i := range moves {
+		var missing error // without it no other session of the store can move
+		for _, p := range moves[i].Plans {
+			var e change.Entry
+			err := missing
+			if err == nil {
+				e, err = b.apply(moves[i].store, p)
 			}
-			if done = append(done, e); p.Session != change.NoSession {
+			of := p.Session != change.NoSession
+			if of {
+				all++
+			}
+			switch {
+			case err == nil && of:
 				moved++
+				fallthrough
+			case err == nil:
+				repairs = append(repairs, entryJSON(e, p.Ops))
+			default:
+				b.fail(quotedTitle(p.Cause.Title, p.Session), p.Session, nil, err)
+				if !of {
+					missing = fmt.Errorf("%s was not written: %w", p.Cause.Title, err)
+				}
 			}
-			printKept(env.Terminal, e)
 		}
 	}
-	undo := "mend undo " + mend.OperationOf(done[0])
-	if len(done) == 1 {
-		undo = "mend undo " + done[0].ID
+	env.setAnswer("repairs", repairs)
+	if len(b.done) > 0 {
+		what := term.Count(moved, "session")
+		if moved < all {
+			what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
+		}
+		env.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(undoCommand(b.done)))
 	}
-	env.Say("%s %s to %s. Undo: %s", term.Good("Moved"), term.Count(moved, "session"), term.Escape(to), term.Command(undo))
+	if len(b.failed) == 0 && ctx.Err() == nil {
+		printMoved(env, moves, moved)
+	}
+	return b.result()
+}
+
+// printMoved says how the newest session of each store is continued at its new place.
+func printMoved(env *environment, moves []storeMove, moved int) {
 	for _, m := range moves {
 		if len(m.Sessions) > 0 {
 			newest := slices.MaxFunc(m.Sessions, func(a, b agent.Relocation) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
@@ -214,28 +233,6 @@ func applyMoves(ctx context.Context, env *environment, moves []storeMove, to str
 			env.Printf("To continue %s: %s\n", map[bool]string{true: "it", false: "the newest"}[moved == 1], term.Bold(term.Escape(continueCommand(m.store.ID().Agent, newest.Head))))
 		}
 	}
-	return finishMoves(env, moves, done)
-}
-
-// finishMoves sets the entries of the answer: those that were made, or of a dry run, for which done is nil, the
-// plans.
-func finishMoves(env *environment, moves []storeMove, done []change.Entry) error {
-	repairs := []repairJSON{}
-	for _, m := range moves {
-		for _, p := range m.Plans {
-			switch {
-			case done == nil:
-				repairs = append(repairs, planJSON(p))
-			case len(repairs) < len(done):
-				repairs = append(repairs, entryJSON(done[len(repairs)], p.Ops))
-			}
-		}
-	}
-	env.setAnswer("repairs", repairs)
-	if done == nil {
-		env.Printf("Dry run: nothing was written.\n")
-	}
-	return nil
 }
 
 // runMoveGone lists the folders that are gone, and asks for each.

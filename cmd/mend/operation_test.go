@@ -69,11 +69,11 @@ func TestUndoOperation(t *testing.T) {
 	if out := ts.want(exitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend redo") {
 		t.Error(out)
 	}
-	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would make %d changes to %d sessions.", n, n)) {
+	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would restore %d items in %d sessions.", n, n)) {
 		t.Error(out)
 	}
 
-	if out := ts.want(exitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d of %d repairs", n, n)) || !strings.Contains(out, "mend redo op-qevajo") {
+	if out := ts.want(exitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d repairs of %d sessions", n, n)) || !strings.Contains(out, "mend redo op-qevajo") {
 		t.Error(out)
 	}
 	if !maps.Equal(ts.snapshot(), damaged) {

@@ -93,13 +93,12 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 		}
 		return left
 	}
-	run := repairRun{environment: env, client: c, agent: agentOf(c.ID()), proposals: todo}
-	err = left
+	run := newRepairRun(ctx, env, c, todo)
 	for _, p := range todo {
-		err = fail.Worst(err, run.apply(ctx, p, len(todo) == 1))
+		run.repair(p)
 	}
 	env.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])
-	return err
+	return fail.Worst(left, run.result())
 }
 
 // proposeOrphans plans to move orphans. The error left is about those for which there is no plan.

@@ -209,7 +209,8 @@ func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []c
 	if ctx.Err() != nil {
 		return false, err
 	}
-	run := repairRun{environment: env, client: c, agent: agentOf(c.ID()), flags: f, request: req, named: named, proposals: proposals}
+	run := newRepairRun(ctx, env, c, proposals)
+	run.flags, run.request, run.named = f, req, named
 	err = run.finish(ctx, err)
 	return len(run.done) > 0, err
 }
@@ -319,7 +320,7 @@ func hasBroken(ds []repair.Diagnosis) bool {
 
 // A repairRun shows planned repairs, asks, applies them, and says what became of them.
 type repairRun struct {
-	*environment
+	*batch
 	client    *mend.Store
 	agent     string // as sentences call it
 	flags     repairFlags
@@ -327,11 +328,12 @@ type repairRun struct {
 	named     bool // the user named the session, or the error of it
 	proposals []proposal
 
-	done    []change.Entry
-	shared  []change.Op // done, on rows of projects, which sessions share
-	skipped int         // by the user
-	failed  int
-	stays   map[string]bool // the sessions that stay as they were: skipped or failed
+	shared []change.Op     // done, on rows of projects, which sessions share
+	stays  map[string]bool // the sessions that stay as they were: skipped or failed
+}
+
+func newRepairRun(ctx context.Context, env *environment, c *mend.Store, ps []proposal) *repairRun {
+	return &repairRun{batch: newBatch(ctx, env, len(nonEmptyPlans(ps))), client: c, agent: agentOf(c.ID()), proposals: ps, stays: map[string]bool{}}
 }
 
 // finish is the rest of a repair. left is the worst error of planning.
@@ -339,6 +341,7 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
 	if asks && r.CanAsk && !r.JSON {
+		r.one = false
 		err := r.applyAsking(ctx)
 		return r.end(fail.Worst(left, err))
 	}
@@ -356,15 +359,21 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	case r.flags.dryRun || len(todo) == 0:
 		return r.end(left)
 	}
-	var failed error
 	for _, p := range todo {
-		if ctx.Err() != nil {
-			failed = fail.Worst(failed, ctx.Err())
-			break
-		}
-		failed = fail.Worst(failed, r.apply(ctx, p, len(todo) == 1))
+		r.repair(p)
 	}
-	return r.end(fail.Worst(left, failed))
+	return r.end(left)
+}
+
+// repair applies a plan, or says why its session stays as it is.
+func (r *repairRun) repair(p proposal) {
+	err := r.apply(p)
+	if err != nil && !errors.Is(err, errProblems) {
+		r.keep(p)
+	}
+	if err != nil {
+		r.fail("repairing "+quotedTitle(p.head.Title, p.head.ID), p.head.ID, nil, err)
+	}
 }
 
 // show prints proposals, with diffs if they are asked for.
@@ -389,7 +398,6 @@ var (
 
 // applyAsking asks for each session, and applies the plans that the user wants.
 func (r *repairRun) applyAsking(ctx context.Context) error {
-	var failed error
 	all, quit := false, false
 	todo := len(nonEmptyPlans(r.proposals))
 	for i, p := range r.proposals {
@@ -420,7 +428,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 				continue
 			}
 		}
-		failed = fail.Worst(failed, r.apply(ctx, p, false))
+		r.repair(p)
 		if len(nonEmptyPlans(r.proposals)) > 1 {
 			r.Printf("\n")
 		}
@@ -428,20 +436,11 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 	if quit {
 		r.skipped += todo
 	}
-	if r.skipped > 0 && len(r.done) == 0 && failed == nil {
-		return term.ErrDeclined
-	}
-	if r.skipped > 0 {
-		failed = fail.Worst(failed, errProblems)
-	}
-	return failed
+	return nil
 }
 
 // keep notes that a session stays as it was.
 func (r *repairRun) keep(p proposal) {
-	if r.stays == nil {
-		r.stays = map[string]bool{}
-	}
 	r.stays[p.head.ID] = true
 }
 
@@ -460,9 +459,8 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (strin
 	return askChange(ctx, r.Terminal, question, answers, p.result.Plan.Ops)
 }
 
-// apply applies a plan, and prints its repair id when the change is durable. An error is printed
-// unless it is the only one.
-func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
+// apply applies a plan, and prints its repair id when the change is durable.
+func (r *repairRun) apply(p proposal) error {
 	plan := p.result.Plan
 	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
 		return slices.ContainsFunc(r.shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })
@@ -470,40 +468,37 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 	if len(plan.Ops) == 0 {
 		return nil
 	}
-	e, err := applyPlan(ctx, r.environment, r.client, plan)
-	if err = printConflicts(r.Terminal, err); err != nil {
-		r.failed++
-		r.keep(p)
-		if code, _ := fail.Of(err); code == fail.Conflict {
-			err = changedMeanwhile(err, quotedTitle(p.head.Title, p.head.ID), r.cmdline("repair", p.head.ID))
-		}
-		if !only {
-			r.printError(err)
-			err = &reportedError{err}
+	e, err := r.batch.apply(r.client, plan)
+	if code, _ := fail.Of(err); code == fail.Conflict {
+		err = changedMeanwhile(err, r.cmdline("repair", p.head.ID))
+		if r.one { // else each has its name
+			err = fmt.Errorf("repairing %s: %w", quotedTitle(p.head.Title, p.head.ID), err)
 		}
 		return err
 	}
-	r.done = append(r.done, e)
+	if err != nil {
+		return err
+	}
 	for _, o := range plan.Ops {
 		if o.Ref.Kind == change.KindProject {
 			r.shared = append(r.shared, o)
 		}
 	}
 	how := ""
-	if proof := provenText(r.agent, []proposal{p}); only && proof != "" && !hasBroken(p.result.Remaining) {
+	if proof := provenText(r.agent, []proposal{p}); r.one && proof != "" && !hasBroken(p.result.Remaining) {
 		how = ": " + proof
 	}
 	printCommitted(r.Terminal, e, p.head.Title, how)
-	return r.checkRepaired(ctx, p)
+	return r.checkRepaired(p)
 }
 
 // checkRepaired examines a repaired session as scan does. It returns errProblems if the session is
 // broken though the plan said that nothing remains: a success is what scan confirms.
-func (r *repairRun) checkRepaired(ctx context.Context, p proposal) error {
+func (r *repairRun) checkRepaired(p proposal) error {
 	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
 		return nil // what remains was shown
 	}
-	f, err := r.client.ScanOne(ctx, p.head)
+	f, err := r.client.ScanOne(r.ctx, p.head)
 	if err != nil || f.Severity() != repair.Broken { // an error may mean that the repair moved its record
 		return nil
 	}
@@ -518,10 +513,10 @@ func (r *repairRun) checkRepaired(ctx context.Context, p proposal) error {
 
 // changedMeanwhile returns the error for a session that changed while it was being repaired. again is the
 // command that plans the repair again.
-func changedMeanwhile(err error, name, again string) error {
+func changedMeanwhile(err error, again string) error {
 	what := "another program changed it meanwhile: "
 	if _, ok := errors.AsType[*mend.StaleError](err); ok {
 		what = ""
 	}
-	return fail.New(fail.Conflict, "nothing in it was changed; to plan again, run "+again, "repairing %s: %s%w", name, what, err)
+	return fail.New(fail.Conflict, "nothing in it was changed; to plan again, run "+again, "%s%w", what, err)
 }

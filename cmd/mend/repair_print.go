@@ -203,14 +203,6 @@ func printCommitted(t *term.Terminal, e change.Entry, title, how string) {
 	default:
 	}
 	t.Say("%s %s (%s)%s. Undo: %s", term.Good(what), quotedTitle(title, e.Session), term.Bold(e.ID), how, term.Command("mend undo "+e.ID))
-	printKept(t, e)
-}
-
-// printKept says where the bytes are that another program wrote meanwhile.
-func printKept(t *term.Terminal, e change.Entry) {
-	for _, path := range e.Kept {
-		t.SayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", term.Warn("note:"), term.Escape(path)))
-	}
 }
 
 // setRepairs sets the JSON answer.
@@ -222,7 +214,7 @@ func (r *repairRun) setRepairs() {
 
 // end prints the end of the answer, or sets the JSON answer, and returns the error.
 func (r *repairRun) end(err error) error {
-	err = fail.Worst(err, remainingError(r.proposals, r.request))
+	err = fail.Worst(fail.Worst(err, r.result()), remainingError(r.proposals, r.request))
 	if r.JSON {
 		r.setRepairs()
 		return err
@@ -261,7 +253,7 @@ func (r *repairRun) printTotals(todo int) {
 	for _, t := range [...]struct {
 		n    int
 		what string
-	}{{r.skipped, "skipped"}, {r.failed, "failed"}} {
+	}{{r.skipped, "skipped"}, {len(r.failed), "failed"}} {
 		if t.n > 0 {
 			fmt.Fprintf(&text, ", %d %s", t.n, t.what)
 		}

@@ -446,6 +446,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if err != nil {
 		return err
 	}
+	b := newBatch(ctx, env, 1+len(below))
 	for _, h := range below {
 		p, err := proposeRestore(ctx, env, c, h, r)
 		if err == nil && len(p.Plan.Ops) > 0 {
@@ -454,15 +455,15 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 			entries = append(entries, more...)
 		}
 		if err != nil {
-			env.Note(fmt.Sprintf("%s is not brought back: %v", quotedTitle(h.Title, h.ID), err))
+			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
 		}
 	}
 	env.setAnswer("repairs", entriesJSON(entries))
 	printRestored(env.Terminal, entries, head.Title)
 	if err := finishRestore(ctx, env, c, done.Session); !errors.Is(err, errProblems) { // it says what is next
-		return err
+		return fail.Worst(err, b.result())
 	}
-	return nil
+	return b.result()
 }
 
 // goneBelow returns the sessions of the subagents of a session, and of theirs, that were kept and are gone.

@@ -76,36 +76,24 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 		env.Say("Dry run: nothing was written.")
 		return nil
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Bring back %s?", term.CountWords(len(rows), "session", "sessions")), nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Bring back %s?", term.Count(len(rows), "session")), nil); err != nil {
 		return err
 	}
 	env.opt.Journal.Join()
+	b := newBatch(ctx, env, len(rows))
 	r.Gone = true
-	done, failed := []repairJSON{}, 0
-	operation := ""
 	for _, x := range rows {
 		p, err := proposeRestore(ctx, env, x.store, x.Session, r)
-		var e change.Entry
 		if err == nil {
-			e, err = applyPlan(ctx, env, x.store, p.Plan)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+			_, err = b.apply(x.store, p.Plan)
 		}
 		if err != nil {
-			failed++
-			env.Note(fmt.Sprintf("%s is not brought back: %v", quotedTitle(x.Session.Title, x.Session.ID), err))
-			continue
+			b.fail(quotedTitle(x.Session.Title, x.Session.ID), x.Session.ID, nil, err)
 		}
-		operation = mend.OperationOf(e)
-		done = append(done, entryJSON(e, nil))
 	}
-	env.setAnswer("repairs", done)
-	if len(done) > 0 {
-		env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.CountWords(len(done), "session", "sessions"), term.Command("mend undo "+operation))
+	env.setAnswer("repairs", entriesJSON(b.done))
+	if len(b.done) > 0 {
+		env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(len(b.done), "session"), term.Command("mend undo "+mend.OperationOf(b.done[0])))
 	}
-	if failed > 0 {
-		return errProblems
-	}
-	return nil
+	return b.result()
 }

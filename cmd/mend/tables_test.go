@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -133,13 +134,13 @@ var screens = []struct {
 	{"scan -v", func(a *environment, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
 	{"repair", func(a *environment, n int) {
 		ps := screenProposals(n)
-		r := repairRun{environment: a, agent: "OpenCode", proposals: ps}
+		r := repairRun{batch: newBatch(context.Background(), a, n), agent: "OpenCode", proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
 			printCommitted(a.Terminal, e, ps[i].head.Title, "")
 			r.done = append(r.done, e)
 		}
-		r.failed = n - len(r.done)
+		r.failed = make([]failedJSON, n-len(r.done))
 		_ = r.end(nil)
 	}},
 	{"fix, several sessions", func(a *environment, n int) {

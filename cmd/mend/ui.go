@@ -784,11 +784,11 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 		}
 		step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
 			if b.runs[c] == nil {
-				b.runs[c] = &repairRun{environment: env, client: c, agent: agent, named: true}
+				b.runs[c] = newRepairRun(ctx, env, c, []proposal{p})
 			}
 			run := b.runs[c]
 			before := len(run.done)
-			err := run.apply(ctx, p, true)
+			err := run.apply(p)
 			return run.done[before:], err
 		}
 		return nil

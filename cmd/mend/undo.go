@@ -175,7 +175,9 @@ type sessionReversal struct {
 	entries []change.Entry // newest first
 	store   *mend.Store
 	plan    change.Plan
-	err     error // why nothing is done
+	repairs []change.Entry // that the plan undoes or applies again
+	entry   change.Entry   // that was made
+	err     error          // why nothing is done
 }
 
 type opened struct {
@@ -248,7 +250,9 @@ func (v *reversal) plan(es []change.Entry) {
 		s := &v.todo[i]
 		if s.err == nil && v.ctx.Err() == nil {
 			s.plan, s.err = v.propose(s.store, s.entries)
-			s.err = hintMove(s.err, s.entries[0])
+			if s.err = hintMove(s.err, s.entries[0]); s.err == nil {
+				s.repairs, s.err = v.revertedRepairs(s.plan, s.entries)
+			}
 		}
 		bar.Step()
 	}
@@ -283,122 +287,88 @@ func (v *reversal) run() error {
 		v.release() // it takes long
 	}
 	v.plan(es)
+	v.release()
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
-	if len(v.todo) == 1 {
-		s := v.todo[0]
-		return runChange(v.ctx, v.environment, s.store, v.flags, v.named, s.plan, s.err, v.release)
-	}
-	return v.runMany()
+	v.opt.Journal.Join()
+	b := newBatch(v.ctx, v.environment, len(v.todo))
+	err = v.revert(b)
+	v.setReversed(b)
+	return fail.Worst(err, b.result())
 }
 
-// runMany shows what is done to several sessions, asks once, and does it: what cannot be done in one
-// session stops no other. The error is the worst.
-func (v *reversal) runMany() error {
-	v.opt.Journal.Join()
-	var planned []change.Entry
+// revert shows what is done to the sessions, asks once, and does it. The error is that of the question.
+func (v *reversal) revert(b *batch) error {
+	var repairs []change.Entry
 	var ops []change.Op
-	var left error
+	var sessions []*sessionReversal
 	for i := range v.todo {
 		if s := &v.todo[i]; s.err != nil {
-			left = fail.Worst(left, v.report(s))
+			v.stays(b, s)
 		} else {
-			planned, ops = append(planned, s.entries...), append(ops, s.plan.Ops...)
+			repairs, ops, sessions = append(repairs, s.repairs...), append(ops, s.plan.Ops...), append(sessions, s)
 		}
 	}
-	if (!v.flags.yes || !v.named) && !v.JSON {
-		_ = printEntries(v.environment, planned, nil, "")
+	if len(sessions) == 0 {
+		return nil
+	}
+	if !v.flags.yes || !v.named {
+		printReverted(v.environment, repairs)
 	}
 	verb := term.Capitalized(v.command)
 	switch {
 	case v.flags.patch:
-		v.release()
 		v.Page(func(t *term.Terminal) { printOps(t, ops) })
+	case !v.flags.yes && len(sessions) > 1:
+		v.Printf("%s would %s in %d sessions.\n", verb, recordCounts(sessions[0].plan.Cause.Kind, ops), len(sessions))
 	case !v.flags.yes:
-		v.Printf("%s would make %s to %s.\n", verb, term.Count(len(ops), "change"), term.Count(len(v.todo), "session"))
+		v.Printf("%s would %s.\n", verb, recordCounts(sessions[0].plan.Cause.Kind, ops))
 	}
-	v.release()
-	if v.flags.dryRun || len(planned) == 0 {
-		v.setReversed(nil)
-		if v.flags.dryRun {
-			v.Printf("Dry run: nothing was written.\n")
-		}
-		return left
+	if v.flags.dryRun {
+		v.Printf("Dry run: nothing was written.\n")
+		return nil
 	}
-	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, term.Count(len(planned), "repair")), ops); err != nil {
-		return fail.Worst(left, err)
+	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, nameRepairs(repairs)), ops); err != nil {
+		return err
 	}
-	var done []change.Entry
-	reverted := 0
-	for i := range v.todo {
-		s := &v.todo[i]
-		if s.err != nil {
+	var reverted []change.Entry
+	for _, s := range sessions {
+		if s.entry, s.err = b.apply(s.store, s.plan); s.err == nil {
+			reverted = append(reverted, s.repairs...)
 			continue
 		}
-		if err := v.ctx.Err(); err != nil {
-			left = fail.Worst(left, err)
-			break
+		if v.flags.force {
+			s.err = forced(s.err)
 		}
-		var e change.Entry
-		if e, s.err = applyPlan(v.ctx, v.environment, s.store, s.plan); s.err != nil {
-			if v.flags.force {
-				s.err = forced(s.err)
-			}
-			left = fail.Worst(left, v.report(s))
-			continue
-		}
-		done, reverted = append(done, e), reverted+len(s.entries)
-		printKept(v.Terminal, e)
+		v.stays(b, s)
 	}
-	v.setReversed(done)
-	if len(done) > 0 {
-		what, next := "Undone:", "Apply them again: "+term.Command("mend redo "+mend.OperationOf(v.todo[0].entries[0]))
-		if done[0].Cause.Kind == change.CauseRedo {
-			what, next = "Applied again:", "Undo: "+term.Command("mend undo "+mend.OperationOf(v.todo[0].entries[0]))
-		}
-		v.Say("%s %d of %s (%s). %s", term.Good(what), reverted, term.Count(v.repairs(), "repair"), term.Bold(mend.OperationOf(done[0])), next)
+	if len(reverted) > 0 {
+		v.printReversal(b.done[0], reverted, len(repairs))
 	}
-	return left
+	return nil
 }
 
-// repairs returns how many repairs were to be reverted.
-func (v *reversal) repairs() (n int) {
+// stays says why a session stays as it is.
+func (v *reversal) stays(b *batch, s *sessionReversal) {
+	first := s.entries[0]
+	b.fail("session "+quotedTitle(first.Cause.Title, first.Session), first.Session, idsOf(s.entries), s.err)
+}
+
+// setReversed sets the JSON answer: the entries that were made, or else the plans, and what stays as it is.
+func (v *reversal) setReversed(b *batch) {
+	repairs := []repairJSON{}
 	for _, s := range v.todo {
-		n += len(s.entries)
-	}
-	return n
-}
-
-// report prints why a session stays as it is.
-func (v *reversal) report(s *sessionReversal) error {
-	_ = printConflicts(v.Terminal, s.err)
-	s.err = fmt.Errorf("session %s: %w", quotedTitle(s.entries[0].Cause.Title, s.entries[0].Session), s.err)
-	if !v.JSON {
-		v.printError(s.err)
-	}
-	return &reportedError{s.err}
-}
-
-// setReversed sets the JSON answer: the entries that were made, or else the plans, and why other sessions
-// stay as they are.
-func (v *reversal) setReversed(done []change.Entry) {
-	repairs, failed := []repairJSON{}, []map[string]any{}
-	for _, s := range v.todo {
-		i := slices.IndexFunc(done, func(e change.Entry) bool {
-			return e.Session == s.plan.Session && e.Cause.Kind == s.plan.Cause.Kind && slices.Equal(e.Cause.Entries, s.plan.Cause.Entries)
-		})
 		switch {
 		case s.err != nil:
-			failed = append(failed, map[string]any{"session": s.entries[0].Session, "repairs": idsOf(s.entries), "error": v.errorJSON(s.err)})
-		case i >= 0:
-			repairs = append(repairs, entryJSON(done[i], s.plan.Ops))
+		case s.entry.ID != "":
+			repairs = append(repairs, entryJSON(s.entry, s.plan.Ops))
 		default:
 			repairs = append(repairs, planJSON(s.plan))
 		}
 	}
 	v.setAnswer("repairs", repairs)
-	v.setAnswer("failed", failed)
+	v.setAnswer("failed", b.failed)
 }
 
 func idsOf(es []change.Entry) []string {
@@ -409,58 +379,16 @@ func idsOf(es []change.Entry) []string {
 	return ids
 }
 
-// runChange shows a planned undo or redo of one session, asks, and applies it. err is that of the plan. With
-// --yes what the user has named is not shown.
-func runChange(ctx context.Context, env *environment, c *mend.Store, f writeFlags, named bool, p change.Plan, err error, release func()) error {
-	if err != nil {
-		release()
-		return printConflicts(env.Terminal, err)
+// revertedRepairs returns the repairs that a plan undoes, which are named, or applies again, newest first.
+func (v *reversal) revertedRepairs(p change.Plan, named []change.Entry) ([]change.Entry, error) {
+	if p.Cause.Kind != change.CauseRedo {
+		return named, nil
 	}
-	repairs, err := revertedRepairs(env, p)
-	if err != nil {
-		return err
-	}
-	release()
-	if !f.yes || !named {
-		printReverted(env, repairs)
-	}
-	switch {
-	case f.patch:
-		env.Page(func(t *term.Terminal) { printOps(t, p.Ops) })
-	case !f.yes:
-		env.Printf("%s would %s.\n", term.Capitalized(env.command), recordCounts(p))
-	}
-	if f.dryRun {
-		return finishDryRun(env, p)
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s %s?", term.Capitalized(env.command), nameRepairs(repairs)), p.Ops); err != nil {
-		return err
-	}
-	e, err := applyPlan(ctx, env, c, p)
-	if err != nil && f.force {
-		err = forced(err)
-	}
-	if err != nil {
-		return printConflicts(env.Terminal, err)
-	}
-	if env.JSON {
-		env.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
-		return nil
-	}
-	printReversal(env.Terminal, e, repairs)
-	return nil
-}
-
-// revertedRepairs returns the repairs that a plan undoes or applies again, newest first.
-func revertedRepairs(env *environment, p change.Plan) ([]change.Entry, error) {
-	es, err := env.opt.Journal.Log(journal.Query{Session: p.Session})
-	seqs := p.Cause.Entries
-	if p.Cause.Kind == change.CauseRedo {
-		seqs = nil
-		for _, e := range es {
-			if slices.Contains(p.Cause.Entries, e.Seq) {
-				seqs = append(seqs, e.Cause.Entries...)
-			}
+	es, err := v.opt.Journal.Log(journal.Query{Session: p.Session})
+	var seqs []uint64
+	for _, e := range es {
+		if slices.Contains(p.Cause.Entries, e.Seq) {
+			seqs = append(seqs, e.Cause.Entries...)
 		}
 	}
 	return slices.DeleteFunc(es, func(e change.Entry) bool { return !slices.Contains(seqs, e.Seq) }), err
@@ -479,29 +407,47 @@ func printReverted(env *environment, repairs []change.Entry) {
 	env.Printf("\n")
 }
 
-// nameRepairs names the repairs of one session in a sentence.
+// nameRepairs names repairs in a sentence, with their session if it is one.
 func nameRepairs(repairs []change.Entry) string {
+	sessions := map[string]bool{}
+	for _, e := range repairs {
+		sessions[e.Session] = true
+	}
 	name := quotedTitle(repairs[0].Cause.Title, repairs[0].Session)
-	if len(repairs) > 1 {
+	switch {
+	case len(sessions) > 1:
+		return fmt.Sprintf("%d repairs of %d sessions", len(repairs), len(sessions))
+	case len(repairs) > 1:
 		return fmt.Sprintf("%d repairs of %s", len(repairs), name)
 	}
 	return fmt.Sprintf("repair %s of %s", repairs[0].ID, name)
 }
 
-// printReversal says which repairs an entry undid or applied again, and how to revert that.
-func printReversal(t *term.Terminal, e change.Entry, repairs []change.Entry) {
-	first := repairs[len(repairs)-1].ID
+// printReversal says which of the repairs were undone or applied again, beginning with the entry e, and how to revert that.
+func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int) {
+	of, id := nameRepairs(repairs), e.ID
+	undo, redo := "mend undo "+id, "mend redo "+repairs[len(repairs)-1].ID
 	switch {
-	case e.Cause.Kind == change.CauseRedo && len(repairs) == 1: // it is in force again, and has its id
-		t.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+first))
-	case e.Cause.Kind == change.CauseRedo:
-		t.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
-	case e.Cause.Partial:
-		t.Say("%s %s of %s (%s). Undo: %s", term.Good("Undone:"), term.Count(len(e.Ops), "change"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend undo "+e.ID))
-	default:
-		t.Say("%s %s (%s). Apply it again: %s", term.Good("Undone:"), nameRepairs(repairs), term.Bold(e.ID), term.Command("mend redo "+first))
+	case len(v.todo) > 1:
+		if len(repairs) < all {
+			of = fmt.Sprintf("%d of %s", len(repairs), term.Count(all, "repair"))
+		}
+		id = mend.OperationOf(e)
+		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend redo "+mend.OperationOf(repairs[0])
+	case len(repairs) == 1: // applied again it is in force, and has its id
+		undo = "mend undo " + repairs[0].ID
 	}
-	printKept(t, e)
+	if e.Cause.Partial {
+		of = term.Count(len(e.Ops), "change") + " of " + of
+	}
+	switch {
+	case e.Cause.Kind == change.CauseRedo:
+		v.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), of, term.Bold(id), term.Command(undo))
+	case e.Cause.Partial:
+		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), of, term.Bold(id), term.Command("mend undo "+id))
+	default:
+		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), of, term.Bold(id), map[bool]string{true: "it", false: "them"}[len(repairs) == 1], term.Command(redo))
+	}
 }
 
 // forced returns the error of a change that was to overwrite newer changes.
@@ -512,10 +458,10 @@ func forced(err error) error {
 	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
 }
 
-// recordCounts says how many messages or contents of messages a plan restores, creates, changes, moves and deletes.
-func recordCounts(p change.Plan) string {
+// recordCounts says how many messages or contents of messages ops restore, create, change, move and delete.
+func recordCounts(why change.CauseKind, ops []change.Op) string {
 	numbers := map[string]int{}
-	for _, e := range patchEntries(p.Ops) {
+	for _, e := range patchEntries(ops) {
 		if e.op.Ref.Kind != change.KindFolder {
 			numbers[e.verb()]++
 		}
@@ -523,7 +469,7 @@ func recordCounts(p change.Plan) string {
 	var words []string
 	for _, verb := range []string{"create", "change", "move", "delete", "move away", "put back"} {
 		n := numbers[verb]
-		if verb == "change" && p.Cause.Kind == change.CauseUndo {
+		if verb == "change" && why == change.CauseUndo {
 			verb = "restore"
 		}
 		if n > 0 {
@@ -531,15 +477,36 @@ func recordCounts(p change.Plan) string {
 		}
 	}
 	if len(words) == 0 {
-		return "change " + term.Count(len(p.Ops), "folder")
+		return "change " + term.Count(len(ops), "folder")
 	}
 	return strings.Join(words, ", ")
 }
 
-func finishDryRun(env *environment, p change.Plan) error {
-	env.setAnswer("repairs", []repairJSON{planJSON(p)})
+// finishDryRun ends a dry run: the answer has the plans.
+func finishDryRun(env *environment, plans ...change.Plan) error {
+	repairs := []repairJSON{}
+	for _, p := range plans {
+		repairs = append(repairs, planJSON(p))
+	}
+	env.setAnswer("repairs", repairs)
 	env.Printf("Dry run: nothing was written.\n")
 	return nil
+}
+
+// opsOf returns the ops of all plans.
+func opsOf(plans []change.Plan) (ops []change.Op) {
+	for _, p := range plans {
+		ops = append(ops, p.Ops...)
+	}
+	return ops
+}
+
+// undoCommand returns the command that undoes entries of one operation.
+func undoCommand(done []change.Entry) string {
+	if len(done) == 1 {
+		return "mend undo " + done[0].ID
+	}
+	return "mend undo " + mend.OperationOf(done[0])
 }
 
 // printConflicts prints the conflicts of a [change.ConflictError] and returns err.

@@ -16,13 +16,16 @@ import (
 // ErrDeclined says that the user answered no.
 var ErrDeclined error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
 
-// MayAsk returns an error if no question can be asked: without a terminal, and in JSON mode.
+// ErrCannotAsk says that no question can be asked.
+var ErrCannotAsk error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation")
+
+// MayAsk returns an error that wraps [ErrCannotAsk] without a terminal, and in JSON mode.
 func (t *Terminal) MayAsk() error {
 	switch {
 	case t.JSON:
-		return fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: --json asks no questions")
+		return fmt.Errorf("%w: --json asks no questions", ErrCannotAsk)
 	case !t.CanAsk:
-		return fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation: no terminal")
+		return fmt.Errorf("%w: no terminal", ErrCannotAsk)
 	}
 	return nil
 }

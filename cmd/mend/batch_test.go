@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+// TestBatch moves three sessions of which another program changes one meanwhile: that one stays and is named, the others
+// go, and the exit code is that of the conflict. When the user has ended the command, nothing more is done.
+func TestBatch(t *testing.T) {
+	ts := newBrokenStore(t, 3)
+	var out, errs bytes.Buffer
+	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
+	env.root()
+	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
+	c, err := mend.Open(env.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	moves, err := proposeMoves(t.Context(), env, []*mend.Store{c}, heads[0].Directory, to, false)
+	if err != nil || len(moves) != 1 || len(moves[0].Plans) != 3 {
+		t.Fatalf("proposeMoves() = %+v, %v, want three plans", moves, err)
+	}
+	changed := moves[0].Plans[1]
+	files, err := filepath.Glob(filepath.Join(ts.path, "session", "*", changed.Session+".json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the session %s is in %v, %v", changed.Session, files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err == nil {
+		err = os.WriteFile(files[0], append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	err = applyMoves(t.Context(), env, moves, 3, to)
+	if code := exitCode(err); code != exitConflict {
+		t.Errorf("the exit code is %d, want %d: %v", code, exitConflict, err)
+	}
+	failed, _ := env.answer["failed"].([]failedJSON)
+	if len(failed) != 1 || failed[0].Session != changed.Session || failed[0].Error["code"] != "conflict" {
+		t.Errorf("failed = %+v, want session %s in conflict", failed, changed.Session)
+	}
+	if got := out.String(); !strings.Contains(got, "Moved 2 of 3 sessions") || !strings.Contains(got, "mend undo op-") {
+		t.Errorf("it says %s, want what was done and how to undo it", got)
+	}
+	if got := errs.String(); !strings.Contains(got, quotedTitle(changed.Cause.Title, "")) {
+		t.Errorf("it says %s, want the title of what stays", got)
+	}
+	if heads, err = c.Sessions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range heads {
+		if moved := h.Directory == to; moved == (h.ID == changed.Session) {
+			t.Errorf("session %s is in %s", h.ID, h.Directory)
+		}
+	}
+
+	ended, end := context.WithCancel(t.Context())
+	end()
+	before := ts.snapshot()
+	if err := applyMoves(ended, env, moves, 3, to); !errors.Is(err, context.Canceled) || !maps.Equal(ts.snapshot(), before) {
+		t.Errorf("ended by the user: %v, and the store has changed: %t", err, !maps.Equal(ts.snapshot(), before))
+	}
+}
