@@ -188,41 +188,36 @@ func repairForHook(ctx context.Context, env *environment, client *mend.Store, he
 	return e.ID, nil
 }
 
-// checkHookVersion returns an error if mend does not know the version of the agent that wrote
-// the session. A newer one than those that mend was verified with counts as the newest of them,
-// until a session that the hook repaired with it has the same fault again.
+// checkHookVersion returns an error if mend does not know the version of the agent that wrote the session. A session that
+// the hook repaired with a newer one and that has the same fault again contradicts that it is known.
 func checkHookVersion(env *environment, client *mend.Store, head change.Head, found []repair.Diagnosis) error {
-	v := client.Version(head.Version)
-	if v.Verified || v.Name == "" { // without a version in it, it is judged by its records alone
+	v, store := client.Version(head.Version), client.ID()
+	if v.Name == "" { // it is judged by its records alone
 		return nil
 	}
-	if !v.Newer {
-		return fmt.Errorf("%w: %q", live.ErrUnverified, v.Name)
-	}
-	journalDir, err := env.opt.Journal.Folder()
+	dir, err := env.opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
-	known, store := versionLog{journalDir, client.ID().Agent}, client.ID()
-	why := known.Contradiction(v.Name)
-	last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
-	if err != nil {
-		return err
-	}
-	if why == "" && len(last) == 1 && last[0].Cause.Live && last[0].State == change.Committed {
-		for _, f := range last[0].Cause.Findings {
-			if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
-				why = fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)
+	known := versionLog{dir, store.Agent}
+	if v.Newer && !v.Verified {
+		last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
+		if err != nil {
+			return err
+		}
+		why := ""
+		if len(last) == 1 && last[0].Cause.Live && last[0].State == change.Committed {
+			for _, f := range last[0].Cause.Findings {
+				if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
+					why = fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)
+				}
 			}
 		}
+		if err := known.Record(v.Name, why); err != nil {
+			return err
+		}
 	}
-	if err := known.Record(v.Name, why); err != nil {
-		return err
-	}
-	if why != "" {
-		return fmt.Errorf("%w: %q: %s", live.ErrUnverified, v.Name, why)
-	}
-	return nil
+	return live.CheckVersion(known, v.Name, v.Verified, v.Newer)
 }
 
 func loses(ds []repair.Diagnosis) bool {

@@ -86,14 +86,13 @@ type Reply struct {
 // Reasons why a session is left as it is before a request. If the provider refuses the
 // request, the session is recovered then.
 var (
-	ErrUnverified = errors.New("mend was not verified with this version of the agent")
-	errTooLate    = errors.New("the agent no longer waits")
-	errLossy      = errors.New("the repair would remove content that can be read")
-	errStill      = errors.New("the session would be broken all the same")
-	errUndone     = errors.New("the last repair of this session was undone")
-	errClock      = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
-	errProvider   = errors.New("mend does not know the rules of this provider")
-	errTooLong    = errors.New("the edits of the request are too long")
+	errTooLate  = errors.New("the agent no longer waits")
+	errLossy    = errors.New("the repair would remove content that can be read")
+	errStill    = errors.New("the session would be broken all the same")
+	errUndone   = errors.New("the last repair of this session was undone")
+	errClock    = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
+	errProvider = errors.New("mend does not know the rules of this provider")
+	errTooLong  = errors.New("the edits of the request are too long")
 )
 
 // preflightNamed repairs the session that a question names, before the agent makes a request

@@ -29,11 +29,11 @@ func TestPreflight(t *testing.T) {
 	}{
 		{"broken", func(*fakeAgent, *Question) {}, true, nil},
 		{"healthy", func(f *fakeAgent, _ *Question) { f.entry = "" }, false, nil},
-		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, ErrUnverified},
+		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, UnverifiedError{Version: "0.0.1"}},
 		{"a newer version", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, true, nil},
 		{"a newer version that something contradicted", func(f *fakeAgent, q *Question) {
 			q.Version, f.versions = "9.9.9", versionMap{"9.9.9": "it sends other messages"}
-		}, false, ErrUnverified},
+		}, false, UnverifiedError{"9.9.9", "it sends other messages"}},
 		{"a provider that is not known", func(f *fakeAgent, _ *Question) { f.result.UnknownProvider = "@ai-sdk/xai" }, false, errProvider},
 		{"a provider that is not known, and a record that the agent cannot read", func(f *fakeAgent, _ *Question) {
 			f.result.UnknownProvider, f.result.Fixed[0].Class = "@ai-sdk/xai", repair.UnreadableRecord
@@ -199,7 +199,7 @@ func TestRepairRequest(t *testing.T) {
 		{"nothing can be fixed", func(f *fakeAgent, _ *Question) { f.edits, f.result.Remaining = nil, broken }, 0, nil},
 		{"something stays broken", func(f *fakeAgent, _ *Question) { f.result.Remaining = broken }, 0, errStill},
 		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
-		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, ErrUnverified},
+		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, UnverifiedError{Version: "0.0.1"}},
 		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, errors.New("not a valid id")},
 		{"too long", func(f *fakeAgent, _ *Question) { f.edits[0].Data = make([]byte, maxEdits) }, 0, errTooLong},
 	} {

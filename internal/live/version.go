@@ -19,24 +19,46 @@ type VersionLog interface {
 	Record(version, contradiction string) error
 }
 
-// checkVersion returns an error if nothing must be repaired before a request of this version of
-// the agent. A newer one than those that mend was verified with counts as the newest of them
-// until something contradicts that; it is returned.
+// An UnverifiedError says that mend was not verified with a version of the agent, and why it does not count as the
+// newest of those that it was verified with, "" if it is older.
+type UnverifiedError struct{ Version, Why string }
+
+func (e UnverifiedError) Error() string {
+	text := "mend was not verified with version " + e.Version
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
+// CheckVersion returns an [UnverifiedError] if nothing must be repaired unasked with a version of the agent. A newer
+// one than those that mend was verified with counts as the newest of them until something contradicts that, which log
+// has kept.
+func CheckVersion(log VersionLog, version string, verified, newer bool) error {
+	if verified {
+		return nil
+	}
+	why := ""
+	if newer && log != nil {
+		if why = log.Contradiction(version); why == "" {
+			return nil
+		}
+	}
+	return UnverifiedError{version, why}
+}
+
+// checkVersion is [CheckVersion] before a request. It returns the version if that is a newer one.
 func (h *Hook) checkVersion(version string) (newer string, err error) {
 	version, verified, isNewer := h.store.KnowsVersion(version)
+	if err := CheckVersion(h.opt.Versions, version, verified, isNewer); err != nil {
+		h.sayVersion(version, err.Error())
+		return "", err
+	}
 	if verified {
 		return "", nil
 	}
-	why := ""
-	if isNewer && h.opt.Versions != nil {
-		if why = h.opt.Versions.Contradiction(version); why == "" {
-			h.sayVersion(version, "")
-			return version, nil
-		}
-		why = ": " + why
-	}
-	h.sayVersion(version, "mend was not verified with version "+version+why)
-	return "", fmt.Errorf("%w: %q%s", ErrUnverified, version, why)
+	h.sayVersion(version, "")
+	return version, nil
 }
 
 // sayVersion says once for each version that mend was not verified with it, and why nothing is
@@ -65,7 +87,7 @@ func (h *Hook) contradict(version, why string) {
 	if err := h.opt.Versions.Record(version, why); err != nil {
 		h.opt.Log.Warn("keeping what is known of a version", "error", err)
 	}
-	h.sayVersion(version, "mend was not verified with version "+version+": "+why)
+	h.sayVersion(version, UnverifiedError{version, why}.Error())
 }
 
 // noteRefusal is called when a request of a session was refused because of what is stored. If
