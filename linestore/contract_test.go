@@ -21,16 +21,14 @@ const transcript = "talks/ses_1.jsonl"
 // A testLayout has one transcript. The key of a line is its id.
 type testLayout struct{}
 
-func (testLayout) Locate(ref change.Ref) (path, key string, err error) {
+func (testLayout) Path(ref change.Ref) (string, change.Ref, error) {
 	switch {
 	case ref.Session != "ses_1":
-		return "", "", fmt.Errorf("no session %s", ref.Session)
-	case ref.Kind == change.KindSession:
-		return transcript, "", nil
+		return "", ref, fmt.Errorf("no session %s", ref.Session)
 	case strings.HasPrefix(ref.Message, "../"):
-		return "", "", fmt.Errorf("no message %s", ref.Message)
+		return "", ref, fmt.Errorf("no message %s", ref.Message)
 	}
-	return transcript, ref.ID(), nil
+	return transcript, ref, nil
 }
 
 func (testLayout) Key(line []byte) string {

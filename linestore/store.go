@@ -11,12 +11,11 @@ import (
 	"mend/internal/stage"
 )
 
-// A Layout maps refs to transcripts and to the keys of their lines.
+// A Layout maps refs to transcripts. A [change.KindSession] is a transcript as a whole, another ref the line of it whose key is its id.
 type Layout interface {
-	// Locate returns the path of the transcript below the root, with slashes, and the key
-	// of the line that the record is; the key is "" for the transcript as a whole. The error
+	// Path returns the path of the transcript below the root, with slashes, and ref. The error
 	// says that the store has no place for the ref.
-	Locate(ref change.Ref) (path, key string, err error)
+	Path(ref change.Ref) (string, change.Ref, error)
 	// Key returns the key of a line, "" for a line without one.
 	Key(line []byte) string
 }
@@ -143,11 +142,13 @@ func (s *Store) locate(o change.Op) (string, lineOp, error) {
 			ref.Kind, ref.Part = change.KindMessage, ""
 		}
 	}
-	p, key, err := s.layout.Locate(ref)
+	p, _, err := s.layout.Path(ref)
 	if err != nil {
 		return "", op, err
 	}
-	op.key = key
+	if ref.Kind != change.KindSession {
+		op.key = ref.ID()
+	}
 	if op.whole() && (o.Pre == nil) != (o.Post == nil) {
 		return "", op, fmt.Errorf("%v %s: a transcript is neither made nor removed", ref.Kind, ref)
 	}
@@ -158,7 +159,7 @@ func (s *Store) locate(o change.Op) (string, lineOp, error) {
 		if i.Mode != Mode {
 			return "", op, fmt.Errorf("%v %s: it has the mode %v", ref.Kind, ref, i.Mode)
 		}
-		if op.newline == "" && (len(i.Data) == 0 || strings.ContainsRune(string(i.Data), '\n') || s.layout.Key(i.Data) != key) {
+		if op.newline == "" && (len(i.Data) == 0 || strings.ContainsRune(string(i.Data), '\n') || s.layout.Key(i.Data) != op.key) {
 			return "", op, fmt.Errorf("%v %s: it is not one line with that key", ref.Kind, ref)
 		}
 	}

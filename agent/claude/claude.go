@@ -9,8 +9,10 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/diagnose"
+	"mend/agent/claude/transcript"
 	"mend/agent/sessionfile"
 	"mend/internal/ownfile"
+	"mend/internal/provider/anthropic"
 	"mend/internal/request"
 	"mend/repair"
 )
@@ -81,7 +83,11 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}}
+	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}, Cases: agent.Cases{
+		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), JSON: anthropic.JSON, Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
+		Now: func(c repair.Case) request.Request { return c.(*diagnose.Case).Request() },
+	}}
+	s.NewCase = s.caseOf
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Step: a.Step})
 	return s, err
 }

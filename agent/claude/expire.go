@@ -10,7 +10,6 @@ import (
 	"mend/agent"
 	"mend/internal/jsonedit"
 	"mend/internal/ownfile"
-	"mend/internal/safedir"
 )
 
 // defaultDays is after how many days the program deletes a transcript if no setting says otherwise.
@@ -23,11 +22,11 @@ func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, 
 		return x, nil
 	}
 	age := time.Duration(x.Days) * 24 * time.Hour
-	err = s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
-		if _, _, ok := subagent(f.id); ok || f.unreadable != "" {
+	err = s.eachFile(ctx, func(f file) error {
+		if _, _, ok := subagent(f.id); ok || f.Why != "" {
 			return nil
 		}
-		if at := time.Unix(0, f.entry.Mtime).Add(age); at.Before(until) {
+		if at := time.Unix(0, f.Mtime).Add(age); at.Before(until) {
 			if x.Sessions++; x.Sessions == 1 || at.Before(x.First) {
 				x.First = at
 			}

@@ -17,30 +17,21 @@ const (
 
 // Installer implements [agent.Agent].
 func (Agent) Installer() agent.Installer {
-	return hook{hookfile.File{
+	return hookfile.File{
 		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "settings.json", Project: "settings.local.json", AtEnd: true,
 		Offer:  "let Claude Code say when a resumed session lost its past",
 		Done:   "Sessions of Claude Code that start from now on use it.",
 		Repair: "type these two lines:\n! mend repair %[1]s --force --yes\n/resume %[1]s",
-	}}
-}
-
-// A hook is a command in the settings of Claude Code.
-type hook struct{ hookfile.File }
-
-// Notes implements [agent.Installer].
-func (h hook) Notes(text []byte, s agent.Setup) (notes []string) {
-	if off, _ := jsonedit.Get(text, "disableAllHooks"); string(off) == "true" {
-		notes = append(notes, `note: these settings turn all hooks off: "disableAllHooks"`)
+		Opener: func() agent.Agent { return Agent{Except: Ancestors()} },
+		Warnings: func(text []byte) []string {
+			if off, _ := jsonedit.Get(text, "disableAllHooks"); string(off) == "true" {
+				return []string{`note: these settings turn all hooks off: "disableAllHooks"`}
+			}
+			return nil
+		},
+		// Claude Code shows its messages to the user, not to the model.
+		Repaired: func(head change.Head, why, entry string) string {
+			return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo %s --yes)", why, head.ID, entry)
+		},
 	}
-	return append(notes, h.File.Notes(text, s)...)
-}
-
-// Event implements [agent.Installer]. Claude Code shows its messages to the user, not to the model.
-func (h hook) Event(input []byte) (agent.Event, error) {
-	e, err := h.File.Event(input)
-	e.Agent, e.Repaired = Agent{Except: Ancestors()}, func(head change.Head, why, entry string) string {
-		return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo %s --yes)", why, head.ID, entry)
-	}
-	return e, err
 }

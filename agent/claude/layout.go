@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,26 +27,47 @@ type layout struct {
 	long map[string]string // folders whose names are too long for an id, by project
 }
 
-// Locate implements [linestore.Layout].
-func (l *layout) Locate(ref change.Ref) (file, key string, err error) {
-	if ref.Project == "" || ref.Kind != change.KindSession && ref.Kind != change.KindMessage {
-		return "", "", fmt.Errorf("%v %s: no record of a transcript", ref.Kind, ref)
-	}
+// Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below the folder of its session, which
+// is beside the transcript; a folder by its path below that of the project.
+func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if err := ref.Validate(); err != nil {
-		return "", "", err
+		return "", ref, err
 	}
 	folder, err := l.folder(ref.Project)
 	if err != nil {
-		return "", "", err
+		return "", ref, err
 	}
-	if ref.Kind == change.KindMessage {
-		key = ref.Message
+	below := ref.Part
+	switch ref.Kind {
+	case change.KindSession, change.KindMessage:
+		below = ref.Session + suffix
+		if owner, agent, ok := subagent(ref.Session); ok && owner != "" {
+			below = owner + "/" + subagents + "/" + agentPrefix + agent + suffix
+		}
+	case change.KindFile:
+		below = ref.Session + "/" + ref.Part // none without a name: that is no path
+	case change.KindFolder:
+	default:
+		ref.Project = ""
 	}
-	name := ref.Session
-	if owner, agent, ok := subagent(ref.Session); ok && owner != "" {
-		name = owner + "/" + subagents + "/" + agentPrefix + agent
+	if ref.Project == "" || below != "" && !fs.ValidPath(below) {
+		return "", ref, fmt.Errorf("%v %s: no record of a transcript, and no file of a session", ref.Kind, ref)
 	}
-	return projects + "/" + folder + "/" + name + suffix, key, nil
+	return strings.TrimSuffix(projects+"/"+folder+"/"+below, "/"), ref, nil
+}
+
+// Folder implements [fsstore.Layout].
+func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
+	at, _, err := l.Path(ref)
+	names := strings.Split(at, "/")
+	if err != nil || n < 2 || n >= len(names) {
+		return change.Ref{}, false
+	}
+	session := ref.Session
+	if owner, _, ok := subagent(session); ok && owner != "" {
+		session = owner
+	}
+	return change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: session, Part: strings.Join(names[2:n], "/")}, true
 }
 
 const (

@@ -31,12 +31,9 @@ var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-
 
 // A file is a transcript that was found.
 type file struct {
+	sessionfile.Entry
 	id     string // of the session or the subagent
 	folder string // below projects
-	name   string // with its suffix
-	entry  safedir.Entry
-
-	unreadable string // why there is no entry; "" if there is one
 }
 
 // path returns where the transcript is below the root.
@@ -45,31 +42,37 @@ func (f file) path() string {
 	if owner, _, ok := subagent(f.id); ok && owner != "" {
 		dir += owner + "/" + subagents + "/"
 	}
-	return dir + f.name
+	return dir + f.Name
 }
 
 // eachFile calls yield for each transcript of a session, with its folder open.
-func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file) error) error {
-	var unread error
+func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
+	var first error // of a folder that cannot be read
 	err := s.eachFolder(func(all *safedir.Dir, folder string) error {
-		if err := ctx.Err(); err != nil {
+		unread, err := s.Each(ctx, all, folder, isTranscript, func(e sessionfile.Entry) error {
+			id := strings.TrimSuffix(e.Name, suffix)
+			err := yield(file{e, id, folder})
+			if _, ok := slices.BinarySearch(e.Names, id); err == nil && ok {
+				err = s.eachSubagent(ctx, e.In, folder, id, yield)
+			}
 			return err
+		})
+		if unread != nil {
+			first = cmp.Or(first, fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), unread))
 		}
-		d, names, err := s.OpenNames(all, folder)
-		if _, unreadable := safedir.ReadFailure(err); unreadable {
-			unread = cmp.Or(unread, fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), err))
-			return nil
-		}
-		if d == nil || err != nil {
-			return err
-		}
-		defer d.Close()
-		return s.eachIn(d, folder, names, yield)
+		return err
 	})
 	if err == nil {
-		s.unread.Store(&unread)
+		s.unread.Store(&first)
 	}
 	return err
+}
+
+// isTranscript reports whether a file in the folder of a project is one of a session, or of a subagent of 2.0.
+func isTranscript(name string) bool {
+	id, ok := strings.CutSuffix(name, suffix)
+	_, _, agent := subagent(id)
+	return ok && (isSessionID(id) || agent && change.ValidateID(id) == nil)
 }
 
 // eachFolder calls yield for each name in the folder of all projects, in order.
@@ -107,63 +110,23 @@ func (s *store) CheckAccess(bool) error {
 	return *s.unread.Load()
 }
 
-// eachIn calls yield for each transcript in the folder of a project, which has these names.
-func (s *store) eachIn(d *safedir.Dir, folder string, names []string, yield func(d *safedir.Dir, f file) error) error {
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, suffix)
-		if _, _, agent := subagent(id); !ok || !isSessionID(id) && (!agent || change.ValidateID(id) != nil) {
-			continue
-		}
-		if err := yieldFile(d, file{id: id, folder: folder, name: name}, yield); err != nil {
-			return err
-		}
-		if _, ok := slices.BinarySearch(names, id); !ok {
-			continue
-		}
-		if err := s.eachSubagent(d, folder, id, yield); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // eachSubagent calls yield for the transcripts of a session's subagents.
-func (s *store) eachSubagent(all *safedir.Dir, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
-	d, names, err := s.OpenNames(all, owner+"/"+subagents)
-	if _, unreadable := safedir.ReadFailure(err); unreadable || d == nil && err == nil {
-		return nil
+func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owner string, yield func(f file) error) error {
+	idOf := func(name string) string {
+		return subagentID(owner, strings.TrimPrefix(strings.TrimSuffix(name, suffix), agentPrefix))
 	}
-	if err != nil {
-		return err
+	isOne := func(name string) bool {
+		return strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix) && change.ValidateID(idOf(name)) == nil
 	}
-	defer d.Close()
-	for _, name := range names {
-		agent := strings.TrimPrefix(strings.TrimSuffix(name, suffix), agentPrefix)
-		if name != agentPrefix+agent+suffix || change.ValidateID(subagentID(owner, agent)) != nil {
-			continue
-		}
-		if err := yieldFile(d, file{id: subagentID(owner, agent), folder: folder, name: name}, yield); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func yieldFile(d *safedir.Dir, f file, yield func(d *safedir.Dir, f file) error) (err error) {
-	f.entry, err = d.Stat(f.name)
-	if why, ok := safedir.ReadFailure(err); ok { // the folder may be listed, but not entered
-		f.unreadable = why
-	} else if err != nil || !f.entry.Exists {
-		return err
-	}
-	return yield(d, f)
+	_, err := s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error { return yield(file{e, idOf(e.Name), folder}) })
+	return err
 }
 
 // List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	var b safedir.Buffer
-	err = s.eachFile(ctx, func(d *safedir.Dir, f file) error {
-		h, err := readHead(d, &b, f)
+	err = s.eachFile(ctx, func(f file) error {
+		h, err := readHead(&b, f)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed since the folder was listed
 		}
@@ -182,12 +145,12 @@ func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
 		return change.Head{}, err
 	}
 	defer d.Close()
-	f := file{folder: path.Base(path.Dir(below)), name: path.Base(below), entry: e}
-	f.id = strings.TrimSuffix(f.name, suffix)
+	f := file{folder: path.Base(path.Dir(below)), Entry: sessionfile.Entry{In: d, Name: path.Base(below), Entry: e}}
+	f.id = strings.TrimSuffix(f.Name, suffix)
 	if below != f.path() || !isSessionID(f.id) {
 		return change.Head{}, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
 	}
-	return readHead(d, nil, f)
+	return readHead(nil, f)
 }
 
 // The sizes in bytes of what a list reads of a transcript.
@@ -198,11 +161,11 @@ const (
 
 // readHead reads what a list shows of a session: from the beginning and the end of its
 // transcript.
-func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (change.Head, error) {
+func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 	project := projectID(f.folder)
 	h := change.Head{
 		ID: f.id, Project: project, Ref: change.Ref{Kind: change.KindSession, Project: project, Session: f.id},
-		Updated: time.Unix(0, f.entry.Mtime).UnixMilli(),
+		Updated: time.Unix(0, f.Mtime).UnixMilli(),
 	}
 	if owner, _, ok := subagent(f.id); ok {
 		h.Parent = owner
@@ -211,18 +174,18 @@ func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (change.Head, error) {
 		h.Stray = append(h.Stray, change.Stray{Path: f.path(), Why: why, Kind: change.StrayHidden})
 		return h, nil
 	}
-	if f.unreadable != "" {
-		return stray(f.unreadable)
+	if f.Why != "" {
+		return stray(f.Why)
 	}
-	if !f.entry.IsFile() {
-		return stray(f.entry.ReadProblem())
+	if !f.IsFile() {
+		return stray(f.ReadProblem())
 	}
-	head, tail, err := d.ReadEnds(b, f.name, headSize, tailSize)
+	head, tail, err := f.In.ReadEnds(b, f.Name, headSize, tailSize)
 	if why, ok := safedir.ReadFailure(err); ok {
 		return stray(why)
 	}
 	if err != nil {
-		if now, serr := d.Stat(f.name); serr == nil && now.Exists && !now.IsFile() {
+		if now, serr := f.In.Stat(f.Name); serr == nil && now.Exists && !now.IsFile() {
 			return stray(now.ReadProblem()) // replaced since
 		}
 		return h, err
@@ -333,11 +296,11 @@ func stampOf(e safedir.Entry) change.Stamp { return sessionfile.StampOf(nil, e) 
 func (s *store) State(ctx context.Context) (change.Stamp, error) {
 	sum, newest := sha256.New(), int64(0)
 	var line []byte
-	err := s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
+	err := s.eachFile(ctx, func(f file) error {
 		line = append(append(append(append(line[:0], f.folder...), '/'), f.id...), 0)
-		line = sessionfile.AppendEntry(line, f.entry)
+		line = sessionfile.AppendEntry(line, f.Entry.Entry)
 		sum.Write(line)
-		newest = max(newest, f.entry.Mtime, f.entry.Ctime)
+		newest = max(newest, f.Mtime, f.Ctime)
 		return nil
 	})
 	st := change.Stamp{Newest: time.Unix(0, newest)}

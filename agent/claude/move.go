@@ -45,48 +45,42 @@ func folderOf(dir string) string {
 // Move implements [agent.Store]. It does what the program itself does when a session gets another folder:
 // the transcript and what is beside it for the session go to the folder of projects of that, and a last line
 // says where the session is now.
-func (s *store) Move(ctx context.Context, all []agent.Relocation) (plans []change.Plan, err error) {
-	for _, r := range all {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan, error) {
+	plans, err := agent.PlanMoves(ctx, all, func(r agent.Relocation) ([]change.Op, error) {
 		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To && r.Head.Project == projectID(folderOf(r.To)) {
-			continue
+			return nil, nil
 		}
-		p, err := s.moved(ctx, r)
-		if err != nil {
-			return nil, fmt.Errorf("moving session %s: %w", r.Head.ID, err)
-		}
-		plans = append(plans, p)
+		return s.moved(ctx, r)
+	})
+	if err != nil {
+		return nil, err
 	}
 	memories, err := s.moveMemories(all)
 	return append(plans, memories...), err
 }
 
-func (s *store) moved(ctx context.Context, r agent.Relocation) (p change.Plan, err error) {
-	p.Session = r.Head.ID
+func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, error) {
 	e, err := s.Load(r.Head.Ref, nil)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	from, to := r.Head.Ref, r.Head.Ref
 	to.Project = projectID(folderOf(r.To))
 	mode := e.Mode.Perm()
 	pre, post := &change.Image{Data: e.Data, Mode: mode}, &change.Image{Data: relocated(e.Data, r), Mode: mode}
 	if to == from { // both folders have the same name
-		p.Ops = []change.Op{{Ref: from, Pre: pre, Post: post}}
-		return p, nil
+		return []change.Op{{Ref: from, Pre: pre, Post: post}}, nil
 	}
 	switch there, err := s.Read(ctx, []change.Ref{to}); {
 	case err != nil:
-		return p, err
+		return nil, err
 	case there[0] != nil:
-		return p, fail.New(fail.Refused, "move away one of the two", "%s has a session with the same id already", filepath.Join(s.ID().Root, projects, folderOf(r.To)))
+		return nil, fail.New(fail.Refused, "move away one of the two", "%s has a session with the same id already", filepath.Join(s.ID().Root, projects, folderOf(r.To)))
 	}
 	beside, err := s.moveFolder(from.Project, to.Project, r.Head.ID)
-	p.Ops = append([]change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}, beside...)
-	change.Sort(p.Ops)
-	return p, err
+	ops := append([]change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}, beside...)
+	change.Sort(ops)
+	return ops, err
 }
 
 // relocated returns a transcript with a last line that says where the session is.

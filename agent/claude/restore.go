@@ -84,7 +84,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 
 // checkFolder returns an error if the folder of the project is gone and a ref does not say its name.
 func (s *store) checkFolder(head change.Head) error {
-	p, _, err := s.layout.Locate(head.Ref)
+	p, _, err := s.layout.Path(head.Ref)
 	if err != nil {
 		return err
 	}

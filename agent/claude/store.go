@@ -11,7 +11,6 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude/diagnose"
-	"mend/agent/claude/transcript"
 	"mend/agent/sessionfile"
 	"mend/change"
 	"mend/internal/provider/anthropic"
@@ -22,6 +21,7 @@ import (
 // A store is Claude Code's folder with its transcripts.
 type store struct {
 	agent.Base
+	agent.Cases
 	repair.Versions
 	*sessionfile.Store
 
@@ -58,13 +58,12 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 	}), e, nil
 }
 
-// Case implements [agent.Store].
-func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
-	c, _, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), 0)
-	return c, err
+func (s *store) caseOf(head change.Head, r repair.Request) (repair.Case, change.Stamp, error) {
+	c, e, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), 0)
+	return c, stampOf(e), err
 }
 
-// Records implements [agent.Store].
+// Records implements [agent.Store]. It looks for no process.
 func (s *store) Records(_ context.Context, head change.Head) ([]change.Record, error) {
 	e, err := s.Load(head.Ref, nil)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 // examineLink examines a transcript that cannot be read because it is a link: the program follows one
 // that leads to a file. For others it returns the error.
 func (s *store) examineLink(head change.Head, err error) (agent.Examination, error) {
-	p, _, lerr := s.layout.Locate(head.Ref)
+	p, _, lerr := s.layout.Path(head.Ref)
 	if lerr != nil {
 		return agent.Examination{}, err
 	}
@@ -119,16 +118,4 @@ func (s *store) examineLink(head change.Head, err error) (agent.Examination, err
 // Busy implements [agent.Store].
 func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head, freshFor) != ""
-}
-
-// Forecast implements [agent.Store]. It reads only.
-func (s *store) Forecast(_ context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
-	c, _, err := s.newCase(head, nil, o, repair.Texts{}, freshFor)
-	if err != nil {
-		return agent.Forecast{}, err
-	}
-	q := c.Request()
-	return agent.ForecastOf(c, q, agent.Forecast{
-		Version: transcript.Version, Thinking: true, Provider: anthropic.Provider{}.Name(), JSON: anthropic.JSON(q), Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
-	}), nil
 }

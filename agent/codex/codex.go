@@ -60,21 +60,18 @@ var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{
-			Rank:        220,
+			Rank: 220, Class: repair.HiddenSession,
 			Any:         []provider.Words{{"no rollout found for thread id"}, {"no saved session found with id"}, {"does not have a canonical rollout filename"}},
-			Class:       repair.HiddenSession,
 			Explanation: "Codex finds no file of the session: its index names another place, or the name of the file is another one.",
 		},
 		{
-			Rank:        230,
+			Rank: 230, Class: repair.UnreadableRecord,
 			Any:         []provider.Words{{"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}, {"list_turns is not supported yet"}},
-			Class:       repair.UnreadableRecord,
 			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
 		},
 		{
-			Rank:        240,
+			Rank: 240, Class: repair.IncompleteRecord,
 			Any:         []provider.Words{{"paginated rollout record", "missing an ordinal"}},
-			Class:       repair.IncompleteRecord,
 			Explanation: "The last line of the rollout has no ordinal: an older version, or another tool, has appended it.",
 		},
 	},
@@ -105,16 +102,12 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}}
+	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
+		Version: rollout.Version, Provider: openai.Provider{}.Name(), JSON: openai.Provider{}.JSON, Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
+	}}
+	s.NewCase = s.caseOf
 	s.Store, err = sessionfile.New(root, layout{}, sessionfile.Options{
-		Note: warn, Step: a.Step, Lock: s.lock, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
-		Index: func() (sessionfile.Index, error) {
-			db, err := s.openIndex()
-			if db == nil {
-				return nil, err // and no interface of a nil
-			}
-			return db, err
-		},
+		Note: warn, Step: a.Step, Lock: s.lock, Index: s.openIndex, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 	})
 	return s, err
 }

@@ -38,9 +38,6 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	for _, r := range then {
 		records, messages := rollout.Lacks(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
-		if rollout.HasLostID(data, r.Data) {
-			lack.Records++
-		}
 	}
 	return lack
 }
@@ -57,60 +54,74 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		return is, err
 	}
 	p, _ := pathOf(head.Ref.Project) // it may have been archived, or compressed, since
-	op := change.Op{Ref: refOf(strings.TrimSuffix(p, rollout.Compressed), head.ID), Post: kept[i].Post}
+	post := *kept[i].Post
+	op := change.Op{Ref: refOf(strings.TrimSuffix(p, rollout.Compressed), head.ID), Post: &post}
 	if now[0] != nil {
 		of, _, err := s.read(head)
 		if err != nil {
 			return is, err
 		}
-		has, post := of.Plain().Data, op.Post.Data
+		has := of.Plain().Data
 		is.Messages, _ = rollout.CountMessages(has)
-		lost, _ := rollout.Lacks(has, post, r.Edited[head.Ref.WithoutProject()])
-		gained, _ := rollout.Lacks(post, has, false)
-		cut := len(has) < len(post) && bytes.HasPrefix(post, has)
+		lost, _ := rollout.Lacks(has, post.Data, r.Edited[head.Ref.WithoutProject()])
+		gained, _ := rollout.Lacks(post.Data, has, false)
+		cut := len(has) < len(post.Data) && bytes.HasPrefix(post.Data, has)
 		switch {
-		case bytes.Equal(has, post), !r.Exact && lost == 0 && !cut && !rollout.HasLostID(has, post):
+		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut:
 			return is, nil
 		case r.Exact && gained > 0 && !r.Force:
 			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
 		case !r.Exact:
-			joined, err := rollout.Joined(post, has, head.ID)
-			if err != nil {
+			if post.Data, err = rollout.Joined(post.Data, has, head.ID); err != nil {
 				return is, err
 			}
-			is.Joined = len(joined) > len(post)
-			op.Post = &change.Image{Data: joined, Mode: op.Post.Mode}
+			is.Joined = len(post.Data) > len(kept[i].Post.Data)
 		}
-		if op.Ref == head.Ref {
-			op.Pre = now[0]
-		} else {
-			is.Ops = []change.Op{{Ref: head.Ref, Pre: now[0]}}
+		if op.Pre = now[0]; op.Ref != head.Ref {
+			op.Pre, is.Ops = nil, []change.Op{{Ref: head.Ref, Pre: now[0]}}
 		}
 	}
-	is.Messages, _ = rollout.CountMessages(op.Post.Data)
+	is.Messages, _ = rollout.CountMessages(post.Data)
 	is.Ops = append(is.Ops, op)
 	change.Sort(is.Ops)
 	return is, nil
 }
 
 // Move implements [agent.Store]: the record of the session, its newest turn and its row in the index name the folder.
-func (s *store) Move(ctx context.Context, all []agent.Relocation) (plans []change.Plan, err error) {
-	for _, r := range all {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan, error) {
+	return agent.PlanMoves(ctx, all, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {
-			continue
+			return nil, nil
 		}
 		c, _, err := s.newCase(r.Head, repair.Request{})
-		var after *rollout.Case
-		if err == nil {
-			after, err = c.Moved(r.To)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("moving session %s: %w", r.Head.ID, err)
+			return nil, err
 		}
-		plans = append(plans, change.Plan{Session: r.Head.ID, Ops: change.Diff(c.Records, after.Records)})
-	}
-	return plans, nil
+		after, err := c.Moved(r.To)
+		if err != nil {
+			return nil, err
+		}
+		return change.Diff(c.Records, after.Records), nil
+	})
+}
+
+// Space implements [agent.Store].
+func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Space, error) {
+	return agent.SpaceOf(ctx, s, [][2]string{
+		{sessions, agent.Conversations},
+		{archived, agent.Conversations},
+		{".mend", "kept by mend beside the sessions"},
+		{"", "other files of Codex"},
+	})
+}
+
+// Clean implements [agent.Store]: of a session go the rollout and its row.
+func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
+	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
+		c, _, err := s.newCase(h, repair.Request{})
+		if err != nil {
+			return nil, err
+		}
+		return change.Diff(c.Records, func(func(*change.Record) bool) {}), nil
+	})
 }

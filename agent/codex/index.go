@@ -24,19 +24,16 @@ var threads = sqlstore.TableSpec{
 	},
 }
 
-// openIndex opens the index, the newest if there are those of several versions. It returns nil if there is none.
+// openIndex opens the index. It returns nil if there is none.
 func (s *store) openIndex() (*sqlstore.Store, error) {
-	newest := s.indexFile()
-	if newest == "" {
+	file := s.indexFile()
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	if info, err := os.Lstat(newest); err != nil || !info.Mode().IsRegular() {
-		return nil, err
-	}
-	return sqlstore.Open(newest, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
+	return sqlstore.Open(file, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
 }
 
-// indexFile returns the path of the index, "" if there is none.
+// indexFile returns the path of the index, the newest if there are those of several versions; "" if there is none.
 func (s *store) indexFile() string {
 	all, _ := filepath.Glob(filepath.Join(s.ID().Root, "state_*.sqlite"))
 	if len(all) == 0 {
@@ -45,24 +42,20 @@ func (s *store) indexFile() string {
 	return slices.MaxFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 }
 
-// indexStamp returns what changes when the index does.
-func (s *store) indexStamp() (stamp string) {
-	file := s.indexFile()
-	for _, name := range []string{file, file + "-wal"} {
-		if info, err := os.Lstat(name); err == nil {
-			stamp += fmt.Sprint(info.Size(), info.ModTime().UnixNano(), " ")
-		}
-	}
-	return file + stamp
-}
-
 // row returns the row of a session in the index, nil for none. Codex makes an index again that is gone, or that it cannot read.
 func (s *store) row(id string) *change.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stamp := s.indexStamp(); s.index == nil || s.seen != stamp {
+	file := s.indexFile()
+	seen := file
+	for _, name := range []string{file, file + "-wal"} {
+		if info, err := os.Lstat(name); err == nil {
+			seen += fmt.Sprint(" ", info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	if s.index == nil || s.seen != seen {
 		s.index, s.why = s.readIndex()
-		s.seen = stamp
+		s.seen = seen
 	}
 	return s.index[id]
 }

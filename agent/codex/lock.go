@@ -22,30 +22,19 @@ const coordination = ".coordination.lock"
 // whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
 // them, so that a Codex which starts now finds none.
 func (s *store) whyBusy(id string) string {
-	if change.ValidateSessionID(id) != nil {
+	file := filepath.Join(s.ID().Root, locks, id+".lock")
+	d, _, e, err := s.OpenAt(file)
+	if err != nil || change.ValidateSessionID(id) != nil {
 		return ""
 	}
-	root, err := s.OpenRoot()
-	if err != nil {
-		return ""
-	}
-	defer root.Close()
-	d, err := root.Sub(locks)
-	if err != nil {
-		return ""
-	}
-	defer d.Close()
-	e, err := d.Stat(id + ".lock")
-	if err != nil || !e.IsFile() {
-		return ""
-	}
+	d.Close()
 	held, err := processes.Locking(e.Ino, 0)
-	if err != nil {
-		l, lerr := ownfile.Acquire(filepath.Join(s.ID().Root, locks, id+".lock"), os.O_RDWR, true, 0)
-		if l != nil {
+	if err != nil && e.IsFile() {
+		l, err := ownfile.Acquire(file, os.O_RDWR, true, 0)
+		if err == nil {
 			_ = l.Close() // it was not written
 		}
-		if errors.Is(lerr, ownfile.ErrLocked) {
+		if errors.Is(err, ownfile.ErrLocked) {
 			held = append(held, 0)
 		}
 	}

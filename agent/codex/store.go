@@ -21,7 +21,6 @@ import (
 	"mend/agent/codex/rollout"
 	"mend/agent/sessionfile"
 	"mend/change"
-	"mend/internal/provider/openai"
 	"mend/internal/safedir"
 	"mend/repair"
 )
@@ -29,6 +28,7 @@ import (
 // A store is Codex's folder with its rollouts.
 type store struct {
 	agent.Base
+	agent.Cases
 	repair.Versions
 	*sessionfile.Store
 
@@ -42,13 +42,6 @@ type store struct {
 
 var _ agent.Store = (*store)(nil)
 
-// Refresh implements [agent.Store].
-func (s *store) Refresh() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.index, s.why = nil, nil
-}
-
 // deepest is how many folders below the root hold rollouts.
 const deepest = 8
 
@@ -60,7 +53,7 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	}
 	defer root.Close()
 	for _, name := range []string{sessions, archived} {
-		if heads, err = s.list(ctx, root, name, heads); err != nil {
+		if err := s.list(ctx, root, name, &heads); err != nil {
 			return nil, err
 		}
 	}
@@ -68,36 +61,20 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 }
 
 // list appends the sessions in the folder at a path, whose last name in has.
-func (s *store) list(ctx context.Context, in *safedir.Dir, at string, heads []change.Head) ([]change.Head, error) {
-	d, names, err := s.OpenNames(in, path.Base(at))
-	if _, unreadable := safedir.ReadFailure(err); d == nil {
-		if unreadable {
-			return heads, nil // it is noted
-		}
-		return heads, err
-	}
-	defer d.Close()
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		at := at + "/" + name
-		e, err := d.Stat(name)
-		why, unreadable := safedir.ReadFailure(err)
-		switch {
-		case err != nil && !unreadable:
-			return nil, err
-		case e.IsDir() && strings.Count(at, "/") < deepest:
-			if heads, err = s.list(ctx, d, at, heads); err != nil {
-				return nil, err
-			}
-		case !e.IsDir() && (strings.HasSuffix(name, suffix) || isAlone(name, names)) && change.ValidateProject(projectOf(at)) == nil:
-			if h, ok := s.readHead(d, at, e, why); ok {
-				heads = append(heads, h)
+func (s *store) list(ctx context.Context, in *safedir.Dir, at string, heads *[]change.Head) error {
+	_, err := s.Each(ctx, in, path.Base(at), func(string) bool { return true }, func(e sessionfile.Entry) error {
+		at := at + "/" + e.Name
+		switch isDir := e.IsDir(); {
+		case isDir && strings.Count(at, "/") < deepest:
+			return s.list(ctx, e.In, at, heads)
+		case !isDir && (strings.HasSuffix(e.Name, suffix) || isAlone(e.Name, e.Names)) && change.ValidateProject(projectOf(at)) == nil:
+			if h, ok := s.readHead(at, e); ok {
+				*heads = append(*heads, h)
 			}
 		}
-	}
-	return heads, nil
+		return nil
+	})
+	return err
 }
 
 // isAlone reports whether a file is a compressed rollout. The program does not read it where the same one is there and not compressed.
@@ -125,29 +102,30 @@ func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, e
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
 const headSize = 96 << 10
 
-// readHead reads what a list shows of the session in a file, which cannot be read if why is not empty. It reports false for one of no session.
-func (s *store) readHead(d *safedir.Dir, at string, e safedir.Entry, why string) (h change.Head, ok bool) {
+// readHead reads what a list shows of the session in a file, if it can be read. It reports false for one of no session.
+func (s *store) readHead(at string, e sessionfile.Entry) (h change.Head, ok bool) {
 	var head []byte
-	if why == "" && e.IsFile() {
-		head, _, _ = d.ReadEnds(nil, path.Base(at), headSize, 0)
+	if e.Why == "" && e.IsFile() {
+		head, _, _ = e.In.ReadEnds(nil, e.Name, headSize, 0)
 		if strings.HasSuffix(at, rollout.Compressed) {
 			head, _, _ = s.unpack(change.Ref{}, head)
 			head = head[:min(len(head), headSize)]
 		}
 	}
-	id := cmp.Or(rollout.NameID(at), rollout.IDOf(head))
+	about := rollout.AboutOf(head)
+	id := cmp.Or(rollout.NameID(at), about.ID)
 	if change.ValidateSessionID(id) != nil {
 		return h, false
 	}
-	about, row := rollout.AboutOf(head), s.row(id)
+	row := s.row(id)
 	h = change.Head{
 		ID: id, Ref: refOf(at, id), Project: projectOf(at), Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: about.Created,
 		Title:     cmp.Or(row.Text("name"), about.Title, row.Text("title")),
 		Directory: cmp.Or(about.Directory, row.Text("cwd")),
 		Version:   cmp.Or(about.Version, row.Text("cli_version")),
 	}
-	if why != "" {
-		h.Stray = append(h.Stray, change.Stray{Path: at, Why: why, Kind: change.StrayHidden})
+	if e.Why != "" {
+		h.Stray = append(h.Stray, change.Stray{Path: at, Why: e.Why, Kind: change.StrayHidden})
 	}
 	return h, true
 }
@@ -173,7 +151,7 @@ func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
 		return change.Head{}, err
 	}
 	defer d.Close()
-	h, ok := s.readHead(d, below, e, "")
+	h, ok := s.readHead(below, sessionfile.Entry{Entry: e, In: d, Name: path.Base(below)})
 	if _, in := pathOf(h.Project); !in || !ok {
 		return h, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
 	}
@@ -209,28 +187,9 @@ func (s *store) read(head change.Head) (src rollout.Source, e safedir.Entry, err
 	return src, e, err
 }
 
-// Case implements [agent.Store].
-func (s *store) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
-	c, _, err := s.newCase(head, r)
-	return c, err
-}
-
-// Records implements [agent.Store].
-func (s *store) Records(_ context.Context, head change.Head) ([]change.Record, error) {
-	c, _, err := s.newCase(head, repair.Request{})
-	if err != nil {
-		return nil, err
-	}
-	return repair.RecordsOf(c), nil
-}
-
-// Examine implements [agent.Store].
-func (s *store) Examine(_ context.Context, head change.Head, _ repair.Options) (agent.Examination, error) {
-	c, e, err := s.newCase(head, repair.Request{})
-	if err != nil {
-		return agent.Examination{}, err
-	}
-	return agent.Examination{Busy: c.Busy() != "", Provider: openai.Provider{}.Name(), Thinking: true, Stamp: s.stamp(head, e), Diagnoses: repair.Diagnose(c)}, nil
+func (s *store) caseOf(head change.Head, r repair.Request) (repair.Case, change.Stamp, error) {
+	c, e, err := s.newCase(head, r)
+	return c, s.stamp(head, e), err
 }
 
 // Busy implements [agent.Store].
@@ -269,15 +228,3 @@ func (s *store) Folders(heads []change.Head) []string {
 
 // Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its records alone.
 func (s *store) Verified(version string) bool { return version == "" || s.Versions.Verified(version) }
-
-// Forecast implements [agent.Store].
-func (s *store) Forecast(_ context.Context, head change.Head, _ repair.Options) (agent.Forecast, error) {
-	c, _, err := s.newCase(head, repair.Request{})
-	if err != nil {
-		return agent.Forecast{}, err
-	}
-	q, _ := c.Next()
-	return agent.ForecastOf(c, q, agent.Forecast{
-		Version: rollout.Version, Thinking: true, Provider: openai.Provider{}.Name(), JSON: openai.Provider{}.JSON(q), Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
-	}), nil
-}

@@ -15,8 +15,9 @@ import (
 	"mend/internal/userdir"
 )
 
-// A File is the file of one agent. It is embedded in an [agent.Installer], of which it implements what is the same for
-// every agent.
+var _ agent.Installer = File{}
+
+// A File is the file of one agent: an [agent.Installer].
 type File struct {
 	Agent, Title string // its name, also as a sentence has it
 	Variable     string // that may name the agent's folder
@@ -26,6 +27,10 @@ type File struct {
 	Offer, Done  string // see [agent.Installation]
 	AtEnd        bool   // the agent runs hooks when a session has ended, so that mend may repair it
 	Repair       string // a format: how the user repairs a session with an id
+
+	Opener   func() agent.Agent                            // opens the store for an event
+	Warnings func(text []byte) []string                    // says what keeps the agent from running the hooks
+	Repaired func(h change.Head, why, entry string) string // see [agent.Event]; nil without AtEnd
 }
 
 // timeout is in seconds. The agents wait for a hook before they show a session or send a prompt.
@@ -98,7 +103,8 @@ func (f File) hooks(s agent.Setup) []Hook {
 }
 
 // Notes implements [agent.Installer].
-func (f File) Notes(_ []byte, s agent.Setup) (notes []string) {
+func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
+	notes = f.Warnings(text)
 	if s.Keep {
 		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is deleted or cut.")
 	}
@@ -164,7 +170,7 @@ func (f File) Status(text []byte, s agent.Setup) (agent.Status, error) {
 	return is, nil
 }
 
-// Event implements [agent.Installer], but for the agent itself.
+// Event implements [agent.Installer].
 func (f File) Event(input []byte) (e agent.Event, err error) {
 	var in struct {
 		Session    string `json:"session_id"`
@@ -178,7 +184,7 @@ func (f File) Event(input []byte) (e agent.Event, err error) {
 		return e, fmt.Errorf("reading the event: %q is no transcript of the session %q", in.Transcript, in.Session)
 	}
 	return agent.Event{
-		Path: in.Transcript, Ended: in.Event == "SessionEnd", Turn: in.Event == "Stop",
+		Agent: f.Opener(), Repaired: f.Repaired, Path: in.Transcript, Ended: in.Event == "SessionEnd", Turn: in.Event == "Stop",
 		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
 		Broken: func(h change.Head, why string, fixable bool) string {
 			how := "mend scan %[1]s says more."

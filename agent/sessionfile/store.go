@@ -18,7 +18,7 @@ import (
 	"mend/internal/memory"
 	"mend/internal/safedir"
 	"mend/linestore"
-	"mend/txn"
+	"mend/sqlstore"
 )
 
 // A Layout says where records are. A [change.KindSession] is the file of a session as a whole, a [change.KindMessage] a line of
@@ -26,13 +26,6 @@ import (
 type Layout interface {
 	linestore.Layout
 	fsstore.Layout
-}
-
-// An Index has rows about sessions that are files. The agent makes it again from these: so a change of both begins with the files.
-type Index interface {
-	txn.Store
-	ID() change.StoreID
-	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 }
 
 // Options configure a [Store].
@@ -43,8 +36,9 @@ type Options struct {
 	InUse func(path string) string
 	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if another process has it.
 	Lock func(session string) (unlock func(), err error)
-	// Index opens the index, nil if there is none. It is nil if the agent has none.
-	Index func() (Index, error)
+	// Index opens the database with rows about the sessions, nil if there is none. It is nil if the agent has none. The agent makes the
+	// rows again from the files: so a change of both begins with these.
+	Index func() (*sqlstore.Store, error)
 }
 
 // A Store is a folder of sessions. It implements these methods of an agent's store.
@@ -110,9 +104,52 @@ func (s *Store) OpenNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 	return nil, nil, nil
 }
 
+// An Entry is what has a name in a folder.
+type Entry struct {
+	safedir.Entry
+	In    *safedir.Dir // the folder, open
+	Name  string
+	Names []string // all of the folder, in order
+	Why   string   // why it cannot be looked at; "" if it can
+}
+
+// Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one that cannot be read, which
+// is noted: unread is the error of that.
+func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool, yield func(Entry) error) (unread, err error) {
+	d, names, err := s.OpenNames(in, folder)
+	if _, unreadable := safedir.ReadFailure(err); unreadable {
+		return err, nil
+	}
+	if d == nil || err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !wanted(name) {
+			continue
+		}
+		e := Entry{In: d, Name: name, Names: names}
+		e.Entry, err = d.Stat(name)
+		if why, ok := safedir.ReadFailure(err); ok { // the folder may be listed, but not entered
+			e.Why = why
+		} else if err != nil {
+			return nil, err
+		} else if !e.Exists {
+			continue
+		}
+		if err := yield(e); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
 // OpenFolder opens the folder of a session's file, and returns the name of that.
 func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
-	p, _, err := s.layout.Locate(ref)
+	p, _, err := s.layout.Path(ref)
 	if err != nil {
 		return nil, "", err
 	}
@@ -201,7 +238,7 @@ func CheckLines(ref change.Ref, data []byte) error {
 
 // WhyLocked is [linestore.Store.WhyLocked] of a session's file. An error shows when it is read.
 func (s *Store) WhyLocked(ref change.Ref) string {
-	p, _, err := s.layout.Locate(ref)
+	p, _, err := s.layout.Path(ref)
 	if err != nil {
 		return ""
 	}
@@ -245,7 +282,7 @@ func (s *Store) readIndex(ctx context.Context, refs []change.Ref) ([]*change.Ima
 	return db.Read(ctx, refs)
 }
 
-func (s *Store) index() (Index, error) {
+func (s *Store) index() (*sqlstore.Store, error) {
 	if s.opt.Index == nil {
 		return nil, nil
 	}

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"strings"
 	"time"
 
@@ -10,14 +9,16 @@ import (
 
 // An About is what a list shows of a session.
 type About struct {
-	Title, Directory, Version string
-	Created                   int64 // milliseconds since 1970
+	ID, Title, Directory, Version string
+	Created                       int64 // milliseconds since 1970
 }
 
 // AboutOf reads the beginning of a rollout.
 func AboutOf(head []byte) (a About) {
-	for raw := range bytes.Lines(head) {
-		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
+	lines, _ := parseLines(head)
+	_, a.ID = (&state{lines: lines}).meta()
+	for i := range lines {
+		l := &lines[i]
 		switch {
 		case l.kind == "session_meta" && a.Version == "":
 			a.Directory, a.Version = text(l.payload, "cwd"), text(l.payload, "cli_version")

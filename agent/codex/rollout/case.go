@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
-	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -55,8 +53,6 @@ type Case struct {
 
 	src   Source
 	items []item
-	bond  bond
-	sent  map[int]item // by turn
 	asked *repair.APIError
 }
 
@@ -75,9 +71,9 @@ func New(s Source) *Case {
 // newCase returns the case of a state, with what an error shows if it is not nil.
 func newCase(s Source, st state, asked *repair.APIError) *Case {
 	c := &Case{state: st, src: s, asked: asked}
-	c.items, c.bond = history(c.lines), bonds(c.lines)
+	c.items = history(c.lines)
 	q := c.render()
-	c.Examine(c, s.Ref, rules(), q, c.parted(q, provider.Check(openai.Provider{}, q, true)), c.faults())
+	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults())
 	if asked != nil {
 		for _, f := range repair.Asked(c, *asked) {
 			c.Report(f)
@@ -96,38 +92,6 @@ func (s *state) data() []byte {
 		}
 	}
 	return out
-}
-
-// parted adds where an item is sent without another one of its response that the provider takes only with it.
-func (c *Case) parted(q request.Request, refused []request.Violation) []request.Violation {
-	seen := map[string]bool{"": true}
-	known := map[int]bool{} // turns that are refused for it
-	for _, w := range refused {
-		if w.Rule == "O3" {
-			known[w.N] = true
-		}
-	}
-	for n, t := range q.Turns[:len(q.Turns)-1] {
-		it := c.sent[n]
-		if it.kind == "" || it.added || len(t.Blocks) == 0 || t.Blocks[0].ItemID == "" {
-			continue
-		}
-		id, behind, message := t.Blocks[0].ItemID, q.Turns[n+1].Blocks, ""
-		seen[id] = true
-		switch next := c.bond.next[id]; {
-		case next != "" && (next != unknown || it.sub < 0) && (len(behind) == 0 || behind[0].ItemID != next):
-			message = fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", id)
-		case !seen[c.bond.need[id]]:
-			message = fmt.Sprintf("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, it.kind, c.bond.need[id])
-		}
-		if message == "" || known[n] {
-			continue
-		}
-		v := provider.Violate(n, 0, t.Blocks[0])
-		v.Rule, v.Message = "O3", message
-		refused = append(refused, v)
-	}
-	return refused
 }
 
 // Records implements [repair.Case]: the rollout, and its row.
@@ -192,19 +156,23 @@ func (c *Case) Reset() repair.Case {
 	return newCase(c.src, c.state, nil)
 }
 
-// meta returns the place of the first line that is not empty, and whether it is the record that the program needs there.
-func (c *Case) meta() (at int, ok bool) {
-	at = slices.IndexFunc(c.lines, func(l line) bool { return !l.isBlank() })
-	return at, at >= 0 && c.lines[at].kind == "session_meta" && text(c.lines[at].payload, "id") == c.src.ID
+// meta returns the place of the first line that is not empty, and the id of the session if it is the record that the program needs there.
+func (s *state) meta() (at int, id string) {
+	at = slices.IndexFunc(s.lines, func(l line) bool { return !l.isBlank() })
+	if at >= 0 && s.lines[at].kind == "session_meta" {
+		id = text(s.lines[at].payload, "id")
+	}
+	return at, id
 }
 
 // isPaginated reports whether the program needs ordinals.
 func (c *Case) isPaginated() bool {
-	at, _ := c.meta()
-	if at >= 0 && c.lines[at].kind == "session_meta" {
+	if at, id := c.meta(); id != "" {
 		return text(c.lines[at].payload, "history_mode") == "paginated"
 	}
-	return c.row.Text("history_mode") == "paginated" || c.row.Text("history_mode") == "" && slices.ContainsFunc(c.lines, func(l line) bool { _, ok := l.ordinal(); return ok })
+	hasOrdinal := func(l line) bool { _, ok := l.ordinal(); return ok }
+	mode := c.row.Text("history_mode")
+	return mode == "paginated" || mode == "" && slices.ContainsFunc(c.lines, hasOrdinal)
 }
 
 // nameForm is the form of the name of a rollout. Without it the program does not find one, or does not continue it.
@@ -219,19 +187,6 @@ func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
 func NameID(name string) string {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(name))); m != nil {
 		return m[4]
-	}
-	return ""
-}
-
-// IDOf returns the id of the session that a rollout itself names, "" if it names none.
-func IDOf(data []byte) string {
-	for raw := range bytes.Lines(data) {
-		if l := newLine(1, bytes.TrimSuffix(raw, []byte("\n"))); !l.isBlank() {
-			if l.kind == "session_meta" {
-				return text(l.payload, "id")
-			}
-			return ""
-		}
 	}
 	return ""
 }

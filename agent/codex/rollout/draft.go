@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -49,26 +50,23 @@ func (d *draft) Case() repair.Case {
 // edit changes the JSON of a line, or of what is at a path in it.
 func (d *draft) edit(i int, change func(raw []byte) ([]byte, error), path ...string) error {
 	raw, err := jsonedit.Edit(d.lines[i].raw, change, path...)
-	if err == nil {
-		d.setRaw(i, raw)
-	}
-	return err
+	return d.put(i, raw, err)
 }
 
 // set gives a member of a line another value.
 func (d *draft) set(i int, value []byte, path ...string) error {
 	raw, err := jsonedit.Set(d.lines[i].raw, value, path...)
-	if err == nil {
-		d.setRaw(i, raw)
-	}
-	return err
+	return d.put(i, raw, err)
 }
 
-// setRaw gives a line other bytes.
-func (d *draft) setRaw(i int, raw []byte) {
-	was := d.lines[i]
-	d.lines[i] = newLine(was.n, raw)
-	d.lines[i].group, d.lines[i].first = was.group, was.first
+// put gives a line other bytes, unless there is an error.
+func (d *draft) put(i int, raw []byte, err error) error {
+	if err == nil {
+		was := d.lines[i]
+		d.lines[i] = newLine(was.n, raw)
+		d.lines[i].first, d.lines[i].reasoned = was.first, was.reasoned
+	}
+	return err
 }
 
 // path returns the path of an item in its line, or of something in it.
@@ -92,8 +90,7 @@ func (d *draft) drop(it item) (err error) {
 			raw, err = jsonedit.Remove(raw, "payload", list, strconv.Itoa(it.sub))
 		}
 	}
-	d.setRaw(it.at, raw)
-	return err
+	return d.put(it.at, raw, err)
 }
 
 // itemsOf returns the items of a message.
@@ -157,25 +154,26 @@ func (d *draft) SetText(b *request.Block, text string) error {
 
 // ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
-	note := func(raw []byte) []byte {
-		if kind, _ := jsonedit.Get(raw, "type"); string(kind) != `"input_image"` {
-			return raw
-		}
-		return append(append([]byte(`{"type":"input_text","text":`), jsonedit.Quote("[An image was here: "+happened+"]")...), '}')
-	}
 	it, part, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	if b.Type != request.ToolResult {
-		return d.edit(it.at, func(raw []byte) ([]byte, error) { return note(raw), nil }, it.path("content", part)...)
+	path := it.path("content", part)
+	if b.Type == request.ToolResult {
+		path = it.path("output")
+	}
+	note := func(raw []byte) []byte {
+		if kind, _ := jsonedit.Get(raw, "type"); string(kind) != `"input_image"` {
+			return raw
+		}
+		return fmt.Appendf(nil, `{"type":"input_text","text":%s}`, jsonedit.Quote("[An image was here: "+happened+"]"))
 	}
 	return d.edit(it.at, func(raw []byte) ([]byte, error) {
-		if raw[0] != '[' {
-			return nil, repair.ErrNoEdit
+		if raw[0] == '[' {
+			return jsonedit.EditElements(raw, note), nil
 		}
-		return jsonedit.EditElements(raw, note), nil
-	}, it.path("output")...)
+		return note(raw), nil
+	}, path...)
 }
 
 // SetCallID implements [repair.Editor]: of the call, and of its outputs.
@@ -219,10 +217,9 @@ func (d *draft) DropItemIDs(message change.Ref) error {
 	}
 	for _, it := range all {
 		raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
-		if err != nil {
+		if err = d.put(it.at, raw, err); err != nil {
 			return err
 		}
-		d.setRaw(it.at, raw)
 	}
 	return nil
 }
@@ -252,39 +249,31 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 	if err != nil || it.sub >= 0 {
 		return repair.ErrNoEdit
 	}
-	moved, to, group := d.lines[it.at], -1, ""
-	for i := range d.lines {
-		l := &d.lines[i]
-		if l.kind == "response_item" && outputOf(text(l.payload, "type")) == it.kind && text(l.payload, "call_id") == b.ToolID {
-			group = l.group
-		}
-		if group != "" && l.group == group {
-			to = i
-		}
-	}
-	if to < 0 {
+	call := lastLine(d.lines, func(l *line) bool {
+		return l.kind == "response_item" && outputOf(l.of) == it.kind && text(l.payload, "call_id") == b.ToolID
+	})
+	if call < 0 {
 		return repair.ErrNoBlock
 	}
+	moved, first := d.lines[it.at], d.lines[call].first
 	d.lines[it.at] = line{gone: true}
-	d.lines, d.items, d.renumber = slices.Insert(d.lines, to+1, moved), nil, true
+	end := lastLine(d.lines, func(l *line) bool { return l.first == first })
+	d.lines, d.items, d.renumber = slices.Insert(d.lines, end+1, moved), nil, true
 	return nil
 }
 
 // RemoveCompaction implements [repair.Editor]: what was before the newest compaction is in the rollout, and is sent again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
-	at := -1
+	earlier = -1
 	for i := range d.lines {
 		if d.lines[i].kind == "compacted" {
-			if at >= 0 {
-				earlier++
-			}
-			at = i
+			earlier++
 		}
 	}
-	if at < 0 {
+	if earlier < 0 {
 		return 0, repair.ErrNotCompacted
 	}
-	d.lines[at], d.items = line{gone: true}, nil
+	d.lines[d.compaction()], d.items = line{gone: true}, nil
 	return earlier, nil
 }
 

@@ -23,8 +23,8 @@ func (c *Case) faults() (all []repair.Finding) {
 	if NameID(c.path) != c.src.ID {
 		add("rollout-name", " It is %s.", path.Base(c.path))
 	}
-	switch at, ok := c.meta(); {
-	case ok:
+	switch at, id := c.meta(); {
+	case id == c.src.ID:
 	case len(c.items) == 0 && (at < 0 || c.lines[at].kind != "session_meta"):
 		add("rollout-empty", "")
 	default:
@@ -40,12 +40,12 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("ordinal-order", "")
 	}
 	last := c.compaction() // the program reads from the end to it
-	times := map[string]int{"meta-again": len(c.metaAgain()), "output-stray": len(c.bond.strays)}
+	times := map[string]int{"meta-again": len(c.metaAgain())}
 	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
 		times[l.fault(i > last)]++
-		if kind := unknownKind(l.value); kind != "" && i > last && !slices.Contains(unknown, kind) {
+		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
 		}
 	}
@@ -53,7 +53,7 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("rollout-encoding", "")
 		times["line-encoding"] = 0
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again", "output-stray"} {
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again"} {
 		switch n := times[code]; n {
 		case 0:
 		case 1:
@@ -75,10 +75,10 @@ func (c *Case) faults() (all []repair.Finding) {
 func (l *line) fault(behind bool) string {
 	switch {
 	case l.kind != "" || l.isBlank():
-	case behind && !isDecoded(l.raw) && isMissed(newLine(0, decoded(l.raw)).kind):
+	case behind && !utf8.Valid(l.raw) && isMissed(newLine(0, decoded(l.raw)).kind):
 		return "line-encoding"
 	case l.value.Kind() == '{':
-		if behind && withoutWrong(l.value, l.value) != nil {
+		if behind && isMissed(text(l.value, "type")) {
 			return "record-member"
 		}
 	case records(l.raw) != nil:
@@ -109,16 +109,6 @@ func (c *Case) metaAgain() (all []int) {
 func (d *draft) dropMeta() error {
 	for _, i := range d.c.metaAgain() {
 		d.lines[i] = line{gone: true}
-	}
-	return nil
-}
-
-// answerCalls gives outputs the call_id of the call before them.
-func (d *draft) answerCalls() error {
-	for i, id := range bonds(d.lines).strays {
-		if err := d.set(i, jsonedit.Quote(id), "payload", "call_id"); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -171,13 +161,8 @@ func (s *state) oddOrdinals() (odd map[int]int64, known bool) {
 }
 
 // compaction returns the place of the last compaction, -1 if there is none.
-func (c *Case) compaction() int {
-	for i := range slices.Backward(c.lines) {
-		if c.lines[i].kind == "compacted" {
-			return i
-		}
-	}
-	return -1
+func (s *state) compaction() int {
+	return lastLine(s.lines, func(l *line) bool { return l.kind == "compacted" })
 }
 
 // isMissed reports whether the model misses something if the program skips a record of a type.
@@ -213,8 +198,8 @@ func (d *draft) setMeta() error {
 	was := jsonedit.ParsePartial(d.lines[at].raw)
 	raw := d.c.newMeta(cmp.Or(text(jsonedit.Parse(was.Data), "timestamp"), d.c.started()))
 	for name, v := range jsonedit.Parse(was.Data).Get("payload").Children() {
-		accepts := recordForms["session_meta"][string(name)]
-		if string(name) == "id" || accepts != nil && !accepts(v) || !was.Intact("payload", string(name)) {
+		kinds := members["session_meta"][string(name)]
+		if string(name) == "id" || kinds != "" && !acceptsIn(kinds, v) || !was.Intact("payload", string(name)) {
 			continue
 		}
 		var err error
@@ -233,22 +218,28 @@ func (l *line) isMetaRest() bool {
 
 // newMeta returns a record of the session with what it has to have.
 func (c *Case) newMeta(stamp string) []byte {
-	mode, ordinal, source := "legacy", "", jsonedit.Quote(cmp.Or(c.row.Text("source"), "cli"))
+	mode := "legacy"
+	raw := fmt.Appendf(nil, `{"timestamp":%s,"type":"session_meta","payload":{}}`, jsonedit.Quote(stamp))
 	if c.isPaginated() {
-		mode, ordinal = "paginated", `"ordinal":0,`
+		mode = "paginated"
+		raw, _ = jsonedit.Set(raw, []byte("0"), "ordinal") // it is an object
 	}
-	if s := []byte(c.row.Text("source")); jsonedit.IsObject(s) {
-		source = s
-	}
-	raw := fmt.Appendf(nil, `{"timestamp":%s,%s"type":"session_meta","payload":{"id":%s,"session_id":%[3]s,"timestamp":%[1]s,"source":%[4]s}}`, jsonedit.Quote(stamp), ordinal, jsonedit.Quote(c.src.ID), source)
 	for _, m := range [][2]string{
+		{"id", c.src.ID},
+		{"session_id", c.src.ID},
+		{"timestamp", stamp},
 		{"cwd", cmp.Or(c.row.Text("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings", "cwd"), "/")},
+		{"source", cmp.Or(c.row.Text("source"), "cli")},
 		{"originator", cmp.Or(c.row.Text("originator"), "codex_cli_rs")},
 		{"cli_version", cmp.Or(c.row.Text("cli_version"), Version)},
 		{"model_provider", cmp.Or(c.row.Text("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), "openai")},
 		{"history_mode", mode},
 	} {
-		raw, _ = jsonedit.Set(raw, jsonedit.Quote(m[1]), "payload", m[0]) // the object is there
+		value := []byte(m[1])
+		if !jsonedit.IsObject(value) { // as the source of a subagent is
+			value = jsonedit.Quote(m[1])
+		}
+		raw, _ = jsonedit.Set(raw, value, "payload", m[0])
 	}
 	return raw
 }
@@ -340,32 +331,20 @@ func (d *draft) setOrdinals() error {
 	return nil
 }
 
-// reread returns an edit that puts lines that the program reads in the place of those that it does not read by a rule.
-func reread(code string) func(d *draft) error {
+// reread returns an edit that puts others in the place of lines that the program does not read; nil keeps one.
+func reread(read func(raw []byte) [][]byte) func(d *draft) error {
 	return func(d *draft) error {
 		var all []line
-		var before jsonedit.Value // the record
-		last := d.c.compaction()
-		for i, l := range d.lines {
+		for _, l := range d.lines {
 			var pieces [][]byte
-			switch {
-			case l.kind != "":
-				before = l.value
-			case code == "line-encoding" && !isDecoded(l.raw):
-				pieces = [][]byte{decoded(l.raw)}
-			case l.fault(i > last) != code:
-			case code == "record-member":
-				if raw := withoutWrong(l.value, before); raw != nil {
-					pieces = [][]byte{raw}
-				}
-			case code == "line-shared":
-				pieces = records(l.raw)
+			if l.value.Kind() == 0 {
+				pieces = read(l.raw)
 			}
 			if pieces == nil {
 				all = append(all, l)
 			}
-			for _, p := range pieces {
-				all = append(all, newLine(0, p))
+			for _, piece := range pieces {
+				all = append(all, newLine(0, piece))
 			}
 		}
 		d.lines, d.renumber = all, true

@@ -26,7 +26,7 @@ func (l *line) isMessage() bool {
 }
 
 // Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of that. In one that mend
-// has edited since only texts of messages count.
+// has edited since only texts of messages count. A repair may make the record of the session again.
 func Lacks(data, of []byte, edited bool) (records, messages int) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
@@ -43,11 +43,13 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 			}
 		}
 	}
+	if _, id := (&state{lines: lines}).meta(); id == "" {
+		if _, id = (&state{lines: wanted}).meta(); id != "" {
+			records++
+		}
+	}
 	return records, messages
 }
-
-// HasLostID reports whether a rollout does not say any more of which session it is. A repair may make that again.
-func HasLostID(data, of []byte) bool { return IDOf(data) == "" && IDOf(of) != "" }
 
 // isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
 func (l *line) isUnique(edited bool) bool {

@@ -2,7 +2,8 @@ package rollout
 
 import (
 	"bytes"
-	"regexp"
+	"cmp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -14,14 +15,15 @@ const Version = "0.171.0"
 
 // A line is one of a rollout.
 type line struct {
-	n       int // that it had in the file, from 1; 0 for a new one
-	raw     []byte
-	kind    string         // of the record; "" if the program does not read the line
-	value   jsonedit.Value // the record
-	payload jsonedit.Value
-	group   string // the message that the record is part of; "" for none
-	first   int    // the line with which that begins
-	gone    bool   // a draft has removed it
+	n        int // that it had in the file, from 1; 0 for a new one
+	raw      []byte
+	kind     string         // of the record; "" if the program does not read the line
+	value    jsonedit.Value // the record
+	payload  jsonedit.Value
+	of       string // the type of the payload: of an item or an event
+	first    int    // the line with which the message begins that the record is part of; 0 for none
+	reasoned bool   // the response had reasoning before it
+	gone     bool   // a draft has removed it
 }
 
 // parseLines returns the lines of a file, and whether the last one has no newline.
@@ -36,64 +38,32 @@ func parseLines(data []byte) (lines []line, torn bool) {
 
 func newLine(n int, raw []byte) line {
 	l := line{n: n, raw: raw}
-	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && isDecoded(raw) && (bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) <= deepest || !isDeeper(v, deepest)) {
-		l.value = v
-		l.payload = v.Get("payload")
-		if kind := text(v, "type"); kinds[kind] && len(wrongMembers(v)) == 0 {
+	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && utf8.Valid(raw) {
+		l.value, l.payload = v, v.Get("payload")
+		l.of = text(l.payload, "type")
+		if kind := text(v, "type"); kinds[kind] && isRead(v) {
 			l.kind = kind
 		}
 	}
 	return l
 }
 
-// deepest is how many objects and lists may be in one another: the program skips a line with more.
-const deepest = 127
+// decoded returns a line with a mark in place of what is not UTF-8.
+func decoded(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
 
-func isDeeper(v jsonedit.Value, most int) bool {
-	if most == 0 {
-		return v.Kind() == '{' || v.Kind() == '['
+// marked returns the line of [decoded], nil for one that is UTF-8.
+func marked(raw []byte) [][]byte {
+	if utf8.Valid(raw) {
+		return nil
 	}
-	for _, e := range v.Children() {
-		if isDeeper(e, most-1) {
-			return true
-		}
-	}
-	return false
+	return [][]byte{decoded(raw)}
 }
-
-// surrogates matches escapes: of a backslash, of a surrogate pair, and of half of one.
-var surrogates = regexp.MustCompile(`\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
-
-// decoded returns a line with a mark in place of each piece that is not UTF-8, and of each half of a surrogate pair.
-func decoded(raw []byte) []byte {
-	raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
-	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
-		return raw
-	}
-	return surrogates.ReplaceAllFunc(raw, func(escape []byte) []byte {
-		if len(escape) != len(`\ud800`) {
-			return escape
-		}
-		return []byte("\ufffd")
-	})
-}
-
-// isDecoded reports whether a line has nothing that is not UTF-8.
-func isDecoded(raw []byte) bool { return utf8.Valid(raw) && bytes.Equal(decoded(raw), raw) }
 
 // isBlank reports whether the program skips the line as it skips an empty one.
 func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 
 // ordinal returns the number of the record among all, and whether it has one.
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
-
-// event returns the type of an event, "" for another record.
-func (l *line) event() string {
-	if l.kind != "event_msg" {
-		return ""
-	}
-	return text(l.payload, "type")
-}
 
 func text(v jsonedit.Value, path ...string) string {
 	for _, name := range path {
@@ -103,45 +73,96 @@ func text(v jsonedit.Value, path ...string) string {
 	return s
 }
 
-// isModels reports whether an item is part of an answer of the model.
+// modelKinds are the types of items that are part of an answer of the model.
+var modelKinds = []string{"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call"}
+
 func isModels(v jsonedit.Value) bool {
-	switch kind := text(v, "type"); kind {
-	case "message":
-		return text(v, "role") == "assistant"
-	case "reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call":
-		return true
-	}
-	return false
+	kind := text(v, "type")
+	return slices.Contains(modelKinds, kind) || kind == "message" && text(v, "role") == "assistant"
+}
+
+// A response is what is known of the newest one of the model.
+type response struct {
+	open     bool  // more of it may come
+	first    int   // the line with which the group of its next item begins; 0 for that item
+	reasoned bool  // it has reasoning
+	behind   []int // the places of its items behind the first reasoning
+	sure     bool  // all others are calls that have outputs
+	answered bool  // one of these was read
 }
 
 // assignGroups finds out which items are of one response: those between records that are none of the model's. The program
-// writes one about the use of tokens behind each response.
+// writes one about the use of tokens behind each response. If the item that followed reasoning is lost, those behind it are
+// another group: the provider does not take them for that.
 func assignGroups(lines []line) {
-	first := 0 // line of the response; 0 for none
+	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i := range lines {
+		if l := &lines[i]; l.kind == "response_item" {
+			known[text(l.payload, "id")] = true
+			called[outputOf(l.of)+text(l.payload, "call_id")] = true
+			answers[l.of+text(l.payload, "call_id")] = isOutput(l.of)
+		}
+	}
+	var r response
 	for i := range lines {
 		l := &lines[i]
-		switch {
-		case l.kind == "response_item" && isModels(l.payload):
-			if first == 0 {
-				first = l.n
+		reasoning, lost := l.lost(known)
+		switch isItem := l.kind == "response_item"; {
+		case isItem && isModels(l.payload):
+			r.begin()
+			if r.first = cmp.Or(r.first, l.n); r.reasoned {
+				r.behind = append(r.behind, i)
 			}
-			l.group, l.first = groupName(first), first
-		case l.kind == "response_item", l.kind == "compacted":
-			l.group, l.first, first = groupName(l.n), l.n, 0
+			l.first, l.reasoned = r.first, r.reasoned
+			r.reasoned = r.reasoned || l.of == "reasoning"
+			r.sure = r.sure && (l.of == "reasoning" || answers[outputOf(l.of)+text(l.payload, "call_id")])
+		case lost && (r.open || reasoning):
+			if r.begin(); len(r.behind) == 0 {
+				r.first, r.reasoned = 0, r.reasoned || reasoning
+			}
+		case isItem && isOutput(l.of):
+			l.first, r.open = l.n, false
+			if !called[l.of+text(l.payload, "call_id")] && r.reasoned && r.sure && !r.answered { // that call followed the reasoning
+				for _, j := range r.behind {
+					lines[j].first = lines[r.behind[0]].n
+				}
+			}
+			r.answered = true
+		case isItem, l.kind == "compacted":
+			l.first, r = l.n, response{}
 		case l.endsResponse():
-			first = 0
+			r.open = false
 		}
 	}
 }
 
-// endsResponse reports whether no item behind the record is of the same response as one before it.
-func (l *line) endsResponse() bool {
-	switch l.event() {
-	case "token_count", "task_started", "task_complete", "turn_aborted":
-		return true
+func (r *response) begin() {
+	if !r.open {
+		*r = response{open: true, sure: true}
 	}
-	return l.kind == "token_usage_record"
 }
 
-// groupName returns the name of the message that begins at a line.
-func groupName(n int) string { return "line-" + strconv.Itoa(n) }
+// lost reports whether a line is about an item of the model, or the rest of one, that is none of those that are known; and whether
+// that is reasoning.
+func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
+	if kind := text(l.payload, "item", "type"); l.event() == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
+		return kind == "Reasoning", !known[text(l.payload, "item", "id")]
+	}
+	return bytes.Contains(l.raw, []byte(`"type":"reasoning"`)), l.kind == "" && bytes.Contains(l.raw, []byte(`"response_item"`))
+}
+
+// event returns the type of an event, "" for another record.
+func (l *line) event() string {
+	if l.kind != "event_msg" {
+		return ""
+	}
+	return l.of
+}
+
+// endsResponse reports whether no item behind the record is of the same response as one before it.
+func (l *line) endsResponse() bool {
+	return l.kind == "token_usage_record" || slices.Contains([]string{"token_count", "task_started", "task_complete", "turn_aborted"}, l.event())
+}
+
+// group returns the name of the message that the line is part of.
+func (l *line) group() string { return "line-" + strconv.Itoa(l.first) }

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 
 	"mend/change"
 	"mend/internal/jsonedit"
@@ -14,18 +13,14 @@ func (c *Case) Moved(folder string) (*Case, error) {
 		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.ID)
 	}
 	d := c.Draft().(*draft)
-	at, ok := c.meta()
-	if !ok {
+	at, id := c.meta()
+	if id != c.src.ID {
 		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.ID)
 	}
-	places := []int{at}
-	for i := range slices.Backward(c.lines) {
-		if c.lines[i].kind == "turn_context" {
-			places = append(places, i)
-			break
+	for _, i := range []int{at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" })} {
+		if i < 0 {
+			continue
 		}
-	}
-	for _, i := range places {
 		if err := d.set(i, jsonedit.Quote(folder), "payload", "cwd"); err != nil {
 			return nil, err
 		}

@@ -15,12 +15,10 @@ const omitted = "image content omitted because it could not be processed"
 // maxOutput is about how many bytes of an output the program sends.
 const maxOutput = 40_000
 
-// render returns the request that the program sends when the user types one more prompt, and notes the items by their turns.
+// render returns the request that the program sends when the user types one more prompt.
 func (c *Case) render() (q request.Request) {
-	c.sent = map[int]item{}
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
 	for _, it := range c.items {
-		c.sent[len(q.Turns)] = it
 		q.Turns = append(q.Turns, c.turn(it))
 	}
 	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}}})
@@ -56,7 +54,7 @@ func (c *Case) turn(it item) request.Turn {
 		}
 	}
 	if len(t.Blocks) > 0 {
-		t.Blocks[0].ItemID = text(it.value, "id")
+		t.Blocks[0].ItemID, t.Blocks[0].Reasoned = text(it.value, "id"), it.reasoned
 	}
 	return t
 }
@@ -65,8 +63,8 @@ func (c *Case) blocks(it item) []*request.Block {
 	v := it.value
 	switch it.kind {
 	case "message", "agent_message":
-		if s := v.Get("content"); isText(s) {
-			return []*request.Block{{Type: request.Text, Text: text(s)}}
+		if s, ok := v.Get("content").Text(); ok {
+			return []*request.Block{{Type: request.Text, Text: s}}
 		}
 		if it.summary {
 			return []*request.Block{{Type: request.Text, Text: text(v, "message")}}

@@ -103,32 +103,27 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or behind it on the line.",
 			Example: "two records on one line; NUL bytes before a record",
-			Fixes:   whole("Each is put on a line of its own.", "", reread("line-shared")),
+			Fixes:   whole("Each is put on a line of its own.", "", reread(records)),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
-			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread("line-encoding")),
+			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
 		},
 		repair.Rule{
 			Code: "line-encoding", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
-			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread("line-encoding")),
+			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
 		},
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
-			Fixes:   whole("The field is removed.", "The field, which Codex does not need.", reread("record-member")),
+			NoFix:   "mend does not guess what was meant. Whoever wrote the line can put it right.",
 		},
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends nothing of what is before it.",
 			Fixes:   whole("The second beginning is removed.", "", (*draft).dropMeta),
-		},
-		repair.Rule{
-			Code: "output-stray", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "An output names a call that is not there, and the only call before it has no output. Codex leaves it out, and says that the call was aborted.",
-			Fixes:   whole("The output gets the call_id of that call.", "", (*draft).answerCalls),
 		},
 		repair.Rule{
 			Code: "line-torn", Class: repair.UnreadableRecord, Severity: repair.Note,

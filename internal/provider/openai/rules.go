@@ -210,9 +210,13 @@ func isFollowed(q request.Request, n int) bool {
 	}
 }
 
-// followsReasoning reports whether reasoning with an id comes before item n in its message.
+// followsReasoning reports whether reasoning with an id comes before item n in its message. An output that the agent adds, to
+// another call of the message, is between them.
 func followsReasoning(q request.Request, n int) bool {
 	for at := n - 1; ; at-- {
+		if at >= 0 && q.Turns[at].Role == request.RoleTool && len(q.Turns[at].Messages) == 0 {
+			continue
+		}
 		b := sameMessage(q, n, at)
 		switch {
 		case b == nil:
