@@ -108,6 +108,8 @@ func (s *store) CheckFile(ctx context.Context, what change.Check) error {
 	if !ok {
 		return nil
 	}
+	// Each waits for those who read, and the next reader waits for it: during a check that would be all of it.
+	_, _ = s.isHeld(ctx), s.isHere()
 	return db.CheckFile(ctx, what)
 }
 

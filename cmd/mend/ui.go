@@ -200,10 +200,9 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 			continue
 		}
 		clients = append(clients, c)
-		failed = errors.Join(failed, cached.CheckFile(ctx, largestChecked))
 		p.Total += len(heads)
 		last := time.Now()
-		for f := range cached.Scan(ctx, heads) {
+		for f := range cached.ScanChecked(ctx, heads, largestChecked, func(err error) { failed = errors.Join(failed, err) }) {
 			p.Done++
 			s := b.session(c.ID(), f)
 			found[uiKey{root, s.ID}] = s

@@ -69,9 +69,9 @@ func TestDamagedPages(t *testing.T) {
 			}
 			c = c.Cached()
 			heads, err := c.Sessions(t.Context())
-			damaged := c.CheckFile(t.Context(), 0)
+			var damaged error
 			found := map[string]Finding{}
-			for f := range c.Scan(t.Context(), heads) {
+			for f := range c.ScanChecked(t.Context(), heads, 0, func(err error) { damaged = err }) {
 				found[f.Session.ID] = f
 			}
 			var d *change.DamagedError
@@ -266,8 +266,8 @@ func TestDamagedForPrompts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				damaged = c.CheckFile(t.Context(), 0)
-				return slices.Collect(c.Scan(t.Context(), all)), damaged
+				found = slices.Collect(c.ScanChecked(t.Context(), all, 0, func(err error) { damaged = err }))
+				return found, damaged
 			}
 			write := func(data []byte) {
 				if err := os.WriteFile(path, data, 0o644); err != nil {
@@ -294,7 +294,7 @@ func TestDamagedForPrompts(t *testing.T) {
 				}
 				for _, f := range found {
 					if broken := f.Severity() == repair.Broken; broken == answers || broken && f.Err == nil && f.Diagnoses[0].Rule != "index" {
-						t.Errorf("%s: broken %t, OpenCode answers %t: %v %+v", f.Session.ID, broken, answers, f.Err, f.Diagnoses)
+						t.Errorf("%s: broken %t, OpenCode answers %t: %v %+v; damage %v", f.Session.ID, broken, answers, f.Err, f.Diagnoses, damaged)
 					}
 				}
 			}

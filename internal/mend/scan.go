@@ -61,6 +61,13 @@ func (f *Finding) Fixable() bool {
 // the summary for [Store.Look], and a store made by [Store.Cached] lists the orphans
 // meanwhile for [Store.Orphans].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
+	return c.scan(ctx, heads, func(p *pass, meanwhile func(context.Context)) iter.Seq[examined] {
+		return c.examineAll(ctx, p, heads, meanwhile)
+	})
+}
+
+// scan is Scan with the sessions that examine yields.
+func (c *Store) scan(ctx context.Context, heads []change.Head, examine func(*pass, func(context.Context)) iter.Seq[examined]) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, meanwhile := c.pass, func(context.Context) {}
 		whole := len(heads) == c.listed.get().sessions
@@ -74,7 +81,7 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 		lost := c.salvageLosses()
 		var summary Summary
 		stopped := false
-		for e := range c.examineAll(ctx, p, heads, meanwhile) {
+		for e := range examine(p, meanwhile) {
 			p.add(e.Session, e.result)
 			e.Diagnoses = append(slices.Clip(e.Diagnoses), lost[e.Session.ID]...)
 			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
@@ -92,23 +99,102 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 	}
 }
 
+// ScanChecked is Scan of a store made by [Store.Cached], with [Store.CheckFile] meanwhile: it calls checked with its error
+// before it yields the first finding.
+func (c *Store) ScanChecked(ctx context.Context, heads []change.Head, most int64, checked func(error)) iter.Seq[Finding] {
+	return func(yield func(Finding) bool) {
+		what, needed := c.whatToCheck(most)
+		if !needed || c.pass.current || len(heads) < 2 {
+			checked(c.CheckFile(ctx, most))
+			c.Scan(ctx, heads)(yield)
+			return
+		}
+		c.scan(ctx, heads, func(p *pass, meanwhile func(context.Context)) iter.Seq[examined] {
+			return c.examineChecked(ctx, p, heads, meanwhile, what, checked)
+		})(yield)
+	}
+}
+
+// examineChecked is examineAll, with a check of the file meanwhile. It yields nothing before the check
+// has ended. If the file is damaged, all sessions are examined again: a prompt in any may meet the damage.
+func (c *Store) examineChecked(ctx context.Context, p *pass, heads []change.Head, meanwhile func(context.Context), what change.Check, checked func(error)) iter.Seq[examined] {
+	return func(yield func(examined) bool) {
+		result := make(chan error, 1)
+		known, damaged := false, false
+		learn := func(err error) {
+			known = true
+			_, damaged = errors.AsType[*change.DamagedError](err)
+			p.noteCheck(what, err)
+			checked(err)
+		}
+		var early []examined
+		yieldEarly := func() bool {
+			for _, e := range early {
+				if !yield(e) {
+					return false
+				}
+			}
+			early = early[:0]
+			return true
+		}
+		side := func(sideCtx context.Context) { // which ends with the sessions; the check may take longer
+			result <- c.store.CheckFile(ctx, what)
+			meanwhile(sideCtx)
+		}
+		for e := range c.examineAll(ctx, p, heads, side) {
+			early = append(early, e)
+			if !known {
+				select {
+				case err := <-result:
+					learn(err)
+				default:
+					continue
+				}
+			}
+			if damaged {
+				break
+			}
+			if !yieldEarly() {
+				return
+			}
+		}
+		if !known {
+			learn(<-result)
+		}
+		if damaged {
+			c.examineAll(ctx, p, heads, meanwhile)(yield)
+			return
+		}
+		yieldEarly()
+	}
+}
+
 // CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it, and all of it
 // if it has at most most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
 // is right, and nothing is written to it. A store made by [Store.Cached] checks a file once in
 // each state; its next scan of all sessions notes the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
-	info, err := os.Stat(c.store.ID().Root)
-	if err != nil {
+	what, needed := c.whatToCheck(most)
+	if !needed {
 		return nil
 	}
-	what := change.CheckAll
-	if most > 0 && info.Size() > most {
-		what = change.CheckLog
+	err := c.store.CheckFile(ctx, what)
+	if c.pass != nil {
+		c.pass.noteCheck(what, err)
 	}
-	if c.pass == nil {
-		return c.store.CheckFile(ctx, what)
+	return err
+}
+
+// whatToCheck returns what CheckFile checks, false for nothing.
+func (c *Store) whatToCheck(most int64) (change.Check, bool) {
+	info, err := os.Stat(c.store.ID().Root)
+	switch {
+	case err != nil, c.pass != nil && c.pass.knownSound():
+		return 0, false
+	case most > 0 && info.Size() > most:
+		return change.CheckLog, true
 	}
-	return c.pass.checkFile(what == change.CheckAll, func() error { return c.store.CheckFile(ctx, what) })
+	return change.CheckAll, true
 }
 
 // CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the

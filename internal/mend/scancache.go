@@ -38,8 +38,7 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Sum
 		if cached.pass.knownDamage() != "" {
 			most = 0
 		}
-		_ = cached.CheckFile(limited, most) // the damage is noted
-		for f := range cached.Scan(limited, heads) {
+		for f := range cached.ScanChecked(limited, heads, most, func(error) {}) { // the damage is noted
 			s.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 		}
 	}
@@ -153,26 +152,26 @@ func (p *pass) listOrphans(ctx context.Context) ([]change.Ref, error) {
 	return slices.Clone(*p.orphans), nil
 }
 
-// checkFile returns the error of check, a check of the file of the store, which it does not
-// call if the whole file was sound in its present state.
-func (p *pass) checkFile(whole bool, check func() error) error {
-	if p.state != "" && p.state == p.kept.Sound {
-		p.sound = true
-		return nil
-	}
-	err := check()
-	if err == nil && !whole {
-		return nil
+// knownSound reports whether an earlier check found the file of the store sound in its present state.
+func (p *pass) knownSound() bool {
+	known := p.state != "" && p.state == p.kept.Sound
+	p.sound = p.sound || known
+	return known
+}
+
+// noteCheck notes the result of a check of the file of the store.
+func (p *pass) noteCheck(what change.Check, err error) {
+	if err == nil && what != change.CheckAll {
+		return
 	}
 	p.sound, p.damage = err == nil, new(string)
 	if d, ok := errors.AsType[*change.DamagedError](err); ok {
 		*p.damage = d.Error()
 	}
-	return err
 }
 
-// knownDamage returns what is damaged in the file of the store: what checkFile has found, or if it
-// was not called, what the last whole scan had found.
+// knownDamage returns what is damaged in the file of the store: what a check has found, or if there
+// was none, what the last whole scan had found.
 func (p *pass) knownDamage() string {
 	switch {
 	case p.damage != nil:
