@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,16 +207,20 @@ func (f failer) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
 func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
 	all, err := damage.Snapshot(ts.Getenv("STORE"))
 	ts.Check(err)
-	snapshots[ts.MkAbs(args[0])] = all
+	snapshots.Store(ts.MkAbs(args[0]), all)
 }
 
-// snapshots has the snapshots by their absolute path, which is unique to a story.
-var snapshots = map[string]map[string]string{}
+// snapshots has the snapshots by their absolute path, which is unique to a story: stories run beside each other.
+var snapshots sync.Map
 
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	now, err := damage.Snapshot(ts.Getenv("STORE"))
 	ts.Check(err)
-	diff := cmp.Diff(snapshots[ts.MkAbs(args[0])], now)
+	then, ok := snapshots.Load(ts.MkAbs(args[0]))
+	if !ok {
+		ts.Fatalf("there is no snapshot %s", args[0])
+	}
+	diff := cmp.Diff(then.(map[string]string), now)
 	switch {
 	case neg && diff == "":
 		ts.Fatalf("the store is still as it was at %s", args[0])
