@@ -45,12 +45,12 @@ func runWithMend(m *testing.M) (code int) {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	args := []string{"build", "-buildvcs=false", "-ldflags=-w", "-o", dir}
+	var flags []string
 	if info, _ := debug.ReadBuildInfo(); slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		args = append(args, "-race")
+		flags = append(flags, "-race")
 	}
-	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("%v\n%s", err, out))
+	if err := storetest.Build("mend/cmd/mend", filepath.Join(dir, "mend"), nil, flags...); err != nil {
+		panic(err)
 	}
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))); err != nil {
 		panic(err)

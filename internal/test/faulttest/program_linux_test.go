@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"mend/internal/test/faulttest"
+	"mend/internal/test/storetest"
 )
 
 // binaries are the programs that the tests run.
@@ -45,15 +45,11 @@ func TestMain(m *testing.M) {
 }
 
 // build builds the programs into dir. Neither cgo nor the race detector, which
-// the tests may run under, goes into them, nor symbols, for the time that takes.
+// the tests may run under, goes into them.
 func build(dir string, flags ...string) (binaries, error) {
-	args := append(append([]string{"build", "-ldflags=-s -w", "-o", dir}, flags...), "mend/cmd/mend", "mend/internal/test/faulttest/filtered")
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return binaries{}, fmt.Errorf("building mend: %w\n%s", err, out)
-	}
-	return binaries{mend: filepath.Join(dir, "mend"), filtered: filepath.Join(dir, "filtered")}, nil
+	b := binaries{mend: filepath.Join(dir, "mend"), filtered: filepath.Join(dir, "filtered")}
+	env := []string{"CGO_ENABLED=0"}
+	return b, errors.Join(storetest.Build("mend/cmd/mend", b.mend, env, flags...), storetest.Build("mend/internal/test/faulttest/filtered", b.filtered, env, flags...))
 }
 
 // run runs the program, and skips the test where calls cannot be stopped.
