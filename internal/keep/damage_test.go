@@ -211,14 +211,15 @@ func TestDamage(t *testing.T) {
 // TestSalvageCut ends a process before each change that it makes to bring over what a damaged file has. The next one
 // brings it over.
 func TestSalvageCut(t *testing.T) {
+	made := t.TempDir()
+	_, want := turns(t, made, 12)
+	file, err := os.ReadFile(Path(made))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(file[:4096]) // a meta page
 	for at := 0; ; at++ {
 		dir := t.TempDir()
-		_, want := turns(t, dir, 12)
-		file, err := os.ReadFile(Path(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		clear(file[:4096]) // a meta page
 		if err := os.WriteFile(Path(dir), file, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,12 @@
+package keep
+
+import (
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.InMemory()
+	m.Run()
+}
