@@ -14,7 +14,7 @@ PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 build:
 	go build -o bin/mend ./cmd/mend
 
-test: # sweeps and large tables run a fixed sample
+test: # sweeps and large tables run a fixed sample; with MEND_SWEEP=sample, as in .ci/run, some a larger one
 	go test -shuffle=on ./...
 
 test-all: # every case

@@ -25,7 +25,7 @@ func TestScanAfterRepair(t *testing.T) {
 	ends := [][]byte{[]byte("\r"), []byte("\r\n"), []byte(" "), {}, {0}, []byte("\u2028")}
 	done, repaired := 0, 0
 	for i, d := range claude.Damages {
-		if i%storetest.Count(1, 12) != 0 {
+		if !storetest.Includes(i, storetest.Thinned(12)) {
 			continue
 		}
 		end, share := ends[rnd.IntN(len(ends))], []float64{0.1, 0.6, 1}[rnd.IntN(3)]

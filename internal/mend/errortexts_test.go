@@ -113,7 +113,7 @@ func TestErrorTexts(t *testing.T) {
 		"a reply":    func(s string) string { return "I get this since yesterday:\n\n" + s + "\n\nWhat can I do?" },
 		"cut":        func(s string) string { return string([]rune(s)[:min(len([]rune(s)), 200)]) + "…" },
 	}
-	step := 12
+	step := storetest.Thinned(12)
 	if storetest.AllCases() {
 		step = 1
 	}

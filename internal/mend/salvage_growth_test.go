@@ -41,7 +41,7 @@ func damagedDatabase(tb testing.TB, copies int) (c *mend.Store, path string, siz
 
 // TestSalvageGrowth: what a salvage reads, writes and allocates grows with the size of the database.
 func TestSalvageGrowth(t *testing.T) {
-	storetest.Long(t)
+	storetest.NeedSample(t)
 	if _, err := os.Stat("/proc/self/io"); err != nil {
 		t.Skip(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/internal/place"
+	"mend/internal/test/storetest"
 )
 
 // folders makes folders, those that end in .git with a HEAD.
@@ -73,9 +74,7 @@ func TestFindNeighbours(t *testing.T) {
 // TestFindLarge: a hundred folders are searched for beside 21,000; each is read once, and what the search
 // does not reach makes nothing certain.
 func TestFindLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes many folders")
-	}
+	storetest.NeedSample(t)
 	dir := t.TempDir()
 	for i := range 21_000 {
 		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("some folder %d", i)), 0o755); err != nil {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -9,11 +10,12 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
 var (
-	draws    = flag.Int("draws", 10, "how many random combinations of damages TestCombinedDamage draws for each version")
+	draws    = flag.Int("draws", 0, "how many random combinations of damages TestCombinedDamage draws for each version, if not a few")
 	drawSeed = flag.Uint64("draw-seed", 1, "the seed of these draws")
 )
 
@@ -45,7 +47,7 @@ func TestCombinedDamage(t *testing.T) {
 		t.Run(damage.Versions[c.version]+"/"+c.names, func(t *testing.T) { fixCombined(t, c.version, strings.Split(c.names, "; ")) })
 	}
 	for version := range damage.Versions {
-		for n := range *draws {
+		for n := range cmp.Or(*draws, 30/storetest.Thinned(3)) {
 			r := rand.New(rand.NewPCG(*drawSeed, uint64(version)<<32+uint64(n)))
 			var names []string
 			for range 2 + r.IntN(5) {

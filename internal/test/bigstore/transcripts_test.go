@@ -8,7 +8,7 @@ import (
 
 // The same seed gives the same transcripts, about 100 KB each.
 func TestTranscripts(t *testing.T) {
-	const n = 40
+	const n = 12
 	var sums [2]int64
 	for i := range sums {
 		dir := t.TempDir()

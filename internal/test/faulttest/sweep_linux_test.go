@@ -40,14 +40,14 @@ func (sb *sandbox) sweep(t trouble) *sweepResult {
 }
 
 // cuts are the calls to be cut at: each, but of a sample every thirtieth, and in a run of all tests
-// every tenth, which are others each day. A mend that is wrong on purpose is cut at each, until
+// every tenth or fewer, which are others each day. A mend that is wrong on purpose is cut at each, until
 // that is seen.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	step := 1
 	switch {
 	case sb.wrong:
 	case level() == "":
-		step = 10
+		step = storetest.Thinned(10)
 	case level() == "sample":
 		step = 30
 	}

@@ -9,11 +9,20 @@ import (
 )
 
 // AllCases reports whether sweeps and tables run every case, as in `make test-all`, which sets
-// MEND_SWEEP=all. Otherwise they run a fixed sample.
+// MEND_SWEEP=all. Otherwise they run a fixed sample: the longest of them a smaller one than in .ci/run, which sets
+// MEND_SWEEP=sample.
 func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
 
 // Includes reports whether case i of a sweep runs: every case if [AllCases], otherwise every nth.
 func Includes(i, n int) bool { return AllCases() || i%n == 0 }
+
+// Thinned returns n for [Includes] where MEND_SWEEP is set, as .ci/run sets it, otherwise three times n.
+func Thinned(n int) int {
+	if os.Getenv("MEND_SWEEP") != "" {
+		return n
+	}
+	return 3 * n
+}
 
 // Today returns a number that is greater by one each day, for a sample that is another each day. MEND_DAY=1 is tomorrow.
 func Today() int {
@@ -51,6 +60,14 @@ func NeedAllCases(t testing.TB) {
 	t.Helper()
 	if !AllCases() {
 		t.Skip("runs with MEND_SWEEP=all")
+	}
+}
+
+// NeedSample skips a test that takes seconds and is about speed or size unless MEND_SWEEP is set, as .ci/run sets it.
+func NeedSample(t testing.TB) {
+	t.Helper()
+	if os.Getenv("MEND_SWEEP") == "" {
+		t.Skip("runs with MEND_SWEEP=sample, as in .ci/run")
 	}
 }
 
