@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggC
 
 // The rules find in each request what the strict endpoint, which knows the ids that it issued,
 // refuses.
-func TestRules(t *testing.T) {
+func TestOpenAIRules(t *testing.T) {
 	block := func(b request.Block, message string) *request.Block {
 		b.Source = &change.Ref{Session: "ses_1", Message: message}
 		return &b

@@ -1,4 +1,4 @@
-package anthropic_test
+package provider_test
 
 import (
 	"testing"
