@@ -87,6 +87,9 @@ type BaseCase struct {
 	refused  []request.Violation
 	turns    map[change.Ref][]int // by message
 	findings Findings
+
+	asked  *APIError            // what [BaseCase.Ask] was given
+	remake func(*APIError) Case // nil before that
 }
 
 // NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that. Its rules are those of the engine.
@@ -121,6 +124,19 @@ func (c *BaseCase) Examine(self Session, session change.Ref, t *Rules, q request
 		c.Report(f)
 	}
 }
+
+// Ask adds what only an error shows, unless it is nil. remake returns the case of the same state with what another error shows.
+func (c *BaseCase) Ask(asked *APIError, remake func(*APIError) Case) {
+	if c.asked, c.remake = asked, remake; asked == nil {
+		return
+	}
+	for _, f := range Asked(c.self, *asked) {
+		c.Report(f)
+	}
+}
+
+// Asked returns the error that the case was given, nil for none.
+func (c *BaseCase) Asked() *APIError { return c.asked }
 
 // Report adds a finding. Without a severity it has that of its rule.
 func (c *BaseCase) Report(f Finding) {
@@ -221,10 +237,20 @@ func (*BaseCase) Window() int { return 0 }
 func (*BaseCase) LastError() []byte { return nil }
 
 // Asking implements [Case].
-func (*BaseCase) Asking(APIError) Case { return nil }
+func (c *BaseCase) Asking(e APIError) Case {
+	if c.remake == nil {
+		return nil
+	}
+	return c.remake(&e)
+}
 
 // Reset implements [Case].
-func (*BaseCase) Reset() Case { return nil }
+func (c *BaseCase) Reset() Case {
+	if c.asked == nil {
+		return nil
+	}
+	return c.remake(nil)
+}
 
 // Renamed implements [Case].
 func (*BaseCase) Renamed(Case) map[change.Ref]change.Ref { return nil }

@@ -148,6 +148,11 @@ var classExplanations = map[Class]Explanation{
 		Fix:     "Readable content is kept, the rest is rebuilt.",
 		Loses:   "What cannot be read.",
 	},
+	MissingHistory: {
+		Meaning: "Prompts, answers or outputs are stored, and the agent does not send them to the model, without a message.",
+		Fix:     "They are put where the agent reads them.",
+		Loses:   "Nothing.",
+	},
 	LostContent: {
 		Meaning: "Messages of the session are lost: what they said is not in the store any more. The agent answers without it.",
 		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",

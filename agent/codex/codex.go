@@ -9,6 +9,7 @@ import (
 	"mend/agent"
 	"mend/agent/codex/rollout"
 	"mend/agent/sessionfile"
+	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
@@ -105,7 +106,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
 		Version: rollout.Version, Provider: openai.Provider{}.Name(), JSON: openai.Provider{}.JSON, Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
 	}}
-	s.NewCase = s.caseOf
+	s.NewCase = func(h change.Head, r repair.Request) (repair.Case, change.Stamp, error) { return s.newCase(h, r) }
 	s.Store, err = sessionfile.New(root, layout{}, sessionfile.Options{
 		Note: warn, Step: a.Step, Lock: s.lock, Index: s.openIndex, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 	})

@@ -22,14 +22,20 @@ const coordination = ".coordination.lock"
 // whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
 // them, so that a Codex which starts now finds none.
 func (s *store) whyBusy(id string) string {
+	if change.ValidateSessionID(id) != nil {
+		return ""
+	}
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
 	d, _, e, err := s.OpenAt(file)
-	if err != nil || change.ValidateSessionID(id) != nil {
+	if err != nil {
 		return ""
 	}
 	d.Close()
+	if !e.IsFile() {
+		return ""
+	}
 	held, err := processes.Locking(e.Ino, 0)
-	if err != nil && e.IsFile() {
+	if err != nil {
 		l, err := ownfile.Acquire(file, os.O_RDWR, true, 0)
 		if err == nil {
 			_ = l.Close() // it was not written

@@ -158,16 +158,16 @@ func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
 	return h, nil
 }
 
-func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, safedir.Entry, error) {
+func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, change.Stamp, error) {
 	src, e, err := s.read(head)
 	if err != nil {
-		return nil, e, err
+		return nil, change.Stamp{}, err
 	}
 	src.Texts, src.Restore, src.Busy = repair.TextsOf(r), r.Restore, s.whyBusy(head.ID)
 	if src.Row = s.row(head.ID); src.Row != nil {
 		src.Located, src.Linked = s.located(src.Row, head)
 	}
-	return rollout.New(src), e, nil
+	return rollout.New(src), s.stamp(head, e), nil
 }
 
 // read reads the rollout of a session, and unpacks a compressed one.
@@ -185,11 +185,6 @@ func (s *store) read(head change.Head) (src rollout.Source, e safedir.Entry, err
 		src.Data, src.Torn, err = s.unpack(head.Ref, e.Data)
 	}
 	return src, e, err
-}
-
-func (s *store) caseOf(head change.Head, r repair.Request) (repair.Case, change.Stamp, error) {
-	c, e, err := s.newCase(head, r)
-	return c, s.stamp(head, e), err
 }
 
 // Busy implements [agent.Store].

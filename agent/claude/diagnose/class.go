@@ -18,11 +18,6 @@ func Guide() repair.Guide {
 // table has the rules that are not the provider's.
 var table = sync.OnceValue(func() *repair.Rules {
 	return repair.NewRules(map[repair.Class]repair.Explanation{
-		repair.MissingHistory: {
-			Meaning: "Prompts and answers are in the transcript, and Claude Code does not send them to the model: it stops at the first record whose predecessor it does not find, without a message.",
-			Fix:     "The record is appended again with the right predecessor. No stored byte changes.",
-			Loses:   "Nothing.",
-		},
 		repair.MissingFolder: {
 			Meaning: "The session's folder does not exist on this machine. Claude Code lists a session in its folder alone; --resume with its id finds it.",
 			Fix:     "A repair changes nothing. If the folder was moved or renamed, mend move OLD NEW gives its sessions to the new one.",

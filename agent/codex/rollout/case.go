@@ -53,7 +53,6 @@ type Case struct {
 
 	src   Source
 	items []item
-	asked *repair.APIError
 }
 
 var (
@@ -70,15 +69,11 @@ func New(s Source) *Case {
 
 // newCase returns the case of a state, with what an error shows if it is not nil.
 func newCase(s Source, st state, asked *repair.APIError) *Case {
-	c := &Case{state: st, src: s, asked: asked}
+	c := &Case{state: st, src: s}
 	c.items = history(c.lines)
 	q := c.render()
 	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults())
-	if asked != nil {
-		for _, f := range repair.Asked(c, *asked) {
-			c.Report(f)
-		}
-	}
+	c.Ask(asked, func(e *repair.APIError) repair.Case { return newCase(s, st, e) })
 	return c
 }
 
@@ -145,29 +140,18 @@ func (c *Case) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Asking implements [repair.Case].
-func (c *Case) Asking(e repair.APIError) repair.Case { return newCase(c.src, c.state, &e) }
-
-// Reset implements [repair.Case].
-func (c *Case) Reset() repair.Case {
-	if c.asked == nil {
-		return c
-	}
-	return newCase(c.src, c.state, nil)
-}
-
-// meta returns the place of the first line that is not empty, and the id of the session if it is the record that the program needs there.
-func (s *state) meta() (at int, id string) {
-	at = slices.IndexFunc(s.lines, func(l line) bool { return !l.isBlank() })
-	if at >= 0 && s.lines[at].kind == "session_meta" {
-		id = text(s.lines[at].payload, "id")
+// metaOf returns the place of the first line that is not empty, and the id of the session if it is the record that the program needs there.
+func metaOf(lines []line) (at int, id string) {
+	at = slices.IndexFunc(lines, func(l line) bool { return !l.isBlank() })
+	if at >= 0 && lines[at].kind == "session_meta" {
+		id = text(lines[at].payload, "id")
 	}
 	return at, id
 }
 
 // isPaginated reports whether the program needs ordinals.
 func (c *Case) isPaginated() bool {
-	if at, id := c.meta(); id != "" {
+	if at, id := metaOf(c.lines); id != "" {
 		return text(c.lines[at].payload, "history_mode") == "paginated"
 	}
 	hasOrdinal := func(l line) bool { _, ok := l.ordinal(); return ok }

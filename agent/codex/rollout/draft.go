@@ -44,13 +44,7 @@ func (d *draft) Case() repair.Case {
 	if d.renumber {
 		n.lines, n.torn = parseLines(n.data())
 	}
-	return newCase(d.c.src, n, d.c.asked)
-}
-
-// edit changes the JSON of a line, or of what is at a path in it.
-func (d *draft) edit(i int, change func(raw []byte) ([]byte, error), path ...string) error {
-	raw, err := jsonedit.Edit(d.lines[i].raw, change, path...)
-	return d.put(i, raw, err)
+	return newCase(d.c.src, n, d.c.Asked())
 }
 
 // set gives a member of a line another value.
@@ -106,38 +100,41 @@ func (d *draft) itemsOf(group string) []item {
 	return slices.DeleteFunc(slices.Clone(d.items[group]), func(it item) bool { return d.lines[it.at].gone })
 }
 
-// find returns the item that a block is part of, which may be nil, and the number of the block in its content.
-func (d *draft) find(b *request.Block) (item, string, error) {
-	if b == nil {
-		return item{}, "", repair.ErrNoBlock
-	}
-	for _, it := range d.itemsOf(b.Ref().Message) {
-		if it.index/parts == b.Index/parts {
-			return it, strconv.Itoa(b.Index % parts), nil
+// find returns the item that a block is part of, which may be nil.
+func (d *draft) find(b *request.Block) (item, error) {
+	if b != nil {
+		for _, it := range d.itemsOf(b.Ref().Message) {
+			if it.index/parts == b.Index/parts {
+				return it, nil
+			}
 		}
 	}
-	return item{}, "", repair.ErrNoBlock
+	return item{}, repair.ErrNoBlock
 }
 
-// setIn sets a member of the item of a block.
-func (d *draft) setIn(b *request.Block, value []byte, name string) error {
-	it, _, err := d.find(b)
+// part returns the place of a block in the content of its item.
+func part(b *request.Block) string { return strconv.Itoa(b.Index % parts) }
+
+// setIn sets what is at a path in the item of a block.
+func (d *draft) setIn(b *request.Block, value []byte, path ...string) error {
+	it, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	return d.set(it.at, value, it.path(name)...)
+	return d.set(it.at, value, it.path(path...)...)
 }
 
 // Remove implements [repair.Editor].
 func (d *draft) Remove(b *request.Block) error {
-	it, part, err := d.find(b)
+	it, err := d.find(b)
 	if err != nil {
 		return err
 	}
 	if list, _ := jsonedit.Elements(d.lines[it.at].raw, it.path("content")...); b.IsThinking() || len(list) < 2 {
 		return d.drop(it)
 	}
-	return d.edit(it.at, func([]byte) ([]byte, error) { return nil, nil }, it.path("content", part)...)
+	raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("content", part(b))...)
+	return d.put(it.at, raw, err)
 }
 
 // ReplaceText implements [repair.Editor].
@@ -145,20 +142,19 @@ func (d *draft) ReplaceText(b *request.Block, text string) error { return d.SetT
 
 // SetText implements [repair.Editor].
 func (d *draft) SetText(b *request.Block, text string) error {
-	it, part, err := d.find(b)
-	if err != nil || b.Type != request.Text {
+	if b.Type != request.Text {
 		return repair.ErrNoEdit
 	}
-	return d.set(it.at, jsonedit.Quote(text), it.path("content", part, "text")...)
+	return d.setIn(b, jsonedit.Quote(text), "content", part(b), "text")
 }
 
 // ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
-	it, part, err := d.find(b)
+	it, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	path := it.path("content", part)
+	path := it.path("content", part(b))
 	if b.Type == request.ToolResult {
 		path = it.path("output")
 	}
@@ -168,12 +164,13 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 		}
 		return fmt.Appendf(nil, `{"type":"input_text","text":%s}`, jsonedit.Quote("[An image was here: "+happened+"]"))
 	}
-	return d.edit(it.at, func(raw []byte) ([]byte, error) {
+	raw, err := jsonedit.Edit(d.lines[it.at].raw, func(raw []byte) ([]byte, error) {
 		if raw[0] == '[' {
 			return jsonedit.EditElements(raw, note), nil
 		}
 		return note(raw), nil
 	}, path...)
+	return d.put(it.at, raw, err)
 }
 
 // SetCallID implements [repair.Editor]: of the call, and of its outputs.
@@ -226,7 +223,7 @@ func (d *draft) DropItemIDs(message change.Ref) error {
 
 // dropReasoning removes all reasoning of the message of a block, and the ids of its other items, which the provider takes only with it.
 func (d *draft) dropReasoning(b *request.Block) error {
-	if _, _, err := d.find(b); err != nil {
+	if _, err := d.find(b); err != nil {
 		return err
 	}
 	if err := d.DropItemIDs(b.Ref()); err != nil {
@@ -245,7 +242,7 @@ func (d *draft) dropReasoning(b *request.Block) error {
 
 // moveBehindCall puts an output behind the response with its call.
 func (d *draft) moveBehindCall(b *request.Block) error {
-	it, _, err := d.find(b)
+	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
 		return repair.ErrNoEdit
 	}
@@ -279,9 +276,31 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 
 // dropCopy removes the item of a block if an earlier one is the same.
 func (d *draft) dropCopy(b *request.Block) error {
-	it, _, err := d.find(b)
+	it, err := d.find(b)
 	if err != nil || !it.again {
 		return repair.ErrNoEdit
 	}
 	return d.drop(it)
+}
+
+// Moved returns the case of the session in another folder. What its records say of the past stays.
+func (c *Case) Moved(folder string) (*Case, error) {
+	if c.src.Torn {
+		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.ID)
+	}
+	d := c.Draft().(*draft)
+	at, id := metaOf(c.lines)
+	if id != c.src.ID {
+		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.ID)
+	}
+	for _, i := range []int{at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" })} {
+		if i < 0 {
+			continue
+		}
+		if err := d.set(i, jsonedit.Quote(folder), "payload", "cwd"); err != nil {
+			return nil, err
+		}
+	}
+	d.setCol(change.TextCol("cwd", folder))
+	return d.Case().(*Case), nil
 }

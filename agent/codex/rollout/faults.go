@@ -23,7 +23,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	if NameID(c.path) != c.src.ID {
 		add("rollout-name", " It is %s.", path.Base(c.path))
 	}
-	switch at, id := c.meta(); {
+	switch at, id := metaOf(c.lines); {
 	case id == c.src.ID:
 	case len(c.items) == 0 && (at < 0 || c.lines[at].kind != "session_meta"):
 		add("rollout-empty", "")
@@ -183,7 +183,7 @@ func records(raw []byte) [][]byte {
 // setMeta makes the first line the record of the session: one that is there, or else what can be read of the first line, and what the row
 // and other records say.
 func (d *draft) setMeta() error {
-	at, _ := d.c.meta()
+	at, _ := metaOf(d.c.lines)
 	d.renumber = true
 	isMeta := func(l line) bool { return l.kind == "session_meta" && text(l.payload, "id") == d.c.src.ID }
 	if i := slices.IndexFunc(d.lines, isMeta); i > 0 && d.lines[at].kind != "session_meta" {

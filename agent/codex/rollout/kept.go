@@ -1,11 +1,48 @@
 package rollout
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
+	"strings"
+	"time"
 
 	"mend/internal/jsonedit"
+	"mend/internal/request"
 )
+
+// An About is what a list shows of a session.
+type About struct {
+	ID, Title, Directory, Version string
+	Created                       int64 // milliseconds since 1970
+}
+
+// AboutOf reads the beginning of a rollout.
+func AboutOf(head []byte) (a About) {
+	begun := false
+	for raw := range bytes.Lines(head) {
+		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
+		if !begun && !l.isBlank() {
+			_, a.ID = metaOf([]line{l})
+			begun = true
+		}
+		switch {
+		case l.kind == "session_meta" && a.Version == "":
+			a.Directory, a.Version = text(l.payload, "cwd"), text(l.payload, "cli_version")
+		case l.kind == "turn_context" && a.Directory == "":
+			a.Directory = text(l.payload, "cwd")
+		case a.Title == "":
+			first, _, _ := strings.Cut(l.prompt(), "\n")
+			a.Title = request.Short(first, 80)
+		}
+		if t, err := time.Parse(time.RFC3339, text(l.value, "timestamp")); a.Created == 0 && err == nil {
+			a.Created = t.UnixMilli()
+		}
+		if a.Title != "" && a.Directory != "" && a.Version != "" && a.Created != 0 {
+			break
+		}
+	}
+	return a
+}
 
 // CountMessages counts the prompts and answers of a rollout, and returns the id of the first.
 func CountMessages(data []byte) (n int, first string) {
@@ -43,10 +80,9 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 			}
 		}
 	}
-	if _, id := (&state{lines: lines}).meta(); id == "" {
-		if _, id = (&state{lines: wanted}).meta(); id != "" {
-			records++
-		}
+	_, is := metaOf(lines)
+	if _, was := metaOf(wanted); is == "" && was != "" {
+		records++
 	}
 	return records, messages
 }
@@ -91,28 +127,21 @@ func Joined(kept, data []byte, session string) ([]byte, error) {
 			gained = now[i+1:]
 		}
 	}
-	all := state{lines: then}
+	d := draft{state: state{lines: then}}
 	for _, l := range gained {
 		if text(l.value, "type") != "" && l.kind != "session_meta" {
-			all.lines = append(all.lines, l)
+			d.lines = append(d.lines, l)
 		}
 	}
-	if len(all.lines) == len(then) {
+	if len(d.lines) == len(then) {
 		return kept, nil
 	}
-	odd, _ := all.oddOrdinals()
-	for i := len(then); i < len(all.lines); i++ {
-		n, isOdd := odd[i]
-		if _, ok := all.lines[i].ordinal(); !ok || !isOdd {
-			continue
-		}
-		raw, err := jsonedit.Set(all.lines[i].raw, fmt.Append(nil, n), "ordinal")
-		if err != nil {
+	if _, known := d.oddOrdinals(); known {
+		if err := d.setOrdinals(); err != nil {
 			return nil, err
 		}
-		all.lines[i].raw = raw
 	}
-	return all.data(), nil
+	return d.data(), nil
 }
 
 // moment returns when a line was written and what it is: no line that follows has the same.

@@ -33,17 +33,13 @@ func (c *Case) ref(group string) change.Ref {
 
 func (c *Case) turn(it item) request.Turn {
 	t := request.Turn{Role: change.RoleAssistant, Summary: it.summary}
-	switch text(it.value, "role") {
-	case change.RoleUser:
-		t.Role = change.RoleUser
-	case "developer":
-		t.Role = request.RoleSystem
-	}
-	if isOutput(it.kind) {
+	switch role := text(it.value, "role"); {
+	case isOutput(it.kind):
 		t.Role = request.RoleTool
-	}
-	if it.summary || it.kind == "agent_message" {
+	case it.summary || it.kind == "agent_message" || role == change.RoleUser:
 		t.Role = change.RoleUser
+	case role == "developer":
+		t.Role = request.RoleSystem
 	}
 	t.Blocks = c.blocks(it)
 	if !it.added {
@@ -58,6 +54,9 @@ func (c *Case) turn(it item) request.Turn {
 	}
 	return t
 }
+
+// inputs are the members of calls with what they are given.
+var inputs = map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 
 func (c *Case) blocks(it item) []*request.Block {
 	v := it.value
@@ -84,16 +83,12 @@ func (c *Case) blocks(it item) []*request.Block {
 		return []*request.Block{b}
 	case "function_call", "custom_tool_call", "local_shell_call":
 		b := &request.Block{Type: request.ToolUse, ToolID: text(v, "call_id"), ToolName: text(v, "name")}
-		switch it.kind {
-		case "local_shell_call":
-			b.ToolName, b.Input = "local_shell", json.RawMessage(v.Get("action").Raw())
-		case "custom_tool_call":
-			b.Input = json.RawMessage(v.Get("input").Raw())
-		default:
-			b.Input = json.RawMessage(v.Get("arguments").Raw())
-			if s := []byte(text(v, "arguments")); jsonedit.IsObject(s) {
-				b.Input = s
-			}
+		if it.kind == "local_shell_call" {
+			b.ToolName = "local_shell"
+		}
+		b.Input = json.RawMessage(v.Get(inputs[it.kind]).Raw())
+		if s := []byte(text(v, "arguments")); jsonedit.IsObject(s) {
+			b.Input = s
 		}
 		return []*request.Block{b}
 	case "function_call_output", "custom_tool_call_output":

@@ -41,10 +41,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		return reasoning(x)
 	}
 	return repair.NewRules(
-		map[repair.Class]repair.Explanation{repair.MissingHistory: {
-			Code: string(repair.MissingHistory), Meaning: "Records are in the rollout, and Codex does not send them to the model, without a message.",
-			Fix: "The messages are put where Codex reads them.", Loses: "Nothing.",
-		}},
+		nil,
 		repair.Rule{
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
 			Meaning: "The name of the file is not that of a rollout with the id of its session, by which Codex finds one.", Words: "no rollout found for thread id",

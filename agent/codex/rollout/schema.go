@@ -35,13 +35,14 @@ func (l *line) unknownKind() string {
 }
 
 // members are the kinds of values that the program accepts in a member of any record, of any item, and of records and items by their
-// types: those of [jsonedit.Value.Kind], and ? where it may be missing or null. It skips a record with another one.
+// types: those of [jsonedit.Value.Kind], and at the end - where it may be missing, or ? where it may be missing or null. It skips a record
+// with another one.
 var members = map[string]map[string]string{
 	"record": {"timestamp": `"`, "ordinal": `0?`, "payload": `{`},
 	"item":   {"type": `"`, "id": `"?`, "status": `"?`, "namespace": `"?`, "encrypted_content": `"?`, "internal_chat_message_metadata_passthrough": `{?`},
 
 	"session_meta": {
-		"id": `"`, "session_id": `"?`, "timestamp": `"`, "cwd": `"`, "originator": `"`, "cli_version": `"`, "source": `"{?`, "history_mode": `"?`, "git": `{?`,
+		"id": `"`, "session_id": `"-`, "timestamp": `"`, "cwd": `"`, "originator": `"`, "cli_version": `"`, "source": `"{-`, "history_mode": `"-`, "git": `{?`,
 	},
 	"compacted":               {"message": `"`, "replacement_history": `[?`},
 	"message":                 {"role": `"`, "content": `[`, "phase": `"?`},
@@ -75,6 +76,12 @@ func accepts(of string, v jsonedit.Value) bool {
 
 // acceptsIn reports whether a value is of one of the kinds that a member may have.
 func acceptsIn(kinds string, v jsonedit.Value) bool {
-	kind := v.Kind()
-	return kind != 0 && strings.IndexByte(kinds, byte(kind)) >= 0 || strings.HasSuffix(kinds, "?") && (kind == 0 || kind == 'n')
+	switch kind := v.Kind(); kind {
+	case 0:
+		return strings.ContainsAny(kinds, "-?")
+	case 'n':
+		return strings.HasSuffix(kinds, "?")
+	default:
+		return strings.IndexByte(kinds, byte(kind)) >= 0
+	}
 }
