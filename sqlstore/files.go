@@ -102,7 +102,9 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	h := make([]byte, headerSize)
 	n, err := io.ReadFull(f, h)
 	switch {
-	case n == 0 && errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF) && hasLog:
+		return false, damagedHeader("the file is empty")
+	case errors.Is(err, io.EOF):
 		return false, Unusable("the file is empty")
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return false, err

@@ -15,6 +15,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/test/dbtest"
 	"mend/repair"
+	"mend/sqlstore"
 )
 
 // TestWALOfAnotherMoment: a database beside a -wal of another moment is damaged and its sessions are broken, also where the header does
@@ -144,5 +145,29 @@ func TestNumbersBeginAgain(t *testing.T) {
 	}
 	if err := s.CheckFile(t.Context(), 1); err != nil {
 		t.Errorf("CheckFile = %v", err)
+	}
+}
+
+// TestEmptyFile: a database whose file is empty, and of which all is in the -wal, comes back.
+func TestEmptyFile(t *testing.T) {
+	path, id := dbtest.Unpack(t, "1.18.33")
+	dbtest.Exec(t, dbtest.Agent(t, path), "PRAGMA wal_autocheckpoint=0; VACUUM")
+	files := dbtest.Files(t, path)
+	empty := filepath.Join(t.TempDir(), "opencode.db")
+	dbtest.Write(t, empty, "")
+	dbtest.Write(t, empty+"-wal", files[dbtest.Name+"-wal"])
+	s, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: empty, Journal: mend.OpenJournal(t.TempDir()), Cache: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Sessions(t.Context()); !errors.Is(err, sqlstore.ErrUnusable) || !strings.Contains(err.Error(), "empty") {
+		t.Fatalf("Sessions: %v", err)
+	}
+	found, err := s.ProposeSalvage(t.Context(), true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Sessions) != 1 || found.Sessions[0].ID != id || !found.Sessions[0].Whole() {
+		t.Errorf("sessions %+v", found.Sessions)
 	}
 }
