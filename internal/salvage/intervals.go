@@ -37,3 +37,11 @@ func (s intervals) has(n int64) bool {
 	i := sort.Search(len(s), func(i int) bool { return n <= s[i][1] })
 	return i < len(s) && s[i][0] <= n
 }
+
+// count returns how many rowids there are.
+func (s intervals) count() (n int) {
+	for _, i := range s {
+		n += int(i[1] - i[0] + 1)
+	}
+	return n
+}

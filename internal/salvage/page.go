@@ -211,8 +211,9 @@ func (p *page) eachFree(f *file, do func(at, size int)) bool {
 	return true
 }
 
-// carve returns cells of a leaf that lie between those that are known, where no pointer leads.
-func (p *page) carve(f *file, known []cell) (found []cell) {
+// carve returns cells of a leaf that lie between those that are known, where no pointer leads, and that are like a row. Those that
+// lie last are first: before the others SQLite may have left older ones.
+func (p *page) carve(f *file, known []cell, isRow func(*page, cell) bool) (found []cell) {
 	type span struct{ at, end int }
 	var used []span
 	for _, c := range known {
@@ -222,24 +223,29 @@ func (p *page) carve(f *file, known []cell) (found []cell) {
 	for _, c := range known {
 		start = min(start, c.at)
 	}
-	if c := p.content(); p.kind() == tableLeaf && c >= p.start+8 && c <= p.avail {
+	switch c := p.content(); {
+	case p.kind() != tableLeaf: // a page that was one once has old cells
+	case c >= p.start+8 && c <= p.avail:
 		start = min(start, c)
 		p.eachFree(f, func(at, size int) { used = append(used, span{at, at + size}) })
+	default:
+		start = p.start + 8
 	}
 	slices.SortFunc(used, func(a, b span) int { return a.at - b.at })
 	used = append(used, span{p.avail, p.avail})
 	at := start
 	for _, u := range used {
 		for at+4 <= u.at {
-			c, ok := p.cellAt(f, tableLeaf, at)
-			if !ok || c.end > u.at {
-				break
+			if c, ok := p.cellAt(f, tableLeaf, at); ok && c.end <= u.at && isRow(p, c) {
+				found = append(found, c)
+				at = c.end
+			} else {
+				at++ // the beginning of a cell may be damaged
 			}
-			found = append(found, c)
-			at = c.end
 		}
 		at = max(at, u.end)
 	}
+	slices.Reverse(found)
 	return found
 }
 

@@ -26,6 +26,8 @@ type Options struct {
 	// made again from something else, see [Result.WriteDoubtful]. spread says that it lies on several pages. It is
 	// called once for each row of a table, and must not keep vals.
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
+	// NoRow, if not nil, reports whether values cannot be a row of a table although they have its storage classes.
+	NoRow func(t *Table, vals []Value) bool
 	// WAL says how the -wal fits the file, as far as its rows show it.
 	WAL Moment
 	// Progress is called with the number of bytes that were read and that are to be read.
@@ -70,7 +72,9 @@ type scan struct {
 	freeOK   bool
 	suspects map[uint32]*Table // pages in the tree of a table with what does not belong there
 	doubtful []place
+	refused  []place // rows whose key another row has
 
+	widest      int // number of columns that a row may have
 	ctx         context.Context
 	progress    func(done, total int64)
 	done, total int64
@@ -79,9 +83,10 @@ type scan struct {
 	parents     map[string]map[string]bool // ids of lost rows, by table
 	owners      map[string]Owner
 	doubt       func(t *Table, rowid int64, vals []Value, spread bool) bool
+	noRow       func(t *Table, vals []Value) bool
 }
 
-// A place is a row that can be read and that may have bytes that are not its own.
+// A place is where a row lies that can be read.
 type place struct {
 	table *Table
 	page  uint32
@@ -134,7 +139,8 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 			_ = db.Abandon()
 		}
 	}()
-	s.db, s.owners, s.doubt = db, o.Owners, o.Doubt
+	s.db, s.owners, s.doubt, s.noRow = db, o.Owners, o.Doubt, o.NoRow
+	s.setWidest(db.tables)
 	if err := s.readAll(); err != nil {
 		return nil, err
 	}
@@ -151,10 +157,20 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 }
 
 func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, total int64)) *scan {
-	s := &scan{file: openFile(src, withWAL), suspects: map[uint32]*Table{}, ctx: ctx, progress: progress}
+	s := &scan{file: openFile(src, withWAL), suspects: map[uint32]*Table{}, widest: schemaColumns, ctx: ctx, progress: progress}
 	s.total = int64(s.pages)
 	s.walk = newWalker(s.file, s.step)
 	return s
+}
+
+// schemaColumns is the number of columns of the schema.
+const schemaColumns = 5
+
+// setWidest has rows of the tables recognized.
+func (s *scan) setWidest(tables []*Table) {
+	for _, t := range tables {
+		s.widest = max(s.widest, len(t.cols))
+	}
 }
 
 // step is called for every page that is read.
@@ -214,7 +230,7 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 					s.doubt != nil && s.doubt(t, c.rowid, s.vals, true) {
 					continue
 				}
-				if err := s.write(t, c.rowid, s.vals); err != nil {
+				if err := s.write(t, c.rowid, s.vals, place{}); err != nil {
 					return n, err
 				}
 			}
@@ -272,7 +288,7 @@ func (s *scan) countFaults() (faults int, err error) {
 		case o.Type == "table" && !strings.Contains(strings.ToUpper(o.SQL), "WITHOUT ROWID"):
 			faults += s.walk.table(o.root, leaf)
 		default:
-			faults += s.walk.index(o.root, o.Type == "index" && !strings.Contains(strings.ToUpper(o.SQL), " DESC") && !strings.Contains(strings.ToUpper(o.SQL), "COLLATE"), 0, func([]Value) {})
+			faults += s.walk.index(o.root, o.Type == "index" && !strings.Contains(strings.ToUpper(o.SQL), " DESC") && !strings.Contains(strings.ToUpper(o.SQL), "COLLATE"), 0, nil, func([]Value) {})
 		}
 	}
 	return faults, s.walk.err
@@ -284,10 +300,11 @@ func (s *scan) readSchema() bool {
 		return false
 	}
 	found := map[string]bool{}
-	add := func(p *page) (whole bool) {
+	add := func(p *page, in span) (whole bool) {
 		cells, whole := p.leafCells(s.file, tableLeaf)
+		whole = whole && in.sure && ascending(cells, in)
 		if !whole {
-			cells = append(cells, p.carve(s.file, cells)...)
+			cells = append(cells, p.carve(s.file, cells, s.isRow)...)
 		}
 		for _, c := range cells {
 			r, ok := s.schemaRow(p, c)
@@ -304,7 +321,7 @@ func (s *scan) readSchema() bool {
 	}
 	whole := true
 	faults := s.walk.table(1, func(p *page, in span) {
-		if !in.sure || p.kind() != tableLeaf || !add(p) {
+		if p.kind() != tableLeaf || !add(p, in) {
 			whole = false
 		}
 	})
@@ -328,7 +345,7 @@ func (s *scan) readSchema() bool {
 			ok = ok && is
 		}
 		if ok {
-			add(&p)
+			add(&p, anywhere)
 		}
 	}
 	return false
@@ -342,7 +359,7 @@ func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 	}
 	v, ok := parseRecord(payload, s.vals)
 	s.vals = v
-	if !ok || len(v) != 5 || v[0].Class != change.ClassText || v[1].Class != change.ClassText || v[2].Class != change.ClassText {
+	if !ok || len(v) != schemaColumns || v[0].Class != change.ClassText || v[1].Class != change.ClassText || v[2].Class != change.ClassText {
 		return r, false
 	}
 	r.Object = Object{Type: string(v[0].Bytes), Name: string(v[1].Bytes), Table: string(v[2].Bytes), SQL: string(v[4].Bytes)}
@@ -432,6 +449,7 @@ func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
 
 // countSample counts the rows of a sample of the pages that can be one of a table.
 func (s *scan) countSample(tables []*Table) (n int) {
+	s.setWidest(tables)
 	buf := make([]byte, s.pageSize)
 	for at := uint32(1); at <= s.pages && at > 0; at += max(1, s.pages/sampled) {
 		p := s.read(at, buf)
@@ -440,12 +458,17 @@ func (s *scan) countSample(tables []*Table) (n int) {
 		}
 		cells, _ := p.leafCells(s.file, tableLeaf)
 		for _, c := range cells {
-			if vals, ok := s.classes(&p, c); ok && slices.ContainsFunc(tables, func(t *Table) bool { return t.fits(vals) }) {
+			if vals, ok := s.classes(&p, c); ok && fitsAny(tables, vals) {
 				n++
 			}
 		}
 	}
 	return n
+}
+
+// fitsAny reports whether the values can be a row of one of the tables.
+func fitsAny(tables []*Table, vals []Value) bool {
+	return slices.ContainsFunc(tables, func(t *Table) bool { return t.fits(vals) })
 }
 
 // newTrial returns a new database in memory.
@@ -491,12 +514,14 @@ func (s *scan) readAll() error {
 		for _, ix := range t.indexes {
 			ix.root = roots[ix.name]
 			s.readIndex(t, ix)
-			t.complete = t.complete || ix.whole
 		}
 		search = search || t.Damaged || len(t.Lost) > 0
 	}
-	if s.walk.err != nil || !search {
+	if s.walk.err != nil {
 		return s.walk.err
+	}
+	if err := s.writeRefused(); err != nil || !search {
+		return err
 	}
 	return s.search()
 }
@@ -534,6 +559,52 @@ func (s *scan) readLeaf(t *Table, p *page, in span) error {
 	return nil
 }
 
+// writeRefused writes the rows whose key another row had, if an index says that it is theirs.
+func (s *scan) writeRefused() error {
+	buf := make([]byte, s.pageSize)
+	for _, at := range s.refused {
+		t := at.table
+		p := s.read(at.page, buf)
+		c, ok := p.cellAt(s.file, tableLeaf, at.at)
+		if !ok {
+			continue
+		}
+		vals, _, ok := s.row(&p, c)
+		if !ok {
+			continue
+		}
+		if known := t.Lost[c.rowid]; known != nil && t.matches(known, vals) {
+			if err := s.evict(t, known); err != nil {
+				return err
+			}
+			delete(t.Lost, c.rowid)
+		}
+		if err := s.write(t, c.rowid, vals, place{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evict removes the rows that have a key which an index gives to another one.
+func (s *scan) evict(t *Table, known Known) error {
+	for _, ix := range t.indexes {
+		if !ix.unique || slices.ContainsFunc(ix.cols, func(at int) bool { return at < 0 || known[t.cols[at].name].Class == 0 }) {
+			continue
+		}
+		rowid, ok := s.db.withKey(t, ix, known)
+		if !ok {
+			continue
+		}
+		row, _ := s.db.row(t, t.all(), rowid)
+		if err := s.db.remove(t, rowid); err != nil {
+			return err
+		}
+		t.Damaged, t.Lost[rowid] = true, t.known(row)
+	}
+	return nil
+}
+
 // ascending reports whether the rowids ascend within a span.
 func ascending(cells []cell, in span) bool {
 	last := in.lo
@@ -546,19 +617,22 @@ func ascending(cells []cell, in span) bool {
 	return true
 }
 
-// fitsPage reports whether most of the cells can be rows of the table, and no other table fits more.
+// fitsPage reports whether the cells can be rows of the table, and those of no other table, or of the schema, fit more.
 func (s *scan) fitsPage(t *Table, p *page, cells []cell) bool {
 	n := s.countFits(t, p, cells)
 	if n == len(cells) {
 		return true
 	}
-	for _, other := range s.db.tables {
+	for _, other := range slices.Concat(s.db.tables, []*Table{schemaTable}) {
 		if other != t && !other.withoutRowid && s.countFits(other, p, cells) > n {
 			return false
 		}
 	}
 	return true
 }
+
+// schemaTable is the table of the schema.
+var schemaTable = &Table{Name: "sqlite_schema", alias: -1, cols: []column{{affinity: 't', notNull: true}, {affinity: 't', notNull: true}, {affinity: 't', notNull: true}, {affinity: 'i'}, {affinity: 't'}}}
 
 // countFits counts the cells that can be rows of a table.
 func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
@@ -568,6 +642,12 @@ func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
 		}
 	}
 	return n
+}
+
+// isRow reports whether a cell has a row.
+func (s *scan) isRow(p *page, c cell) bool {
+	_, ok := s.classes(p, c)
+	return ok
 }
 
 // classes returns the storage classes of a row, which are at its beginning.
@@ -599,7 +679,9 @@ func (s *scan) classes(p *page, c cell) ([]Value, bool) {
 		case serial >= 12:
 			class = change.ClassText
 		}
-		vals = append(vals, Value{Class: class})
+		if vals = append(vals, Value{Class: class}); len(vals) > s.widest {
+			return nil, false
+		}
 	}
 	s.vals = vals
 	return vals, total == int64(c.size)
@@ -618,7 +700,7 @@ func (s *scan) readRow(t *Table, p *page, c cell) error {
 		s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 		return nil
 	}
-	return s.write(t, c.rowid, vals)
+	return s.write(t, c.rowid, vals, place{t, p.n, c.at})
 }
 
 // row reads the row of a cell; it is valid until the next call.
@@ -631,8 +713,9 @@ func (s *scan) row(p *page, c cell) (vals []Value, doubtful, ok bool) {
 	return s.vals, doubtful, ok
 }
 
-// write writes a row into the new database, unless one with its rowid is there.
-func (s *scan) write(t *Table, rowid int64, vals []Value) error {
+// write writes a row into the new database, unless one with its rowid is there. With a place it waits for what the indexes say if
+// another row has its key.
+func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	if !t.withoutRowid && t.have.has(rowid) {
 		return nil
 	}
@@ -643,14 +726,14 @@ func (s *scan) write(t *Table, rowid int64, vals []Value) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
+	case why != "" && !t.fits(vals): // it may be one of another table, and is in the way of none
+		t.Damaged = true
+		return nil
+	case why != "" && at.table != nil && strings.Contains(why, "UNIQUE"):
+		s.refused = append(s.refused, at)
+		return nil
 	case why != "":
-		known := Known{}
-		for i, v := range vals[:min(len(vals), len(t.cols))] {
-			if i != t.alias && len(v.Bytes) <= change.MaxID {
-				known[t.cols[i].name] = cloneValues([]Value{v})[0]
-			}
-		}
-		t.Refused = append(t.Refused, Refusal{rowid, known, why})
+		t.Refused = append(t.Refused, Refusal{rowid, t.known(vals), why})
 	default:
 		t.Rows++
 	}
@@ -670,7 +753,7 @@ func (s *scan) readKeyed(t *Table) error {
 	}
 	var err error
 	row := make([]Value, len(t.cols))
-	t.Damaged = s.walk.index(t.root, false, 0, func(vals []Value) {
+	t.Damaged = s.walk.index(t.root, false, 0, nil, func(vals []Value) {
 		if err != nil || len(vals) != len(order) {
 			return
 		}
@@ -679,7 +762,7 @@ func (s *scan) readKeyed(t *Table) error {
 				row[at] = vals[i]
 			}
 		}
-		err = s.write(t, 0, row)
+		err = s.write(t, 0, row, place{})
 	}) > 0
 	if err == nil {
 		err = s.walk.err
@@ -689,11 +772,13 @@ func (s *scan) readKeyed(t *Table) error {
 
 // readIndex notes the rows that an index names and that were not found.
 func (s *scan) readIndex(t *Table, ix *index) {
-	faults := s.walk.index(ix.root, ix.ordered, len(ix.cols)+1, func(vals []Value) {
+	n, lost := 0, 0
+	faults := s.walk.index(ix.root, ix.ordered, len(ix.cols)+1, func(entries [][]Value) bool { return s.belong(t, ix, entries) }, func(vals []Value) {
 		rowid := vals[len(vals)-1].Int
-		if t.have.has(rowid) {
+		if n++; t.have.has(rowid) {
 			return
 		}
+		lost++
 		known := t.Lost[rowid]
 		if doubtful := t.Doubtful[rowid]; doubtful != nil {
 			known = doubtful
@@ -708,7 +793,36 @@ func (s *scan) readIndex(t *Table, ix *index) {
 			}
 		}
 	})
-	ix.whole = ix.whole && ix.ordered && faults == 0
+	t.complete = t.complete || !ix.partial && ix.ordered && faults == 0 && n == t.have.count()+lost
+}
+
+// belong reports whether the entries of a page are those of an index of the table, as far as rows that were found show it. The page
+// of another one can be in its place without a fault of the structure.
+func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
+	rowid := func(vals []Value) int64 { return vals[len(vals)-1].Int }
+	if !slices.ContainsFunc(entries, func(vals []Value) bool { return !t.have.has(rowid(vals)) }) {
+		return true // it says nothing new
+	}
+	const sample = 3
+	differ := 0
+	for _, vals := range entries {
+		if !t.have.has(rowid(vals)) {
+			continue
+		}
+		row, ok := s.db.row(t, ix.cols, rowid(vals))
+		if !ok {
+			continue
+		}
+		if slices.EqualFunc(row, vals[:len(row)], func(a, b Value) bool {
+			return a.Class == change.ClassNull && b.Class != change.ClassNull || a.compare(b) == 0
+		}) {
+			return true
+		}
+		if differ++; differ == sample {
+			break
+		}
+	}
+	return differ == 0
 }
 
 // search looks for rows on the pages to which no tree leads, or where something does not belong.
@@ -807,8 +921,8 @@ func (s *scan) searchPages(tables []*Table) error {
 		}
 		cells, whole := p.leafCells(s.file, tableLeaf)
 		if !whole {
-			cells = slices.DeleteFunc(cells, func(c cell) bool { _, ok := s.classes(&p, c); return !ok })
-			cells = append(cells, p.carve(s.file, cells)...)
+			cells = slices.DeleteFunc(cells, func(c cell) bool { return !s.isRow(&p, c) })
+			cells = append(cells, p.carve(s.file, cells, s.isRow)...)
 		}
 		for _, c := range cells {
 			if err := s.consider(&p, c, suspect, tables); err != nil {
@@ -826,30 +940,30 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		return nil
 	}
 	for _, t := range s.db.tables {
-		if known, lost := t.Lost[c.rowid]; lost && len(vals) <= len(t.cols) && t.matches(known, vals) {
+		if known, lost := t.Lost[c.rowid]; lost && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.fits(vals) || !fitsAny(s.db.tables, vals)) {
 			if doubtful {
 				s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 				return nil
 			}
 			delete(t.Lost, c.rowid)
-			return s.write(t, c.rowid, vals)
+			return s.write(t, c.rowid, vals, place{})
 		}
 	}
-	if s.isFree(p.n) || p.n > s.size() {
+	if _, ok := s.schemaRow(p, c); ok || s.isFree(p.n) || p.n > s.size() {
 		return nil
 	}
 	if suspect != nil && slices.Contains(tables, suspect) && suspect.fits(vals) {
 		tables = []*Table{suspect}
 	}
 	for _, t := range tables {
-		if !t.fits(vals) || t.have.has(c.rowid) || t.Lost[c.rowid] != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+		if !t.fits(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost[c.rowid] != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
 		if doubtful {
 			s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 			return nil
 		}
-		return s.write(t, c.rowid, vals)
+		return s.write(t, c.rowid, vals, place{})
 	}
 	return nil
 }
@@ -930,7 +1044,7 @@ func (r *Result) WriteDoubtful() (n int, err error) {
 		if !ok {
 			continue
 		}
-		if err := s.write(at.table, c.rowid, vals); err != nil {
+		if err := s.write(at.table, c.rowid, vals, place{}); err != nil {
 			return n, err
 		}
 		at.table.Found(c.rowid)

@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -72,8 +73,9 @@ type index struct {
 	name    string
 	root    uint32
 	cols    []int // positions in the columns of the table; -1 for something else
-	whole   bool  // has all rows
-	ordered bool  // by bytes, ascending
+	partial bool  // has some rows alone
+	unique  bool
+	ordered bool // by bytes, ascending
 }
 
 // Create makes a new database at path, which must not exist, with the tables and those indexes by which rows can be
@@ -331,13 +333,13 @@ func affinity(declared string) byte {
 }
 
 func (db *DB) readIndexes(t *Table) error {
-	const columns = `SELECT l.name, x.cid, x.key, x."desc", coalesce(x.coll, ''), l.partial FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS x ORDER BY l.seq, x.seqno`
+	const columns = `SELECT l.name, x.cid, x.key, x."desc", coalesce(x.coll, ''), l.partial, l."unique" FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS x ORDER BY l.seq, x.seqno`
 	names := map[string]*index{}
 	return db.Query(columns, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(0)
 		ix := names[name]
 		if ix == nil {
-			ix = &index{name: name, whole: !st.ColumnBool(5), ordered: true}
+			ix = &index{name: name, partial: st.ColumnBool(5), unique: st.ColumnBool(6), ordered: true}
 			names[name] = ix
 			t.indexes = append(t.indexes, ix)
 		}
@@ -351,6 +353,93 @@ func (db *DB) readIndexes(t *Table) error {
 		ix.ordered = ix.ordered && !st.ColumnBool(3) && st.ColumnText(4) == "BINARY"
 		return nil
 	}, t.Name)
+}
+
+// row returns the values of columns in a row of the new database; NULL for -1.
+func (db *DB) row(t *Table, cols []int, rowid int64) (row []Value, ok bool) {
+	if t.rowid == "" {
+		return nil, false
+	}
+	var names []string
+	for _, at := range cols {
+		name := "NULL"
+		if at >= 0 {
+			name = sqlite3.QuoteIdentifier(t.cols[at].name)
+		}
+		names = append(names, name)
+	}
+	_ = db.Query("SELECT "+strings.Join(names, ", ")+" FROM "+sqlite3.QuoteIdentifier(t.Name)+" NOT INDEXED WHERE "+t.rowid+" = ?1", func(st *sqlite3.Stmt) error {
+		ok = true
+		for i := range names {
+			v := Value{Class: change.ClassNull}
+			switch st.ColumnType(i) {
+			case sqlite3.INTEGER:
+				v = Value{Class: change.ClassInteger, Int: st.ColumnInt64(i)}
+			case sqlite3.FLOAT:
+				v = Value{Class: change.ClassReal, Float: st.ColumnFloat(i)}
+			case sqlite3.TEXT:
+				v = Value{Class: change.ClassText, Bytes: bytes.Clone(st.ColumnRawText(i))}
+			case sqlite3.BLOB:
+				v = Value{Class: change.ClassBlob, Bytes: bytes.Clone(st.ColumnRawBlob(i))}
+			case sqlite3.NULL:
+			}
+			row = append(row, v)
+		}
+		return nil
+	}, rowid)
+	return row, ok
+}
+
+// withKey returns the row that has the known values of a unique index.
+func (db *DB) withKey(t *Table, ix *index, known Known) (rowid int64, ok bool) {
+	var where []string
+	var args []any
+	for i, at := range ix.cols {
+		where = append(where, fmt.Sprintf("%s IS ?%d", sqlite3.QuoteIdentifier(t.cols[at].name), i+1))
+		switch v := known[t.cols[at].name]; v.Class {
+		case change.ClassText:
+			args = append(args, string(v.Bytes))
+		case change.ClassInteger:
+			args = append(args, v.Int)
+		case change.ClassReal:
+			args = append(args, v.Float)
+		case change.ClassBlob, change.ClassNull:
+			return 0, false
+		}
+	}
+	if t.rowid == "" {
+		return 0, false
+	}
+	_ = db.Query("SELECT "+t.rowid+" FROM "+sqlite3.QuoteIdentifier(t.Name)+" WHERE "+strings.Join(where, " AND "), func(st *sqlite3.Stmt) error {
+		rowid, ok = st.ColumnInt64(0), true
+		return nil
+	}, args...)
+	return rowid, ok
+}
+
+// remove deletes a row of the new database.
+func (db *DB) remove(t *Table, rowid int64) error {
+	t.Rows--
+	return db.Query("DELETE FROM "+sqlite3.QuoteIdentifier(t.Name)+" WHERE "+t.rowid+" = ?1", nil, rowid)
+}
+
+// all returns the positions of all columns.
+func (t *Table) all() (cols []int) {
+	for i := range t.cols {
+		cols = append(cols, i)
+	}
+	return cols
+}
+
+// known returns the short values of a row.
+func (t *Table) known(vals []Value) Known {
+	known := Known{}
+	for i, v := range vals[:min(len(vals), len(t.cols))] {
+		if i != t.alias && len(v.Bytes) <= change.MaxID {
+			known[t.cols[i].name] = cloneValues([]Value{v})[0]
+		}
+	}
+	return known
 }
 
 // Column returns the value of a column of a row; NULL if the row has none.

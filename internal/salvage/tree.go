@@ -2,6 +2,7 @@ package salvage
 
 import (
 	"math"
+	"slices"
 
 	"mend/change"
 )
@@ -69,7 +70,7 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 	}
 	if p.kind() != tableInterior {
 		leaf(&p, in)
-		return 0
+		return p.emptyBelow(level)
 	}
 	cells, right, whole := p.children(w.file)
 	if !whole || len(cells) == 0 && level > 0 {
@@ -92,10 +93,18 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 	return faults + w.tableAt(right, span{lo, in.hi, in.sure && whole}, level+1, leaf)
 }
 
-// index goes through the tree of an index and calls entry for each of its entries that is in its place. It returns how
-// many faults it met.
-func (w *walker) index(root uint32, ordered bool, columns int, entry func(vals []Value)) (faults int) {
-	x := &indexWalk{walker: w, ordered: ordered, columns: columns, entry: entry}
+// emptyBelow counts one fault for a page without cells below a root, as SQLite leaves none: it is another tree's.
+func (p *page) emptyBelow(level int) int {
+	if level > 0 && p.u16(p.start+3) == 0 {
+		return 1
+	}
+	return 0
+}
+
+// index goes through the tree of an index and calls entry for each of its entries that is in its place, unless belong, if not nil,
+// says that those of its page are of another index. It returns how many faults it met.
+func (w *walker) index(root uint32, ordered bool, columns int, belong func(entries [][]Value) bool, entry func(vals []Value)) (faults int) {
+	x := &indexWalk{walker: w, ordered: ordered, columns: columns, belong: belong, entry: entry}
 	x.at(root, nil, nil, 0)
 	return x.faults
 }
@@ -104,6 +113,7 @@ type indexWalk struct {
 	*walker
 	ordered bool
 	columns int // of an entry, with the rowid; 0 for any number
+	belong  func([][]Value) bool
 	entry   func([]Value)
 	faults  int
 	vals    []Value
@@ -119,6 +129,7 @@ func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
 		return
 	}
 	if p.kind() == indexLeaf {
+		x.faults += p.emptyBelow(level)
 		x.leaf(&p, lo, hi)
 		return
 	}
@@ -135,6 +146,10 @@ func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
 			x.faults++
 			keys[i] = nil
 		}
+	}
+	if x.belong != nil && !x.belong(slices.DeleteFunc(slices.Clone(keys), func(k []Value) bool { return k == nil })) {
+		x.faults++
+		clear(keys)
 	}
 	for i, c := range cells {
 		next := hi
@@ -162,7 +177,7 @@ func (x *indexWalk) leaf(p *page, lo, hi []Value) {
 		}
 		all = append(all, cloneValues(vals))
 	}
-	if !whole {
+	if !whole || x.belong != nil && !x.belong(all) {
 		x.faults++
 		return // an entry may be one that was deleted
 	}

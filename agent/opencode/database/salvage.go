@@ -74,7 +74,7 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 	defer closeFiles()
 	j := &salvageJob{store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
 	moment, _ := s.rowsMoment(ctx) // a database that cannot be read shows nothing
-	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, WAL: moment, Progress: progress})
+	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), WAL: moment, Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
@@ -206,6 +206,17 @@ func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, 
 	}
 	j.torn[t.Name] = append(j.torn[t.Name], rowid)
 	return spread || bytes.IndexByte(data.Bytes, 0) >= 0 || !utf8.Valid(data.Bytes)
+}
+
+// noRow returns a function that tells the rows of the table of migrations from those of other tables, some of which have the same columns.
+func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
+	ids := map[string]bool{}
+	for _, m := range j.program.migrations() {
+		ids[m.id] = true
+	}
+	return func(t *salvage.Table, vals []salvage.Value) bool {
+		return t.Name != "migration" && ids[string(vals[0].Bytes)]
+	}
 }
 
 // countTorn counts for each session the records whose data is no JSON object.
