@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,9 +24,19 @@ import (
 
 // isSessionID reports whether a name is a UUID, which that of a session's transcript is without
 // its suffix.
-func isSessionID(name string) bool { return uuidForm.MatchString(name) }
-
-var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+func isSessionID(name string) bool {
+	const form = "00000000-0000-0000-0000-000000000000"
+	if len(name) != len(form) {
+		return false
+	}
+	for i, c := range []byte(name) {
+		isHex := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+		if form[i] == '-' && c != '-' || form[i] == '0' && !isHex {
+			return false
+		}
+	}
+	return true
+}
 
 // A file is a transcript that was found.
 type file struct {

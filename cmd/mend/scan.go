@@ -171,7 +171,7 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 		if len(all) == 0 {
 			r.findKept(ctx, c)
 		}
-		if err := r.findBeside(ctx, c); err != nil {
+		if err := r.findBeside(ctx, c, all); err != nil {
 			return err
 		}
 		return scanOrphans(ctx, r.environment, c, r.flags.all)
@@ -194,9 +194,9 @@ func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 	}
 }
 
-// findBeside says which other stores of the agent have sessions that this one lacks.
-func (r *scanReport) findBeside(ctx context.Context, c *mend.Store) error {
-	beside, err := c.Beside(ctx)
+// findBeside says which other stores of the agent have sessions that are not among all of this one.
+func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change.Head) error {
+	beside, err := c.Beside(ctx, all)
 	for _, b := range beside {
 		if b.Err != nil {
 			continue // restore says it

@@ -16,12 +16,8 @@ type besideStore struct {
 	heads []change.Head
 }
 
-// Beside lists the other stores of the agent that have sessions which this one lacks, or cannot be read.
-func (c *Store) Beside(ctx context.Context) ([]agent.Beside, error) {
-	heads, err := c.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Beside lists the other stores of the agent that have sessions which this one, which has those of heads, lacks, or cannot be read.
+func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside, error) {
 	have := make(map[string]bool, len(heads))
 	for _, h := range heads {
 		have[h.ID] = true
@@ -32,7 +28,11 @@ func (c *Store) Beside(ctx context.Context) ([]agent.Beside, error) {
 // elsewhere returns the sessions that other stores of the agent have and this one lacks. With an error it returns those
 // that can be read.
 func (c *Store) elsewhere(ctx context.Context) (all []besideStore, err error) {
-	found, err := c.Beside(ctx)
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.Beside(ctx, heads)
 	errs := []error{err}
 	for _, b := range found {
 		err := b.Err
