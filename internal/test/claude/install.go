@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
 
 	"mend/internal/test/npm"
 )
@@ -13,23 +11,14 @@ import (
 // Versions are those that are tested, the newest first. The program updates itself.
 var Versions = []string{"2.1.332"}
 
-var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
-
 // Install returns the command that starts a version of Claude Code: an executable, or for older
 // versions node with a script. It comes from the cache, a folder per version in $MEND_E2E_CACHE
 // or else in mend-e2e below the user's cache directory, or is fetched into it with npm.
 func Install(version string) ([]string, error) {
-	if !versionPattern.MatchString(version) {
-		return nil, fmt.Errorf("installing claude: bad version %q", version)
-	}
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return nil, fmt.Errorf("installing claude: no package for %s/%s", runtime.GOOS, runtime.GOARCH)
-	}
-	cache, err := npm.CacheDir()
+	final, err := npm.Folder("claude", version, "claude-"+version)
 	if err != nil {
-		return nil, fmt.Errorf("installing claude %s: %w", version, err)
+		return nil, err
 	}
-	final := filepath.Join(cache, "claude-"+version)
 	if cmd := program(final); cmd != nil {
 		return cmd, nil
 	}

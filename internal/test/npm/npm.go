@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -24,6 +26,40 @@ func CacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	return filepath.Join(dir, "mend-e2e"), err
+}
+
+var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// Folder returns the folder of the cache for a version of a program. It need not exist. The programs run on Linux on
+// x64 only.
+func Folder(program, version, folder string) (string, error) {
+	if !versionPattern.MatchString(version) {
+		return "", fmt.Errorf("installing %s: bad version %q", program, version)
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "", fmt.Errorf("installing %s: no package for %s/%s", program, runtime.GOOS, runtime.GOARCH)
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return "", fmt.Errorf("installing %s %s: %w", program, version, err)
+	}
+	return filepath.Join(cache, folder), nil
+}
+
+// Install returns the executable file of a package, from a folder of the cache, or fetched into it.
+func Install(program, version, folder, pkg, file string) (exe string, err error) {
+	dir, err := Folder(program, version, folder)
+	if err != nil {
+		return "", err
+	}
+	exe = filepath.Join(dir, file)
+	if _, err := os.Stat(exe); err == nil {
+		return exe, nil
+	}
+	if err := Fetch(pkg, dir, file); err != nil {
+		return "", fmt.Errorf("installing %s %s: %w", program, version, err)
+	}
+	return exe, nil
 }
 
 // Fetch gets a package, such as "name@1.2.3", and puts its files, or the only one that is
