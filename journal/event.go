@@ -129,19 +129,28 @@ func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
 // eventHead is the size of what is before the JSON of an event.
 const eventHead = 1 + 8 + sha256.Size
 
+// checkEvent returns the JSON of event seq, and the hash of the event, which it checks.
+func checkEvent(seq uint64, b []byte) (payload []byte, sum hash, err error) {
+	n := len(b) - sha256.Size
+	if n < eventHead || b[0] != eventVersion || binary.BigEndian.Uint64(b[1:]) != seq {
+		return nil, sum, damaged("event %d is none", seq)
+	}
+	if sum = sha256.Sum256(b[:n]); !bytes.Equal(sum[:], b[n:]) {
+		return nil, sum, damaged("event %d has a wrong hash", seq)
+	}
+	return b[eventHead:n], sum, nil
+}
+
 // decodeEvent decodes event seq. It also returns the hash of the event before and its own
 // hash.
 func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) {
-	n := len(b) - sha256.Size
-	if n < eventHead || b[0] != eventVersion || binary.BigEndian.Uint64(b[1:]) != seq {
-		return nil, before, sum, damaged("event %d is none", seq)
-	}
-	if sum = sha256.Sum256(b[:n]); !bytes.Equal(sum[:], b[n:]) {
-		return nil, before, sum, damaged("event %d has a wrong hash", seq)
+	payload, sum, err := checkEvent(seq, b)
+	if err != nil {
+		return nil, before, sum, err
 	}
 	copy(before[:], b[eventHead-sha256.Size:])
 	ev = new(event)
-	if err := json.Unmarshal(b[eventHead:n], ev); err != nil {
+	if err := json.Unmarshal(payload, ev); err != nil {
 		return nil, before, sum, damaged("event %d: %v", seq, err)
 	}
 	if !ev.valid() {

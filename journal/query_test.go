@@ -62,8 +62,10 @@ func TestListDamaged(t *testing.T) {
 				t.Errorf("event %d: %s is %s, damage %q", seq, e.ID, e.State, e.Damage)
 			}
 		}
-		if es, err := r.List(Query{State: change.Aborted}); !errors.Is(err, ErrDamaged) || len(es) != len(about[seq]) {
-			t.Errorf("event %d: a gap may fit any query: %v, %v", seq, ids(es), err)
+		for _, q := range []Query{{State: change.Aborted}, {State: change.Conflicted}, {Cause: change.CauseSalvage}} {
+			if es, err := r.List(q); !errors.Is(err, ErrDamaged) || len(es) != len(about[seq]) {
+				t.Errorf("event %d: a gap may fit any query: %v, %v", seq, ids(es), err)
+			}
 		}
 		if _, err := r.Verify(); !errors.Is(err, ErrDamaged) {
 			t.Errorf("event %d: Verify returns %v", seq, err)
@@ -75,6 +77,26 @@ func TestListDamaged(t *testing.T) {
 			if _, err := r.Get(id); errors.Is(err, ErrDamaged) != slices.Contains(about[seq], id) {
 				t.Errorf("event %d: Get(%s) returns %v", seq, id, err)
 			}
+		}
+	}
+}
+
+// TestRare checks the queries for which most entries are not decoded.
+func TestRare(t *testing.T) {
+	j := mustOpen(t, t.TempDir(), Options{})
+	finish := func(cause change.Cause, s change.State) string {
+		return mustFinish(t, j, mustBegin(t, j, cause, change.Op{Ref: partRef(1), Post: image("x")}), s).ID
+	}
+	finish(change.Cause{Kind: change.CauseScan, Text: `"state":"conflicted","cause":"salvage"`}, change.Committed)
+	conflicted := finish(scanCause(), change.Conflicted)
+	salvage := finish(change.Cause{Kind: change.CauseSalvage}, change.Committed)
+	both := finish(change.Cause{Kind: change.CauseSalvage}, change.Conflicted)
+	for _, c := range []struct {
+		q    Query
+		want []string
+	}{{Query{State: change.Conflicted}, []string{both, conflicted}}, {Query{Cause: change.CauseSalvage}, []string{both, salvage}}} {
+		if es, err := j.List(c.q); err != nil || !slices.Equal(ids(es), c.want) {
+			t.Errorf("List(%+v) = %v, %v, want %v", c.q, ids(es), err, c.want)
 		}
 	}
 }
@@ -137,6 +159,7 @@ func TestFilters(t *testing.T) {
 		"operation": {Query{Operation: 1}, []string{old, a}},
 		"its own":   {Query{Operation: 2}, []string{b}},
 		"joined":    {Query{Operation: 3}, nil},
+		"cause":     {Query{Cause: change.CauseUndo}, []string{undo}},
 		"several":   {Query{Agent: "claude", Limit: 1, Until: start.Add(4 * time.Hour)}, []string{old}},
 	} {
 		if es, err := j.List(c.q); err != nil || !slices.Equal(ids(es), c.want) {

@@ -152,19 +152,19 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 	for _, l := range env.opt.Agents.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout, agent: l.Agent})
 	}
+	release := env.opt.Journal.Hold()
+	open, err := env.opt.Journal.Log(journal.Query{State: change.Pending})
+	var undecided []change.Entry
+	if err == nil {
+		undecided, err = env.opt.Journal.Log(journal.Query{State: change.Conflicted})
+	}
+	release()
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	var scans []*mend.Summary
 	for _, c := range inUse {
-		release := env.opt.Journal.Hold()
-		open, err := c.Log(ctx, journal.Query{State: change.Pending})
-		if err == nil {
-			var left []change.Entry
-			left, err = c.Log(ctx, journal.Query{State: change.Conflicted})
-			pending, conflicted = append(pending, open...), append(conflicted, left...)
-		}
-		release()
-		if err != nil {
-			return nil, nil, nil, err
-		}
+		pending, conflicted = append(pending, c.Owned(ctx, open)...), append(conflicted, c.Owned(ctx, undecided)...)
 		last, earlier, err := c.Look(ctx, lookTime)
 		if ctx.Err() != nil {
 			return nil, nil, nil, ctx.Err()

@@ -119,7 +119,7 @@ func (c *Store) recover(ctx context.Context, j *journal.Journal, st txn.Store) (
 	if err != nil {
 		return nil, err
 	}
-	pending = c.owned(ctx, pending)
+	pending = c.Owned(ctx, pending)
 	for _, e := range pending {
 		c.cache().Forget(e.Session)
 	}

@@ -108,12 +108,12 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 }
 
 // Copyable returns how many of the sessions of List have copies of their own, or would: all but those that are in the copy of another one,
-// and those without a message. kept has those that have one. Those that are not read until ctx ends count.
+// and, if any has one, those without a message. kept has those that have one. Those that are not read until ctx ends count.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
 		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
 			continue
-		} else if !has {
+		} else if !has && len(kept) > 0 {
 			if copied, err := c.store.Copy(ctx, h, nil); err == nil && copied.Messages == 0 {
 				continue
 			}

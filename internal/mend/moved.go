@@ -62,13 +62,13 @@ func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	return c.store.ID().Same(e.Store) && c.has(ctx, e.Session)
 }
 
-// owned returns the entries that are about this store.
-func (c *Store) owned(ctx context.Context, es []change.Entry) []change.Entry {
-	return slices.DeleteFunc(es, func(e change.Entry) bool { return !c.Owns(ctx, e) })
+// Owned returns those of the entries that are about this store.
+func (c *Store) Owned(ctx context.Context, es []change.Entry) []change.Entry {
+	return slices.DeleteFunc(slices.Clone(es), func(e change.Entry) bool { return !c.Owns(ctx, e) })
 }
 
 // Log lists entries that are about this store, newest first.
 func (c *Store) Log(ctx context.Context, q journal.Query) ([]change.Entry, error) {
 	es, err := c.journal.Log(q)
-	return c.owned(ctx, es), err
+	return c.Owned(ctx, es), err
 }
