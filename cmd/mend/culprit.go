@@ -177,9 +177,14 @@ func isHealthyByName(x culprit.Culprit) bool {
 
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
 func printHealthy(env *environment, c *mend.Store, h change.Head) {
+	env.Say("Nothing in it is broken. %s", whereText(c, h))
+	printContinueCommand(env, c, h)
+}
+
+// printContinueCommand says how a session is continued.
+func printContinueCommand(env *environment, c *mend.Store, h change.Head) {
 	command := continueCommand(c.ID().Agent, h)
 	env.setAnswer("continue", command)
-	env.Say("Nothing in it is broken. %s", whereText(c, h))
 	env.Printf("To continue it: %s\n", term.Bold(term.Escape(command)))
 }
 

@@ -174,23 +174,15 @@ func (d demo) mend(code int, args ...string) error {
 
 // blankText makes the text of the last answer blank.
 func (d demo) blankText() (string, error) {
-	var last string
-	var text []byte
-	err := filepath.WalkDir(filepath.Join(d.storage, "part"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
+	files, err := d.snapshot()
+	for path, data := range files {
+		if !bytes.Contains(data, []byte(`"Hello 6."`)) || filepath.Base(filepath.Dir(filepath.Dir(path))) != "part" {
+			continue
 		}
-		data, err := os.ReadFile(path)
-		if bytes.Contains(data, []byte(`"Hello 6."`)) {
-			last, text = path, data
-		}
-		return err
-	})
-	if err != nil || last == "" {
-		return "", fmt.Errorf("demo: finding an answer to damage: %w", err)
+		rel, _ := filepath.Rel(d.storage, path)
+		return fmt.Sprintf("Now a stream is cut: the text in\n  %s\nis only whitespace. The provider refuses every further prompt with HTTP 400.", rel), os.WriteFile(path, bytes.Replace(data, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
 	}
-	rel, _ := filepath.Rel(d.storage, last)
-	return fmt.Sprintf("Now a stream is cut: the text in\n  %s\nis only whitespace. The provider refuses every further prompt with HTTP 400.", rel), os.WriteFile(last, bytes.Replace(text, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
+	return "", fmt.Errorf("demo: finding an answer to damage: %w", err)
 }
 
 // snapshot returns all files of the store.

@@ -226,6 +226,13 @@ func openFirst(ctx context.Context, env *environment, write bool) (*mend.Store, 
 	return openWith(ctx, env, env.opt, write)
 }
 
+// openAt opens the store at a path, for work that the user did not name it for.
+func (env *environment) openAt(root string) (*mend.Store, error) {
+	o := env.opt
+	o.Store, o.Layout = root, ""
+	return mend.Open(o)
+}
+
 // openWith is open with other options.
 func openWith(ctx context.Context, env *environment, o mend.Options, write bool) (*mend.Store, error) {
 	if garbage := 200; os.Getenv("GOGC") == "" { // a scan holds little at a time

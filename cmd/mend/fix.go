@@ -56,9 +56,8 @@ It is short for "mend repair --error TEXT".`,
 			return runRepair(cmd.Context(), env, nil, f)
 		},
 	}
-	fl := cmd.Flags()
-	addRepairFlags(env, fl, &f)
-	fl.BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
+	addRepairFlags(env, cmd, &f)
+	cmd.Flags().BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
 	return cmd
 }
 

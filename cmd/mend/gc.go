@@ -176,9 +176,7 @@ func withArchives(ctx context.Context, env *environment, freed journal.Freed, er
 			continue
 		}
 		seen[e.Store.Root] = true
-		o := env.opt
-		o.Store, o.Layout = e.Store.Root, ""
-		c, err := mend.Open(o)
+		c, err := env.openAt(e.Store.Root)
 		if err != nil {
 			continue // the store is gone, and what was beside it
 		}
@@ -197,9 +195,7 @@ func forgetDatabases(env *environment, es []change.Entry) (freed int64, err erro
 		if !e.HasDatabase() {
 			continue
 		}
-		o := env.opt
-		o.Store, o.Layout = e.Store.Root, ""
-		c, err := mend.Open(o)
+		c, err := env.openAt(e.Store.Root)
 		if err != nil {
 			return freed, err
 		}
@@ -254,8 +250,11 @@ func drop(ctx context.Context, env *environment, f writeFlags, es []change.Entry
 		}
 		return printEntries(env, es, nil, "There is nothing to delete.")
 	}
+	answer := func(f journal.Freed) {
+		env.answer = map[string]any{"entries": f.Entries, "images": f.Images, "bytes": f.Bytes, "held": nonNil(f.SharedWith), "files": nonNil(yours)}
+	}
 	if len(es) == 0 {
-		env.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
+		answer(journal.Freed{})
 		env.Printf("There is nothing to delete.\n")
 		return nil
 	}
@@ -275,10 +274,7 @@ func drop(ctx context.Context, env *environment, f writeFlags, es []change.Entry
 	if err != nil {
 		return err
 	}
-	if env.JSON {
-		env.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.SharedWith), "files": nonNil(yours)}
-		return nil
-	}
+	answer(freed)
 	env.Printf("%s the undo data of %s: %s, %s.\n", term.Good("Deleted"), term.Count(freed.Entries, "repair"), term.Count(freed.Images, "image"), term.Size(freed.Bytes))
 	if len(freed.SharedWith) > 0 {
 		env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(freed.SharedWith, ", "))

@@ -185,27 +185,28 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
 		ID: e.ID, Session: e.Session, State: string(e.State), Damage: e.Damage,
 		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Operation: mend.OperationOf(e), Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
-		Kept: e.Kept, Ops: []opJSON{}, InForce: new(e.State == change.Committed && e.UndoneBy == ""),
+		Kept: e.Kept, Ops: opsJSON(e.Ops, ops), InForce: new(e.State == change.Committed && e.UndoneBy == ""),
 	}
 	if !e.Time.IsZero() { // else nothing of it can be read
 		r.Time = e.Time.UTC().Format(time.RFC3339)
 		r.setCause(e.Cause)
 	}
-	for _, o := range e.Ops {
-		r.Ops = append(r.Ops, opJSON{
-			Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: opVerb(o.Pre == nil, o.Post == nil),
-			Pre: digestJSON(o.Pre), Post: digestJSON(o.Post),
-		})
-	}
-	for i := range min(len(ops), len(r.Ops)) {
-		if hasDiff(ops[i].Ref) {
-			r.Ops[i].Diff = diffLines(ops[i].Pre, ops[i].Post)
-		}
-	}
 	for _, c := range e.Conflicts {
 		r.Conflicts = append(r.Conflicts, conflictJSON{Record: c.Ref.String(), Why: c.Why})
 	}
 	return r
+}
+
+// opsJSON converts ops. Those with images, if given, add diffs.
+func opsJSON(infos []change.OpInfo, ops []change.Op) []opJSON {
+	all := make([]opJSON, len(infos))
+	for i, o := range infos {
+		all[i] = opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: opVerb(o.Pre == nil, o.Post == nil), Pre: digestJSON(o.Pre), Post: digestJSON(o.Post)}
+		if i < len(ops) && hasDiff(o.Ref) {
+			all[i].Diff = diffLines(ops[i].Pre, ops[i].Post)
+		}
+	}
+	return all
 }
 
 func entriesJSON(es []change.Entry) []repairJSON {
@@ -239,18 +240,11 @@ func digestJSON(d *change.Digest) *imageJSON {
 
 // planJSON converts a plan that is not applied.
 func planJSON(p change.Plan) repairJSON {
-	r := repairJSON{Session: p.Session, State: "planned", Ops: []opJSON{}}
-	r.setCause(p.Cause)
 	infos := change.InfosOf(p.Ops)
+	r := repairJSON{Session: p.Session, State: "planned", Ops: opsJSON(infos, p.Ops)}
+	r.setCause(p.Cause)
 	if len(infos) > 0 {
 		r.Digest = change.PlanDigest(infos)
-	}
-	for i, o := range p.Ops {
-		op := opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: o.Verb(), Pre: digestJSON(infos[i].Pre), Post: digestJSON(infos[i].Post)}
-		if hasDiff(o.Ref) {
-			op.Diff = diffLines(o.Pre, o.Post)
-		}
-		r.Ops = append(r.Ops, op)
 	}
 	return r
 }

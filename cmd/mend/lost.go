@@ -103,7 +103,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 			return errProblems
 		}
 		env.Printf("\n")
-		return restoreOne(ctx, env, c, head, writeFlags{dryRun: f.dryRun, yes: f.yes, force: f.force}, request)
+		return restoreOne(ctx, env, c, head, f.writeFlags, request)
 	case found.Shown() == repair.NoFolder && !found.Fixable():
 		env.Say("%s", whereText(c, head))
 		return printContinue(env, c, found)
@@ -139,7 +139,7 @@ func showLost(ctx context.Context, env *environment, f repairFlags) error {
 	for _, c := range clients {
 		if _, err := c.Session(ctx, head.ID); err == nil {
 			env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
-			env.Printf("To continue it: %s\n", term.Bold(term.Escape(continueCommand(c.ID().Agent, head))))
+			printContinueCommand(env, c, head)
 			break
 		}
 	}

@@ -83,7 +83,7 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 			ops = append(ops, p.result.Plan.Ops...)
 		}
 		question := fmt.Sprintf("Move the orphans of %s into the journal?", term.Count(len(todo), "session"))
-		if err := confirmChange(ctx, env.Terminal, writeFlags{dryRun: f.dryRun, yes: f.yes}, question, ops); err != nil {
+		if err := confirmChange(ctx, env.Terminal, f.writeFlags, question, ops); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 		}
 		return left
 	}
-	run := newRepairRun(ctx, env, c, todo)
+	run := newRepairRun(newBatch(ctx, env, len(todo)), c, todo)
 	for _, p := range todo {
 		run.repair(p)
 	}

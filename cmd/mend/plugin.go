@@ -477,17 +477,13 @@ func printPlugins(env *environment, all []pluginJSON) error {
 	env.setAnswer("plugins", all)
 	for _, p := range all {
 		env.Printf("%-8s %-10s %s\n", p.Place, p.State, term.Escape(term.ShortenHome(p.Path)))
-		if p.Store != "" {
-			env.Printf("         %s\n", term.Faint("installed with --store "+shellWord(p.Store)))
-		}
-		if p.Hooks != "" {
-			env.Printf("         %s\n", term.Faint("installed with --hooks "+p.Hooks))
-		}
-		if p.Repair {
-			env.Printf("         %s\n", term.Faint("installed with --repair"))
-		}
-		if p.Keep {
-			env.Printf("         %s\n", term.Faint("installed with --keep"))
+		for _, flag := range []struct {
+			given bool
+			text  string
+		}{{p.Store != "", "--store " + shellWord(p.Store)}, {p.Hooks != "", "--hooks " + p.Hooks}, {p.Repair, "--repair"}, {p.Keep, "--keep"}} {
+			if flag.given {
+				env.Printf("         %s\n", term.Faint("installed with "+flag.text))
+			}
 		}
 		switch p.State {
 		case agent.Other:

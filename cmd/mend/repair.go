@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mend/change"
 	"mend/internal/fail"
@@ -21,25 +20,23 @@ import (
 
 // repairFlags are the flags of repair and fix.
 type repairFlags struct {
-	dryRun, yes, latent, force bool
-	orphans, all               bool
-	patch, verbose             bool
-	classes                    []string
-	apiError                   string
-	errorText                  []byte // instead of apiError
+	writeFlags
+	latent, orphans, all, verbose bool
+	classes                       []string
+	apiError                      string
+	errorText                     []byte // instead of apiError
 	sessionFilter
 }
 
 // hasError reports whether the repair is about an API error.
 func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText != nil }
 
-func addRepairFlags(env *environment, fl *pflag.FlagSet, f *repairFlags) {
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; write nothing")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "answer yes to all questions")
-	fl.BoolVarP(&f.patch, "patch", "p", false, "show the diff of every change, in your pager")
+func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
+	f.writeFlags.add(cmd, "repair even if the agent is using the session")
+	f.addPatch(cmd)
+	fl := cmd.Flags()
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
 	atRiskFlag(fl, &f.latent, "also fix what works, but would break if the version or thinking changed")
-	fl.BoolVar(&f.force, "force", false, "repair even if the agent is using the session")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
 }
@@ -82,9 +79,9 @@ does a second such error.`,
 			return runRepair(cmd.Context(), env, ids, f)
 		},
 	}
+	addRepairFlags(env, cmd, &f)
 	fl := cmd.Flags()
-	addRepairFlags(env, fl, &f)
-	f.add(fl)
+	f.sessionFilter.add(fl)
 	fl.BoolVar(&f.orphans, "orphans", false, "instead of repairing sessions, move orphaned messages and parts into the journal")
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+classList(env))
 	fl.BoolVar(&f.all, "all", false, "with --error: repair everything of its kind, not only the place that it names")
@@ -209,7 +206,7 @@ func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []c
 	if ctx.Err() != nil {
 		return false, err
 	}
-	run := newRepairRun(ctx, env, c, proposals)
+	run := newRepairRun(newBatch(ctx, env, len(nonEmptyPlans(proposals))), c, proposals)
 	run.flags, run.request, run.named = f, req, named
 	err = run.finish(ctx, err)
 	return len(run.done) > 0, err
@@ -332,8 +329,8 @@ type repairRun struct {
 	stays  map[string]bool // the sessions that stay as they were: skipped or failed
 }
 
-func newRepairRun(ctx context.Context, env *environment, c *mend.Store, ps []proposal) *repairRun {
-	return &repairRun{batch: newBatch(ctx, env, len(nonEmptyPlans(ps))), client: c, agent: agentOf(c.ID()), proposals: ps, stays: map[string]bool{}}
+func newRepairRun(b *batch, c *mend.Store, ps []proposal) *repairRun {
+	return &repairRun{batch: b, client: c, agent: agentOf(c.ID()), proposals: ps, stays: map[string]bool{}}
 }
 
 // finish is the rest of a repair. left is the worst error of planning.

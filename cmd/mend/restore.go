@@ -442,24 +442,21 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return err
 	}
 	env.opt.Journal.Join()
-	entries, err := applyRestore(ctx, env, c, done)
-	if err != nil {
+	b := newBatch(ctx, env, 1+len(below))
+	if err := applyRestore(b, c, done); err != nil {
 		return err
 	}
-	b := newBatch(ctx, env, 1+len(below))
 	for _, h := range below {
 		p, err := proposeRestore(ctx, env, c, h, r)
 		if err == nil && len(p.Plan.Ops) > 0 {
-			var more []change.Entry
-			more, err = applyRestore(ctx, env, c, p)
-			entries = append(entries, more...)
+			err = applyRestore(b, c, p)
 		}
 		if err != nil {
 			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
 		}
 	}
-	env.setAnswer("repairs", entriesJSON(entries))
-	printRestored(env.Terminal, entries, head.Title)
+	env.setAnswer("repairs", entriesJSON(b.done))
+	printRestored(env.Terminal, b.done, head.Title)
 	if err := finishRestore(ctx, env, c, done.Session); !errors.Is(err, errProblems) { // it says what is next
 		return fail.Worst(err, b.result())
 	}
@@ -488,28 +485,26 @@ func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change
 }
 
 // applyRestore brings a session back, after what it has now was kept.
-func applyRestore(ctx context.Context, env *environment, c *mend.Store, done mend.Restored) (entries []change.Entry, err error) {
+func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 	if done.From != nil {
-		if err := env.opt.Journal.Kept(keep.Options{Notice: env.Note}, func(k *keep.Keep) error { return c.KeepBefore(ctx, k, done.Plan) }); err != nil {
-			env.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
+		if err := b.opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.ctx, k, done.Plan) }); err != nil {
+			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
 		}
 	}
 	for range 2 { // what was kept may be archived, or of a project that was replaced since
-		e, err := applyPlan(ctx, env, c, done.Plan)
-		if err != nil {
-			return entries, err
+		if _, err := b.apply(c, done.Plan); err != nil {
+			return err
 		}
-		entries = append(entries, e)
 		if done.From == nil && done.Other == "" {
 			break
 		}
-		rows, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: true})
+		rows, err := c.ProposeRepair(b.ctx, done.Session, repair.Request{Restore: true, Force: true})
 		if err != nil || len(rows.Plan.Ops) == 0 {
 			break
 		}
 		done.Plan, done.From, done.Other = rows.Plan, nil, ""
 	}
-	return entries, nil
+	return nil
 }
 
 // printRestored says what was restored and how to undo it.
@@ -592,7 +587,6 @@ func finishRestore(ctx context.Context, env *environment, c *mend.Store, of chan
 // printContinue prints the command that continues a session, and what has to be done so that it can be, or is
 // listed. The error is errProblems then.
 func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
-	h := f.Session
 	command, why := firstCommand(env, f)
 	switch {
 	case command != "":
@@ -602,9 +596,7 @@ func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
 		env.Say("%s.", why)
 	}
 	if f.Severity() != repair.Broken {
-		next := continueCommand(c.ID().Agent, h)
-		env.setAnswer("continue", next)
-		env.Printf("To continue it: %s\n", term.Bold(term.Escape(next)))
+		printContinueCommand(env, c, f.Session)
 	}
 	if why != "" {
 		return errProblems

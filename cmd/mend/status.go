@@ -513,23 +513,24 @@ func brokenCount(s *mend.Summary) string {
 	return text
 }
 
-// hookText says what the hook of an agent does; "" if there is none.
+// hookText says what starts mend for an agent, and what it does; "" if nothing is installed.
 func hookText(all []pluginJSON, of agent.Agent) string {
+	update := " (mend plugin install" + flagOf(of.Name()) + " updates it)"
 	for _, p := range all {
 		switch {
-		case !p.isOf(of):
+		case !p.isOf(of) || p.State == agent.Absent:
+		case p.State == agent.Foreign, p.State == agent.Unreadable:
+			return "mend plugin status shows a problem"
 		case starter(of) == "plugin" && p.State == agent.Current:
 			return "the plugin is installed"
-		case starter(of) == "plugin" && p.State == agent.Other:
-			return "the plugin is of another version (mend plugin install --agent " + of.Name() + " updates it)"
-		case p.State == agent.Current && p.Repair:
-			return "the hook is installed: it repairs damaged sessions"
-		case p.State == agent.Current:
-			return "the hook is installed: it reports damaged sessions"
+		case starter(of) == "plugin":
+			return "the plugin is of another version" + update
 		case p.State == agent.Other:
-			return "the hook starts another program (mend plugin install --agent " + of.Name() + " updates it)"
-		case p.State == agent.Unreadable:
-			return "mend plugin status shows a problem"
+			return "the hook starts another program" + update
+		case p.Repair:
+			return "the hook is installed: it repairs damaged sessions"
+		default:
+			return "the hook is installed: it reports damaged sessions"
 		}
 	}
 	return ""
@@ -548,22 +549,8 @@ const pluginOff = "off (mend plugin install)"
 // liveText says what repairs sessions as they break.
 func liveText(s statusJSON) string {
 	var parts []string
-	for _, p := range s.Plugins {
-		if p.Agent != "" {
-			continue
-		}
-		switch p.State {
-		case agent.Current:
-			parts = append(parts, "the plugin is installed")
-		case agent.Other:
-			parts = append(parts, "the plugin is of another version (mend plugin install updates it)")
-		case agent.Foreign, agent.Unreadable:
-			parts = append(parts, "mend plugin status shows a problem")
-		case agent.Absent:
-		}
-		if len(parts) > 0 {
-			break
-		}
+	if text := hookText(s.Plugins, agents[0]); text != "" {
+		parts = append(parts, text)
 	}
 	switch {
 	case s.Hooks > 0:

@@ -143,13 +143,6 @@ func (b *uiBackend) Notes() []string {
 	return slices.Clone(b.notes)
 }
 
-// fresh opens a store again, for work beside that of the clients.
-func (b *uiBackend) fresh(root string) (*mend.Store, error) {
-	opt := b.opt
-	opt.Store, opt.Layout = root, ""
-	return mend.Open(opt)
-}
-
 // quiet returns an environment for what verbs do. What they print is in out; what they note is shown as notes
 // when done is called.
 func (b *uiBackend) quiet() (env *environment, out *bytes.Buffer, done func()) {
@@ -188,7 +181,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	var clients []*mend.Store
 	found := map[uiKey]ui.Session{}
 	for _, root := range b.stores {
-		c, err := b.fresh(root)
+		c, err := b.openAt(root) // beside that of the clients
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -392,7 +385,7 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 	var group sync.WaitGroup
 	group.Go(func() { b.followShown(ctx, report) })
 	for _, root := range b.stores {
-		c, err := b.fresh(root)
+		c, err := b.openAt(root) // beside that of the clients
 		if err != nil {
 			continue // the scan has said it
 		}
@@ -653,7 +646,7 @@ type uiStep struct {
 	ops     []change.Op
 	err     error  // why nothing is done
 	proof   string // what was found out about it
-	do      func(ctx context.Context, env *environment) ([]change.Entry, error)
+	do      func(*batch) error
 }
 
 // uiVerbs are the words for steps: in the question for one session and for several, in the sentence when it is
@@ -703,34 +696,32 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		defer note()
 		b.opt.Journal.Join()
 		b.runs = map[*mend.Store]*repairRun{}
-		var done []change.Entry
-		sessions := 0
+		run, sessions := newBatch(ctx, env, len(todo)), 0
 		var failed error
 		for _, s := range todo {
-			var es []change.Entry
+			before := len(run.done)
 			var err error
 			_ = b.changes.apply(func() error {
-				if es, err = s.do(ctx, env); len(es) > 0 {
+				if err = s.do(run); len(run.done) > before {
 					sessions++
 					return nil
 				}
 				return err
 			})
-			done = append(done, es...)
 			if err = cmp.Or(err, ctx.Err()); errors.Is(err, errProblems) {
 				err = errors.New("it is still broken; e explains it")
 			}
 			if err != nil {
-				failed = cmp.Or(failed, fmt.Errorf("%s: %w", s.name, b.withHint(err)))
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, b.withHint(err)))
 			}
 		}
 		switch first := todo[0]; {
-		case len(done) == 0:
+		case len(run.done) == 0:
 			return "", failed
 		case len(todo) > 1:
-			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(done[0])), failed
+			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(run.done[0])), failed
 		default:
-			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, done[0].ID)
+			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, run.done[0].ID)
 			if first.proof != "" && failed == nil {
 				text += ": " + first.proof
 			}
@@ -760,9 +751,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 				printRestore(a, h, done)
 				return nil
 			})
-			step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
-				return applyRestore(ctx, env, c, done)
-			}
+			step.do = func(run *batch) error { return applyRestore(run, c, done) }
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)
@@ -781,14 +770,11 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 		if changes {
 			step.lines = append(step.lines, opLines(step.ops)...)
 		}
-		step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
+		step.do = func(run *batch) error {
 			if b.runs[c] == nil {
-				b.runs[c] = newRepairRun(ctx, env, c, []proposal{p})
+				b.runs[c] = newRepairRun(run, c, []proposal{p})
 			}
-			run := b.runs[c]
-			before := len(run.done)
-			err := run.apply(p)
-			return run.done[before:], err
+			return b.runs[c].apply(p)
 		}
 		return nil
 	})
@@ -926,12 +912,9 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		if step.lines = append(step.lines, opLines(t.plan.Ops)...); t.store != nil {
 			step.session = ui.Session{ID: t.plan.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
 		}
-		step.do = func(ctx context.Context, env *environment) ([]change.Entry, error) {
-			e, err := applyPlan(ctx, env, t.store, t.plan)
-			if err != nil {
-				return nil, err
-			}
-			return []change.Entry{e}, nil
+		step.do = func(run *batch) error {
+			_, err := run.apply(t.store, t.plan)
+			return err
 		}
 		steps = append(steps, step)
 	}
