@@ -206,7 +206,7 @@ func TestExportRebuilt(t *testing.T) {
 
 // An export holds one entry and one piece at a time, also of a large image.
 func TestExportMemory(t *testing.T) {
-	storetest.Long(t)
+	storetest.NeedSample(t)
 	j := mustOpen(t, filepath.Join(t.TempDir(), "j"), Options{})
 	const size = 24 << 20
 	mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(1), Post: &change.Image{Data: randomBytes(1, size)}}), change.Committed)

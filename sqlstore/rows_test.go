@@ -295,7 +295,7 @@ func TestReclaim(t *testing.T) {
 
 // TestRowsMemory: a clean and its undo of eight times the rows take no more memory.
 func TestRowsMemory(t *testing.T) {
-	storetest.Long(t)
+	storetest.NeedSample(t)
 	var sys [2]uint64
 	for i, n := range []int{2000, 16000} {
 		f := newRowsFixture(t)
