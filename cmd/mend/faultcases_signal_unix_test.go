@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -58,6 +59,11 @@ func TestCase36Signals(t *testing.T) {
 			sb.wantSnapshot(verb+" that was finished", after)
 			continue
 		case exitSignalled + int(signal):
+			if strings.Contains(a.err, "1 change was made before") { // the signal came behind the commit
+				done++
+				sb.wantSnapshot(verb+" that was finished", after)
+				continue
+			}
 			stopped++
 			sb.wantOutput(a, "interrupted: nothing was changed")
 		default:
