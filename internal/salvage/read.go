@@ -831,6 +831,9 @@ func (s *scan) search() error {
 	if !s.freeOK {
 		s.guessFree(s.walk, s.free)
 	}
+	for _, t := range s.db.tables { // no index says that a table is empty, and what does not belong to another may be its
+		t.hole = t.hole || t.Rows == 0 && !t.complete && len(s.suspects) > 0
+	}
 	if err := s.searchPages(nil); err != nil {
 		return err
 	}
@@ -916,7 +919,7 @@ func (s *scan) searchPages(tables []*Table) error {
 		if n == 1 && !s.header.Intact {
 			p.start = 0 // another page may be in the place of the first
 		}
-		if p.kind() != tableLeaf && suspect == nil {
+		if suspect == nil && (p.kind() == 0 || p.interior() || p.kind() == indexLeaf) { // any other kind is a damaged one
 			continue
 		}
 		cells, whole := p.leafCells(s.file, tableLeaf)
