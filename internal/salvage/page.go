@@ -224,8 +224,8 @@ func (p *page) carve(f *file, known []cell, isRow func(*page, cell) bool) (found
 		start = min(start, c.at)
 	}
 	switch c := p.content(); {
-	case p.kind() != tableLeaf: // a page that was one once has old cells
-	case c >= p.start+8 && c <= p.avail:
+	case p.interior() || p.kind() == indexLeaf: // it may have been a leaf once, and has old cells
+	case p.kind() == tableLeaf && c >= p.start+8 && c <= p.avail:
 		start = min(start, c)
 		p.eachFree(f, func(at, size int) { used = append(used, span{at, at + size}) })
 	default:

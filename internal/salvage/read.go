@@ -793,7 +793,7 @@ func (s *scan) readIndex(t *Table, ix *index) {
 			}
 		}
 	})
-	t.complete = t.complete || !ix.partial && ix.ordered && faults == 0 && n == t.have.count()+lost
+	t.complete = t.complete || !ix.partial && ix.ordered && faults == 0 && n == t.have.count()+lost && (n > 0 || !t.hole)
 }
 
 // belong reports whether the entries of a page are those of an index of the table, as far as rows that were found show it. The page
