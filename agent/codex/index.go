@@ -47,15 +47,15 @@ func (s *store) row(id string) *change.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	file := s.indexFile()
-	seen := file
+	seen := []any{file}
 	for _, name := range []string{file, file + "-wal"} {
 		if info, err := os.Lstat(name); err == nil {
-			seen += fmt.Sprint(" ", info.Size(), info.ModTime().UnixNano())
+			seen = append(seen, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	if s.index == nil || s.seen != seen {
+	if now := fmt.Sprintln(seen...); s.index == nil || s.seen != now {
 		s.index, s.why = s.readIndex()
-		s.seen = seen
+		s.seen = now
 	}
 	return s.index[id]
 }
