@@ -38,6 +38,9 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	for _, r := range then {
 		records, messages := rollout.Lacks(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
+		if rollout.LacksID(data, r.Data) {
+			lack.Records++
+		}
 	}
 	return lack
 }
@@ -67,7 +70,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		gained, _ := rollout.Lacks(post.Data, has, false)
 		cut := len(has) < len(post.Data) && bytes.HasPrefix(post.Data, has)
 		switch {
-		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut:
+		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut && !rollout.LacksID(has, post.Data):
 			return is, nil
 		case r.Exact && gained > 0 && !r.Force:
 			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)

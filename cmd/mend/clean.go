@@ -347,7 +347,7 @@ func cleanStore(b *batch, c *mend.Store, f writeFlags, what string, r agent.Clea
 		return j, err
 	}
 	defer func() {
-		if found.Discard != nil && len(j.entries) == 0 {
+		if found.Discard != nil && !j.kept {
 			err = errors.Join(err, found.Discard())
 		}
 	}()
@@ -395,7 +395,8 @@ func (j *cleanedJSON) apply(b *batch, c *mend.Store, p change.Plan) error {
 	if e.ID != "" {
 		j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
 	}
-	if e.ID != "" && e.State != change.Aborted {
+	j.kept = j.kept || e.ID != "" && e.State != change.Aborted
+	if err == nil {
 		j.entries = append(j.entries, e)
 	}
 	return err
@@ -461,6 +462,7 @@ type cleanedJSON struct {
 	Note     string           `json:"note,omitempty"` // why it has not given them back
 
 	entries []change.Entry // of what was removed
+	kept    bool           // the archive belongs to an entry, which may be pending
 }
 
 type cleanedSession struct {

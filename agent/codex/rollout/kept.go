@@ -63,7 +63,7 @@ func (l *line) isMessage() bool {
 }
 
 // Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of that. In one that mend
-// has edited since only texts of messages count. A repair may make the record of the session again.
+// has edited since only texts of messages count.
 func Lacks(data, of []byte, edited bool) (records, messages int) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
@@ -80,11 +80,16 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 			}
 		}
 	}
-	_, is := metaOf(lines)
-	if _, was := metaOf(wanted); is == "" && was != "" {
-		records++
-	}
 	return records, messages
+}
+
+// LacksID reports whether a rollout does not say any more of which session it is, as another one does. A repair may make that again.
+func LacksID(data, of []byte) bool {
+	now, _ := parseLines(data)
+	then, _ := parseLines(of)
+	_, is := metaOf(now)
+	_, was := metaOf(then)
+	return is == "" && was != ""
 }
 
 // isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
