@@ -959,7 +959,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		tables = []*Table{suspect}
 	}
 	for _, t := range tables {
-		if !t.fits(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost[c.rowid] != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+		if !t.fits(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost[c.rowid] != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
 		if doubtful {
@@ -969,6 +969,11 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		return s.write(t, c.rowid, vals, place{})
 	}
 	return nil
+}
+
+// isEmpty reports whether a row has no value: zeros can look like that.
+func isEmpty(vals []Value) bool {
+	return !slices.ContainsFunc(vals, func(v Value) bool { return v.Class != change.ClassNull })
 }
 
 // matches reports whether a row has the values that indexes have of it.
