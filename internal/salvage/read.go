@@ -564,26 +564,31 @@ func (s *scan) writeRefused() error {
 	buf := make([]byte, s.pageSize)
 	for _, at := range s.refused {
 		t := at.table
-		p := s.read(at.page, buf)
-		c, ok := p.cellAt(s.file, tableLeaf, at.at)
+		rowid, vals, ok := s.rowAt(at, buf)
 		if !ok {
 			continue
 		}
-		vals, _, ok := s.row(&p, c)
-		if !ok {
-			continue
-		}
-		if known := t.Lost[c.rowid]; known != nil && t.matches(known, vals) {
+		if known := t.Lost[rowid]; known != nil && t.matches(known, vals) {
 			if err := s.evict(t, known); err != nil {
 				return err
 			}
-			delete(t.Lost, c.rowid)
+			delete(t.Lost, rowid)
 		}
-		if err := s.write(t, c.rowid, vals, place{}); err != nil {
+		if err := s.write(t, rowid, vals, place{}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rowAt reads a row again; it is valid until the next call. buf has a whole page.
+func (s *scan) rowAt(at place, buf []byte) (rowid int64, vals []Value, ok bool) {
+	p := s.read(at.page, buf)
+	c, ok := p.cellAt(s.file, tableLeaf, at.at)
+	if ok {
+		vals, _, ok = s.row(&p, c)
+	}
+	return c.rowid, vals, ok
 }
 
 // evict removes the rows that have a key which an index gives to another one.
@@ -726,7 +731,7 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
-	case why != "" && !t.fits(vals): // it may be one of another table, and is in the way of none
+	case why != "" && at.table != nil && !t.fits(vals): // it may be one of another table: if it is none, an index says what is lost
 		t.Damaged = true
 		return nil
 	case why != "" && at.table != nil && strings.Contains(why, "UNIQUE"):
@@ -1043,19 +1048,14 @@ func (r *Result) WriteDoubtful() (n int, err error) {
 	s := r.scan
 	buf := make([]byte, s.pageSize)
 	for _, at := range s.doubtful {
-		p := s.read(at.page, buf)
-		c, ok := p.cellAt(s.file, tableLeaf, at.at)
-		if !ok || at.table.have.has(c.rowid) {
+		rowid, vals, ok := s.rowAt(at, buf)
+		if !ok || at.table.have.has(rowid) {
 			continue
 		}
-		vals, _, ok := s.row(&p, c)
-		if !ok {
-			continue
-		}
-		if err := s.write(at.table, c.rowid, vals, place{}); err != nil {
+		if err := s.write(at.table, rowid, vals, place{}); err != nil {
 			return n, err
 		}
-		at.table.Found(c.rowid)
+		at.table.Found(rowid)
 		n++
 	}
 	for _, t := range s.db.tables { // those that cannot be read again

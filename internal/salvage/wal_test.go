@@ -14,6 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/change"
 	"mend/testdata"
 )
 
@@ -313,5 +314,21 @@ func TestRefusedRows(t *testing.T) {
 	}
 	if refused != 1 || len(got) != len(whole)-1 {
 		t.Errorf("%d rows are refused, and %d of %d are there", refused, len(got), len(whole))
+	}
+}
+
+// TestRefusedAlone: a row that an index named, or that is written last, counts as refused if the database does not accept it: nothing
+// else would say that it is lost.
+func TestRefusedAlone(t *testing.T) {
+	db, _, err := Create(filepath.Join(t.TempDir(), "db"), Header{}, pageBytes, []Object{{Type: "table", Name: "t", Table: "t", SQL: "CREATE TABLE t (a text NOT NULL)"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Abandon() }()
+	s, table := &scan{db: db}, db.tables[0]
+	for i, at := range []place{{table: table}, {}} {
+		if err := s.write(table, 1, []Value{{Class: change.ClassNull}}, at); err != nil || len(table.Refused) != i {
+			t.Errorf("%v: refused %v, %v", at, table.Refused, err)
+		}
 	}
 }
