@@ -187,27 +187,26 @@ func applyMoves(ctx context.Context, env *environment, moves []storeMove, plans 
 	for i := range moves {
 		var missing error // without it no other session of the store can move
 		for _, p := range moves[i].Plans {
+			of := p.Session != change.NoSession
+			if of {
+				all++
+			}
 			var e change.Entry
 			err := missing
 			if err == nil {
 				e, err = b.apply(moves[i].store, p)
 			}
-			of := p.Session != change.NoSession
-			if of {
-				all++
-			}
-			switch {
-			case err == nil && of:
-				moved++
-				fallthrough
-			case err == nil:
-				repairs = append(repairs, entryJSON(e, p.Ops))
-			default:
+			if err != nil {
 				b.fail(quotedTitle(p.Cause.Title, p.Session), p.Session, nil, err)
 				if !of {
 					missing = fmt.Errorf("%s was not written: %w", p.Cause.Title, err)
 				}
+				continue
 			}
+			if of {
+				moved++
+			}
+			repairs = append(repairs, entryJSON(e, p.Ops))
 		}
 	}
 	env.setAnswer("repairs", repairs)

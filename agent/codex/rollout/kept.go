@@ -84,13 +84,7 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 }
 
 // LacksID reports whether a rollout does not say any more of which session it is, as another one does. A repair may make that again.
-func LacksID(data, of []byte) bool {
-	now, _ := parseLines(data)
-	then, _ := parseLines(of)
-	_, is := metaOf(now)
-	_, was := metaOf(then)
-	return is == "" && was != ""
-}
+func LacksID(data, of []byte) bool { return AboutOf(data).ID == "" && AboutOf(of).ID != "" }
 
 // isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
 func (l *line) isUnique(edited bool) bool {

@@ -148,7 +148,10 @@ func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
 	if kind := text(l.payload, "item", "type"); l.event() == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
 		return kind == "Reasoning", !known[text(l.payload, "item", "id")]
 	}
-	return bytes.Contains(l.raw, []byte(`"type":"reasoning"`)), l.kind == "" && bytes.Contains(l.raw, []byte(`"response_item"`))
+	if l.kind != "" || !bytes.Contains(l.raw, []byte(`"response_item"`)) {
+		return false, false
+	}
+	return bytes.Contains(l.raw, []byte(`"type":"reasoning"`)), true
 }
 
 // event returns the type of an event, "" for another record.

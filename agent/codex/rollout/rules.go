@@ -115,7 +115,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
-			NoFix:   "mend does not guess what was meant. Whoever wrote the line can put it right.",
+			NoFix:   "mend does not guess the right value. Correct it in the file.",
 		},
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
