@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -409,6 +410,18 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 			if tr.rows[name] == "" && table.Damaged {
 				phantoms++
 			}
+		}
+	}
+	for name := range tr.rows {
+		table, id, _ := strings.Cut(name, " ")
+		i := slices.IndexFunc(res.Tables, func(t *Table) bool { return t.Name == table })
+		if rows[name] != "" || i < 0 || !res.Tables[i].Complete() {
+			continue
+		}
+		rowid, _ := strconv.ParseInt(id, 10, 64)
+		_, lost := res.Tables[i].Lost[rowid]
+		if !lost && !slices.ContainsFunc(res.Tables[i].Refused, func(r Refusal) bool { return r.Rowid == rowid }) {
+			t.Errorf("%s: %s is not there, and nothing says so", how, name)
 		}
 	}
 	if phantoms > 3 { // an entry of an index can be damaged
