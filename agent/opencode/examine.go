@@ -38,7 +38,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	if m := loaded.LatestAssistant(); m != nil && m.Failed && m.ID == loaded.Messages[len(loaded.Messages)-1].ID {
 		e.Failure = &agent.Failure{Message: m.ID, Error: m.Data, Time: time.UnixMilli(m.Created)}
 	}
-	if !asked && !e.Busy && !o.WrongClock && loaded.Workspace == "" && loaded.IndexFault == "" && change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
+	if !asked && !e.Busy && !o.WrongClock && !loaded.InWorkspace && loaded.IndexFault == "" && change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
 		e.Stamp = stamp
 	}
 	return e, nil

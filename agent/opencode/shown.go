@@ -14,7 +14,7 @@ import (
 // says so: that is surer than which of two projects was used last. The agent itself takes over sessions of the
 // project global when it is started in a repository.
 func (s *store) setUsedProject(ctx context.Context, loaded *record.Session) error {
-	if s.tree != nil || loaded.Workspace != "" || loaded.ProjectMissing || loaded.Info.Ref.Kind == 0 {
+	if s.tree != nil || loaded.InWorkspace || loaded.ProjectMissing || loaded.Info.Ref.Kind == 0 {
 		return nil
 	}
 	switch used := s.projectOf(loaded.Directory); used {

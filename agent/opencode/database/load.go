@@ -339,7 +339,7 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 			}
 		}
 		if s.WorkspaceFault == "" && texts["type"] == "worktree" { // a plugin decides where those of its types are
-			s.Workspace = texts["directory"]
+			s.InWorkspace, s.Workspace = true, texts["directory"]
 		}
 		return nil
 	})

@@ -97,7 +97,7 @@ func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	for _, n := range [...]int64{h.ownParts, s.Events.Last, int64(s.Events.Clash)} {
 		h.addNumber(n)
 	}
-	for _, text := range [...]string{s.Newer, s.Home, strconv.FormatBool(s.ProjectMissing), s.WorkspaceFault, s.Workspace} {
+	for _, text := range [...]string{s.Newer, s.Home, strconv.FormatBool(s.ProjectMissing), s.WorkspaceFault, strconv.FormatBool(s.InWorkspace), s.Workspace} {
 		h.addValue(sqlstore.Text(text))
 	}
 	return nil

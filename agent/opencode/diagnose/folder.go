@@ -29,7 +29,7 @@ const (
 func findFolder(c *simulation) []finding {
 	path, _ := c.folder()
 	why := c.env.Folder(path)
-	if path != c.s.Directory && (why == FolderOfWindows || !schema.IsAbsolute(path)) {
+	if c.s.InWorkspace && path != "" && (why == FolderOfWindows || !schema.IsAbsolute(path)) {
 		why = folderRelative
 	}
 	if why == "" {
@@ -45,7 +45,7 @@ func findFolder(c *simulation) []finding {
 // folder returns the path of the folder in which the agent works in the session, and what it
 // is.
 func (c *simulation) folder() (path, name string) {
-	if c.s.Workspace != "" {
+	if c.s.InWorkspace {
 		return c.s.Workspace, "folder of the session's workspace"
 	}
 	return c.s.Directory, "session's folder"
@@ -66,7 +66,7 @@ func (c *simulation) whyNoFolder(f finding) string {
 	if f.Text == folderRelative {
 		return "mend cannot know the right path. If the session's own folder exists, mend repair takes the session out of its workspace."
 	}
-	if path != c.s.Directory {
+	if c.s.InWorkspace {
 		return fmt.Sprintf("Where it is now is not known. If the folder was deleted, create it (%s). If the session's own folder exists, mend repair takes the session out of its workspace.", makeFolder(f, path))
 	}
 	to := "NEW"
@@ -87,13 +87,12 @@ func makeFolder(f finding, path string) string {
 
 // canLeave reports whether the session is in a workspace and could work in its own folder.
 func (c *simulation) canLeave() bool {
-	return c.s.Workspace != "" && schema.IsAbsolute(c.s.Directory) && c.env.Folder(c.s.Directory) == ""
+	return c.s.InWorkspace && schema.IsAbsolute(c.s.Directory) && c.env.Folder(c.s.Directory) == ""
 }
 
 // newFolder returns where a session that works in its own folder belongs now, if that is certain.
 func (c *simulation) newFolder(f finding) (string, bool) {
-	path, _ := c.folder()
-	if f.Code != folderRule || path != c.s.Directory || f.Text == FolderOfWindows || !c.s.Info.IsRow() {
+	if f.Code != folderRule || c.s.InWorkspace || f.Text == FolderOfWindows || !c.s.Info.IsRow() {
 		return "", false
 	}
 	all, certain := c.env.Places()
@@ -115,7 +114,7 @@ func fixFolder(c *simulation, f finding) []repair.Fix {
 			Loses: "The session's workspace.",
 			Whole: true,
 			Edit: draftEdit(func(d *draft) error {
-				d.s.Info, d.s.Workspace = d.s.Info.WithCol(change.Col{Name: "workspace_id", Class: change.ClassNull}), ""
+				d.s.Info, d.s.InWorkspace = d.s.Info.WithCol(change.Col{Name: "workspace_id", Class: change.ClassNull}), false
 				return nil
 			}),
 		}}

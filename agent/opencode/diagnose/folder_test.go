@@ -25,6 +25,7 @@ func TestWorkspaceFolder(t *testing.T) {
 		{"worktree", "/there", "/there", ""},
 		{"worktree", "/there", "/gone", ""},
 		{"worktree", "", "/there", ""},
+		{"worktree", "", "/gone", ""}, // the folder in which it was started
 		{"worktree", "/gone", "/there", "workspace_id"},
 		{"worktree", "/gone", "/gone/own", "mkdir -p -- '/gone'"},
 		{"worktree", "x", "/there", "workspace_id"},

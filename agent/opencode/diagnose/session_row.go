@@ -52,7 +52,7 @@ func sessionRowFixes(k *facts) []repair.Fix {
 	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
 		d.s.Info = row
 		if slices.Contains(names, "workspace_id") {
-			d.s.WorkspaceFault, d.s.Workspace = "", ""
+			d.s.WorkspaceFault, d.s.InWorkspace = "", false
 		}
 		str := func(name string) string {
 			col, _ := row.Col(name)

@@ -32,9 +32,10 @@ type Session struct {
 	// WorkspaceFault says why the agent cannot use the workspace that the session's row
 	// names, as the end of a sentence; "" if it can, and if there is none.
 	WorkspaceFault string
-	// Workspace is the folder of that workspace if the agent works there and not in Directory;
-	// "" if it works in Directory, or if that is not known.
-	Workspace string
+	// InWorkspace says that the agent works in the folder Workspace of that workspace, and not in Directory. If Workspace is "",
+	// it is the folder in which the agent was started.
+	InWorkspace bool
+	Workspace   string
 
 	Events Events
 
