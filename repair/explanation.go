@@ -20,18 +20,22 @@ type Explanation struct {
 
 // A Guide explains what an agent finds.
 type Guide struct {
-	Classes []Class       // of faults that a user can ask for by name
-	Rules   []Explanation // one for each rule
+	Classes []Class              // of faults that a user can ask for by name
+	Rules   func() []Explanation // one for each rule
 	Class   func(Class) Explanation
 }
 
 // Guide explains the own rules of the table.
 func (t *Rules) Guide(classes ...Class) Guide {
-	g := Guide{Classes: classes, Class: t.ExplainClass}
+	return Guide{Classes: classes, Rules: t.explainOwn, Class: t.ExplainClass}
+}
+
+func (t *Rules) explainOwn() []Explanation {
+	var all []Explanation
 	for _, r := range t.Own {
-		g.Rules = append(g.Rules, t.Explain(Explanation{Code: r.Code}))
+		all = append(all, t.Explain(Explanation{Code: r.Code}))
 	}
-	return g
+	return all
 }
 
 // ExplainClass explains a class of this package. Another class has only a code.

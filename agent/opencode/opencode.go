@@ -32,7 +32,7 @@ func (a Agent) Title() string { return a.program().title }
 
 // Guide implements [agent.Agent].
 func (Agent) Guide() repair.Guide {
-	return repair.Guide{Classes: diagnose.Classes(), Rules: diagnose.Explanations(), Class: diagnose.ExplainClass}
+	return repair.Guide{Classes: diagnose.Classes(), Rules: diagnose.Explanations, Class: diagnose.ExplainClass}
 }
 
 // ParseAPIError implements [agent.Agent].

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mend/change"
 	"mend/internal/culprit"
@@ -141,7 +142,9 @@ func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culpri
 }
 
 // sessionID matches the id of a session of an agent.
-var sessionID = regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+})
 
 // certain returns the session that an error came from if nothing speaks for another one: the
 // only one that the text names, or that is broken of these; the

@@ -107,7 +107,7 @@ func allTopics(env *environment) []topicJSON {
 func ruleTopics(env *environment) []topicJSON {
 	var all []topicJSON
 	for _, ag := range env.opt.Agents {
-		for _, e := range ag.Guide().Rules {
+		for _, e := range ag.Guide().Rules() {
 			kind := kindFinding
 			if e.Provider != "" {
 				kind = kindRule

@@ -72,7 +72,7 @@ func askForError(ctx context.Context, env *environment) ([]byte, error) {
 	asked := false
 	text, err := term.Await(ctx, func() ([]byte, error) {
 		return readText(t.Input(), func(text []byte) bool {
-			known := asked || sessionID.Match(text) || slices.ContainsFunc(culprit.Readings(env.opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
+			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
 			if asked = true; !known {
 				fmt.Fprintf(t.Err, "There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
 			}

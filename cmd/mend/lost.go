@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mend/change"
 	"mend/internal/culprit"
@@ -17,10 +18,12 @@ import (
 )
 
 // notFound matches what agents say of a session that they do not find.
-var notFound = regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|not found on disk|no such session|session does(n't| not) exist`)
+var notFound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|not found on disk|no such session|session does(n't| not) exist`)
+})
 
 // notTitle matches what is rather an error than the title of a session.
-var notTitle = regexp.MustCompile(`(?i)error|exception|fail|invalid|denied|[{}\n]|: `)
+var notTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)error|exception|fail|invalid|denied|[{}\n]|: `) })
 
 // longestTitle is the length of the longest text that is looked up as the title of a session.
 const longestTitle = 120
@@ -29,13 +32,13 @@ const longestTitle = 120
 // the session is, how it is, and what continues it or brings it back. It reports false for any other text.
 func fixLost(ctx context.Context, env *environment, f repairFlags, readings []repair.APIError) (done bool, err error) {
 	text := strings.TrimSpace(readings[0].Text)
-	id, says := sessionID.FindString(text), notFound.MatchString(text)
+	id, says := sessionID().FindString(text), notFound().MatchString(text)
 	known := slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
 	name := id
 	switch {
 	case id != "" && (strings.Contains(strings.ToLower(text), "found") || text == id):
 	case says:
-	case id == "" && !known && len(text) <= longestTitle && !notTitle.MatchString(text):
+	case id == "" && !known && len(text) <= longestTitle && !notTitle().MatchString(text):
 		name = text
 	default:
 		return false, nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,9 @@ func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 }
 
 // spokenAge matches an age as people write it.
-var spokenAge = regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
+var spokenAge = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
+})
 
 // shortAge returns an age as other flags have it, such as 2h for "2 hours ago"; any other text as it is.
 func shortAge(text string) string {
@@ -123,7 +126,7 @@ func shortAge(text string) string {
 	case "yesterday":
 		return "1d"
 	}
-	m := spokenAge.FindStringSubmatch(text)
+	m := spokenAge().FindStringSubmatch(text)
 	if m == nil {
 		return text
 	}

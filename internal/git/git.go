@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"mend/internal/ownfile"
@@ -124,14 +125,14 @@ func (r Repository) Roots(ctx context.Context) ([]string, error) {
 // mostHashes is how many commits git is asked for at once.
 const mostHashes = 4000
 
-var shortHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var shortHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
 // Commits returns the commits that the repository has of those with these hashes, which may be short: the whole
 // hashes by subject.
 func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]string, error) {
 	args := []string{"log", "--no-walk", "--ignore-missing", "--format=%H %s"}
 	for _, h := range hashes {
-		if shortHash.MatchString(h) && len(args) < mostHashes {
+		if shortHash().MatchString(h) && len(args) < mostHashes {
 			args = append(args, h)
 		}
 	}

@@ -3,6 +3,7 @@ package request
 import (
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // A Subject is what an error is about.
@@ -37,22 +38,28 @@ type APIError struct {
 }
 
 var (
-	statusPattern  = regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
-	linkPattern    = regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `)
-	requestPattern = regexp.MustCompile(`(?i)\brequest[-_ ]?id(?:\\?"|)\s*[:=]\s*\\?"?([A-Za-z0-9][A-Za-z0-9_-]{5,127})`)
+	statusPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
+	})
+	linkPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `)
+	})
+	requestPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\brequest[-_ ]?id(?:\\?"|)\s*[:=]\s*\\?"?([A-Za-z0-9][A-Za-z0-9_-]{5,127})`)
+	})
 )
 
 // Status returns the status of HTTP that the error names, 0 for none.
 func (e *APIError) Status() int {
-	n, _ := strconv.Atoi(firstGroup(statusPattern, e.Whole))
+	n, _ := strconv.Atoi(firstGroup(statusPattern(), e.Whole))
 	return n
 }
 
 // RequestID returns the id by which the provider knows the request, "" if the error names none.
-func (e *APIError) RequestID() string { return firstGroup(requestPattern, e.Whole) }
+func (e *APIError) RequestID() string { return firstGroup(requestPattern(), e.Whole) }
 
 // Link returns the link that could not be downloaded, "" if the error names none.
-func (e *APIError) Link() string { return firstGroup(linkPattern, e.Text+" ") }
+func (e *APIError) Link() string { return firstGroup(linkPattern(), e.Text+" ") }
 
 func firstGroup(p *regexp.Regexp, text string) string {
 	if m := p.FindStringSubmatch(text); m != nil {
