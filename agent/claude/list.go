@@ -45,15 +45,6 @@ type file struct {
 	folder string // below projects
 }
 
-// path returns where the transcript is below the root.
-func (f file) path() string {
-	dir := projects + "/" + f.folder + "/"
-	if owner, _, ok := subagent(f.id); ok && owner != "" {
-		dir += owner + "/" + subagents + "/"
-	}
-	return dir + f.Name
-}
-
 // eachFile calls yield for each transcript of a session, with its folder open.
 func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	var first error // of a folder that cannot be read
@@ -147,19 +138,13 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	return heads, err
 }
 
-// SessionAt implements [agent.Store].
-func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
-	d, below, e, err := s.OpenAt(at)
-	if err != nil {
-		return change.Head{}, err
+// headAt implements [sessionfile.Options].Head: of a session, and of no subagent.
+func headAt(e sessionfile.Entry) (change.Head, error) {
+	id, ok := strings.CutSuffix(e.Name, suffix)
+	if !ok || !isSessionID(id) || path.Dir(path.Dir(e.Path())) != projects {
+		return change.Head{}, fs.ErrNotExist
 	}
-	defer d.Close()
-	f := file{folder: path.Base(path.Dir(below)), Entry: sessionfile.Entry{In: d, Name: path.Base(below), Entry: e}}
-	f.id = strings.TrimSuffix(f.Name, suffix)
-	if below != f.path() || !isSessionID(f.id) {
-		return change.Head{}, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
-	}
-	return readHead(nil, f)
+	return readHead(nil, file{e, id, path.Base(e.In.Path)})
 }
 
 // The sizes in bytes of what a list reads of a transcript.
@@ -180,7 +165,7 @@ func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 		h.Parent = owner
 	}
 	stray := func(why string) (change.Head, error) {
-		h.Stray = append(h.Stray, change.Stray{Path: f.path(), Why: why, Kind: change.StrayHidden})
+		h.Stray = append(h.Stray, change.Stray{Path: f.Path(), Why: why, Kind: change.StrayHidden})
 		return h, nil
 	}
 	if f.Why != "" {

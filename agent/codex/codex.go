@@ -9,7 +9,6 @@ import (
 	"mend/agent"
 	"mend/agent/codex/rollout"
 	"mend/agent/sessionfile"
-	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
@@ -18,12 +17,6 @@ import (
 
 // Rollouts is the layout of every store of Codex.
 const Rollouts = "rollouts"
-
-// The folders of rollouts, below the root of a store.
-const (
-	sessions = "sessions"
-	archived = "archived_sessions"
-)
 
 // Agent is Codex.
 type Agent struct {
@@ -80,7 +73,7 @@ var errorTexts = provider.ErrorTexts{
 
 // home is the folder of Codex.
 var home = sessionfile.Home{
-	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts", Sessions: []string{sessions, archived}, Has: hasRollouts,
+	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts", Sessions: []string{rollout.Sessions, rollout.Archived}, Has: hasRollouts,
 }
 
 // Find implements [agent.Agent].
@@ -94,7 +87,7 @@ func hasRollouts(root string) (bool, error) {
 			return len(found) > 0
 		})
 	}
-	return has(sessions, archived) && has("config.toml", "installation_id", archived, locks, "state_*.sqlite", sessions+"/*/*/*/*"+suffix+"*", sessions+"/rollout-*"), nil
+	return has(rollout.Sessions, rollout.Archived) && has("config.toml", "installation_id", rollout.Archived, locks, "state_*.sqlite", rollout.Sessions+"/*/*/*/*"+rollout.Suffix+"*", rollout.Sessions+"/rollout-*"), nil
 }
 
 // Open implements [agent.Agent]. A path may lead to the root, or to anything below its folders of rollouts.
@@ -106,9 +99,9 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
 		Version: rollout.Version, Provider: openai.Provider{}.Name(), JSON: openai.Provider{}.JSON, Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
 	}}
-	s.NewCase = func(h change.Head, r repair.Request) (repair.Case, change.Stamp, error) { return s.newCase(h, r) }
-	s.Store, err = sessionfile.New(root, layout{}, sessionfile.Options{
-		Note: warn, Step: a.Step, Lock: s.lock, Index: s.openIndex, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
+	s.NewCase = s.newCase
+	s.Store, err = sessionfile.New(root, rollout.Layout{}, sessionfile.Options{
+		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Index: s.openIndex, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 	})
 	return s, err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mend/agent"
 	"mend/agent/codex/rollout"
@@ -16,16 +15,15 @@ import (
 
 // Copy implements [agent.Store]: the rollout. Codex makes the rest again from it.
 func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
-	of, e, err := s.read(head)
+	of, stamp, err := s.read(head)
 	if err != nil {
 		return c, err
 	}
-	c.Records = []change.Record{of.Plain()}
-	c.Messages, c.First = rollout.CountMessages(c.Records[0].Data)
+	c = agent.Copy{Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}}, Stamp: stamp}
+	c.Messages, c.First = rollout.CountMessages(of.Plain)
 	if of.Torn {
 		c.Unread = "the end of the compressed rollout"
 	}
-	c.Stamp = s.stamp(head, e)
 	return c, nil
 }
 
@@ -56,15 +54,15 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	if err != nil {
 		return is, err
 	}
-	p, _ := pathOf(head.Ref.Project) // it may have been archived, or compressed, since
-	post := *kept[i].Post
-	op := change.Op{Ref: refOf(strings.TrimSuffix(p, rollout.Compressed), head.ID), Post: &post}
+	post := change.RecordOf(rollout.PlainRef(head.Ref), kept[i].Post) // it may have been archived, or compressed, since
+	var before []*change.Record
 	if now[0] != nil {
 		of, _, err := s.read(head)
 		if err != nil {
 			return is, err
 		}
-		has := of.Plain().Data
+		before = append(before, &of.Record)
+		has := of.Plain
 		is.Messages, _ = rollout.CountMessages(has)
 		lost, _ := rollout.Lacks(has, post.Data, r.Edited[head.Ref.WithoutProject()])
 		gained, _ := rollout.Lacks(post.Data, has, false)
@@ -80,13 +78,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			}
 			is.Joined = len(post.Data) > len(kept[i].Post.Data)
 		}
-		if op.Pre = now[0]; op.Ref != head.Ref {
-			op.Pre, is.Ops = nil, []change.Op{{Ref: head.Ref, Pre: now[0]}}
-		}
 	}
 	is.Messages, _ = rollout.CountMessages(post.Data)
-	is.Ops = append(is.Ops, op)
-	change.Sort(is.Ops)
+	is.Ops = change.Diff(slices.Values(before), slices.Values([]*change.Record{&post}))
 	return is, nil
 }
 
@@ -96,11 +90,11 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan
 		if r.Head.Directory == r.To {
 			return nil, nil
 		}
-		c, _, err := s.newCase(r.Head, repair.Request{})
+		c, err := s.Case(ctx, r.Head, repair.Request{})
 		if err != nil {
 			return nil, err
 		}
-		after, err := c.Moved(r.To)
+		after, err := c.(*rollout.Case).Moved(r.To)
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +105,8 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan
 // Space implements [agent.Store].
 func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Space, error) {
 	return agent.SpaceOf(ctx, s, [][2]string{
-		{sessions, agent.Conversations},
-		{archived, agent.Conversations},
+		{rollout.Sessions, agent.Conversations},
+		{rollout.Archived, agent.Conversations},
 		{".mend", "kept by mend beside the sessions"},
 		{"", "other files of Codex"},
 	})
@@ -121,7 +115,7 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Spa
 // Clean implements [agent.Store]: of a session go the rollout and its row.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
-		c, _, err := s.newCase(h, repair.Request{})
+		c, err := s.Case(ctx, h, repair.Request{})
 		if err != nil {
 			return nil, err
 		}

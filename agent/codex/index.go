@@ -42,8 +42,8 @@ func (s *store) indexFile() string {
 	return slices.MaxFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 }
 
-// row returns the row of a session in the index, nil for none. Codex makes an index again that is gone, or that it cannot read.
-func (s *store) row(id string) *change.Record {
+// rows returns the rows of the index by session, and why there are none. Codex makes an index again that is gone, or that it cannot read.
+func (s *store) rows() (map[string]*change.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	file := s.indexFile()
@@ -57,7 +57,7 @@ func (s *store) row(id string) *change.Record {
 		s.index, s.why = s.readIndex()
 		s.seen = now
 	}
-	return s.index[id]
+	return s.index, s.why
 }
 
 func (s *store) readIndex() (map[string]*change.Record, error) {
@@ -82,8 +82,6 @@ func (s *store) readIndex() (map[string]*change.Record, error) {
 
 // CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(bool) error {
-	s.row("")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.why
+	_, err := s.rows()
+	return err
 }

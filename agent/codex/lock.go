@@ -26,11 +26,11 @@ func (s *store) whyBusy(id string) string {
 		return ""
 	}
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
-	d, _, e, err := s.OpenAt(file)
+	e, err := s.OpenAt(file)
 	if err != nil {
 		return ""
 	}
-	d.Close()
+	e.In.Close()
 	if !e.IsFile() {
 		return ""
 	}

@@ -52,7 +52,7 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 		return nil, err
 	}
 	defer root.Close()
-	for _, name := range []string{sessions, archived} {
+	for _, name := range home.Sessions {
 		if err := s.list(ctx, root, name, &heads); err != nil {
 			return nil, err
 		}
@@ -60,15 +60,13 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	return heads, nil
 }
 
-// list appends the sessions in the folder at a path, whose last name in has.
-func (s *store) list(ctx context.Context, in *safedir.Dir, at string, heads *[]change.Head) error {
-	_, err := s.Each(ctx, in, path.Base(at), func(string) bool { return true }, func(e sessionfile.Entry) error {
-		at := at + "/" + e.Name
+func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads *[]change.Head) error {
+	_, err := s.Each(ctx, in, folder, func(string) bool { return true }, func(e sessionfile.Entry) error {
 		switch isDir := e.IsDir(); {
-		case isDir && strings.Count(at, "/") < deepest:
-			return s.list(ctx, e.In, at, heads)
-		case !isDir && (strings.HasSuffix(e.Name, suffix) || isAlone(e.Name, e.Names)) && change.ValidateProject(projectOf(at)) == nil:
-			if h, ok := s.readHead(at, e); ok {
+		case isDir && strings.Count(e.Path(), "/") < deepest:
+			return s.list(ctx, e.In, e.Name, heads)
+		case !isDir && isRollout(e):
+			if h, err := s.readHead(e); err == nil {
 				*heads = append(*heads, h)
 			}
 		}
@@ -77,10 +75,10 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, at string, heads *[]c
 	return err
 }
 
-// isAlone reports whether a file is a compressed rollout. The program does not read it where the same one is there and not compressed.
-func isAlone(name string, names []string) bool {
-	plain, ok := strings.CutSuffix(name, rollout.Compressed)
-	return ok && strings.HasSuffix(plain, suffix) && !slices.Contains(names, plain)
+// isRollout goes by names. The program does not read a compressed one where the same one is there and not compressed.
+func isRollout(e sessionfile.Entry) bool {
+	plain, packed := strings.CutSuffix(e.Name, rollout.Compressed)
+	return strings.HasSuffix(plain, rollout.Suffix) && !(packed && slices.Contains(e.Names, plain))
 }
 
 // unpack returns the content of a compressed rollout, and whether it is torn: then it is what is before that.
@@ -102,8 +100,9 @@ func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, e
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
 const headSize = 96 << 10
 
-// readHead reads what a list shows of the session in a file, if it can be read. It reports false for one of no session.
-func (s *store) readHead(at string, e sessionfile.Entry) (h change.Head, ok bool) {
+// readHead implements [sessionfile.Options].Head. What cannot be read shows by the name of the file and the row alone.
+func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
+	at := e.Path()
 	var head []byte
 	if e.Why == "" && e.IsFile() {
 		head, _, _ = e.In.ReadEnds(nil, e.Name, headSize, 0)
@@ -114,12 +113,14 @@ func (s *store) readHead(at string, e sessionfile.Entry) (h change.Head, ok bool
 	}
 	about := rollout.AboutOf(head)
 	id := cmp.Or(rollout.NameID(at), about.ID)
-	if change.ValidateSessionID(id) != nil {
-		return h, false
+	ref := rollout.RefOf(at, id)
+	if _, _, err := (rollout.Layout{}).Path(ref); err != nil || change.ValidateSessionID(id) != nil {
+		return h, fs.ErrNotExist
 	}
-	row := s.row(id)
+	rows, _ := s.rows()
+	row := rows[id]
 	h = change.Head{
-		ID: id, Ref: refOf(at, id), Project: projectOf(at), Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: about.Created,
+		ID: id, Ref: ref, Project: ref.Project, Updated: time.Unix(0, e.Mtime).UnixMilli(), Created: about.Created,
 		Title:     cmp.Or(row.Text("name"), about.Title, row.Text("title")),
 		Directory: cmp.Or(about.Directory, row.Text("cwd")),
 		Version:   cmp.Or(about.Version, row.Text("cli_version")),
@@ -127,64 +128,48 @@ func (s *store) readHead(at string, e sessionfile.Entry) (h change.Head, ok bool
 	if e.Why != "" {
 		h.Stray = append(h.Stray, change.Stray{Path: at, Why: e.Why, Kind: change.StrayHidden})
 	}
-	return h, true
+	return h, nil
 }
 
-// located looks for the rollout that the row of a session names: whether it is there, also compressed, and whether it is the
-// session's own. A folder above may have been replaced with a link since.
-func (s *store) located(row *change.Record, head change.Head) (there, same bool) {
+// row returns the row of a session in the index, nil for none, and looks for the rollout that it names: whether it is there, also
+// compressed, and whether it is the session's own. A folder above may have been replaced with a link since.
+func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
+	rows, _ := s.rows()
+	if row = rows[head.ID]; row == nil {
+		return nil, false, false
+	}
 	at := row.Text("rollout_path")
-	p, _ := pathOf(head.Ref.Project)
+	p, _ := rollout.PathOf(head.Ref)
 	own, err := os.Lstat(filepath.Join(s.ID().Root, filepath.FromSlash(p)))
 	for _, p := range []string{at, at + rollout.Compressed} {
 		if info, lerr := os.Lstat(p); lerr == nil && info.Mode().IsRegular() {
 			there, same = true, same || err == nil && os.SameFile(info, own)
 		}
 	}
-	return there, same
+	return row, there, same
 }
 
-// SessionAt implements [agent.Store].
-func (s *store) SessionAt(_ context.Context, at string) (change.Head, error) {
-	d, below, e, err := s.OpenAt(at)
+func (s *store) newCase(head change.Head, r repair.Request) (repair.Case, change.Stamp, error) {
+	src, stamp, err := s.read(head)
 	if err != nil {
-		return change.Head{}, err
-	}
-	defer d.Close()
-	h, ok := s.readHead(below, sessionfile.Entry{Entry: e, In: d, Name: path.Base(below)})
-	if _, in := pathOf(h.Project); !in || !ok {
-		return h, fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
-	}
-	return h, nil
-}
-
-func (s *store) newCase(head change.Head, r repair.Request) (*rollout.Case, change.Stamp, error) {
-	src, e, err := s.read(head)
-	if err != nil {
-		return nil, change.Stamp{}, err
+		return nil, stamp, err
 	}
 	src.Texts, src.Restore, src.Busy = repair.TextsOf(r), r.Restore, s.whyBusy(head.ID)
-	if src.Row = s.row(head.ID); src.Row != nil {
-		src.Located, src.Linked = s.located(src.Row, head)
-	}
-	return rollout.New(src), s.stamp(head, e), nil
+	return rollout.New(src), stamp, nil
 }
 
 // read reads the rollout of a session, and unpacks a compressed one.
-func (s *store) read(head change.Head) (src rollout.Source, e safedir.Entry, err error) {
-	p, _ := pathOf(head.Ref.Project)
-	if e, err = s.Load(head.Ref, nil); err != nil {
-		return src, e, err
+func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err error) {
+	e, err := s.Load(head.Ref, nil)
+	if err != nil {
+		return src, st, err
 	}
-	src = rollout.Source{
-		Ref: head.Ref, ID: head.ID, Root: s.ID().Root, Path: p, Data: e.Data, Mode: e.Mode.Perm(),
-		RefOf: func(p string) change.Ref { return refOf(p, head.ID) },
+	src = rollout.Source{Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data, Root: s.ID().Root}
+	src.Row, src.Located, src.Linked = s.row(head)
+	if head.Ref != rollout.PlainRef(head.Ref) {
+		src.Plain, src.Torn, err = s.unpack(head.Ref, e.Data)
 	}
-	if strings.HasSuffix(p, rollout.Compressed) {
-		src.Packed = e.Data
-		src.Data, src.Torn, err = s.unpack(head.Ref, e.Data)
-	}
-	return src, e, err
+	return src, s.stamp(head, e), err
 }
 
 // Busy implements [agent.Store].
@@ -200,20 +185,19 @@ func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error)
 
 // stamp returns the stamp of a rollout and its row.
 func (s *store) stamp(head change.Head, e safedir.Entry) change.Stamp {
-	b := []byte(head.ID)
-	if row := s.row(head.ID); row != nil {
+	row, there, same := s.row(head)
+	b := fmt.Append([]byte(head.ID), there, same)
+	if row != nil {
 		b = append(b, change.ImageOf(row).Data...)
-		there, same := s.located(row, head)
-		b = fmt.Append(b, there, same)
 	}
 	return sessionfile.StampOf(b, e)
 }
 
 // Folders implements [agent.Store].
 func (s *store) Folders(heads []change.Head) []string {
-	all := []string{s.ID().Root, filepath.Join(s.ID().Root, sessions)}
+	all := []string{s.ID().Root, filepath.Join(s.ID().Root, rollout.Sessions)}
 	for _, h := range heads {
-		if p, ok := pathOf(h.Project); ok {
+		if p, ok := rollout.PathOf(h.Ref); ok {
 			all = append(all, filepath.Join(s.ID().Root, path.Dir(p)))
 		}
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	Step func(call string) error // that of [linestore.Options], for tests
 	// InUse returns why the session whose file has a path must not be replaced now, "" if it may be.
 	InUse func(path string) string
+	// Head returns what a list shows of the session in a file. The error wraps [fs.ErrNotExist] if it is no session's.
+	Head func(Entry) (change.Head, error)
 	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if another process has it.
 	Lock func(session string) (unlock func(), err error)
 	// Index opens the database with rows about the sessions, nil if there is none. It is nil if the agent has none. The agent makes the
@@ -113,6 +115,9 @@ type Entry struct {
 	Why   string   // why it cannot be looked at; "" if it can
 }
 
+// Path returns the path below the root.
+func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
+
 // Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one that cannot be read, which
 // is noted: unread is the error of that.
 func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool, yield func(Entry) error) (unread, err error) {
@@ -162,31 +167,43 @@ func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
 	return d, path.Base(p), err
 }
 
-// OpenAt opens the folder of the file at a path, and returns its path below the root and its entry. The error wraps [fs.ErrNotExist] if there is
-// none.
-func (s *Store) OpenAt(at string) (d *safedir.Dir, below string, e safedir.Entry, err error) {
-	none := fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
+// OpenAt returns the entry of the file at a path, with its folder open. The error wraps [fs.ErrNotExist] if there is none.
+func (s *Store) OpenAt(at string) (e Entry, err error) {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // the path may lead to the root over a link, as the user's home can
 	below, rerr := filepath.Rel(s.ID().Root, filepath.Join(dir, filepath.Base(at)))
 	if err != nil || rerr != nil || !filepath.IsLocal(below) {
-		return nil, "", e, none
+		return e, fs.ErrNotExist
 	}
 	root, err := s.OpenRoot()
 	if err != nil {
-		return nil, "", e, err
+		return e, err
 	}
 	defer root.Close()
 	below = filepath.ToSlash(below)
-	if d, err = root.Sub(path.Dir(below)); err != nil {
-		return nil, "", e, err
+	e.Name = path.Base(below)
+	if e.In, err = root.Sub(path.Dir(below)); err != nil {
+		return e, err
 	}
-	if e, err = d.Stat(path.Base(below)); err == nil && !e.Exists {
-		err = none
+	if e.Entry, err = e.In.Stat(e.Name); err == nil && !e.Exists {
+		err = fs.ErrNotExist
 	}
 	if err != nil {
-		d.Close()
+		e.In.Close()
 	}
-	return d, below, e, err
+	return e, err
+}
+
+// SessionAt returns the session whose file is at a path. The error wraps [fs.ErrNotExist] if there is none.
+func (s *Store) SessionAt(_ context.Context, at string) (h change.Head, err error) {
+	e, err := s.OpenAt(at)
+	if err == nil {
+		defer e.In.Close()
+		h, err = s.opt.Head(e)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("no session of this store: %s: %w", at, fs.ErrNotExist)
+	}
+	return h, err
 }
 
 // Stat returns the entry of a session's file.

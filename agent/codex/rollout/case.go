@@ -2,10 +2,7 @@ package rollout
 
 import (
 	"bytes"
-	"io/fs"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,20 +14,14 @@ import (
 
 // A Source is a session as it is stored.
 type Source struct {
-	Ref  change.Ref // of the rollout
-	ID   string     // of the session
-	Root string     // the folder of Codex
-	Path string     // of the rollout, below Root
-	Data []byte
-	Mode fs.FileMode
-
-	Packed []byte // the file as it is, if the program has compressed it; nil if it has not
-	Torn   bool   // Data is only the beginning of what was compressed
+	change.Record        // the rollout, maybe compressed
+	Plain         []byte // the same, not compressed
+	Torn          bool   // Plain is only the beginning of what was compressed
+	Root          string // the folder of Codex
 
 	Row     *change.Record // in the index; nil if there is none
 	Located bool           // the file that the row names exists
 	Linked  bool           // and is this one, maybe by another path
-	RefOf   func(path string) change.Ref
 
 	Restore bool // a session that is archived is to be listed again
 
@@ -52,6 +43,7 @@ type Case struct {
 	state
 
 	src   Source
+	at    string // the path of the rollout, as it is stored
 	items []item
 }
 
@@ -62,14 +54,16 @@ var (
 
 // New returns the case of a stored session.
 func New(s Source) *Case {
-	st := state{path: s.Path, row: s.Row}
-	st.lines, st.torn = parseLines(s.Data)
+	st := state{row: s.Row}
+	st.path, _ = PathOf(s.Ref)
+	st.lines, st.torn = parseLines(s.Plain)
 	return newCase(s, st, nil)
 }
 
 // newCase returns the case of a state, with what an error shows if it is not nil.
 func newCase(s Source, st state, asked *repair.APIError) *Case {
 	c := &Case{state: st, src: s}
+	c.at, _ = PathOf(s.Ref)
 	c.items = history(c.lines)
 	q := c.render()
 	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults())
@@ -91,25 +85,13 @@ func (s *state) data() []byte {
 
 // Records implements [repair.Case]: the rollout, and its row.
 func (c *Case) Records(yield func(*change.Record) bool) {
-	file := change.Record{Ref: c.src.Ref, Data: c.data(), Mode: c.src.Mode}
-	switch isSame := c.path == c.src.Path; {
-	case isSame && c.src.Packed != nil && bytes.Equal(file.Data, c.src.Data):
-		file.Data = c.src.Packed
-	case !isSame || c.src.Packed != nil: // what is changed is not compressed again
-		file.Ref = c.src.RefOf(plainPath(c.path))
+	file := c.src.Record
+	if data := c.data(); c.path != c.at || !bytes.Equal(data, c.src.Plain) { // what is changed is not compressed again
+		file.Ref, file.Data = RefOf(plainPath(c.path), c.src.Ref.Session), data
 	}
 	if yield(&file) && c.row != nil {
 		yield(c.row)
 	}
-}
-
-// Plain returns the rollout, which is not compressed.
-func (s *Source) Plain() change.Record {
-	r := change.Record{Ref: s.Ref, Data: s.Data, Mode: s.Mode}
-	if s.Packed != nil {
-		r.Ref = s.RefOf(plainPath(s.Path))
-	}
-	return r
 }
 
 // Draft implements [repair.Case].
@@ -157,22 +139,6 @@ func (c *Case) isPaginated() bool {
 	hasOrdinal := func(l line) bool { _, ok := l.ordinal(); return ok }
 	mode := c.row.Text("history_mode")
 	return mode == "paginated" || mode == "" && slices.ContainsFunc(c.lines, hasOrdinal)
-}
-
-// nameForm is the form of the name of a rollout. Without it the program does not find one, or does not continue it.
-var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
-
-// Compressed ends the names of rollouts that the program has compressed. It reads them, and takes the compression away when it continues one.
-const Compressed = ".zst"
-
-func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
-
-// NameID returns the id of the session in the name of a rollout, "" if the name is none of one.
-func NameID(name string) string {
-	if m := nameForm.FindStringSubmatch(path.Base(plainPath(name))); m != nil {
-		return m[4]
-	}
-	return ""
 }
 
 // fileAt returns the path of the rollout at p, as the index has it.

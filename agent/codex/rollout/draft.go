@@ -286,12 +286,12 @@ func (d *draft) dropCopy(b *request.Block) error {
 // Moved returns the case of the session in another folder. What its records say of the past stays.
 func (c *Case) Moved(folder string) (*Case, error) {
 	if c.src.Torn {
-		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.ID)
+		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.Ref.Session)
 	}
 	d := c.Draft().(*draft)
 	at, id := metaOf(c.lines)
-	if id != c.src.ID {
-		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.ID)
+	if id != c.src.Ref.Session {
+		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.Ref.Session)
 	}
 	for _, i := range []int{at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" })} {
 		if i < 0 {

@@ -20,17 +20,17 @@ func (c *Case) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...)})
 	}
-	if NameID(c.path) != c.src.ID {
+	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))
 	}
 	switch at, id := metaOf(c.lines); {
-	case id == c.src.ID:
+	case id == c.src.Ref.Session:
 	case len(c.items) == 0 && (at < 0 || c.lines[at].kind != "session_meta"):
 		add("rollout-empty", "")
 	default:
 		add("session-meta", "")
 	}
-	if c.src.Torn && c.path == c.src.Path && len(c.items) > 0 {
+	if c.src.Torn && c.path == c.at && len(c.items) > 0 {
 		add("rollout-packed", "")
 	}
 	c.findRow(add)
@@ -115,12 +115,12 @@ func (d *draft) dropMeta() error {
 
 // findRow finds what is wrong with the row of the index. The program makes one again that is gone.
 func (c *Case) findRow(add func(code, detail string, args ...any)) {
-	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, "archived_sessions/") {
+	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, Archived+"/") {
 		add("thread-archived", "")
 	}
 	switch stale := c.row.Text("rollout_path"); {
-	case c.row == nil, plainPath(nativePath(stale)) == c.fileAt(c.path), c.src.Linked && c.path == c.src.Path:
-	case c.src.Located && stale != "" && c.path == c.src.Path:
+	case c.row == nil, plainPath(nativePath(stale)) == c.fileAt(c.path), c.src.Linked && c.path == c.at:
+	case c.src.Located && stale != "" && c.path == c.at:
 		add("thread-elsewhere", " It is %s.", stale)
 	default:
 		add("thread-path", " It is %s.", stale)
@@ -185,7 +185,7 @@ func records(raw []byte) [][]byte {
 func (d *draft) setMeta() error {
 	at, _ := metaOf(d.c.lines)
 	d.renumber = true
-	isMeta := func(l line) bool { return l.kind == "session_meta" && text(l.payload, "id") == d.c.src.ID }
+	isMeta := func(l line) bool { return l.kind == "session_meta" && text(l.payload, "id") == d.c.src.Ref.Session }
 	if i := slices.IndexFunc(d.lines, isMeta); i > 0 && d.lines[at].kind != "session_meta" {
 		l := d.lines[i]
 		d.lines = slices.Insert(slices.Delete(d.lines, i, i+1), 0, l)
@@ -225,8 +225,8 @@ func (c *Case) newMeta(stamp string) []byte {
 		raw, _ = jsonedit.Set(raw, []byte("0"), "ordinal") // it is an object
 	}
 	for _, m := range [][2]string{
-		{"id", c.src.ID},
-		{"session_id", c.src.ID},
+		{"id", c.src.Ref.Session},
+		{"session_id", c.src.Ref.Session},
 		{"timestamp", stamp},
 		{"cwd", cmp.Or(c.row.Text("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings", "cwd"), "/")},
 		{"source", cmp.Or(c.row.Text("source"), "cli")},
@@ -273,7 +273,7 @@ func (d *draft) setName() error {
 	if err != nil {
 		return repair.ErrNoEdit
 	}
-	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + d.c.src.ID + ".jsonl"
+	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + d.c.src.Ref.Session + Suffix
 	return d.setPath()
 }
 
@@ -286,7 +286,7 @@ func (d *draft) unpack() error {
 // unarchive puts the rollout where it was, as codex unarchive does.
 func (d *draft) unarchive() error {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(d.path))); m != nil {
-		d.path = path.Join("sessions", m[1], m[2], m[3], path.Base(d.path))
+		d.path = path.Join(Sessions, m[1], m[2], m[3], path.Base(d.path))
 	}
 	d.setCol(change.IntCol("archived", 0))
 	d.setCol(change.Col{Name: "archived_at", Class: change.ClassNull})
