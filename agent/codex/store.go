@@ -78,7 +78,7 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads 
 // isRollout goes by names. The program does not read a compressed one where the same one is there and not compressed.
 func isRollout(e sessionfile.Entry) bool {
 	plain, packed := strings.CutSuffix(e.Name, rollout.Compressed)
-	return strings.HasSuffix(plain, rollout.Suffix) && !(packed && slices.Contains(e.Names, plain))
+	return strings.HasSuffix(plain, rollout.Suffix) && (!packed || !slices.Contains(e.Names, plain))
 }
 
 // unpack returns the content of a compressed rollout, and whether it is torn: then it is what is before that.

@@ -72,17 +72,15 @@ func (it item) path(more ...string) []string {
 }
 
 // drop removes an item.
-func (d *draft) drop(it item) (err error) {
+func (d *draft) drop(it item) error {
 	if it.sub < 0 {
-		d.lines[it.at] = line{n: d.lines[it.at].n, gone: true}
+		d.lines[it.at] = line{gone: true}
 		return nil
 	}
 	d.items = nil
-	raw := d.lines[it.at].raw
-	for _, list := range []string{"replacement_history", "replacement_history_metadata"} {
-		if _, ok := jsonedit.Get(raw, "payload", list); ok && err == nil {
-			raw, err = jsonedit.Remove(raw, "payload", list, strconv.Itoa(it.sub))
-		}
+	raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path()...)
+	if also, aerr := jsonedit.Remove(raw, "payload", "replacement_history_metadata", strconv.Itoa(it.sub)); aerr == nil {
+		raw = also
 	}
 	return d.put(it.at, raw, err)
 }
@@ -115,13 +113,19 @@ func (d *draft) find(b *request.Block) (item, error) {
 // part returns the place of a block in the content of its item.
 func part(b *request.Block) string { return strconv.Itoa(b.Index % parts) }
 
-// setIn sets what is at a path in the item of a block.
-func (d *draft) setIn(b *request.Block, value []byte, path ...string) error {
+// edit edits what is at a path in the item of a block; nil removes it.
+func (d *draft) edit(b *request.Block, edit func(raw []byte) []byte, path ...string) error {
 	it, err := d.find(b)
 	if err != nil {
 		return err
 	}
-	return d.set(it.at, value, it.path(path...)...)
+	raw, err := jsonedit.Edit(d.lines[it.at].raw, func(raw []byte) ([]byte, error) { return edit(raw), nil }, it.path(path...)...)
+	return d.put(it.at, raw, err)
+}
+
+// setIn sets what is at a path in the item of a block.
+func (d *draft) setIn(b *request.Block, value []byte, path ...string) error {
+	return d.edit(b, func([]byte) []byte { return value }, path...)
 }
 
 // Remove implements [repair.Editor].
@@ -133,8 +137,7 @@ func (d *draft) Remove(b *request.Block) error {
 	if list, _ := jsonedit.Elements(d.lines[it.at].raw, it.path("content")...); b.IsThinking() || len(list) < 2 {
 		return d.drop(it)
 	}
-	raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("content", part(b))...)
-	return d.put(it.at, raw, err)
+	return d.setIn(b, nil, "content", part(b))
 }
 
 // ReplaceText implements [repair.Editor].
@@ -150,13 +153,9 @@ func (d *draft) SetText(b *request.Block, text string) error {
 
 // ReplaceFiles implements [repair.Editor].
 func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
-	it, err := d.find(b)
-	if err != nil {
-		return err
-	}
-	path := it.path("content", part(b))
+	path := []string{"content", part(b)}
 	if b.Type == request.ToolResult {
-		path = it.path("output")
+		path = []string{"output"}
 	}
 	note := func(raw []byte) []byte {
 		if kind, _ := jsonedit.Get(raw, "type"); string(kind) != `"input_image"` {
@@ -164,13 +163,12 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 		}
 		return fmt.Appendf(nil, `{"type":"input_text","text":%s}`, jsonedit.Quote("[An image was here: "+happened+"]"))
 	}
-	raw, err := jsonedit.Edit(d.lines[it.at].raw, func(raw []byte) ([]byte, error) {
+	return d.edit(b, func(raw []byte) []byte {
 		if raw[0] == '[' {
-			return jsonedit.EditElements(raw, note), nil
+			return jsonedit.EditElements(raw, note)
 		}
-		return note(raw), nil
+		return note(raw)
 	}, path...)
-	return d.put(it.at, raw, err)
 }
 
 // SetCallID implements [repair.Editor]: of the call, and of its outputs.
@@ -247,7 +245,7 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 		return repair.ErrNoEdit
 	}
 	call := lastLine(d.lines, func(l *line) bool {
-		return l.kind == "response_item" && outputOf(l.of) == it.kind && text(l.payload, "call_id") == b.ToolID
+		return l.kind == "response_item" && outputOf[l.of] == it.kind && text(l.payload, "call_id") == b.ToolID
 	})
 	if call < 0 {
 		return repair.ErrNoBlock
@@ -293,10 +291,7 @@ func (c *Case) Moved(folder string) (*Case, error) {
 	if id != c.src.Ref.Session {
 		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.Ref.Session)
 	}
-	for _, i := range []int{at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" })} {
-		if i < 0 {
-			continue
-		}
+	for _, i := range []int{at, max(at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }))} {
 		if err := d.set(i, jsonedit.Quote(folder), "payload", "cwd"); err != nil {
 			return nil, err
 		}

@@ -195,16 +195,13 @@ func (d *draft) setMeta() error {
 		d.lines = slices.Insert(d.lines, 0, line{})
 		at = 0
 	}
-	was := jsonedit.ParsePartial(d.lines[at].raw)
-	raw := d.c.newMeta(cmp.Or(text(jsonedit.Parse(was.Data), "timestamp"), d.c.started()))
-	for name, v := range jsonedit.Parse(was.Data).Get("payload").Children() {
+	read := jsonedit.ParsePartial(d.lines[at].raw)
+	was := jsonedit.Parse(read.Data)
+	raw := d.c.newMeta(cmp.Or(text(was, "timestamp"), d.c.started()))
+	for name, v := range was.Get("payload").Children() {
 		kinds := members["session_meta"][string(name)]
-		if string(name) == "id" || kinds != "" && !acceptsIn(kinds, v) || !was.Intact("payload", string(name)) {
-			continue
-		}
-		var err error
-		if raw, err = jsonedit.Set(raw, v.Raw(), "payload", string(name)); err != nil {
-			return err
+		if string(name) != "id" && (kinds == "" || acceptsIn(kinds, v)) && read.Intact("payload", string(name)) {
+			raw, _ = jsonedit.Set(raw, v.Raw(), "payload", string(name)) // it is an object
 		}
 	}
 	d.lines[at] = newLine(0, raw)
@@ -256,15 +253,11 @@ func (c *Case) lastText(kind string, path ...string) string {
 
 // started returns when the session began, as a record has it.
 func (c *Case) started() string {
-	if ms := c.row.Int("created_at_ms"); ms > 0 {
-		return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+	ms := c.row.Int("created_at_ms")
+	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {
+		return text(c.lines[i].value, "timestamp")
 	}
-	for i := range c.lines {
-		if c.lines[i].kind != "" {
-			return text(c.lines[i].value, "timestamp")
-		}
-	}
-	return "1970-01-01T00:00:00.000Z"
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // setName gives the file the name by which the program finds it.
@@ -295,10 +288,7 @@ func (d *draft) unarchive() error {
 
 // setCol gives a column of the row another value, if there is one.
 func (s *state) setCol(c change.Col) {
-	if s.row == nil {
-		return
-	}
-	if _, ok := s.row.Col(c.Name); ok {
+	if s.row != nil {
 		row := s.row.WithCol(c)
 		s.row = &row
 	}

@@ -151,13 +151,10 @@ func (l *line) prompt() string {
 	return ""
 }
 
-// outputs are the types of the outputs of calls.
-var outputs = map[string]string{
+// outputOf has the types of the outputs of calls.
+var outputOf = map[string]string{
 	"function_call": "function_call_output", "local_shell_call": "function_call_output", "custom_tool_call": "custom_tool_call_output",
 }
-
-// outputOf returns the type of the output of a call, "" for another item.
-func outputOf(kind string) string { return outputs[kind] }
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
 
@@ -167,7 +164,7 @@ func paired(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {
 		id := text(it.value, "call_id")
-		if kind := outputOf(it.kind); kind != "" {
+		if kind := outputOf[it.kind]; kind != "" {
 			called[kind+id] = true
 		} else if isOutput(it.kind) {
 			answered[it.kind+id] = true
@@ -183,7 +180,7 @@ func paired(items []item) (all []item) {
 			first[name] = it.value.Raw()
 		}
 		all = append(all, it)
-		if kind := outputOf(it.kind); kind != "" && id != "" && !answered[kind+id] {
+		if kind := outputOf[it.kind]; kind != "" && id != "" && !answered[kind+id] {
 			all = append(all, item{kind: kind, value: jsonedit.Parse(fmt.Appendf(nil, `{"call_id":%s,"output":"aborted"}`, jsonedit.Quote(id))), added: true})
 		}
 	}

@@ -99,7 +99,7 @@ func assignGroups(lines []line) {
 	for i := range lines {
 		if l := &lines[i]; l.kind == "response_item" {
 			known[text(l.payload, "id")] = true
-			called[outputOf(l.of)+text(l.payload, "call_id")] = true
+			called[outputOf[l.of]+text(l.payload, "call_id")] = true
 			answers[l.of+text(l.payload, "call_id")] = isOutput(l.of)
 		}
 	}
@@ -115,7 +115,7 @@ func assignGroups(lines []line) {
 			}
 			l.first, l.reasoned = r.first, r.reasoned
 			r.reasoned = r.reasoned || l.of == "reasoning"
-			r.sure = r.sure && (l.of == "reasoning" || answers[outputOf(l.of)+text(l.payload, "call_id")])
+			r.sure = r.sure && (l.of == "reasoning" || answers[outputOf[l.of]+text(l.payload, "call_id")])
 		case lost && (r.open || reasoning):
 			if r.begin(); len(r.behind) == 0 {
 				r.first, r.reasoned = 0, r.reasoned || reasoning

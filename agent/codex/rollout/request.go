@@ -41,7 +41,7 @@ func (c *Case) turn(it item) request.Turn {
 	case role == "developer":
 		t.Role = request.RoleSystem
 	}
-	t.Blocks = c.blocks(it)
+	t.Blocks = blocksOf(it)
 	if !it.added {
 		ref := c.ref(it.group)
 		t.Messages = []change.Ref{ref}
@@ -49,71 +49,65 @@ func (c *Case) turn(it item) request.Turn {
 			b.Source, b.Index = &ref, it.index+i
 		}
 	}
-	if len(t.Blocks) > 0 {
-		t.Blocks[0].ItemID, t.Blocks[0].Reasoned = text(it.value, "id"), it.reasoned
-	}
+	t.Blocks[0].ItemID, t.Blocks[0].Reasoned = text(it.value, "id"), it.reasoned
 	return t
 }
 
 // inputs are the members of calls with what they are given.
 var inputs = map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 
-func (c *Case) blocks(it item) []*request.Block {
+// blocksOf returns the blocks of an item, one at least.
+func blocksOf(it item) []*request.Block {
 	v := it.value
+	b := &request.Block{Type: request.BlockType(it.kind)}
 	switch it.kind {
 	case "message", "agent_message":
-		if s, ok := v.Get("content").Text(); ok {
-			return []*request.Block{{Type: request.Text, Text: s}}
-		}
-		if it.summary {
-			return []*request.Block{{Type: request.Text, Text: text(v, "message")}}
-		}
 		if all := contentOf(v.Get("content")); len(all) > 0 {
 			return all
 		}
-		return []*request.Block{{Type: request.Text}}
+		b.Type, b.Text = request.Text, text(v, "content")
+		if it.summary {
+			b.Text = text(v, "message")
+		}
 	case "reasoning":
 		var summary []string
 		for part := range v.Get("summary").Elements() {
 			summary = append(summary, text(part, "text"))
 		}
-		b := &request.Block{Type: request.Thinking, Text: strings.Join(summary, "\n"), Content: contentOf(v.Get("content"))}
+		b.Type, b.Text, b.Content = request.Thinking, strings.Join(summary, "\n"), contentOf(v.Get("content"))
 		b.Signature = text(v, "encrypted_content")
 		b.Unsigned = b.Signature == ""
-		return []*request.Block{b}
 	case "function_call", "custom_tool_call", "local_shell_call":
-		b := &request.Block{Type: request.ToolUse, ToolID: text(v, "call_id"), ToolName: text(v, "name")}
+		b.Type, b.ToolID, b.ToolName = request.ToolUse, text(v, "call_id"), text(v, "name")
+		b.Input = json.RawMessage(v.Get(inputs[it.kind]).Raw())
 		if it.kind == "local_shell_call" {
 			b.ToolName = "local_shell"
 		}
-		b.Input = json.RawMessage(v.Get(inputs[it.kind]).Raw())
 		if s := []byte(text(v, "arguments")); jsonedit.IsObject(s) {
 			b.Input = s
 		}
-		return []*request.Block{b}
 	case "function_call_output", "custom_tool_call_output":
-		b := &request.Block{Type: request.ToolResult, ToolID: text(v, "call_id")}
+		b.Type, b.ToolID = request.ToolResult, text(v, "call_id")
 		if out := v.Get("output"); out.Kind() == '[' {
 			b.Content = contentOf(out)
 		} else if b.Output = json.RawMessage(out.Raw()); len(b.Output) > maxOutput {
 			s, _ := out.Text()
 			b.Output = jsonedit.Quote(s[:min(len(s), maxOutput/2)] + s[max(0, len(s)-maxOutput/2):])
 		}
-		return []*request.Block{b}
 	case "compaction":
-		return []*request.Block{{Type: request.Summary, Signature: text(v, "encrypted_content")}}
+		b.Type, b.Signature = request.Summary, text(v, "encrypted_content")
 	}
-	return []*request.Block{{Type: request.BlockType(it.kind)}}
+	return []*request.Block{b}
 }
 
 // contentOf returns the parts of a content.
 func contentOf(list jsonedit.Value) (blocks []*request.Block) {
 	for part := range list.Elements() {
-		b := &request.Block{Type: request.Text, Text: text(part, "text"), Index: len(blocks)}
+		b := &request.Block{Type: request.Text, Text: text(part, "text")}
 		if text(part, "type") == "input_image" {
 			b = image(text(part, "image_url"))
-			b.Index = len(blocks)
 		}
+		b.Index = len(blocks)
 		blocks = append(blocks, b)
 	}
 	return blocks

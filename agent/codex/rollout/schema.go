@@ -34,12 +34,12 @@ func (l *line) unknownKind() string {
 	return ""
 }
 
-// members are the kinds of values that the program accepts in a member of any record, of any item, and of records and items by their
+// members are the kinds of values that the program accepts in a member of any record, and of the payloads of records and items by their
 // types: those of [jsonedit.Value.Kind], and at the end - where it may be missing, or ? where it may be missing or null. It skips a record
 // with another one.
 var members = map[string]map[string]string{
-	"record": {"timestamp": `"`, "ordinal": `0?`, "payload": `{`},
-	"item":   {"type": `"`, "id": `"?`, "status": `"?`, "namespace": `"?`, "encrypted_content": `"?`, "internal_chat_message_metadata_passthrough": `{?`},
+	"record":        {"timestamp": `"`, "ordinal": `0?`, "payload": `{`},
+	"response_item": {"type": `"`, "id": `"?`, "status": `"?`, "namespace": `"?`, "encrypted_content": `"?`, "internal_chat_message_metadata_passthrough": `{?`},
 
 	"session_meta": {
 		"id": `"`, "session_id": `"-`, "timestamp": `"`, "cwd": `"`, "originator": `"`, "cli_version": `"`, "source": `"{-`, "history_mode": `"-`, "git": `{?`,
@@ -59,10 +59,7 @@ var members = map[string]map[string]string{
 // isRead reports whether the program reads a record, by the kinds of its values.
 func isRead(v jsonedit.Value) bool {
 	payload, kind := v.Get("payload"), text(v, "type")
-	if kind == "response_item" {
-		return accepts("record", v) && accepts("item", payload) && accepts(text(payload, "type"), payload)
-	}
-	return accepts("record", v) && accepts(kind, payload)
+	return accepts("record", v) && accepts(kind, payload) && (kind != "response_item" || accepts(text(payload, "type"), payload))
 }
 
 func accepts(of string, v jsonedit.Value) bool {
