@@ -2,10 +2,12 @@ package render
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -23,20 +25,34 @@ type link struct {
 // there is none.
 func Address(text []byte) string { return parseLink(text).address }
 
-// parseLink parses a URL. It takes some texts for no URL that a browser would follow, such as
-// http:a and http://127.1: nothing writes these, and mend then reports that the file cannot be sent.
+// parseLink parses a URL as the URL Standard says for the web: behind http: are any number of slashes, a backslash is one too, and a host
+// that ends with a number is an IPv4 address.
 func parseLink(text []byte) link {
 	text = trimURL(text)
 	before, _, _ := bytes.Cut(text, []byte(","))
 	if scheme := urlScheme(before); scheme != "http" && scheme != "https" {
 		return link{scheme: scheme}
 	}
-	u, err := url.Parse(string(text))
-	if err != nil || u.Hostname() == "" || isPartialAddress(u.Hostname()) {
+	path, query := string(text), ""
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path, query = path[:i], path[i:]
+	}
+	u, err := url.Parse(slashes().ReplaceAllString(strings.ReplaceAll(path, `\`, "/"), "$1://") + query)
+	if err != nil || u.Hostname() == "" {
 		return link{}
 	}
 	u.Host = strings.ToLower(u.Host)
-	if u.Path == "" {
+	if host := u.Hostname(); endsWithNumber(host) {
+		addr, ok := parseIPv4(host)
+		if !ok {
+			return link{}
+		}
+		u.Host = strings.Replace(u.Host, host, addr.String(), 1)
+	}
+	if port := u.Port(); port == "80" && u.Scheme == "http" || port == "443" && u.Scheme == "https" {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	}
+	if u = new(url.URL).ResolveReference(u); u.Path == "" { // without the dots in its path
 		u.Path = "/"
 	}
 	l := link{scheme: u.Scheme, href: u.String(), host: u.Hostname()}
@@ -45,11 +61,31 @@ func parseLink(text []byte) link {
 	return l
 }
 
-// isPartialAddress reports whether the host ends with a number without being an IP address.
-func isPartialAddress(host string) bool {
+var slashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(https?):/*`) })
+
+// endsWithNumber reports whether a host is an IPv4 address, or none at all.
+func endsWithNumber(host string) bool {
 	last := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
-	_, err := netip.ParseAddr(host)
-	return err != nil && last[0] >= '0' && last[0] <= '9'
+	return !strings.Contains(host, ":") && last[0] >= '0' && last[0] <= '9'
+}
+
+// parseIPv4 parses an IPv4 address of one to four numbers, of which the last fills the rest. Each is decimal, octal behind 0 or hexadecimal
+// behind 0x.
+func parseIPv4(host string) (netip.Addr, bool) {
+	numbers := strings.Split(strings.TrimSuffix(host, "."), ".")
+	all := uint64(0)
+	for i, number := range numbers {
+		bits := 8
+		if i == len(numbers)-1 {
+			bits *= 5 - len(numbers)
+		}
+		n, err := strconv.ParseUint(number, 0, 32)
+		if err != nil || bits <= 0 || n>>bits != 0 {
+			return netip.Addr{}, false
+		}
+		all = all<<bits | n
+	}
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(all)))), true //nolint:gosec // at most 32 bits
 }
 
 // trimURL returns the URL without the control characters and spaces around it.
