@@ -55,6 +55,9 @@ var home = sessionfile.Home{
 	Title: Agent{}.Title(), Layout: Transcripts, Variable: variable, Folder: folder, What: projects, Sessions: []string{projects}, Has: hasProjects,
 }
 
+// Variables implements [agent.Agent].
+func (Agent) Variables() []string { return []string{variable} }
+
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 

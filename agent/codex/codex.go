@@ -76,6 +76,9 @@ var home = sessionfile.Home{
 	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts", Sessions: []string{rollout.Sessions, rollout.Archived}, Has: hasRollouts,
 }
 
+// Variables implements [agent.Agent].
+func (Agent) Variables() []string { return []string{variable} }
+
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 

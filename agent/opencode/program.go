@@ -42,8 +42,16 @@ func (a Agent) program() *program {
 	return a.made
 }
 
-// env returns one of the program's own variables of the environment.
-func (p *program) env(name string) string { return os.Getenv(strings.ToUpper(p.name) + "_" + name) }
+// Variables implements [agent.Agent].
+func (a Agent) Variables() []string {
+	p := a.program()
+	return []string{p.variable("DB"), p.variable("CONFIG"), p.variable("CONFIG_DIR"), p.variable("DISABLE_PROJECT_CONFIG")}
+}
+
+// variable returns the name of one of the program's own variables of the environment.
+func (p *program) variable(name string) string { return strings.ToUpper(p.name) + "_" + name }
+
+func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
 
 // says returns a text about OpenCode with the name of the program.
 func (p *program) says(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }

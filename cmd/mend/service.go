@@ -22,6 +22,7 @@ import (
 
 	"mend/agent"
 	"mend/internal/atomicfile"
+	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
 	"mend/internal/term"
@@ -143,15 +144,26 @@ func launchdAgent(c serviceCommand) string {
 `, launchdLabel, args.String(), environment.String(), html.EscapeString(c.log))
 }
 
-// serviceVariables are the variables of the environment that decide which store, journal and
-// settings are used. The system starts a service without those of the user's shell.
-var serviceVariables = []string{
-	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-	"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_DB", "CLAUDE_CONFIG_DIR",
+// serviceEnvironment returns the variables that are set, as NAME=VALUE, and decide which stores, journal and settings are used. The system
+// starts a service without those of the user's shell.
+func serviceEnvironment(settings []config.Setting) (set []string) {
+	names := []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"}
+	for _, ag := range agents {
+		names = append(names, ag.Variables()...)
+	}
+	for _, s := range settings {
+		names = append(names, s.Env)
+	}
+	for _, name := range names {
+		if value := os.Getenv(name); value != "" {
+			set = append(set, name+"="+value)
+		}
+	}
+	return set
 }
 
 // serviceCommand returns the command of a service that watches with these flags.
-func newServiceCommand(env *environment, set []string) (c serviceCommand, err error) {
+func newServiceCommand(env *environment, set []string, settings []config.Setting) (c serviceCommand, err error) {
 	exe, err := installedProgram()
 	if err != nil {
 		return c, err
@@ -173,11 +185,7 @@ func newServiceCommand(env *environment, set []string) (c serviceCommand, err er
 	for _, s := range set {
 		c.args = append(c.args, "--set", s)
 	}
-	for _, name := range serviceVariables {
-		if value := os.Getenv(name); value != "" {
-			c.environment = append(c.environment, name+"="+value)
-		}
-	}
+	c.environment = serviceEnvironment(settings)
 	state, err := env.opt.Journal.Folder()
 	if err != nil {
 		return c, err
@@ -240,7 +248,8 @@ func watchInstallVerb(env *environment) *cobra.Command {
 		Short: "Run \"mend watch\" whenever you are logged in",
 		Long: `Install writes a user unit of systemd or, on macOS, an agent of launchd, and says which
 command starts it. It runs "mend watch" with the flags that are given here when you log in.
-The folders that XDG_DATA_HOME and similar variables name are those of now.`,
+The variables of the environment that name folders and settings, such as
+XDG_DATA_HOME, are those of now.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return installService(cmd.Context(), env, set, w) },
 	}
@@ -282,13 +291,14 @@ func installService(ctx context.Context, env *environment, set []string, w write
 	if err != nil {
 		return err
 	}
-	if _, _, err := loadLiveSettings(set); err != nil { // else it would fail at each start
+	settings, _, err := loadLiveSettings(set)
+	if err != nil { // else it would fail at each start
 		return err
 	}
 	if _, err := s.read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("installing %s: %w", s.path, err)
 	}
-	c, err := newServiceCommand(env, set)
+	c, err := newServiceCommand(env, set, settings.Settings())
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,31 @@ func plistValue(d *xml.Decoder, start xml.StartElement) (any, error) {
 	}
 }
 
+// TestServiceEnvironment checks that a service finds the stores and the settings that the user's shell finds, and that no credential gets
+// into its file.
+func TestServiceEnvironment(t *testing.T) {
+	want := []string{
+		"XDG_DATA_HOME=/data", "OPENCODE_DB=a.db", "KILO_DB=b.db", "CLAUDE_CONFIG_DIR=/claude", "CODEX_HOME=/codex", "MEND_MAX_RETRIES=7",
+	}
+	for _, v := range append(want, "OPENCODE_AUTH_CONTENT=secret", "OPENCODE_CONFIG_CONTENT=secret", "MEND_OTHER=x") {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	settings, _, err := loadLiveSettings(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := serviceEnvironment(settings.Settings())
+	for _, v := range want {
+		if !slices.Contains(got, v) {
+			t.Errorf("%s is not in the service: %q", v, got)
+		}
+	}
+	if text := strings.Join(got, " "); strings.Contains(text, "secret") || strings.Contains(text, "MEND_OTHER") {
+		t.Errorf("the service has %s", text)
+	}
+}
+
 // TestServiceFile checks that mend replaces the files that it wrote, of any version, unless
 // somebody edited them.
 func TestServiceFile(t *testing.T) {
