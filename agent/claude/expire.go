@@ -47,15 +47,10 @@ const largestSettings = 2 << 20
 func (s *store) cleanupDays() int {
 	days := defaultDays
 	for _, path := range []string{filepath.Join(s.ID().Root, "settings.json"), managedSettings} {
-		f, err := ownfile.OpenPlain(path)
+		data, err := ownfile.ReadPlain(path, largestSettings)
 		if os.IsNotExist(err) {
 			continue
 		}
-		if err != nil {
-			return 0
-		}
-		data, err := ownfile.ReadAtMost(f, largestSettings)
-		f.Close()
 		if err != nil || len(data) > 0 && !jsonedit.IsObject(data) {
 			return 0
 		}

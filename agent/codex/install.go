@@ -40,12 +40,7 @@ func warnings() (notes []string) {
 		return nil
 	}
 	file := filepath.Join(root, "config.toml")
-	f, err := ownfile.OpenPlain(file)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, maxSettings)
+	data, err := ownfile.ReadPlain(file, maxSettings)
 	var settings struct{ Features, Hooks map[string]any }
 	if err != nil || toml.Unmarshal(data, &settings) != nil {
 		return nil

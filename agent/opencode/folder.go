@@ -66,12 +66,7 @@ func (s *store) findProject(folder string) string {
 
 // idIn returns the id in a file, "" if there is none.
 func idIn(path string) string {
-	f, err := ownfile.OpenPlain(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, 2*change.MaxID)
+	data, err := ownfile.ReadPlain(path, 2*change.MaxID)
 	if id := strings.TrimSpace(string(data)); err == nil && change.ValidateID(id) == nil {
 		return id
 	}

@@ -91,12 +91,7 @@ func below(dir, path string) string {
 const longestLine = 8 << 10
 
 func firstLine(path string) (string, error) {
-	f, err := ownfile.OpenPlain(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, longestLine)
+	data, err := ownfile.ReadPlain(path, longestLine)
 	line, _, _ := strings.Cut(string(data), "\n")
 	return strings.TrimRight(line, "\r"), err
 }

@@ -73,6 +73,16 @@ func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
 	return data, err
 }
 
+// ReadPlain reads a file as [OpenPlain] opens it, and returns an error if it has more than limit bytes.
+func ReadPlain(path string, limit int) ([]byte, error) {
+	f, err := OpenPlain(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadAtMost(f, limit)
+}
+
 // maxOwn is the maximum size of a small file of mend's own, in bytes.
 const maxOwn = 1 << 20
 
