@@ -22,9 +22,6 @@ const coordination = ".coordination.lock"
 // whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
 // them, so that a Codex which starts now finds none.
 func (s *store) whyBusy(id string) string {
-	if change.ValidateSessionID(id) != nil {
-		return ""
-	}
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
 	e, err := s.OpenAt(file)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"mend/change"
 	"mend/internal/provider"
@@ -18,6 +17,7 @@ type Source struct {
 	Plain         []byte // the same, not compressed
 	Torn          bool   // Plain is only the beginning of what was compressed
 	Root          string // the folder of Codex
+	path          string // of the rollout, below Root
 
 	Row     *change.Record // in the index; nil if there is none
 	Located bool           // the file that the row names exists
@@ -43,7 +43,6 @@ type Case struct {
 	state
 
 	src   Source
-	at    string // the path of the rollout, as it is stored
 	items []item
 }
 
@@ -54,8 +53,8 @@ var (
 
 // New returns the case of a stored session.
 func New(s Source) *Case {
-	st := state{row: s.Row}
-	st.path, _ = PathOf(s.Ref)
+	s.path, _ = PathOf(s.Ref)
+	st := state{path: s.path, row: s.Row}
 	st.lines, st.torn = parseLines(s.Plain)
 	return newCase(s, st, nil)
 }
@@ -63,7 +62,6 @@ func New(s Source) *Case {
 // newCase returns the case of a state, with what an error shows if it is not nil.
 func newCase(s Source, st state, asked *repair.APIError) *Case {
 	c := &Case{state: st, src: s}
-	c.at, _ = PathOf(s.Ref)
 	c.items = history(c.lines)
 	q := c.render()
 	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults())
@@ -86,7 +84,7 @@ func (s *state) data() []byte {
 // Records implements [repair.Case]: the rollout, and its row.
 func (c *Case) Records(yield func(*change.Record) bool) {
 	file := c.src.Record
-	if data := c.data(); c.path != c.at || !bytes.Equal(data, c.src.Plain) { // what is changed is not compressed again
+	if data := c.data(); c.path != c.src.path || !bytes.Equal(data, c.src.Plain) { // what is changed is not compressed again
 		file.Ref, file.Data = RefOf(plainPath(c.path), c.src.Ref.Session), data
 	}
 	if yield(&file) && c.row != nil {
@@ -145,6 +143,3 @@ func (c *Case) isPaginated() bool {
 func (c *Case) fileAt(p string) string {
 	return filepath.Join(c.src.Root, filepath.FromSlash(plainPath(p)))
 }
-
-// nativePath returns a path of the index without the mark that Windows puts before a canonical one.
-func nativePath(p string) string { return strings.TrimPrefix(p, `\\?\`) }

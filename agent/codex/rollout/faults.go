@@ -30,7 +30,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	default:
 		add("session-meta", "")
 	}
-	if c.src.Torn && c.path == c.at && len(c.items) > 0 {
+	if c.src.Torn && c.path == c.src.path && len(c.items) > 0 {
 		add("rollout-packed", "")
 	}
 	c.findRow(add)
@@ -40,7 +40,7 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("ordinal-order", "")
 	}
 	last := c.compaction() // the program reads from the end to it
-	times := map[string]int{"meta-again": len(c.metaAgain())}
+	times := map[string]int{}
 	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
@@ -74,6 +74,8 @@ func (c *Case) faults() (all []repair.Finding) {
 // fault returns the rule by which the program does not read the line, "" for none. It reads no record before a compaction.
 func (l *line) fault(behind bool) string {
 	switch {
+	case l.again:
+		return "meta-again"
 	case l.kind != "" || l.isBlank():
 	case behind && !utf8.Valid(l.raw) && isMissed(newLine(0, decoded(l.raw)).kind):
 		return "line-encoding"
@@ -89,26 +91,12 @@ func (l *line) fault(behind bool) string {
 	return ""
 }
 
-// metaAgain returns the places of records that begin a session behind its first message.
-func (c *Case) metaAgain() (all []int) {
-	begun := false
-	for i := range c.lines {
-		switch l := &c.lines[i]; l.kind {
-		case "response_item", "compacted":
-			begun = true
-		case "session_meta":
-			if begun {
-				all = append(all, i)
-			}
-		}
-	}
-	return all
-}
-
 // dropMeta removes records that begin a session again.
 func (d *draft) dropMeta() error {
-	for _, i := range d.c.metaAgain() {
-		d.lines[i] = line{gone: true}
+	for i := range d.lines {
+		if d.lines[i].again {
+			d.lines[i] = line{gone: true}
+		}
 	}
 	return nil
 }
@@ -119,8 +107,8 @@ func (c *Case) findRow(add func(code, detail string, args ...any)) {
 		add("thread-archived", "")
 	}
 	switch stale := c.row.Text("rollout_path"); {
-	case c.row == nil, plainPath(nativePath(stale)) == c.fileAt(c.path), c.src.Linked && c.path == c.at:
-	case c.src.Located && stale != "" && c.path == c.at:
+	case c.row == nil, plainPath(strings.TrimPrefix(stale, `\\?\`)) == c.fileAt(c.path), c.src.Linked && c.path == c.src.path:
+	case c.src.Located && stale != "" && c.path == c.src.path:
 		add("thread-elsewhere", " It is %s.", stale)
 	default:
 		add("thread-path", " It is %s.", stale)

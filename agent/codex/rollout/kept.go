@@ -88,14 +88,8 @@ func LacksID(data, of []byte) bool { return AboutOf(data).ID == "" && AboutOf(of
 
 // isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
 func (l *line) isUnique(edited bool) bool {
-	kind := text(l.payload, "type")
-	switch {
-	case l.kind == "compacted":
-		return !edited
-	case l.kind != "response_item", kind == "reasoning", kind == "compaction":
-		return false
-	}
-	return kind == "message" || !edited
+	isItem := l.kind == "response_item" && l.of != "reasoning" && l.of != "compaction"
+	return isItem && l.of == "message" || !edited && (isItem || l.kind == "compacted")
 }
 
 // contents are the members of a payload that the program cannot make again: without ids, which repairs change.
@@ -103,8 +97,7 @@ var contents = []string{"role", "name", "arguments", "input", "action", "output"
 
 // isIn reports whether a later state of the line has all its texts.
 func (l *line) isIn(now *line) bool {
-	return text(now.payload, "type") == text(l.payload, "type") &&
-		!slices.ContainsFunc(contents, func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
+	return now.of == l.of && !slices.ContainsFunc(contents, func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
 }
 
 // Joined returns a rollout that was kept, with the lines behind it that the session has gained since. What it has of the lines that

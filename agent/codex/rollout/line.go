@@ -23,6 +23,7 @@ type line struct {
 	of       string // the type of the payload: of an item or an event
 	first    int    // the line with which the message begins that the record is part of; 0 for none
 	reasoned bool   // the response had reasoning before it
+	again    bool   // it begins a session behind the first message
 	gone     bool   // a draft has removed it
 }
 
@@ -104,10 +105,15 @@ func assignGroups(lines []line) {
 		}
 	}
 	var r response
+	begun := false
 	for i := range lines {
 		l := &lines[i]
 		reasoning, lost := l.lost(known)
-		switch isItem := l.kind == "response_item"; {
+		isItem := l.kind == "response_item"
+		begun = begun || isItem || l.kind == "compacted"
+		switch {
+		case l.kind == "session_meta":
+			l.again = begun
 		case isItem && isModels(l.payload):
 			r.begin()
 			if r.first = cmp.Or(r.first, l.n); r.reasoned {
@@ -130,7 +136,7 @@ func assignGroups(lines []line) {
 			r.answered = true
 		case isItem, l.kind == "compacted":
 			l.first, r = l.n, response{}
-		case l.endsResponse():
+		case l.kind == "token_usage_record", l.event() == "token_count":
 			r.open = false
 		}
 	}
@@ -160,11 +166,6 @@ func (l *line) event() string {
 		return ""
 	}
 	return l.of
-}
-
-// endsResponse reports whether no item behind the record is of the same response as one before it.
-func (l *line) endsResponse() bool {
-	return l.kind == "token_usage_record" || slices.Contains([]string{"token_count", "task_started", "task_complete", "turn_aborted"}, l.event())
 }
 
 // group returns the name of the message that the line is part of.
