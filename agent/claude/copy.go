@@ -76,10 +76,10 @@ func (*store) CopiedWith(head change.Head) string {
 func countMessages(data []byte) (n int, first string) {
 	for line := range bytes.Lines(data) {
 		v := jsonedit.Parse(bytes.TrimSpace(line))
-		switch kind, _ := v.Get("type").Text(); kind {
+		switch v.TextAt("type") {
 		case transcript.User, transcript.Assistant:
 			if n++; n == 1 {
-				first, _ = v.Get("uuid").Text()
+				first = v.TextAt("uuid")
 			}
 		}
 	}

@@ -134,8 +134,7 @@ func (s *store) commitsOf(head change.Head) map[string]string {
 		if !bytes.Contains(line, []byte(`"gitStatus"`)) {
 			continue
 		}
-		status, _ := jsonedit.Parse(bytes.TrimSpace(line)).Get("attachment").Get("context").Get("gitStatus").Text()
-		_, list, found := strings.Cut(status, "\nRecent commits:\n")
+		_, list, found := strings.Cut(jsonedit.Parse(bytes.TrimSpace(line)).TextAt("attachment", "context", "gitStatus"), "\nRecent commits:\n")
 		if !found {
 			continue
 		}

@@ -111,8 +111,7 @@ func (*layout) Key(line []byte) string {
 	if !bytes.Contains(line, []byte(name)) {
 		return ""
 	}
-	uuid, _ := jsonedit.Parse(bytes.TrimSpace(line)).Get("uuid").Text()
-	return uuid
+	return jsonedit.Parse(bytes.TrimSpace(line)).TextAt("uuid")
 }
 
 // projectID returns the id of a folder of projects: its name, or if that is too long for an

@@ -206,7 +206,7 @@ func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool)
 	}
 	for line := range bytes.Lines(then) {
 		text := bytes.TrimRight(line, "\r\n")
-		if id, _ := jsonedit.Parse(text).Get("uuid").Text(); id == "" || !edited[c.ref(id)] {
+		if id := jsonedit.Parse(text).TextAt("uuid"); id == "" || !edited[c.ref(id)] {
 			add(line)
 			has[string(text)] = true
 		}
@@ -214,8 +214,7 @@ func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool)
 	for line := range bytes.Lines(now) {
 		text := bytes.TrimRight(line, "\r\n")
 		v := jsonedit.Parse(text)
-		id, _ := v.Get("uuid").Text()
-		of, _ := v.Get("sessionId").Text()
+		id, of := v.TextAt("uuid"), v.TextAt("sessionId")
 		before := c.lines[id]
 		if has[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && of != c.session || before != nil && !edited[c.ref(id)] && emptied(text, before) {
 			continue

@@ -68,10 +68,7 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 // lists and objects that become empty by that. Every other byte is as it was. It returns the
 // text itself if there is none. A hook to which the user has added commands loses only its own.
 func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error) {
-	isCommand := func(raw []byte) bool {
-		command, _ := jsonedit.Parse(raw).Get("command").Text()
-		return drop(command)
-	}
+	isCommand := func(raw []byte) bool { return drop(jsonedit.Parse(raw).TextAt("command")) }
 	hooks, _ := jsonedit.Get(settings, "hooks")
 	if len(hooks) == 0 || hooks[0] != '{' {
 		return settings, nil

@@ -56,6 +56,15 @@ func (v Value) Text() (text string, ok bool) {
 	return string(b), ok
 }
 
+// TextAt returns the content of the string at a path of members, "" for anything else.
+func (v Value) TextAt(path ...string) string {
+	for _, name := range path {
+		v = v.Get(name)
+	}
+	text, _ := v.Text()
+	return text
+}
+
 // Bytes is [Value.Text] without a copy: the result may alias the parsed text, and must
 // not be changed.
 func (v Value) Bytes() (text []byte, ok bool) {

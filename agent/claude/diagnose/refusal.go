@@ -328,11 +328,11 @@ const emptyText = "(no content)"
 
 // noData returns the type of an image or a document without its data, "" for all else.
 func noData(b jsonedit.Value) string {
-	kind, _ := b.Get("type").Text()
+	kind := b.TextAt("type")
 	if kind != string(request.Image) && kind != string(request.Document) {
 		return ""
 	}
-	from, _ := b.Get("source").Get("type").Text()
+	from := b.TextAt("source", "type")
 	if b.Get("source").Get("data").Kind() == '"' || from == "url" || from == "file" || from == "content" {
 		return ""
 	}

@@ -267,11 +267,11 @@ func newBlock(v jsonedit.Value) *Block {
 		b.readResult(v.Get("content"))
 	case request.Image, request.Document:
 		source := v.Get("source")
-		b.Mime, _ = source.Get("media_type").Text()
-		kind, _ := source.Get("type").Text()
+		b.Mime = source.TextAt("media_type")
+		kind := source.TextAt("type")
 		switch data, ok := source.Get("data").Bytes(); {
 		case kind == "url" || kind == "file" || kind == "content":
-			b.URL, _ = source.Get("url").Text()
+			b.URL = source.TextAt("url")
 		case !ok:
 			b.NotText = "source.data"
 		default:
@@ -339,8 +339,7 @@ func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 // preservedSegment returns the same as its ends, as the first versions named it.
 func (r *Record) preservedSegment() (anchor, head, tail string, ok bool) {
 	s := r.value.Get("compactMetadata").Get("preservedSegment")
-	anchor, _ = s.Get("anchorUuid").Text()
-	head, _ = s.Get("headUuid").Text()
+	anchor, head = s.TextAt("anchorUuid"), s.TextAt("headUuid")
 	tail, ok = s.Get("tailUuid").Text()
 	return anchor, head, tail, ok
 }
@@ -361,16 +360,10 @@ func (r *Record) preserves() bool {
 func (r *Record) LogicalParent() string { return r.Text("logicalParentUuid") }
 
 // Text returns the text in a member of the record, "" if there is none.
-func (r *Record) Text(name string) string {
-	text, _ := r.value.Get(name).Text()
-	return text
-}
+func (r *Record) Text(name string) string { return r.value.TextAt(name) }
 
 // Role returns the role in the record's message, "" if there is none.
-func (r *Record) Role() string {
-	role, _ := r.message.Get("role").Text()
-	return role
-}
+func (r *Record) Role() string { return r.message.TextAt("role") }
 
 // role returns the role of the record's turn.
 func (r *Record) role() string {

@@ -124,7 +124,7 @@ func (c *Case) Prompts() (refs []change.Ref) {
 func metaOf(lines []line) (at int, id string) {
 	at = slices.IndexFunc(lines, func(l line) bool { return !l.isBlank() })
 	if at >= 0 && lines[at].kind == "session_meta" {
-		id = text(lines[at].payload, "id")
+		id = lines[at].payload.TextAt("id")
 	}
 	return at, id
 }
@@ -132,7 +132,7 @@ func metaOf(lines []line) (at int, id string) {
 // isPaginated reports whether the program needs ordinals.
 func (c *Case) isPaginated() bool {
 	if at, id := metaOf(c.lines); id != "" {
-		return text(c.lines[at].payload, "history_mode") == "paginated"
+		return c.lines[at].payload.TextAt("history_mode") == "paginated"
 	}
 	hasOrdinal := func(l line) bool { _, ok := l.ordinal(); return ok }
 	mode := c.row.Text("history_mode")

@@ -176,7 +176,7 @@ func (d *draft) SetCallID(call *request.Block, id string) error {
 	behind := false
 	for _, it := range history(d.lines) {
 		here := !it.added && it.group == call.Ref().Message && it.index == call.Index
-		if behind = behind || here; it.added || !behind || text(it.value, "call_id") != call.ToolID || !here && !isOutput(it.kind) {
+		if behind = behind || here; it.added || !behind || it.value.TextAt("call_id") != call.ToolID || !here && !isOutput(it.kind) {
 			continue
 		}
 		if err := d.set(it.at, jsonedit.Quote(id), it.path("call_id")...); err != nil {
@@ -198,40 +198,34 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
-	if b.Type != request.ToolResult {
-		return repair.ErrNoEdit
-	}
-	return d.setIn(b, jsonedit.Quote(text), "output")
+	return d.setIn(b, jsonedit.Quote(text), "output") // which nothing else has
 }
 
 // DropItemIDs implements [repair.Editor].
-func (d *draft) DropItemIDs(message change.Ref) error {
+func (d *draft) DropItemIDs(message change.Ref) error { return d.dropIDs(message, false) }
+
+// dropReasoning removes all reasoning of the message of a block, and the ids of its other items, which the provider takes only with it.
+func (d *draft) dropReasoning(b *request.Block) error {
+	if b == nil {
+		return repair.ErrNoBlock
+	}
+	return d.dropIDs(b.Ref(), true)
+}
+
+// dropIDs removes the ids of the items of a message, or its reasoning as a whole.
+func (d *draft) dropIDs(message change.Ref, reasoning bool) (err error) {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
 		return repair.ErrNoBlock
 	}
-	for _, it := range all {
-		raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
-		if err = d.put(it.at, raw, err); err != nil {
-			return err
+	for _, it := range slices.Backward(all) {
+		if reasoning && it.kind == "reasoning" {
+			err = d.drop(it)
+		} else {
+			raw, rerr := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
+			err = d.put(it.at, raw, rerr)
 		}
-	}
-	return nil
-}
-
-// dropReasoning removes all reasoning of the message of a block, and the ids of its other items, which the provider takes only with it.
-func (d *draft) dropReasoning(b *request.Block) error {
-	if _, err := d.find(b); err != nil {
-		return err
-	}
-	if err := d.DropItemIDs(b.Ref()); err != nil {
-		return err
-	}
-	for _, it := range slices.Backward(d.itemsOf(b.Ref().Message)) {
-		if it.kind != "reasoning" {
-			continue
-		}
-		if err := d.drop(it); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -245,7 +239,7 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 		return repair.ErrNoEdit
 	}
 	call := lastLine(d.lines, func(l *line) bool {
-		return l.kind == "response_item" && outputOf[l.of] == it.kind && text(l.payload, "call_id") == b.ToolID
+		return l.kind == "response_item" && calls[l.of].output == it.kind && l.payload.TextAt("call_id") == b.ToolID
 	})
 	if call < 0 {
 		return repair.ErrNoBlock

@@ -80,7 +80,7 @@ func (l *line) fault(behind bool) string {
 	case behind && !utf8.Valid(l.raw) && isMissed(newLine(0, decoded(l.raw)).kind):
 		return "line-encoding"
 	case l.value.Kind() == '{':
-		if behind && isMissed(text(l.value, "type")) {
+		if behind && isMissed(l.value.TextAt("type")) {
 			return "record-member"
 		}
 	case records(l.raw) != nil:
@@ -173,7 +173,7 @@ func records(raw []byte) [][]byte {
 func (d *draft) setMeta() error {
 	at, _ := metaOf(d.c.lines)
 	d.renumber = true
-	isMeta := func(l line) bool { return l.kind == "session_meta" && text(l.payload, "id") == d.c.src.Ref.Session }
+	isMeta := func(l line) bool { return l.kind == "session_meta" && l.payload.TextAt("id") == d.c.src.Ref.Session }
 	if i := slices.IndexFunc(d.lines, isMeta); i > 0 && d.lines[at].kind != "session_meta" {
 		l := d.lines[i]
 		d.lines = slices.Insert(slices.Delete(d.lines, i, i+1), 0, l)
@@ -185,7 +185,7 @@ func (d *draft) setMeta() error {
 	}
 	read := jsonedit.ParsePartial(d.lines[at].raw)
 	was := jsonedit.Parse(read.Data)
-	raw := d.c.newMeta(cmp.Or(text(was, "timestamp"), d.c.started()))
+	raw := d.c.newMeta(cmp.Or(was.TextAt("timestamp"), d.c.started()))
 	for name, v := range was.Get("payload").Children() {
 		kinds := members["session_meta"][string(name)]
 		if string(name) != "id" && (kinds == "" || acceptsIn(kinds, v)) && read.Intact("payload", string(name)) {
@@ -232,7 +232,7 @@ func (c *Case) newMeta(stamp string) []byte {
 // lastText returns the last text that a record of a type has in a member of its payload.
 func (c *Case) lastText(kind string, path ...string) string {
 	for _, l := range slices.Backward(c.lines) {
-		if s := text(l.payload, path...); l.kind == kind && s != "" {
+		if s := l.payload.TextAt(path...); l.kind == kind && s != "" {
 			return s
 		}
 	}
@@ -243,7 +243,7 @@ func (c *Case) lastText(kind string, path ...string) string {
 func (c *Case) started() string {
 	ms := c.row.Int("created_at_ms")
 	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {
-		return text(c.lines[i].value, "timestamp")
+		return c.lines[i].value.TextAt("timestamp")
 	}
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }

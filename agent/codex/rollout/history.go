@@ -69,20 +69,20 @@ func lastLine(lines []line, is func(*line) bool) int {
 
 // isSent reports whether the program keeps an item for requests.
 func isSent(v jsonedit.Value) bool {
-	kind := text(v, "type")
-	return itemKinds[kind] && (kind != "message" || text(v, "role") != "system")
+	kind := v.TextAt("type")
+	return itemKinds[kind] && (kind != "message" || v.TextAt("role") != "system")
 }
 
 // replaced returns the history that a compaction has in it. Items are of one message where they follow one another as they did before.
 func replaced(lines []line, at int) (all []item) {
 	was := map[string]*line{}
 	for i := range lines[:at] {
-		was[text(lines[i].payload, "id")] = &lines[i]
+		was[lines[i].payload.TextAt("id")] = &lines[i]
 	}
 	was[""] = nil
 	first, before, sub := 0, -1, 0
 	for v := range lines[at].payload.Get("replacement_history").Elements() {
-		of := cmp.Or(was[text(v, "id")], &line{})
+		of := cmp.Or(was[v.TextAt("id")], &line{})
 		if !isModels(v) || of.first != before {
 			first = sub
 		}
@@ -91,7 +91,7 @@ func replaced(lines []line, at int) (all []item) {
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
-			all = append(all, item{at: at, sub: sub, kind: text(v, "type"), value: v, group: group, index: (sub - first) * parts, reasoned: of.reasoned})
+			all = append(all, item{at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group, index: (sub - first) * parts, reasoned: of.reasoned})
 		}
 		sub++
 	}
@@ -126,11 +126,11 @@ var added = []string{"<environment_context>", "<user_instructions>", "# AGENTS.m
 
 // isPrompt reports whether the user typed a message.
 func isPrompt(v jsonedit.Value) bool {
-	if text(v, "type") != "message" || text(v, "role") != "user" {
+	if v.TextAt("type") != "message" || v.TextAt("role") != "user" {
 		return false
 	}
 	for part := range v.Get("content").Elements() {
-		is := func(begin string) bool { return strings.HasPrefix(strings.TrimSpace(text(part, "text")), begin) }
+		is := func(begin string) bool { return strings.HasPrefix(strings.TrimSpace(part.TextAt("text")), begin) }
 		if slices.ContainsFunc(added, is) {
 			return false
 		}
@@ -144,16 +144,18 @@ func (l *line) prompt() string {
 		return ""
 	}
 	for part := range l.payload.Get("content").Elements() {
-		if s := strings.TrimSpace(text(part, "text")); s != "" {
+		if s := strings.TrimSpace(part.TextAt("text")); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// outputOf has the types of the outputs of calls.
-var outputOf = map[string]string{
-	"function_call": "function_call_output", "local_shell_call": "function_call_output", "custom_tool_call": "custom_tool_call_output",
+// calls has, by the types of calls, the members with what they are given, and the types of their outputs.
+var calls = map[string]struct{ input, output string }{
+	"function_call":    {"arguments", "function_call_output"},
+	"local_shell_call": {"action", "function_call_output"},
+	"custom_tool_call": {"input", "custom_tool_call_output"},
 }
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
@@ -163,24 +165,24 @@ func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") 
 func paired(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {
-		id := text(it.value, "call_id")
-		if kind := outputOf[it.kind]; kind != "" {
+		id := it.value.TextAt("call_id")
+		if kind := calls[it.kind].output; kind != "" {
 			called[kind+id] = true
 		} else if isOutput(it.kind) {
 			answered[it.kind+id] = true
 		}
 	}
 	for _, it := range items {
-		id := text(it.value, "call_id")
+		id := it.value.TextAt("call_id")
 		if isOutput(it.kind) && !called[it.kind+id] {
 			continue
 		}
-		name := text(it.value, "id")
+		name := it.value.TextAt("id")
 		if it.again = name != "" && bytes.Equal(first[name], it.value.Raw()); first[name] == nil {
 			first[name] = it.value.Raw()
 		}
 		all = append(all, it)
-		if kind := outputOf[it.kind]; kind != "" && id != "" && !answered[kind+id] {
+		if kind := calls[it.kind].output; kind != "" && id != "" && !answered[kind+id] {
 			all = append(all, item{kind: kind, value: jsonedit.Parse(fmt.Appendf(nil, `{"call_id":%s,"output":"aborted"}`, jsonedit.Quote(id))), added: true})
 		}
 	}

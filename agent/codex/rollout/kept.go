@@ -27,14 +27,14 @@ func AboutOf(head []byte) (a About) {
 		}
 		switch {
 		case l.kind == "session_meta" && a.Version == "":
-			a.Directory, a.Version = text(l.payload, "cwd"), text(l.payload, "cli_version")
+			a.Directory, a.Version = l.payload.TextAt("cwd"), l.payload.TextAt("cli_version")
 		case l.kind == "turn_context" && a.Directory == "":
-			a.Directory = text(l.payload, "cwd")
+			a.Directory = l.payload.TextAt("cwd")
 		case a.Title == "":
 			first, _, _ := strings.Cut(l.prompt(), "\n")
 			a.Title = request.Short(first, 80)
 		}
-		if t, err := time.Parse(time.RFC3339, text(l.value, "timestamp")); a.Created == 0 && err == nil {
+		if t, err := time.Parse(time.RFC3339, l.value.TextAt("timestamp")); a.Created == 0 && err == nil {
 			a.Created = t.UnixMilli()
 		}
 		if a.Title != "" && a.Directory != "" && a.Version != "" && a.Created != 0 {
@@ -50,7 +50,7 @@ func CountMessages(data []byte) (n int, first string) {
 	for i := range lines {
 		if lines[i].isMessage() {
 			if n++; n == 1 {
-				first = text(lines[i].payload, "id")
+				first = lines[i].payload.TextAt("id")
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func CountMessages(data []byte) (n int, first string) {
 
 // isMessage reports whether a line is a prompt or an answer.
 func (l *line) isMessage() bool {
-	return l.kind == "response_item" && (isPrompt(l.payload) || text(l.payload, "role") == "assistant")
+	return l.kind == "response_item" && (isPrompt(l.payload) || l.payload.TextAt("role") == "assistant")
 }
 
 // Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of that. In one that mend
@@ -112,22 +112,18 @@ func Joined(kept, data []byte, session string) ([]byte, error) {
 	gained := now
 	for i := range now {
 		l := &now[i]
-		if l.kind == "session_meta" && text(l.payload, "id") != session {
+		if l.kind == "session_meta" && l.payload.TextAt("id") != session {
 			return kept, nil
 		}
 		if known[l.moment()] {
 			gained = now[i+1:]
 		}
 	}
-	d := draft{state: state{lines: then}}
-	for _, l := range gained {
-		if text(l.value, "type") != "" && l.kind != "session_meta" {
-			d.lines = append(d.lines, l)
-		}
-	}
-	if len(d.lines) == len(then) {
+	gained = slices.DeleteFunc(gained, func(l line) bool { return l.value.TextAt("type") == "" || l.kind == "session_meta" })
+	if len(gained) == 0 {
 		return kept, nil
 	}
+	d := draft{state: state{lines: append(then, gained...)}}
 	if _, known := d.oddOrdinals(); known {
 		if err := d.setOrdinals(); err != nil {
 			return nil, err
@@ -137,4 +133,4 @@ func Joined(kept, data []byte, session string) ([]byte, error) {
 }
 
 // moment returns when a line was written and what it is: no line that follows has the same.
-func (l *line) moment() string { return text(l.value, "timestamp") + " " + text(l.value, "type") }
+func (l *line) moment() string { return l.value.TextAt("timestamp") + " " + l.value.TextAt("type") }

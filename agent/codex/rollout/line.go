@@ -41,8 +41,8 @@ func newLine(n int, raw []byte) line {
 	l := line{n: n, raw: raw}
 	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && utf8.Valid(raw) {
 		l.value, l.payload = v, v.Get("payload")
-		l.of = text(l.payload, "type")
-		if kind := text(v, "type"); kinds[kind] && isRead(v) {
+		l.of = l.payload.TextAt("type")
+		if kind := v.TextAt("type"); kinds[kind] && isRead(v) {
 			l.kind = kind
 		}
 	}
@@ -66,20 +66,12 @@ func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 // ordinal returns the number of the record among all, and whether it has one.
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
 
-func text(v jsonedit.Value, path ...string) string {
-	for _, name := range path {
-		v = v.Get(name)
-	}
-	s, _ := v.Text()
-	return s
-}
-
 // modelKinds are the types of items that are part of an answer of the model.
 var modelKinds = []string{"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call"}
 
 func isModels(v jsonedit.Value) bool {
-	kind := text(v, "type")
-	return slices.Contains(modelKinds, kind) || kind == "message" && text(v, "role") == "assistant"
+	kind := v.TextAt("type")
+	return slices.Contains(modelKinds, kind) || kind == "message" && v.TextAt("role") == "assistant"
 }
 
 // A response is what is known of the newest one of the model.
@@ -99,9 +91,9 @@ func assignGroups(lines []line) {
 	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range lines {
 		if l := &lines[i]; l.kind == "response_item" {
-			known[text(l.payload, "id")] = true
-			called[outputOf[l.of]+text(l.payload, "call_id")] = true
-			answers[l.of+text(l.payload, "call_id")] = isOutput(l.of)
+			known[l.payload.TextAt("id")] = true
+			called[calls[l.of].output+l.payload.TextAt("call_id")] = true
+			answers[l.of+l.payload.TextAt("call_id")] = isOutput(l.of)
 		}
 	}
 	var r response
@@ -121,14 +113,14 @@ func assignGroups(lines []line) {
 			}
 			l.first, l.reasoned = r.first, r.reasoned
 			r.reasoned = r.reasoned || l.of == "reasoning"
-			r.sure = r.sure && (l.of == "reasoning" || answers[outputOf[l.of]+text(l.payload, "call_id")])
+			r.sure = r.sure && (l.of == "reasoning" || answers[calls[l.of].output+l.payload.TextAt("call_id")])
 		case lost && (r.open || reasoning):
 			if r.begin(); len(r.behind) == 0 {
 				r.first, r.reasoned = 0, r.reasoned || reasoning
 			}
 		case isItem && isOutput(l.of):
 			l.first, r.open = l.n, false
-			if !called[l.of+text(l.payload, "call_id")] && r.reasoned && r.sure && !r.answered { // that call followed the reasoning
+			if !called[l.of+l.payload.TextAt("call_id")] && r.reasoned && r.sure && !r.answered { // that call followed the reasoning
 				for _, j := range r.behind {
 					lines[j].first = lines[r.behind[0]].n
 				}
@@ -151,8 +143,8 @@ func (r *response) begin() {
 // lost reports whether a line is about an item of the model, or the rest of one, that is none of those that are known; and whether
 // that is reasoning.
 func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
-	if kind := text(l.payload, "item", "type"); l.event() == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
-		return kind == "Reasoning", !known[text(l.payload, "item", "id")]
+	if kind := l.payload.TextAt("item", "type"); l.event() == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
+		return kind == "Reasoning", !known[l.payload.TextAt("item", "id")]
 	}
 	if l.kind != "" || !bytes.Contains(l.raw, []byte(`"response_item"`)) {
 		return false, false

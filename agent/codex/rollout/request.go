@@ -33,7 +33,7 @@ func (c *Case) ref(group string) change.Ref {
 
 func (c *Case) turn(it item) request.Turn {
 	t := request.Turn{Role: change.RoleAssistant, Summary: it.summary}
-	switch role := text(it.value, "role"); {
+	switch role := it.value.TextAt("role"); {
 	case isOutput(it.kind):
 		t.Role = request.RoleTool
 	case it.summary || it.kind == "agent_message" || role == change.RoleUser:
@@ -49,12 +49,9 @@ func (c *Case) turn(it item) request.Turn {
 			b.Source, b.Index = &ref, it.index+i
 		}
 	}
-	t.Blocks[0].ItemID, t.Blocks[0].Reasoned = text(it.value, "id"), it.reasoned
+	t.Blocks[0].ItemID, t.Blocks[0].Reasoned = it.value.TextAt("id"), it.reasoned
 	return t
 }
-
-// inputs are the members of calls with what they are given.
-var inputs = map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 
 // blocksOf returns the blocks of an item, one at least.
 func blocksOf(it item) []*request.Block {
@@ -65,29 +62,29 @@ func blocksOf(it item) []*request.Block {
 		if all := contentOf(v.Get("content")); len(all) > 0 {
 			return all
 		}
-		b.Type, b.Text = request.Text, text(v, "content")
+		b.Type, b.Text = request.Text, v.TextAt("content")
 		if it.summary {
-			b.Text = text(v, "message")
+			b.Text = v.TextAt("message")
 		}
 	case "reasoning":
 		var summary []string
 		for part := range v.Get("summary").Elements() {
-			summary = append(summary, text(part, "text"))
+			summary = append(summary, part.TextAt("text"))
 		}
 		b.Type, b.Text, b.Content = request.Thinking, strings.Join(summary, "\n"), contentOf(v.Get("content"))
-		b.Signature = text(v, "encrypted_content")
+		b.Signature = v.TextAt("encrypted_content")
 		b.Unsigned = b.Signature == ""
 	case "function_call", "custom_tool_call", "local_shell_call":
-		b.Type, b.ToolID, b.ToolName = request.ToolUse, text(v, "call_id"), text(v, "name")
-		b.Input = json.RawMessage(v.Get(inputs[it.kind]).Raw())
+		b.Type, b.ToolID, b.ToolName = request.ToolUse, v.TextAt("call_id"), v.TextAt("name")
+		b.Input = json.RawMessage(v.Get(calls[it.kind].input).Raw())
 		if it.kind == "local_shell_call" {
 			b.ToolName = "local_shell"
 		}
-		if s := []byte(text(v, "arguments")); jsonedit.IsObject(s) {
+		if s := []byte(v.TextAt("arguments")); jsonedit.IsObject(s) {
 			b.Input = s
 		}
 	case "function_call_output", "custom_tool_call_output":
-		b.Type, b.ToolID = request.ToolResult, text(v, "call_id")
+		b.Type, b.ToolID = request.ToolResult, v.TextAt("call_id")
 		if out := v.Get("output"); out.Kind() == '[' {
 			b.Content = contentOf(out)
 		} else if b.Output = json.RawMessage(out.Raw()); len(b.Output) > maxOutput {
@@ -95,7 +92,7 @@ func blocksOf(it item) []*request.Block {
 			b.Output = jsonedit.Quote(s[:min(len(s), maxOutput/2)] + s[max(0, len(s)-maxOutput/2):])
 		}
 	case "compaction":
-		b.Type, b.Signature = request.Summary, text(v, "encrypted_content")
+		b.Type, b.Signature = request.Summary, v.TextAt("encrypted_content")
 	}
 	return []*request.Block{b}
 }
@@ -103,9 +100,9 @@ func blocksOf(it item) []*request.Block {
 // contentOf returns the parts of a content.
 func contentOf(list jsonedit.Value) (blocks []*request.Block) {
 	for part := range list.Elements() {
-		b := &request.Block{Type: request.Text, Text: text(part, "text")}
-		if text(part, "type") == "input_image" {
-			b = image(text(part, "image_url"))
+		b := &request.Block{Type: request.Text, Text: part.TextAt("text")}
+		if part.TextAt("type") == "input_image" {
+			b = image(part.TextAt("image_url"))
 		}
 		b.Index = len(blocks)
 		blocks = append(blocks, b)

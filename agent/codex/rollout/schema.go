@@ -23,7 +23,7 @@ var itemKinds = map[string]bool{
 
 // unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer version; else "".
 func (l *line) unknownKind() string {
-	kind := text(l.value, "type")
+	kind := l.value.TextAt("type")
 	_, known := itemKinds[l.of]
 	switch {
 	case kind != "" && !kinds[kind] && l.payload.Kind() == '{':
@@ -58,8 +58,8 @@ var members = map[string]map[string]string{
 
 // isRead reports whether the program reads a record, by the kinds of its values.
 func isRead(v jsonedit.Value) bool {
-	payload, kind := v.Get("payload"), text(v, "type")
-	return accepts("record", v) && accepts(kind, payload) && (kind != "response_item" || accepts(text(payload, "type"), payload))
+	payload, kind := v.Get("payload"), v.TextAt("type")
+	return accepts("record", v) && accepts(kind, payload) && (kind != "response_item" || accepts(payload.TextAt("type"), payload))
 }
 
 func accepts(of string, v jsonedit.Value) bool {
