@@ -350,6 +350,23 @@ func TestLinkedHome(t *testing.T) {
 	}
 }
 
+// TestPattern: the index is found in a folder whose name is a pattern.
+func TestPattern(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, name TEXT); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl', 'as the row says')")
+	root := filepath.Join(t.TempDir(), "[x]")
+	if err := os.Rename(h.Root(), root); err != nil {
+		t.Fatal(err)
+	}
+	s, err := codex.Agent{}.Open(agent.Located{Path: root}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if heads, err := s.List(t.Context()); err != nil || len(heads) != 1 || heads[0].Title != "as the row says" {
+		t.Errorf("List: %v, %v", heads, err)
+	}
+}
+
 // TestClean: a session goes with its row, although the table has the triggers of the program, and an undo brings both back.
 func TestClean(t *testing.T) {
 	h := fixture.NewHome(t, "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,11 +36,11 @@ func (s *store) openIndex() (*sqlstore.Store, error) {
 
 // indexFile returns the path of the index, the newest if there are those of several versions; "" if there is none.
 func (s *store) indexFile() string {
-	all, _ := filepath.Glob(filepath.Join(s.ID().Root, "state_*.sqlite"))
+	all, _ := fs.Glob(os.DirFS(s.ID().Root), "state_*.sqlite")
 	if len(all) == 0 {
 		return ""
 	}
-	return slices.MaxFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return filepath.Join(s.ID().Root, slices.MaxFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }))
 }
 
 // rows returns the rows of the index by session, and why there are none. Codex makes an index again that is gone, or that it cannot read.
