@@ -34,9 +34,9 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 		data = append(data, r.Data...)
 	}
 	for _, r := range then {
-		records, messages := rollout.Lacks(data, r.Data, edited[r.Ref.WithoutProject()])
+		records, messages, unnamed := rollout.Lacks(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
-		if rollout.LacksID(data, r.Data) {
+		if unnamed {
 			lack.Records++
 		}
 	}
@@ -64,18 +64,16 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		before = append(before, &of.Record)
 		has := of.Plain
 		is.Messages, _ = rollout.CountMessages(has)
-		lost, _ := rollout.Lacks(has, post.Data, r.Edited[head.Ref.WithoutProject()])
-		gained, _ := rollout.Lacks(post.Data, has, false)
+		lost, _, unnamed := rollout.Lacks(has, post.Data, r.Edited[head.Ref.WithoutProject()])
+		gained, _, _ := rollout.Lacks(post.Data, has, false)
 		cut := len(has) < len(post.Data) && bytes.HasPrefix(post.Data, has)
 		switch {
-		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut && !rollout.LacksID(has, post.Data):
+		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:
 			return is, nil
 		case r.Exact && gained > 0 && !r.Force:
 			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
 		case !r.Exact:
-			if post.Data, err = rollout.Joined(post.Data, has, head.ID); err != nil {
-				return is, err
-			}
+			post.Data = rollout.Joined(post.Data, has, head.ID)
 			is.Joined = len(post.Data) > len(kept[i].Post.Data)
 		}
 	}

@@ -71,7 +71,6 @@ func (it item) path(more ...string) []string {
 	return append([]string{"payload", "replacement_history", strconv.Itoa(it.sub)}, more...)
 }
 
-// drop removes an item.
 func (d *draft) drop(it item) error {
 	if it.sub < 0 {
 		d.lines[it.at] = line{gone: true}
@@ -85,7 +84,6 @@ func (d *draft) drop(it item) error {
 	return d.put(it.at, raw, err)
 }
 
-// itemsOf returns the items of a message.
 func (d *draft) itemsOf(group string) []item {
 	if d.items == nil {
 		d.items = map[string][]item{}
@@ -277,18 +275,13 @@ func (d *draft) dropCopy(b *request.Block) error {
 
 // Moved returns the case of the session in another folder. What its records say of the past stays.
 func (c *Case) Moved(folder string) (*Case, error) {
-	if c.src.Torn {
-		return nil, fmt.Errorf("the compressed rollout is cut: repair the session first, with mend repair %s", c.src.Ref.Session)
+	at, id := metaOf(c.lines)
+	if c.src.Torn || id != c.src.Ref.Session {
+		return nil, fmt.Errorf("the rollout is cut, or its first record cannot be read: repair the session first, with mend repair %s", c.src.Ref.Session)
 	}
 	d := c.Draft().(*draft)
-	at, id := metaOf(c.lines)
-	if id != c.src.Ref.Session {
-		return nil, fmt.Errorf("the first record of the rollout cannot be read: repair the session first, with mend repair %s", c.src.Ref.Session)
-	}
 	for _, i := range []int{at, max(at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }))} {
-		if err := d.set(i, jsonedit.Quote(folder), "payload", "cwd"); err != nil {
-			return nil, err
-		}
+		_ = d.set(i, jsonedit.Quote(folder), "payload", "cwd") // both are objects
 	}
 	d.setCol(change.TextCol("cwd", folder))
 	return d.Case().(*Case), nil

@@ -77,7 +77,7 @@ func (l *line) fault(behind bool) string {
 	case l.again:
 		return "meta-again"
 	case l.kind != "" || l.isBlank():
-	case behind && !utf8.Valid(l.raw) && isMissed(newLine(0, decoded(l.raw)).kind):
+	case behind && slices.ContainsFunc(marked(l.raw), isWhole):
 		return "line-encoding"
 	case l.value.Kind() == '{':
 		if behind && isMissed(l.value.TextAt("type")) {
@@ -91,7 +91,6 @@ func (l *line) fault(behind bool) string {
 	return ""
 }
 
-// dropMeta removes records that begin a session again.
 func (d *draft) dropMeta() error {
 	for i := range d.lines {
 		if d.lines[i].again {
@@ -119,7 +118,6 @@ func (c *Case) findRow(add func(code, detail string, args ...any)) {
 	}
 }
 
-// firstPrompt returns the text of the first prompt, "" if there is none.
 func (c *Case) firstPrompt() string {
 	for i := range c.lines {
 		if s := c.lines[i].prompt(); s != "" {
@@ -156,13 +154,15 @@ func (s *state) compaction() int {
 // isMissed reports whether the model misses something if the program skips a record of a type.
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
 
+func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
+
 var begin = []byte(`{"timestamp":`)
 
 // records returns the pieces of a line of which one at least is a whole record that the program would read on a line of its own; nil if
 // there is none.
 func records(raw []byte) [][]byte {
 	pieces := jsonedit.Split(raw, begin)
-	if len(pieces) < 2 || !slices.ContainsFunc(pieces, func(p []byte) bool { return isMissed(newLine(0, p).kind) }) {
+	if len(pieces) < 2 || !slices.ContainsFunc(pieces, isWhole) {
 		return nil
 	}
 	return pieces
@@ -274,7 +274,6 @@ func (d *draft) unarchive() error {
 	return d.setPath()
 }
 
-// setCol gives a column of the row another value, if there is one.
 func (s *state) setCol(c change.Col) {
 	if s.row != nil {
 		row := s.row.WithCol(c)
@@ -282,13 +281,11 @@ func (s *state) setCol(c change.Col) {
 	}
 }
 
-// setPath makes the index name the rollout.
 func (d *draft) setPath() error {
 	d.setCol(change.TextCol("rollout_path", d.c.fileAt(d.path)))
 	return nil
 }
 
-// setFirst makes the index have the first prompt.
 func (d *draft) setFirst() error {
 	for _, name := range []string{"first_user_message", "preview", "title"} {
 		if d.row.Text(name) == "" {
@@ -302,9 +299,7 @@ func (d *draft) setFirst() error {
 func (d *draft) setOrdinals() error {
 	odd, _ := d.oddOrdinals()
 	for i, n := range odd {
-		if err := d.set(i, fmt.Append(nil, n), "ordinal"); err != nil {
-			return err
-		}
+		_ = d.set(i, fmt.Append(nil, n), "ordinal") // it is an object
 	}
 	return nil
 }

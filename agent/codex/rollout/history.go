@@ -44,7 +44,7 @@ func history(lines []line) (all []item) {
 			all = replaced(lines, i)
 		case l.kind == "compacted":
 			all = shortened(all, l, i)
-		case l.event() == "thread_rolled_back":
+		case l.kind == "event_msg" && l.of == "thread_rolled_back":
 			n, _ := l.payload.Get("num_turns").Int()
 			all = rolledBack(all, n)
 		}
@@ -52,7 +52,6 @@ func history(lines []line) (all []item) {
 	return paired(all)
 }
 
-// isReplacement reports whether the record is a compaction with a history.
 func (l *line) isReplacement() bool {
 	return l.kind == "compacted" && l.payload.Get("replacement_history").Kind() == '['
 }
@@ -108,7 +107,6 @@ func shortened(all []item, l *line, at int) (short []item) {
 	return append(short, item{at: at, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
 }
 
-// rolledBack returns the history without the last turns.
 func rolledBack(all []item, turns int64) []item {
 	for i, it := range slices.Backward(all) {
 		if turns <= 0 {

@@ -63,8 +63,9 @@ func (l *line) isMessage() bool {
 }
 
 // Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of that. In one that mend
-// has edited since only texts of messages count.
-func Lacks(data, of []byte, edited bool) (records, messages int) {
+// has edited since only texts of messages count. unnamed says that it does not say any more of which session it is: a repair may make
+// that again.
+func Lacks(data, of []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
 	for i := range lines {
@@ -80,11 +81,10 @@ func Lacks(data, of []byte, edited bool) (records, messages int) {
 			}
 		}
 	}
-	return records, messages
+	_, is := metaOf(lines)
+	_, was := metaOf(wanted)
+	return records, messages, is == "" && was != ""
 }
-
-// LacksID reports whether a rollout does not say any more of which session it is, as another one does. A repair may make that again.
-func LacksID(data, of []byte) bool { return AboutOf(data).ID == "" && AboutOf(of).ID != "" }
 
 // isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
 func (l *line) isUnique(edited bool) bool {
@@ -102,7 +102,7 @@ func (l *line) isIn(now *line) bool {
 
 // Joined returns a rollout that was kept, with the lines behind it that the session has gained since. What it has of the lines that
 // were kept is left out, and so is all of another session.
-func Joined(kept, data []byte, session string) ([]byte, error) {
+func Joined(kept, data []byte, session string) []byte {
 	then, _ := parseLines(kept)
 	known := map[string]bool{}
 	for i := range then {
@@ -113,7 +113,7 @@ func Joined(kept, data []byte, session string) ([]byte, error) {
 	for i := range now {
 		l := &now[i]
 		if l.kind == "session_meta" && l.payload.TextAt("id") != session {
-			return kept, nil
+			return kept
 		}
 		if known[l.moment()] {
 			gained = now[i+1:]
@@ -121,15 +121,13 @@ func Joined(kept, data []byte, session string) ([]byte, error) {
 	}
 	gained = slices.DeleteFunc(gained, func(l line) bool { return l.value.TextAt("type") == "" || l.kind == "session_meta" })
 	if len(gained) == 0 {
-		return kept, nil
+		return kept
 	}
 	d := draft{state: state{lines: append(then, gained...)}}
 	if _, known := d.oddOrdinals(); known {
-		if err := d.setOrdinals(); err != nil {
-			return nil, err
-		}
+		_ = d.setOrdinals() // all are objects
 	}
-	return d.data(), nil
+	return d.data()
 }
 
 // moment returns when a line was written and what it is: no line that follows has the same.

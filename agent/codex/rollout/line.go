@@ -49,21 +49,17 @@ func newLine(n int, raw []byte) line {
 	return l
 }
 
-// decoded returns a line with a mark in place of what is not UTF-8.
-func decoded(raw []byte) []byte { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }
-
-// marked returns the line of [decoded], nil for one that is UTF-8.
+// marked returns a line with a mark in place of what is not UTF-8, nil for one that is.
 func marked(raw []byte) [][]byte {
 	if utf8.Valid(raw) {
 		return nil
 	}
-	return [][]byte{decoded(raw)}
+	return [][]byte{bytes.ToValidUTF8(raw, []byte("\ufffd"))}
 }
 
 // isBlank reports whether the program skips the line as it skips an empty one.
 func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 
-// ordinal returns the number of the record among all, and whether it has one.
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
 
 // modelKinds are the types of items that are part of an answer of the model.
@@ -128,7 +124,7 @@ func assignGroups(lines []line) {
 			r.answered = true
 		case isItem, l.kind == "compacted":
 			l.first, r = l.n, response{}
-		case l.kind == "token_usage_record", l.event() == "token_count":
+		case l.kind == "token_usage_record", l.kind == "event_msg" && l.of == "token_count":
 			r.open = false
 		}
 	}
@@ -143,7 +139,7 @@ func (r *response) begin() {
 // lost reports whether a line is about an item of the model, or the rest of one, that is none of those that are known; and whether
 // that is reasoning.
 func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
-	if kind := l.payload.TextAt("item", "type"); l.event() == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
+	if kind := l.payload.TextAt("item", "type"); l.kind == "event_msg" && l.of == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
 		return kind == "Reasoning", !known[l.payload.TextAt("item", "id")]
 	}
 	if l.kind != "" || !bytes.Contains(l.raw, []byte(`"response_item"`)) {
@@ -152,13 +148,4 @@ func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
 	return bytes.Contains(l.raw, []byte(`"type":"reasoning"`)), true
 }
 
-// event returns the type of an event, "" for another record.
-func (l *line) event() string {
-	if l.kind != "event_msg" {
-		return ""
-	}
-	return l.of
-}
-
-// group returns the name of the message that the line is part of.
 func (l *line) group() string { return "line-" + strconv.Itoa(l.first) }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"strings"
 
 	"mend/internal/jsonedit"
@@ -35,24 +36,23 @@ func (l *line) unknownKind() string {
 }
 
 // members are the kinds of values that the program accepts in a member of any record, and of the payloads of records and items by their
-// types: those of [jsonedit.Value.Kind], and at the end - where it may be missing, or ? where it may be missing or null. It skips a record
-// with another one.
+// types: those of [jsonedit.Value.Kind], with n for null and - for a member that is missing. It skips a record with another one.
 var members = map[string]map[string]string{
-	"record":        {"timestamp": `"`, "ordinal": `0?`, "payload": `{`},
-	"response_item": {"type": `"`, "id": `"?`, "status": `"?`, "namespace": `"?`, "encrypted_content": `"?`, "internal_chat_message_metadata_passthrough": `{?`},
+	"record":        {"timestamp": `"`, "ordinal": `0-n`, "payload": `{`},
+	"response_item": {"type": `"`, "id": `"-n`, "status": `"-n`, "namespace": `"-n`, "encrypted_content": `"-n`, "internal_chat_message_metadata_passthrough": `{-n`},
 
 	"session_meta": {
-		"id": `"`, "session_id": `"-`, "timestamp": `"`, "cwd": `"`, "originator": `"`, "cli_version": `"`, "source": `"{-`, "history_mode": `"-`, "git": `{?`,
+		"id": `"`, "session_id": `"-`, "timestamp": `"`, "cwd": `"`, "originator": `"`, "cli_version": `"`, "source": `"{-`, "history_mode": `"-`, "git": `{-n`,
 	},
-	"compacted":               {"message": `"`, "replacement_history": `[?`},
-	"message":                 {"role": `"`, "content": `[`, "phase": `"?`},
-	"reasoning":               {"summary": `[`, "content": `[?`},
+	"compacted":               {"message": `"`, "replacement_history": `[-n`},
+	"message":                 {"role": `"`, "content": `[`, "phase": `"-n`},
+	"reasoning":               {"summary": `[`, "content": `[-n`},
 	"function_call":           {"name": `"`, "arguments": `"`, "call_id": `"`},
 	"function_call_output":    {"call_id": `"`, "output": `"[`},
 	"custom_tool_call":        {"name": `"`, "input": `"`, "call_id": `"`},
 	"custom_tool_call_output": {"call_id": `"`, "output": `"[`},
-	"local_shell_call":        {"call_id": `"?`, "status": `"`, "action": `{`},
-	"web_search_call":         {"action": `{?`},
+	"local_shell_call":        {"call_id": `"-n`, "status": `"`, "action": `{`},
+	"web_search_call":         {"action": `{-n`},
 	"compaction":              {"encrypted_content": `"`},
 }
 
@@ -71,14 +71,6 @@ func accepts(of string, v jsonedit.Value) bool {
 	return true
 }
 
-// acceptsIn reports whether a value is of one of the kinds that a member may have.
 func acceptsIn(kinds string, v jsonedit.Value) bool {
-	switch kind := v.Kind(); kind {
-	case 0:
-		return strings.ContainsAny(kinds, "-?")
-	case 'n':
-		return strings.HasSuffix(kinds, "?")
-	default:
-		return strings.IndexByte(kinds, byte(kind)) >= 0
-	}
+	return strings.IndexByte(kinds, cmp.Or(byte(v.Kind()), '-')) >= 0
 }
