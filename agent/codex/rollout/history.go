@@ -42,8 +42,9 @@ func history(lines []line) (all []item) {
 			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
 		case l.isReplacement():
 			all = replaced(lines, i)
-		case l.kind == "compacted":
-			all = shortened(all, l, i)
+		case l.kind == "compacted": // by an older version: the prompts stay
+			all = slices.DeleteFunc(all, func(it item) bool { return !isPrompt(it.value) })
+			all = append(all, item{at: i, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
 		case l.kind == "event_msg" && l.of == "thread_rolled_back":
 			n, _ := l.payload.Get("num_turns").Int()
 			all = rolledBack(all, n)
@@ -95,16 +96,6 @@ func replaced(lines []line, at int) (all []item) {
 		sub++
 	}
 	return all
-}
-
-// shortened returns the history behind a compaction of older versions: the prompts, and the summary.
-func shortened(all []item, l *line, at int) (short []item) {
-	for _, it := range all {
-		if isPrompt(it.value) {
-			short = append(short, it)
-		}
-	}
-	return append(short, item{at: at, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
 }
 
 func rolledBack(all []item, turns int64) []item {

@@ -3,8 +3,8 @@ package rollout
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"mend/internal/jsonedit"
@@ -62,12 +62,10 @@ func (l *line) isBlank() bool { return len(bytes.TrimSpace(l.raw)) == 0 }
 
 func (l *line) ordinal() (int64, bool) { return l.value.Get("ordinal").Int() }
 
-// modelKinds are the types of items that are part of an answer of the model.
-var modelKinds = []string{"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call"}
-
+// isModels reports whether an item is part of an answer of the model.
 func isModels(v jsonedit.Value) bool {
 	kind := v.TextAt("type")
-	return slices.Contains(modelKinds, kind) || kind == "message" && v.TextAt("role") == "assistant"
+	return kind == "reasoning" || strings.HasSuffix(kind, "_call") || kind == "message" && v.TextAt("role") == "assistant"
 }
 
 // A response is what is known of the newest one of the model.
@@ -76,8 +74,7 @@ type response struct {
 	first    int   // the line with which the group of its next item begins; 0 for that item
 	reasoned bool  // it has reasoning
 	behind   []int // the places of its items behind the first reasoning
-	sure     bool  // all others are calls that have outputs
-	answered bool  // one of these was read
+	sure     bool  // all others are calls that have outputs, of which none was read
 }
 
 // assignGroups finds out which items are of one response: those between records that are none of the model's. The program
@@ -116,12 +113,12 @@ func assignGroups(lines []line) {
 			}
 		case isItem && isOutput(l.of):
 			l.first, r.open = l.n, false
-			if !called[l.of+l.payload.TextAt("call_id")] && r.reasoned && r.sure && !r.answered { // that call followed the reasoning
+			if !called[l.of+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // that call followed the reasoning
 				for _, j := range r.behind {
 					lines[j].first = lines[r.behind[0]].n
 				}
 			}
-			r.answered = true
+			r.sure = false
 		case isItem, l.kind == "compacted":
 			l.first, r = l.n, response{}
 		case l.kind == "token_usage_record", l.kind == "event_msg" && l.of == "token_count":
