@@ -278,12 +278,6 @@ func (s *store) Folders([]change.Head) []string {
 	return all
 }
 
-// Stamp implements [agent.Store].
-func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
-	e, err := s.Stat(head.Ref)
-	return stampOf(e), err
-}
-
 func stampOf(e safedir.Entry) change.Stamp { return sessionfile.StampOf(nil, e) }
 
 // State implements [agent.Store].

@@ -169,7 +169,7 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	if head.Ref != rollout.PlainRef(head.Ref) {
 		src.Plain, src.Torn, err = s.unpack(head.Ref, e.Data)
 	}
-	return src, s.stamp(head, e), err
+	return src, sessionfile.StampOf(s.stamped(head), e), err
 }
 
 // Busy implements [agent.Store].
@@ -177,20 +177,14 @@ func (s *store) Busy(_ context.Context, head change.Head, _ bool) bool {
 	return s.whyBusy(head.ID) != ""
 }
 
-// Stamp implements [agent.Store].
-func (s *store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
-	e, err := s.Stat(head.Ref)
-	return s.stamp(head, e), err
-}
-
-// stamp returns the stamp of a rollout and its row.
-func (s *store) stamp(head change.Head, e safedir.Entry) change.Stamp {
+// stamped implements [sessionfile.Options].Stamped.
+func (s *store) stamped(head change.Head) []byte {
 	row, there, same := s.row(head)
 	b := fmt.Append([]byte(head.ID), there, same)
 	if row != nil {
 		b = append(b, change.ImageOf(row).Data...)
 	}
-	return sessionfile.StampOf(b, e)
+	return b
 }
 
 // Folders implements [agent.Store].

@@ -36,6 +36,8 @@ type Options struct {
 	InUse func(path string) string
 	// Head returns what a list shows of the session in a file. The error wraps [fs.ErrNotExist] if it is no session's.
 	Head func(Entry) (change.Head, error)
+	// Stamped returns what the stamp of a session covers besides its file. It is nil for nothing.
+	Stamped func(change.Head) []byte
 	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if another process has it.
 	Lock func(session string) (unlock func(), err error)
 	// Index opens the database with rows about the sessions, nil if there is none. It is nil if the agent has none. The agent makes the
@@ -315,6 +317,16 @@ func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) }
 // CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), func(r change.Ref) bool { return !isLine(r) }))
+}
+
+// Stamp returns the stamp that a session has now. It reads nothing of its file.
+func (s *Store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
+	e, err := s.Stat(head.Ref)
+	var b []byte
+	if s.opt.Stamped != nil {
+		b = s.opt.Stamped(head)
+	}
+	return StampOf(b, e), err
 }
 
 // StampOf returns the stamp of a session's file, and of what else b has of it. A repair restores the time of the last change of the

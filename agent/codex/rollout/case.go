@@ -69,7 +69,6 @@ func newCase(s Source, st state, asked *repair.APIError) *Case {
 	return c
 }
 
-// data returns the rollout as the state has it.
 func (s *state) data() []byte {
 	var out []byte
 	for i := range s.lines {

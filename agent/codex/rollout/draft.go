@@ -47,7 +47,6 @@ func (d *draft) Case() repair.Case {
 	return newCase(d.c.src, n, d.c.Asked())
 }
 
-// set gives a member of a line another value.
 func (d *draft) set(i int, value []byte, path ...string) error {
 	raw, err := jsonedit.Set(d.lines[i].raw, value, path...)
 	return d.put(i, raw, err)
@@ -121,7 +120,6 @@ func (d *draft) edit(b *request.Block, edit func(raw []byte) []byte, path ...str
 	return d.put(it.at, raw, err)
 }
 
-// setIn sets what is at a path in the item of a block.
 func (d *draft) setIn(b *request.Block, value []byte, path ...string) error {
 	return d.edit(b, func([]byte) []byte { return value }, path...)
 }

@@ -97,7 +97,6 @@ func blocksOf(it item) []*request.Block {
 	return []*request.Block{b}
 }
 
-// contentOf returns the parts of a content.
 func contentOf(list jsonedit.Value) (blocks []*request.Block) {
 	for part := range list.Elements() {
 		b := &request.Block{Type: request.Text, Text: part.TextAt("text")}
