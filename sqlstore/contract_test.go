@@ -3,7 +3,6 @@ package sqlstore_test
 import (
 	"iter"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,23 +16,12 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	inMemory(t)
 	t.Run("alone", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, "1.2.27", false) })
 	})
 	t.Run("beside an agent", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, "1.18.33", true) })
 	})
-}
-
-// inMemory puts the test's folders into memory where that can be had: a kill
-// loses nothing there, and a sync costs nothing.
-func inMemory(t *testing.T) {
-	t.Helper()
-	const dir = "/dev/shm"
-	if _, err := os.Stat(dir); err == nil {
-		t.Setenv("TMPDIR", dir)
-	}
 }
 
 // harness is a fixture with a message that has no parts, and a running agent if

@@ -33,7 +33,6 @@ var errCrash = errors.New("crash")
 // TestFailAtEveryStep lets every call fail from the k-th on, drops all, and
 // settles: the database is wholly before or wholly after, and says which.
 func TestFailAtEveryStep(t *testing.T) {
-	inMemory(t)
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
 		for k := 1; ; k++ {
@@ -106,7 +105,6 @@ func settleAll(t *testing.T, path string, st change.Staged, was string, said cha
 
 // TestKillAtEveryStep does the same with a process that is killed.
 func TestKillAtEveryStep(t *testing.T) {
-	inMemory(t)
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
 		for k, ended := 1, false; !ended; k++ {

@@ -117,6 +117,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	storetest.InMemory() // a kill loses nothing there, and a sync costs nothing
 	os.Exit(m.Run())
 }
 

@@ -6,7 +6,4 @@ import (
 	"mend/internal/test/storetest"
 )
 
-func TestMain(m *testing.M) {
-	storetest.InMemory()
-	m.Run()
-}
+func TestMain(m *testing.M) { storetest.RunInMemory(m) }

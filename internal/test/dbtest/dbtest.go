@@ -4,6 +4,7 @@ package dbtest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -73,6 +74,9 @@ func Alter(t testing.TB, path string, statements ...string) {
 	}
 }
 
+// longValue is how many bytes of a value [Dump] shows: it shows the hash of all of a longer one.
+const longValue = 64 << 10
+
 // Dump returns every row of every table with the class and bytes of every column,
 // ordered by primary key; it checks that the database is sound.
 func Dump(t testing.TB, path string) string {
@@ -130,7 +134,11 @@ func dumpTable(t testing.TB, c *sqlstore.Conn, name string, b *strings.Builder) 
 		b.WriteString(name)
 		for i := range st.ColumnCount() {
 			v := sqlstore.CopyValue(st, i)
-			fmt.Fprintf(b, " %s=%d:%s", st.ColumnName(i), v.Class, hex.EncodeToString(v.Bytes))
+			shown := hex.EncodeToString(v.Bytes[:min(len(v.Bytes), longValue)])
+			if len(v.Bytes) > longValue {
+				shown += fmt.Sprintf("... %d bytes, SHA-256 %x", len(v.Bytes), sha256.Sum256(v.Bytes))
+			}
+			fmt.Fprintf(b, " %s=%d:%s", st.ColumnName(i), v.Class, shown)
 		}
 		b.WriteByte('\n')
 		return nil

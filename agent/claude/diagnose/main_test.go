@@ -1,0 +1,9 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.RunInMemory(m) }

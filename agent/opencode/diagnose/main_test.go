@@ -1,0 +1,9 @@
+package diagnose
+
+import (
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.RunInMemory(m) }

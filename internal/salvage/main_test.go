@@ -1,0 +1,9 @@
+package salvage
+
+import (
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.RunInMemory(m) }
