@@ -88,7 +88,7 @@ func TestAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("scans stores")
 	}
-	schema, err := jsonschema.NewCompiler().Compile(schemaPath)
+	schema, err := outputSchema()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,12 +55,11 @@ func runWithMend(m *testing.M) (code int) {
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))); err != nil {
 		panic(err)
 	}
+	storetest.InMemory()
 	// With a GOGC of its own the program leaves the collector alone ([openWith]), in all tests that come after.
-	debug.SetGCPercent(400)
 	if err := os.Setenv("GOGC", "400"); err != nil {
 		panic(err)
 	}
-	storetest.InMemory()
 	return m.Run()
 }
 
@@ -80,23 +79,39 @@ func runWithMend(m *testing.M) (code int) {
 //	lines FILE        each line of the export is valid according to docs/output.schema.json
 //	plain FILE        write the last output to FILE, times, hashes and paths normalised
 func TestStories(t *testing.T) {
-	runStories(t, "testdata/script", "1.1.53")
+	runStories(t, stories(t, "testdata/script"), "1.1.53")
 }
 
-// TestDatabaseStories runs the stories in testdata/database for each version with a database.
-// The version is in $VERSION.
+// TestDatabaseStories runs the stories in testdata/database for each version with a database, in a plain run each for
+// one of them. The version is in $VERSION.
 func TestDatabaseStories(t *testing.T) {
-	for _, version := range damage.Versions[1:] {
-		t.Run(version, func(t *testing.T) { runStories(t, "testdata/database", version) })
+	all := stories(t, "testdata/database")
+	for v, version := range damage.Versions[1:] {
+		var files []string
+		for i, file := range all {
+			if storetest.Thinned(1) == 1 || i%2 == v {
+				files = append(files, file)
+			}
+		}
+		t.Run(version, func(t *testing.T) { runStories(t, files, version) })
 	}
 }
 
-func runStories(t *testing.T, dir, version string) {
+func stories(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories in %s: %v", dir, err)
+	}
+	return files
+}
+
+func runStories(t *testing.T, files []string, version string) {
 	if testing.Short() {
 		t.Skip("stories start a program for each line")
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:           dir,
+		Files:         files,
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("VERSION", version)
@@ -298,8 +313,16 @@ func repairWith(store, dir, id string, step func(call string) error) error {
 	return err
 }
 
+// Both are compiled once for all tests: that takes longer than most verbs.
+var (
+	outputSchema     = sync.OnceValues(func() (*jsonschema.Schema, error) { return jsonschema.NewCompiler().Compile(schemaPath) })
+	exportLineSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+		return jsonschema.NewCompiler().Compile(schemaPath + "#/$defs/export%20line")
+	})
+)
+
 func cmdSchema(ts *testscript.TestScript, _ bool, _ []string) {
-	schema, err := jsonschema.NewCompiler().Compile(schemaPath)
+	schema, err := outputSchema()
 	ts.Check(err)
 	answer, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile("stdout")))
 	ts.Check(err)
@@ -307,7 +330,7 @@ func cmdSchema(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 func cmdLines(ts *testscript.TestScript, _ bool, args []string) {
-	schema, err := jsonschema.NewCompiler().Compile(schemaPath + "#/$defs/export%20line")
+	schema, err := exportLineSchema()
 	ts.Check(err)
 	for text := range strings.Lines(ts.ReadFile(args[0])) {
 		line, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
