@@ -236,7 +236,7 @@ func TestCircles(t *testing.T) {
 	for off := 2 * size; off < len(v.file); off += size {
 		h := v.file[off:]
 		id, flags, count := order.Uint64(h), order.Uint16(h[8:]), int(order.Uint16(h[10:]))
-		if int(id) != off/size || count == 0 || flags == flagLeaf && !storetest.Includes(off/size, 8) {
+		if int(id) != off/size || count == 0 || flags == flagLeaf && !storetest.Includes(off/size, storetest.Thinned(8)) {
 			continue
 		}
 		switch flags {

@@ -307,10 +307,10 @@ func (w *twice) pluginAndCommand() {
 // errKilled ends a repair as a kill would.
 var errKilled = errors.New("killed")
 
-// interrupted stops a repair before each call that changes the disk, and does it again.
+// interrupted stops a repair before each call that changes the disk, in a plain run before each third, and does it again.
 func (w *twice) interrupted(mended map[string]string) {
 	w.Helper()
-	for n := 0; ; n++ {
+	for n := 0; ; n += storetest.Thinned(1) {
 		o := newTwice(w.T, w.c)
 		calls, last := 0, ""
 		if err := o.repairWith(func(call string) error {

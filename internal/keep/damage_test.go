@@ -14,6 +14,7 @@ import (
 
 	"mend/change"
 	"mend/internal/boltfile"
+	"mend/internal/test/storetest"
 )
 
 // turns opens the copies, keeps n turns of a session, and returns it with what each turn had.
@@ -361,6 +362,7 @@ func TestThinBySize(t *testing.T) {
 
 // TestThinCompacts: what a first keep leaves free in the file is given back.
 func TestThinCompacts(t *testing.T) {
+	storetest.NeedSample(t)
 	dir := t.TempDir()
 	k := mustOpen(t, dir, Options{})
 	s := &session{r: rand.New(rand.NewPCG(13, 14))}

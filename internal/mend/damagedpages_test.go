@@ -26,7 +26,7 @@ import (
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096
-	n := storetest.Count(300, 20)
+	n := storetest.Count(300, 20/storetest.Thinned(1))
 	rnd := rand.New(rand.NewPCG(uint64(n), 7))
 	for version, fixture := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
 		dir := t.TempDir()

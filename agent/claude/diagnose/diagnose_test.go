@@ -52,8 +52,11 @@ func after(t *testing.T, data []byte, r repair.Result) []byte {
 // Each damage has the finding that it has in the table, on each version, and the repair of it
 // gives back the blocks that the real program sends then.
 func TestDamages(t *testing.T) {
-	for _, d := range claude.Damages {
-		for _, version := range claude.Versions {
+	for i, d := range claude.Damages {
+		for j, version := range claude.Versions {
+			if !storetest.Includes(i+j, storetest.Thinned(1)) {
+				continue
+			}
 			t.Run(d.Name+" "+version, func(t *testing.T) {
 				if o, ok := d.On(version); ok {
 					testDamage(t, d.Broken(), version, o)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mend/internal/test/faulttest"
+	"mend/internal/test/storetest"
 )
 
 // A trouble is what a sweep does at its calls.
@@ -78,13 +79,17 @@ func scenarios() []scenario {
 }
 
 // Whatever call a verb is killed at, or that fails: after recovery the store is
-// wholly before or wholly after, and the journal says which.
+// wholly before or wholly after, and the journal says which. In a plain run each verb meets a third of the troubles,
+// others than the next verb and the next day.
 func TestFaultAtEveryCall(t *testing.T) {
-	for _, s := range scenarios() {
+	for i, s := range scenarios() {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()
 			sb := newSandbox(t, nil, built, s)
-			for _, f := range troubles() {
+			for j, f := range troubles() {
+				if level() == "" && !storetest.Includes(i+j+storetest.Today(), storetest.Thinned(1)) {
+					continue
+				}
 				t.Run(f.name, func(t *testing.T) { report(t, sb.in(t).sweep(f)) })
 			}
 		})
