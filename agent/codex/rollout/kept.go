@@ -88,7 +88,7 @@ func Lacks(data, of []byte, edited bool) (records, messages int, unnamed bool) {
 
 // isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
 func (l *line) isUnique(edited bool) bool {
-	isItem := l.kind == "response_item" && l.of != "reasoning" && l.of != "compaction"
+	isItem := l.kind == "response_item" && l.of != "reasoning" && l.of != "compaction" && l.of != "compaction_summary"
 	return isItem && l.of == "message" || !edited && (isItem || l.kind == "compacted")
 }
 

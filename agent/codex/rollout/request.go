@@ -91,7 +91,7 @@ func blocksOf(it item) []*request.Block {
 			s, _ := out.Text()
 			b.Output = jsonedit.Quote(s[:min(len(s), maxOutput/2)] + s[max(0, len(s)-maxOutput/2):])
 		}
-	case "compaction":
+	case "compaction", "compaction_summary":
 		b.Type, b.Signature = request.Summary, v.TextAt("encrypted_content")
 	}
 	return []*request.Block{b}

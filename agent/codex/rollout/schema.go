@@ -2,7 +2,10 @@ package rollout
 
 import (
 	"cmp"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"mend/internal/jsonedit"
 )
@@ -18,7 +21,7 @@ var kinds = map[string]bool{
 var itemKinds = map[string]bool{
 	"message": true, "agent_message": true, "reasoning": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
 	"custom_tool_call_output": true, "local_shell_call": true, "web_search_call": true, "tool_search_call": true, "tool_search_output": true,
-	"image_generation_call": true, "compaction": true, "context_compaction": true,
+	"image_generation_call": true, "compaction": true, "compaction_summary": true, "context_compaction": true,
 	"additional_tools": true, "configuration_update": false, "compaction_trigger": false, "ghost_snapshot": false, "other": false,
 }
 
@@ -35,42 +38,139 @@ func (l *line) unknownKind() string {
 	return ""
 }
 
-// members are the kinds of values that the program accepts in a member of any record, and of the payloads of records and items by their
-// types: those of [jsonedit.Value.Kind], with n for null and - for a member that is missing. It skips a record with another one.
-var members = map[string]map[string]string{
-	"record":        {"timestamp": `"`, "ordinal": `0-n`, "payload": `{`},
-	"response_item": {"type": `"`, "id": `"-n`, "status": `"-n`, "namespace": `"-n`, "encrypted_content": `"-n`, "internal_chat_message_metadata_passthrough": `{-n`},
+// forms are the forms of records, of items and of what is in them: a name that ends with a type is that of those which have it. A text says
+// which values a member may have: their kinds as [jsonedit.Value.Kind] has them, with # for a number that is whole and not negative, - for a
+// member that is missing, and n for null; behind a space the name of the form of an object or of the objects of a list, or a regular
+// expression of texts.
+//
+// Source: docs/codex.md, "Records that are skipped".
+var forms = sync.OnceValue(func() map[string]map[string]form {
+	const id = `~(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`
+	const path = `" ~^/root(/[a-z0-9_]+)*$`
+	all := map[string]map[string]form{}
+	for name, members := range map[string]map[string]string{
+		"record":                           {"timestamp": `"`, "ordinal": `#-n`, "metadata": `{-n`, "payload": `{`},
+		"record response_item":             {"payload": `{ item`},
+		"record session_meta":              {"payload": `{ session`},
+		"record compacted":                 {"payload": `{ compaction`},
+		"record event_msg":                 {"payload": `{ event`},
+		"record inter_agent_communication": {"payload": `{ communication`},
 
-	"session_meta": {
-		"id": `"`, "session_id": `"-`, "timestamp": `"`, "cwd": `"`, "originator": `"`, "cli_version": `"`, "source": `"{-`, "history_mode": `"-`, "git": `{-n`,
-	},
-	"compacted":               {"message": `"`, "replacement_history": `[-n`},
-	"message":                 {"role": `"`, "content": `[`, "phase": `"-n`},
-	"reasoning":               {"summary": `[`, "content": `[-n`},
-	"function_call":           {"name": `"`, "arguments": `"`, "call_id": `"`},
-	"function_call_output":    {"call_id": `"`, "output": `"[`},
-	"custom_tool_call":        {"name": `"`, "input": `"`, "call_id": `"`},
-	"custom_tool_call_output": {"call_id": `"`, "output": `"[`},
-	"local_shell_call":        {"call_id": `"-n`, "status": `"`, "action": `{`},
-	"web_search_call":         {"action": `{-n`},
-	"compaction":              {"encrypted_content": `"`},
+		"session": {
+			"id": `"`, "session_id": `"- ` + id, "forked_from_id": `"-n ` + id, "parent_thread_id": `"-n ` + id, "timestamp": `"`, "cwd": `"`,
+			"originator": `"`, "cli_version": `"`, "source": `"{- source`, "thread_source": `"-n`, "history_mode": `"- ~^(legacy|paginated)$`, "git": `{-n git`,
+			"model_provider": `"-n`, "base_instructions": `{-n texts`, "account_scoped": `tf-`, "context_window": `{-n window`,
+			"runtime_workspace_roots": `[-n text`, "agent_nickname": `"-n`, "agent_role": `"-n`, "agent_path": `"-n`, "agent_type": `"-n`, "dynamic_tools": `[-n any`, "memory_mode": `"-n`,
+		},
+		"source": {"subagent": `"{-`, "custom": `"-`},
+		"git":    {"branch": `"-n`, "commit_hash": `"-n`, "repository_url": `"-n`},
+		"texts":  {"text": `"`},
+		"window": {"window_id": `"`},
+		"compaction": {
+			"message": `"`, "replacement_history": `[-n item`, "replacement_history_metadata": `[-n any`, "window_number": `#-n`, "first_window_id": `"-n`,
+			"previous_window_id": `"-n`,
+		},
+		"communication": {"author": path, "recipient": path, "content": `"`, "trigger_turn": `tf`, "other_recipients": `[- text`},
+
+		"event thread_rolled_back": {"num_turns": `#`},
+
+		"item":                         {"type": `"`, "id": `"-n`, "encrypted_content": `"-n`, "internal_chat_message_metadata_passthrough": `{-n turn`},
+		"turn":                         {"turn_id": `"-n`, "create_time": `0-n`},
+		"item message":                 {"role": `"`, "content": `[ part`, "phase": `"-n ~^(commentary|final_answer)$`, "status": `"-n`},
+		"item agent_message":           {"author": `"`, "recipient": `"`, "content": `[ told`},
+		"item reasoning":               {"summary": `[ summary`, "content": `[-n thought`},
+		"item function_call":           {"name": `"`, "namespace": `"-n`, "arguments": `"`, "call_id": `"`, "status": `"-n`},
+		"item function_call_output":    {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
+		"item custom_tool_call":        {"name": `"`, "input": `"`, "call_id": `"`, "status": `"-n`},
+		"item custom_tool_call_output": {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
+		"item local_shell_call":        {"call_id": `"-n`, "status": `" ~^(completed|in_progress|incomplete)$`, "action": `{ shell`},
+		"shell":                        {"type": `" ~^exec$`, "command": `[ text`, "timeout_ms": `#-n`, "working_directory": `"-n`, "env": `{-n`, "user": `"-n`},
+		"item web_search_call":         {"status": `"-n`, "action": `{-n search`},
+		"search":                       {"type": `"`},
+		"search search":                {"query": `"-n`, "queries": `[-n text`},
+		"search open_page":             {"url": `"-n`},
+		"search find_in_page":          {"url": `"-n`, "pattern": `"-n`},
+		"item image_generation_call":   {"status": `"`, "result": `"`, "revised_prompt": `"-n`},
+		"item tool_search_call":        {"status": `"-n`, "call_id": `"-n`, "execution": `"`, "arguments": `{["0tfn`},
+		"item tool_search_output":      {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
+		"item additional_tools":        {"role": `"`, "tools": `[`},
+		"item compaction":              {"encrypted_content": `"`},
+		"item compaction_summary":      {"encrypted_content": `"`},
+		"item context_compaction":      {"encrypted_content": `"-n`},
+
+		"part":                     {"type": `" ~^(input_text|output_text|input_image)$`},
+		"part input_text":          {"text": `"`},
+		"part output_text":         {"text": `"`, "annotations": `[-n`, "logprobs": `[-n`},
+		"part input_image":         {"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`},
+		"output":                   {"type": `" ~^(input_text|input_image|encrypted_content)$`},
+		"output input_text":        {"text": `"`},
+		"output input_image":       {"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`},
+		"output encrypted_content": {"encrypted_content": `"`},
+		"told":                     {"type": `" ~^(input_text|encrypted_content)$`},
+		"told input_text":          {"text": `"`},
+		"told encrypted_content":   {"encrypted_content": `"`},
+		"summary":                  {"type": `" ~^summary_text$`, "text": `"`},
+		"thought":                  {"type": `" ~^(reasoning_text|text)$`, "text": `"`},
+	} {
+		all[name] = map[string]form{}
+		for member, text := range members {
+			all[name][member] = newForm(text)
+		}
+	}
+	return all
+})
+
+// A form is that of a member.
+type form struct {
+	kinds string
+	of    string         // the name of the form of what is in it; "text" for a list of texts
+	text  *regexp.Regexp // what a text has to match; nil for any
 }
 
-// isRead reports whether the program reads a record, by the kinds of its values.
-func isRead(v jsonedit.Value) bool {
-	payload, kind := v.Get("payload"), v.TextAt("type")
-	return accepts("record", v) && accepts(kind, payload) && (kind != "response_item" || accepts(payload.TextAt("type"), payload))
+func newForm(text string) (f form) {
+	kinds, more, _ := strings.Cut(text, " ")
+	f.kinds = kinds
+	if expr, ok := strings.CutPrefix(more, "~"); ok {
+		f.text = regexp.MustCompile(expr)
+	} else {
+		f.of = more
+	}
+	return f
 }
 
-func accepts(of string, v jsonedit.Value) bool {
-	for name, kinds := range members[of] {
-		if !acceptsIn(kinds, v.Get(name)) {
-			return false
+// accepts reports whether the program reads the value of a member.
+func (f form) accepts(v jsonedit.Value) bool {
+	kind := cmp.Or(byte(v.Kind()), '-')
+	if _, err := strconv.ParseUint(string(v.Raw()), 10, 64); err == nil && strings.Contains(f.kinds, "#") {
+		return true
+	}
+	if strings.IndexByte(f.kinds, kind) < 0 {
+		return false
+	}
+	switch {
+	case kind == '"' && f.text != nil:
+		text, _ := v.Text()
+		return f.text.MatchString(text)
+	case kind == '{' && f.of != "":
+		return isOf(f.of, v)
+	case kind == '[' && f.of != "":
+		for e := range v.Elements() {
+			if f.of == "text" && e.Kind() != '"' || f.of != "text" && (e.Kind() != '{' || !isOf(f.of, e)) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-func acceptsIn(kinds string, v jsonedit.Value) bool {
-	return strings.IndexByte(kinds, cmp.Or(byte(v.Kind()), '-')) >= 0
+// isOf reports whether the program reads an object of a form.
+func isOf(name string, v jsonedit.Value) bool {
+	for _, name := range []string{name, name + " " + v.TextAt("type")} {
+		for member, f := range forms()[name] {
+			if !f.accepts(v.Get(member)) {
+				return false
+			}
+		}
+	}
+	return true
 }

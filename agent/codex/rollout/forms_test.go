@@ -1,0 +1,21 @@
+package rollout
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestForms checks that mend takes for a record what the real program reads: TestRealForms wrote down what that is.
+func TestForms(t *testing.T) {
+	text, err := os.ReadFile("testdata/forms.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		is, record, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
+		if parsed := newLine(1, []byte(record)); (parsed.kind != "") != (is == "read") {
+			t.Errorf("the program has %s, and mend not: %s", is, record)
+		}
+	}
+}
