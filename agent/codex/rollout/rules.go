@@ -114,7 +114,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A record has a member of a form that Codex does not accept, such as a number in place of a text. Codex skips the record.",
+			Meaning: "A record has a value of a form that Codex does not accept, such as a number in place of a text, or a part of an unknown type. Codex skips the record.",
 			NoFix:   "mend does not guess the right value. Correct it in the file.",
 		},
 		repair.Rule{

@@ -43,7 +43,7 @@ func (l *line) unknownKind() string {
 // member that is missing, and n for null; behind a space the name of the form of an object or of the objects of a list, or a regular
 // expression of texts.
 //
-// Source: docs/codex.md, "Records that are skipped".
+// Source: docs/codex.md, "Records".
 var forms = sync.OnceValue(func() map[string]map[string]form {
 	const id = `~(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`
 	const path = `" ~^/root(/[a-z0-9_]+)*$`

@@ -222,6 +222,11 @@ func forms() []Damage {
 		{Name: "a status that is an object", Do: setPayload("function_call", 0, "status", object{}), Fate: "O3", Lost: true},
 		{Name: "a summary that is null", Do: func(r *Rollout) { r.edit(r.at("reasoning", 0), func(_, p object) { p["summary"] = nil }) }, Fate: "O3", Lost: true},
 		{Name: "a time that is null", Do: func(r *Rollout) { r.edit(r.at("user", 2), func(l, _ object) { l["timestamp"] = nil }) }, Fate: "alive", Lost: true},
+		{Name: "a part of no known type", Do: setPayload("user", 2, "content", []any{object{"type": "text", "text": "say hello"}}), Fate: "alive", Lost: true},
+		{Name: "a part without text in a compaction", Do: func(r *Rollout) {
+			r.compact([]object{{"type": "message", "role": "user", "content": []any{object{"type": "input_text"}}}})
+		}, Fate: "alive"},
+		{Name: "a history mode of no known name", Do: setPayload("session_meta", 0, "history_mode", "strange"), Fate: "dead"},
 		{Name: "git that is a text", Do: setPayload("session_meta", 0, "git", "strange"), Fate: "dead"},
 		{Name: "the first record again", Do: func(r *Rollout) { r.insert(r.at("user", 2), bytes.Clone(r.Lines[0])) }, Fate: "alive"},
 		{Name: "a call_id that no call has", Do: setPayload("function_call_output", 0, "call_id", "call_other"), Fate: "alive", Lost: true},
