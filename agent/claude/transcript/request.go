@@ -72,7 +72,8 @@ func (b *builder) addRecord(r *Record) {
 	m.records = append(m.records, r)
 	source := b.ref(r)
 	for _, block := range r.Blocks() {
-		if !block.hasType() && !r.IsString() {
+		isUnknown := r.Type == Assistant && r.Model == "" && block.IsThinking() // of no known model: the program does not send it
+		if isUnknown || !block.hasType() && !r.IsString() {
 			continue
 		}
 		if block.Source == nil {

@@ -528,6 +528,9 @@ var Damages = []Damage{
 	}},
 	{Name: "unknown block", Apply: content(answer3, []any{map[string]any{"type": "novelty", "x": 1}})},
 	{Name: "foreign field", Apply: block(answer3, func(b map[string]any) { b["foo"] = 1 })},
+	{Name: "thinking of no model", Apply: func(t *Transcript) {
+		t.edit(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "model") })
+	}},
 	{Name: "thinking a number", Apply: block(think3, func(b map[string]any) { b["thinking"] = 7 })},
 	{Name: "signature a number", Apply: block(think3, func(b map[string]any) { b["signature"] = 7 })},
 	{Name: "citations a text", Apply: block(answer3, func(b map[string]any) { b["citations"] = "x" })},
