@@ -149,7 +149,7 @@ func TestFlipped(t *testing.T) {
 	whole, _ := dbtest.Unpack(t, "1.2.27")
 	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(3, 4))
-	refused, unnoticed, n := 0, 0, storetest.Count(300, 60)
+	refused, unnoticed, n := 0, 0, storetest.Count(300, 60/storetest.Thinned(1))
 	for i := range n {
 		path := filepath.Join(t.TempDir(), dbtest.Name)
 		flipped := []byte(data)

@@ -192,7 +192,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		var forward, back int
 		for k := range steps {
-			if !storetest.Includes(k, 2) {
+			if !storetest.Includes(k, storetest.Thinned(2)) {
 				continue
 			}
 			f := newFixture(t)

@@ -136,7 +136,7 @@ func TestOrder(t *testing.T) {
 		healthy[shape] = slices.Sorted(slices.Values(claude.Expected(newCase(claude.Shape(shape).Bytes()))))
 	}
 	lost := 0
-	for seed := range storetest.Count(4_000, 200) {
+	for seed := range storetest.Count(4_000, 200/storetest.Thinned(1)) {
 		g := claude.GenerateOrder(uint64(seed))
 		c := newCase(g.Data)
 		if blocks(c) < len(healthy[g.Shape]) {
@@ -314,7 +314,7 @@ func TestBranchBehindCompaction(t *testing.T) {
 // changes. A record that would not be sent anyway is a note.
 func TestRepairChangesRequest(t *testing.T) {
 	seeds := []uint64{423, 844, 2722, 3342, 3386, 4764, 5284, 9693}
-	for seed := range storetest.Count(2_000, 200) {
+	for seed := range storetest.Count(2_000, 200/storetest.Thinned(1)) {
 		seeds = append(seeds, uint64(seed))
 	}
 	for _, seed := range seeds {
