@@ -187,8 +187,8 @@ func (d *draft) setMeta() error {
 	was := jsonedit.Parse(read.Data)
 	raw := d.c.newMeta(cmp.Or(was.TextAt("timestamp"), d.c.started()))
 	for name, v := range was.Get("payload").Children() {
-		f, known := forms()["session"][string(name)]
-		if string(name) != "id" && (!known || f.accepts(v)) && read.Intact("payload", string(name)) {
+		isWrong := func(f form) bool { return f.name == string(name) && !f.accepts(v) }
+		if string(name) != "id" && !slices.ContainsFunc(forms()["session"][""], isWrong) && read.Intact("payload", string(name)) {
 			raw, _ = jsonedit.Set(raw, v.Raw(), "payload", string(name)) // it is an object
 		}
 	}

@@ -44,10 +44,10 @@ func (l *line) unknownKind() string {
 // expression of texts.
 //
 // Source: docs/codex.md, "Records".
-var forms = sync.OnceValue(func() map[string]map[string]form {
+var forms = sync.OnceValue(func() map[string]map[string][]form {
 	const id = `~(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`
 	const path = `" ~^/root(/[a-z0-9_]+)*$`
-	all := map[string]map[string]form{}
+	all := map[string]map[string][]form{}
 	for name, members := range map[string]map[string]string{
 		"record":                           {"timestamp": `"`, "ordinal": `#-n`, "metadata": `{-n`, "payload": `{`},
 		"record response_item":             {"payload": `{ item`},
@@ -112,9 +112,12 @@ var forms = sync.OnceValue(func() map[string]map[string]form {
 		"summary":                  {"type": `" ~^summary_text$`, "text": `"`},
 		"thought":                  {"type": `" ~^(reasoning_text|text)$`, "text": `"`},
 	} {
-		all[name] = map[string]form{}
+		name, kind, _ := strings.Cut(name, " ")
+		if all[name] == nil {
+			all[name] = map[string][]form{}
+		}
 		for member, text := range members {
-			all[name][member] = newForm(text)
+			all[name][kind] = append(all[name][kind], newForm(member, text))
 		}
 	}
 	return all
@@ -122,14 +125,15 @@ var forms = sync.OnceValue(func() map[string]map[string]form {
 
 // A form is that of a member.
 type form struct {
+	name  string
 	kinds string
 	of    string         // the name of the form of what is in it; "text" for a list of texts
 	text  *regexp.Regexp // what a text has to match; nil for any
 }
 
-func newForm(text string) (f form) {
+func newForm(name, text string) form {
 	kinds, more, _ := strings.Cut(text, " ")
-	f.kinds = kinds
+	f := form{name: name, kinds: kinds}
 	if expr, ok := strings.CutPrefix(more, "~"); ok {
 		f.text = regexp.MustCompile(expr)
 	} else {
@@ -139,10 +143,12 @@ func newForm(text string) (f form) {
 }
 
 // accepts reports whether the program reads the value of a member.
-func (f form) accepts(v jsonedit.Value) bool {
+func (f *form) accepts(v jsonedit.Value) bool {
 	kind := cmp.Or(byte(v.Kind()), '-')
-	if _, err := strconv.ParseUint(string(v.Raw()), 10, 64); err == nil && strings.Contains(f.kinds, "#") {
-		return true
+	if kind == '0' {
+		if _, err := strconv.ParseUint(string(v.Raw()), 10, 64); err == nil && strings.Contains(f.kinds, "#") {
+			return true
+		}
 	}
 	if strings.IndexByte(f.kinds, kind) < 0 {
 		return false
@@ -165,9 +171,11 @@ func (f form) accepts(v jsonedit.Value) bool {
 
 // isOf reports whether the program reads an object of a form.
 func isOf(name string, v jsonedit.Value) bool {
-	for _, name := range []string{name, name + " " + v.TextAt("type")} {
-		for member, f := range forms()[name] {
-			if !f.accepts(v.Get(member)) {
+	types := forms()[name]
+	kind, _ := v.Get("type").Bytes()
+	for _, members := range [][]form{types[""], types[string(kind)]} {
+		for i := range members {
+			if !members[i].accepts(v.Get(members[i].name)) {
 				return false
 			}
 		}
