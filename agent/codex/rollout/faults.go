@@ -188,7 +188,7 @@ func (d *draft) setMeta() error {
 	raw := d.c.newMeta(cmp.Or(was.TextAt("timestamp"), d.c.started()))
 	for name, v := range was.Get("payload").Children() {
 		isWrong := func(f form) bool { return f.name == string(name) && !f.accepts(v) }
-		if string(name) != "id" && !slices.ContainsFunc(forms()["session"][""], isWrong) && read.Intact("payload", string(name)) {
+		if string(name) != "id" && !slices.ContainsFunc(forms()[[2]string{"session_meta"}], isWrong) && read.Intact("payload", string(name)) {
 			raw, _ = jsonedit.Set(raw, v.Raw(), "payload", string(name)) // it is an object
 		}
 	}

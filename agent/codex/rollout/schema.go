@@ -3,7 +3,6 @@ package rollout
 import (
 	"cmp"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -38,65 +37,61 @@ func (l *line) unknownKind() string {
 	return ""
 }
 
-// forms are the forms of records, of items and of what is in them: a name that ends with a type is that of those which have it. A text says
-// which values a member may have: their kinds as [jsonedit.Value.Kind] has them, with # for a number that is whole and not negative, - for a
-// member that is missing, and n for null; behind a space the name of the form of an object or of the objects of a list, or a regular
-// expression of texts.
+// forms are the forms of records, of their payloads by the types of records, and of what is in them: of all that have a name, and of those
+// that also have a type. A text says which values a member may have: their kinds as [jsonedit.Value.Kind] has them, with - for a member that is
+// missing, and n for null; behind a space the name of the form of an object or of the objects of a list, or a regular expression of texts and
+// numbers.
 //
 // Source: docs/codex.md, "Records".
-var forms = sync.OnceValue(func() map[string]map[string][]form {
+var forms = sync.OnceValue(func() map[[2]string][]form {
 	const id = `~(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`
 	const path = `" ~^/root(/[a-z0-9_]+)*$`
-	all := map[string]map[string][]form{}
+	all := map[[2]string][]form{}
 	for name, members := range map[string]map[string]string{
-		"record":                           {"timestamp": `"`, "ordinal": `#-n`, "metadata": `{-n`, "payload": `{`},
-		"record response_item":             {"payload": `{ item`},
-		"record session_meta":              {"payload": `{ session`},
-		"record compacted":                 {"payload": `{ compaction`},
-		"record event_msg":                 {"payload": `{ event`},
-		"record inter_agent_communication": {"payload": `{ communication`},
+		"record": {"timestamp": `"`, "ordinal": `0-n ~^\d+$`, "metadata": `{-n`, "payload": `{`},
 
-		"session": {
+		"session_meta": {
 			"id": `"`, "session_id": `"- ` + id, "forked_from_id": `"-n ` + id, "parent_thread_id": `"-n ` + id, "timestamp": `"`, "cwd": `"`,
 			"originator": `"`, "cli_version": `"`, "source": `"{- source`, "thread_source": `"-n`, "history_mode": `"- ~^(legacy|paginated)$`, "git": `{-n git`,
 			"model_provider": `"-n`, "base_instructions": `{-n texts`, "account_scoped": `tf-`, "context_window": `{-n window`,
-			"runtime_workspace_roots": `[-n text`, "agent_nickname": `"-n`, "agent_role": `"-n`, "agent_path": `"-n`, "agent_type": `"-n`, "dynamic_tools": `[-n any`, "memory_mode": `"-n`,
+			"runtime_workspace_roots": `[-n text`, "agent_nickname": `"-n`, "agent_role": `"-n`, "agent_path": `"-n`, "agent_type": `"-n`,
+			"dynamic_tools": `[-n any`, "memory_mode": `"-n`,
 		},
 		"source": {"subagent": `"{-`, "custom": `"-`},
 		"git":    {"branch": `"-n`, "commit_hash": `"-n`, "repository_url": `"-n`},
 		"texts":  {"text": `"`},
 		"window": {"window_id": `"`},
-		"compaction": {
-			"message": `"`, "replacement_history": `[-n item`, "replacement_history_metadata": `[-n any`, "window_number": `#-n`, "first_window_id": `"-n`,
+		"compacted": {
+			"message": `"`, "replacement_history": `[-n response_item`, "replacement_history_metadata": `[-n any`, "window_number": `0-n ~^\d+$`, "first_window_id": `"-n`,
 			"previous_window_id": `"-n`,
 		},
-		"communication": {"author": path, "recipient": path, "content": `"`, "trigger_turn": `tf`, "other_recipients": `[- text`},
+		"inter_agent_communication": {"author": path, "recipient": path, "content": `"`, "trigger_turn": `tf`, "other_recipients": `[- text`},
 
-		"event thread_rolled_back": {"num_turns": `#`},
+		"event_msg thread_rolled_back": {"num_turns": `0 ~^\d+$`},
 
-		"item":                         {"type": `"`, "id": `"-n`, "encrypted_content": `"-n`, "internal_chat_message_metadata_passthrough": `{-n turn`},
-		"turn":                         {"turn_id": `"-n`, "create_time": `0-n`},
-		"item message":                 {"role": `"`, "content": `[ part`, "phase": `"-n ~^(commentary|final_answer)$`, "status": `"-n`},
-		"item agent_message":           {"author": `"`, "recipient": `"`, "content": `[ told`},
-		"item reasoning":               {"summary": `[ summary`, "content": `[-n thought`},
-		"item function_call":           {"name": `"`, "namespace": `"-n`, "arguments": `"`, "call_id": `"`, "status": `"-n`},
-		"item function_call_output":    {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
-		"item custom_tool_call":        {"name": `"`, "input": `"`, "call_id": `"`, "status": `"-n`},
-		"item custom_tool_call_output": {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
-		"item local_shell_call":        {"call_id": `"-n`, "status": `" ~^(completed|in_progress|incomplete)$`, "action": `{ shell`},
-		"shell":                        {"type": `" ~^exec$`, "command": `[ text`, "timeout_ms": `#-n`, "working_directory": `"-n`, "env": `{-n`, "user": `"-n`},
-		"item web_search_call":         {"status": `"-n`, "action": `{-n search`},
-		"search":                       {"type": `"`},
-		"search search":                {"query": `"-n`, "queries": `[-n text`},
-		"search open_page":             {"url": `"-n`},
-		"search find_in_page":          {"url": `"-n`, "pattern": `"-n`},
-		"item image_generation_call":   {"status": `"`, "result": `"`, "revised_prompt": `"-n`},
-		"item tool_search_call":        {"status": `"-n`, "call_id": `"-n`, "execution": `"`, "arguments": `{["0tfn`},
-		"item tool_search_output":      {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
-		"item additional_tools":        {"role": `"`, "tools": `[`},
-		"item compaction":              {"encrypted_content": `"`},
-		"item compaction_summary":      {"encrypted_content": `"`},
-		"item context_compaction":      {"encrypted_content": `"-n`},
+		"response_item":                         {"type": `"`, "id": `"-n`, "encrypted_content": `"-n`, "internal_chat_message_metadata_passthrough": `{-n turn`},
+		"turn":                                  {"turn_id": `"-n`, "create_time": `0-n`},
+		"response_item message":                 {"role": `"`, "content": `[ part`, "phase": `"-n ~^(commentary|final_answer)$`, "status": `"-n`},
+		"response_item agent_message":           {"author": `"`, "recipient": `"`, "content": `[ output`},
+		"response_item reasoning":               {"summary": `[ summary`, "content": `[-n thought`},
+		"response_item function_call":           {"name": `"`, "namespace": `"-n`, "arguments": `"`, "call_id": `"`, "status": `"-n`},
+		"response_item function_call_output":    {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
+		"response_item custom_tool_call":        {"name": `"`, "input": `"`, "call_id": `"`, "status": `"-n`},
+		"response_item custom_tool_call_output": {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
+		"response_item local_shell_call":        {"call_id": `"-n`, "status": `" ~^(completed|in_progress|incomplete)$`, "action": `{ shell`},
+		"shell":                                 {"type": `" ~^exec$`, "command": `[ text`, "timeout_ms": `0-n ~^\d+$`, "working_directory": `"-n`, "env": `{-n`, "user": `"-n`},
+		"response_item web_search_call":         {"status": `"-n`, "action": `{-n search`},
+		"search":                                {"type": `"`},
+		"search search":                         {"query": `"-n`, "queries": `[-n text`},
+		"search open_page":                      {"url": `"-n`},
+		"search find_in_page":                   {"url": `"-n`, "pattern": `"-n`},
+		"response_item image_generation_call":   {"status": `"`, "result": `"`, "revised_prompt": `"-n`},
+		"response_item tool_search_call":        {"status": `"-n`, "call_id": `"-n`, "execution": `"`, "arguments": `{["0tfn`},
+		"response_item tool_search_output":      {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
+		"response_item additional_tools":        {"role": `"`, "tools": `[`},
+		"response_item compaction":              {"encrypted_content": `"`},
+		"response_item compaction_summary":      {"encrypted_content": `"`},
+		"response_item context_compaction":      {"encrypted_content": `"-n`},
 
 		"part":                     {"type": `" ~^(input_text|output_text|input_image)$`},
 		"part input_text":          {"text": `"`},
@@ -106,18 +101,18 @@ var forms = sync.OnceValue(func() map[string]map[string][]form {
 		"output input_text":        {"text": `"`},
 		"output input_image":       {"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`},
 		"output encrypted_content": {"encrypted_content": `"`},
-		"told":                     {"type": `" ~^(input_text|encrypted_content)$`},
-		"told input_text":          {"text": `"`},
-		"told encrypted_content":   {"encrypted_content": `"`},
 		"summary":                  {"type": `" ~^summary_text$`, "text": `"`},
 		"thought":                  {"type": `" ~^(reasoning_text|text)$`, "text": `"`},
 	} {
 		name, kind, _ := strings.Cut(name, " ")
-		if all[name] == nil {
-			all[name] = map[string][]form{}
-		}
 		for member, text := range members {
-			all[name][kind] = append(all[name][kind], newForm(member, text))
+			kinds, more, _ := strings.Cut(text, " ")
+			f := form{name: member, kinds: kinds, of: more}
+			if expr, ok := strings.CutPrefix(more, "~"); ok {
+				f.of, f.text = "", regexp.MustCompile(expr)
+			}
+			key := [2]string{name, kind}
+			all[key] = append(all[key], f)
 		}
 	}
 	return all
@@ -128,32 +123,17 @@ type form struct {
 	name  string
 	kinds string
 	of    string         // the name of the form of what is in it; "text" for a list of texts
-	text  *regexp.Regexp // what a text has to match; nil for any
-}
-
-func newForm(name, text string) form {
-	kinds, more, _ := strings.Cut(text, " ")
-	f := form{name: name, kinds: kinds}
-	if expr, ok := strings.CutPrefix(more, "~"); ok {
-		f.text = regexp.MustCompile(expr)
-	} else {
-		f.of = more
-	}
-	return f
+	text  *regexp.Regexp // what a text or a number has to match; nil for any
 }
 
 // accepts reports whether the program reads the value of a member.
 func (f *form) accepts(v jsonedit.Value) bool {
 	kind := cmp.Or(byte(v.Kind()), '-')
-	if kind == '0' {
-		if _, err := strconv.ParseUint(string(v.Raw()), 10, 64); err == nil && strings.Contains(f.kinds, "#") {
-			return true
-		}
-	}
-	if strings.IndexByte(f.kinds, kind) < 0 {
-		return false
-	}
 	switch {
+	case strings.IndexByte(f.kinds, kind) < 0:
+		return false
+	case kind == '0' && f.text != nil:
+		return f.text.Match(v.Raw())
 	case kind == '"' && f.text != nil:
 		text, _ := v.Text()
 		return f.text.MatchString(text)
@@ -171,9 +151,8 @@ func (f *form) accepts(v jsonedit.Value) bool {
 
 // isOf reports whether the program reads an object of a form.
 func isOf(name string, v jsonedit.Value) bool {
-	types := forms()[name]
 	kind, _ := v.Get("type").Bytes()
-	for _, members := range [][]form{types[""], types[string(kind)]} {
+	for _, members := range [][]form{forms()[[2]string{name}], forms()[[2]string{name, string(kind)}]} {
 		for i := range members {
 			if !members[i].accepts(v.Get(members[i].name)) {
 				return false
