@@ -100,12 +100,14 @@ func (f *failure) Fatal(args ...any) {
 // TestCase23to26AgentWritesFiles repairs and undoes while an agent writes, creates and removes
 // files: cases 23 to 26.
 func TestCase23to26AgentWritesFiles(t *testing.T) {
+	t.Parallel()
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.testBesideAgent(filesAgent(sb))
 }
 
 // TestCase27to29AgentWritesRows repairs and undoes while an agent writes rows: cases 27 to 29.
 func TestCase27to29AgentWritesRows(t *testing.T) {
+	t.Parallel()
 	sb := newSandbox(t, damage.Versions[2], "")
 	sb.testBesideAgent(rowsAgent(sb))
 }

@@ -117,6 +117,7 @@ func TestCase13FullAtStaging(t *testing.T) {
 
 // TestCase14FullJournal repairs and undoes with different amounts of space for the journal.
 func TestCase14FullJournal(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, version string) {
 		refused := 0
 		for kb := 0; kb < 400; kb += tortureCount(150, 4) {

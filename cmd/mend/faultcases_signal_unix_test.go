@@ -44,6 +44,7 @@ func (sb sandbox) moments(folder string, begin int) []moment {
 // TestCase36Signals interrupts repairs, undos and redos by SIGINT and SIGTERM. Each must be
 // finished or rolled back.
 func TestCase36Signals(t *testing.T) {
+	t.Parallel()
 	sb, folder, states := newSignalSandbox(t)
 	done, stopped := 0, 0
 	for i := range tortureCount(4, 100) {
@@ -84,6 +85,7 @@ func TestCase36Signals(t *testing.T) {
 // TestCase36SecondSignal sends two signals: the second kills the program, and recovery
 // restores a consistent store.
 func TestCase36SecondSignal(t *testing.T) {
+	t.Parallel()
 	sb, folder, states := newSignalSandbox(t)
 	killed := 0
 	for i := range tortureCount(4, 100) {

@@ -150,6 +150,7 @@ func TestUndoOperationConflict(t *testing.T) {
 
 // TestUndoOperationKilled kills an undo of an operation somewhere. The same command undoes the rest, and nothing twice.
 func TestUndoOperationKilled(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []int{1, 7} {
 		ts := newBrokenStore(t, 12)
 		damaged := ts.snapshot()

@@ -20,6 +20,7 @@ const largeTranscript = 1 << 20
 // TestScanAfterRepair changes line ends of damaged transcripts, as a copy by another program does: after a repair
 // that exits with 0, scan calls no session broken; and a repair that does not, changes nothing or says what remains.
 func TestScanAfterRepair(t *testing.T) {
+	t.Parallel()
 	storetest.Long(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	ends := [][]byte{[]byte("\r"), []byte("\r\n"), []byte(" "), {}, {0}, []byte("\u2028")}

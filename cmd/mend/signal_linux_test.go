@@ -15,6 +15,7 @@ import (
 // process reads what they write, so they never look at their context again. Those that
 // read the journal never look at it at all.
 func TestSignalEndsReading(t *testing.T) {
+	t.Parallel()
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.addBlankTexts(100)
 	id := sb.mustRepair()

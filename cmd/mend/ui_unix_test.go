@@ -19,6 +19,7 @@ import (
 
 // TestUI repairs, undoes and redoes on a real terminal of 80 columns and 24 rows.
 func TestUI(t *testing.T) {
+	t.Parallel()
 	for i, version := range damage.Versions {
 		if i == 1 {
 			continue // a database as the next one
@@ -173,6 +174,7 @@ func TestUIClaude(t *testing.T) {
 // TestUILive edits a message of the session on the screen by hand: in a database, and in a tree of files, which
 // is not followed by events, because nothing in it was used for long. The screen shows it.
 func TestUILive(t *testing.T) {
+	t.Parallel()
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

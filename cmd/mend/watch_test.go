@@ -56,6 +56,7 @@ func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e watchEvent) {
 // TestWatchVerb checks that "mend watch" notices a session whose turn failed, repairs it, and reports the
 // counts when it ends.
 func TestWatchVerb(t *testing.T) {
+	t.Parallel()
 	store, session := blankTextStore(t)
 	r := startMend(t, store, "watch", "--json", "--set", "watchQuietSeconds=1", "--set", "retentionDays=1")
 	lines := bufio.NewScanner(r.out)
@@ -119,6 +120,7 @@ const badSignature = "API Error: 400 messages.1.content.0: Invalid `signature` i
 // TestWatchBusyUnread checks that a session which a process uses is not read at each try: it is read again
 // when the process has ended.
 func TestWatchBusyUnread(t *testing.T) {
+	t.Parallel()
 	root, path := failedClaudeStore(t, badSignature)
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
