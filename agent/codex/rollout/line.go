@@ -42,7 +42,7 @@ func newLine(n int, raw []byte) line {
 	if v := jsonedit.Parse(bytes.TrimSpace(raw)); v.Kind() == '{' && utf8.Valid(raw) {
 		l.value, l.payload = v, v.Get("payload")
 		l.of = l.payload.TextAt("type")
-		if kind := v.TextAt("type"); kinds[kind] && isOf("record", v) && isOf(kind, v.Get("payload")) {
+		if kind := v.TextAt("type"); kinds[kind] && isOf("record", v) && isOf(kind, l.payload) {
 			l.kind = kind
 		}
 	}
