@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -40,26 +41,23 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("ordinal-order", "")
 	}
 	last := c.compaction() // the program reads from the end to it
-	times := map[string]int{}
+	at := map[string][]string{}
 	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
-		times[l.fault(i > last)]++
+		code := l.fault(i > last)
+		at[code] = append(at[code], strconv.Itoa(l.n))
 		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
 		}
 	}
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
-		times["line-encoding"] = 0
+		delete(at, "line-encoding")
 	}
 	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again"} {
-		switch n := times[code]; n {
-		case 0:
-		case 1:
-			add(code, "")
-		default:
-			add(code, " That is so on %d lines.", n)
+		if lines := at[code]; len(lines) > 0 {
+			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), mostLines)], ", "), len(lines))
 		}
 	}
 	if len(unknown) > 0 {
@@ -70,6 +68,9 @@ func (c *Case) faults() (all []repair.Finding) {
 	}
 	return all
 }
+
+// mostLines is how many lines a finding names.
+const mostLines = 10
 
 // fault returns the rule by which the program does not read the line, "" for none. It reads no record before a compaction.
 func (l *line) fault(behind bool) string {

@@ -49,7 +49,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, or of another session. Codex does not open it.", Words: "failed to read session metadata",
+			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, of another session, or has a value of a wrong form. Codex does not open it.", Words: "failed to read session metadata",
 			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.", "", (*draft).setMeta),
 		},
 		repair.Rule{
@@ -115,7 +115,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a value of a form that Codex does not accept, such as a number in place of a text, or a part of an unknown type. Codex skips the record.",
-			NoFix:   "mend does not guess the right value. Correct it in the file.",
+			NoFix:   "mend does not guess the right value. Correct the line in the file.",
 		},
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
