@@ -1,6 +1,7 @@
 package codex_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,33 @@ func undo(t *testing.T, c *mend.Store, id string) {
 		t.Fatal(err)
 	}
 	apply(t, c, p)
+}
+
+// TestNewer checks that mend calls nothing broken, and changes nothing, that a newer version than it knows may read: a value of a form that is
+// unknown, also in the first record.
+func TestNewer(t *testing.T) {
+	for _, version := range []string{"9.0.0", fixture.Version} {
+		h := fixture.NewHome(t, "")
+		h.Damage(fixture.Damage{Do: func(r *fixture.Rollout) {
+			for old, now := range map[string]string{
+				`"cli_version":"0.169.0"`: `"cli_version":"` + version + `"`, `"history_mode":"paginated"`: `"history_mode":"indexed"`,
+				`{"type":"input_text","text":"say hello"}`: `{"type":"input_audio","input_audio":"x"}`,
+			} {
+				for i := range r.Lines {
+					r.Lines[i] = bytes.Replace(r.Lines[i], []byte(old), []byte(now), 1)
+				}
+			}
+		}})
+		c := open(t, h, t.TempDir())
+		f, err := c.ScanOne(t.Context(), session(t, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+		if isNewer := version != fixture.Version; broken == isNewer || len(f.Diagnoses) == 0 {
+			t.Errorf("%s: %+v", version, f.Diagnoses)
+		}
+	}
 }
 
 // TestDamages predicts what becomes of each damage, repairs it and undoes that. make e2e-codex compares all of it with the real program.

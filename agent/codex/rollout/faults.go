@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/mod/semver"
+
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
@@ -24,8 +26,9 @@ func (c *Case) faults() (all []repair.Finding) {
 	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))
 	}
+	newer := c.isNewer()
 	switch at, id := metaOf(c.lines); {
-	case id == c.src.Ref.Session:
+	case id == c.src.Ref.Session, newer:
 	case len(c.items) == 0 && (at < 0 || c.lines[at].kind != "session_meta"):
 		add("rollout-empty", "")
 	default:
@@ -45,9 +48,12 @@ func (c *Case) faults() (all []repair.Finding) {
 	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
-		code := l.fault(i > last)
+		code, kind := l.fault(i > last), l.unknownKind()
+		if code == "record-member" && newer {
+			code, kind = "", "of another form"
+		}
 		at[code] = append(at[code], strconv.Itoa(l.n))
-		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
+		if kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
 		}
 	}
@@ -57,7 +63,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	}
 	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again"} {
 		if lines := at[code]; len(lines) > 0 {
-			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), mostLines)], ", "), len(lines))
+			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 		}
 	}
 	if len(unknown) > 0 {
@@ -69,8 +75,12 @@ func (c *Case) faults() (all []repair.Finding) {
 	return all
 }
 
-// mostLines is how many lines a finding names.
-const mostLines = 10
+// isNewer reports whether a version began the session that is newer than those that are known: it may read what they do not.
+func (c *Case) isNewer() bool {
+	at, _ := metaOf(c.lines)
+	return at >= 0 && c.lines[at].payload.TextAt("id") == c.src.Ref.Session &&
+		semver.Compare("v"+c.lines[at].payload.TextAt("cli_version"), "v"+Version) > 0
+}
 
 // fault returns the rule by which the program does not read the line, "" for none. It reads no record before a compaction.
 func (l *line) fault(behind bool) string {

@@ -70,7 +70,7 @@ func lastLine(lines []line, is func(*line) bool) int {
 // isSent reports whether the program keeps an item for requests.
 func isSent(v jsonedit.Value) bool {
 	kind := v.TextAt("type")
-	return itemKinds[kind] && (kind != "message" || v.TextAt("role") != "system")
+	return isKnown(kind) && (kind != "message" || v.TextAt("role") != "system")
 }
 
 // replaced returns the history that a compaction has in it. Items are of one message where they follow one another as they did before.

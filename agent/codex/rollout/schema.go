@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,22 +17,19 @@ var kinds = map[string]bool{
 	"id_allocation": true,
 }
 
-// itemKinds are the types of items that the program knows, and whether it sends one. It leaves out all others.
-var itemKinds = map[string]bool{
-	"message": true, "agent_message": true, "reasoning": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
-	"custom_tool_call_output": true, "local_shell_call": true, "web_search_call": true, "tool_search_call": true, "tool_search_output": true,
-	"image_generation_call": true, "compaction": true, "compaction_summary": true, "context_compaction": true,
-	"additional_tools": true, "configuration_update": false, "compaction_trigger": false, "ghost_snapshot": false, "other": false,
-}
+// leftOut are the types of items that the program knows, and does not send.
+var leftOut = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
+
+// isKnown reports whether the program sends items of a type.
+func isKnown(kind string) bool { return forms()[[2]string{"response_item", kind}] != nil }
 
 // unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer version; else "".
 func (l *line) unknownKind() string {
 	kind := l.value.TextAt("type")
-	_, known := itemKinds[l.of]
 	switch {
 	case kind != "" && !kinds[kind] && l.payload.Kind() == '{':
 		return kind
-	case kind == "response_item" && !known:
+	case kind == "response_item" && !isKnown(l.of) && !slices.Contains(leftOut, l.of):
 		return l.of
 	}
 	return ""
@@ -81,10 +79,7 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		"response_item local_shell_call":        {"call_id": `"-n`, "status": `" ~^(completed|in_progress|incomplete)$`, "action": `{ shell`},
 		"shell":                                 {"type": `" ~^exec$`, "command": `[ text`, "timeout_ms": `0-n ~^\d+$`, "working_directory": `"-n`, "env": `{-n`, "user": `"-n`},
 		"response_item web_search_call":         {"status": `"-n`, "action": `{-n search`},
-		"search":                                {"type": `"`},
-		"search search":                         {"query": `"-n`, "queries": `[-n text`},
-		"search open_page":                      {"url": `"-n`},
-		"search find_in_page":                   {"url": `"-n`, "pattern": `"-n`},
+		"search":                                {"type": `"`, "query": `"-n`, "queries": `[-n text`, "url": `"-n`, "pattern": `"-n`},
 		"response_item image_generation_call":   {"status": `"`, "result": `"`, "revised_prompt": `"-n`},
 		"response_item tool_search_call":        {"status": `"-n`, "call_id": `"-n`, "execution": `"`, "arguments": `{["0tfn`},
 		"response_item tool_search_output":      {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
