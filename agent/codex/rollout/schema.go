@@ -21,7 +21,7 @@ var kinds = map[string]bool{
 var leftOut = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
 
 // isKnown reports whether the program sends items of a type.
-func isKnown(kind string) bool { return forms()[[2]string{"response_item", kind}] != nil }
+func isKnown(kind string) bool { return kind != "" && forms()[[2]string{"response_item", kind}] != nil }
 
 // unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer version; else "".
 func (l *line) unknownKind() string {
@@ -44,6 +44,8 @@ func (l *line) unknownKind() string {
 var forms = sync.OnceValue(func() map[[2]string][]form {
 	const id = `~(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`
 	const path = `" ~^/root(/[a-z0-9_]+)*$`
+	textForm, encryptedForm := map[string]string{"text": `"`}, map[string]string{"encrypted_content": `"`}
+	imageForm := map[string]string{"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`}
 	all := map[[2]string][]form{}
 	for name, members := range map[string]map[string]string{
 		"record": {"timestamp": `"`, "ordinal": `0-n ~^\d+$`, "metadata": `{-n`, "payload": `{`},
@@ -57,7 +59,7 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		},
 		"source": {"subagent": `"{-`, "custom": `"-`},
 		"git":    {"branch": `"-n`, "commit_hash": `"-n`, "repository_url": `"-n`},
-		"texts":  {"text": `"`},
+		"texts":  textForm,
 		"window": {"window_id": `"`},
 		"compacted": {
 			"message": `"`, "replacement_history": `[-n response_item`, "replacement_history_metadata": `[-n any`, "window_number": `0-n ~^\d+$`, "first_window_id": `"-n`,
@@ -84,18 +86,18 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		"response_item tool_search_call":        {"status": `"-n`, "call_id": `"-n`, "execution": `"`, "arguments": `{["0tfn`},
 		"response_item tool_search_output":      {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
 		"response_item additional_tools":        {"role": `"`, "tools": `[`},
-		"response_item compaction":              {"encrypted_content": `"`},
-		"response_item compaction_summary":      {"encrypted_content": `"`},
+		"response_item compaction":              encryptedForm,
+		"response_item compaction_summary":      encryptedForm,
 		"response_item context_compaction":      {"encrypted_content": `"-n`},
 
 		"part":                     {"type": `" ~^(input_text|output_text|input_image)$`},
-		"part input_text":          {"text": `"`},
+		"part input_text":          textForm,
 		"part output_text":         {"text": `"`, "annotations": `[-n`, "logprobs": `[-n`},
-		"part input_image":         {"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`},
+		"part input_image":         imageForm,
 		"output":                   {"type": `" ~^(input_text|input_image|encrypted_content)$`},
-		"output input_text":        {"text": `"`},
-		"output input_image":       {"image_url": `"`, "detail": `"-n ~^(auto|low|high|original)$`},
-		"output encrypted_content": {"encrypted_content": `"`},
+		"output input_text":        textForm,
+		"output input_image":       imageForm,
+		"output encrypted_content": encryptedForm,
 		"summary":                  {"type": `" ~^summary_text$`, "text": `"`},
 		"thought":                  {"type": `" ~^(reasoning_text|text)$`, "text": `"`},
 	} {
@@ -147,12 +149,7 @@ func (f *form) accepts(v jsonedit.Value) bool {
 // isOf reports whether the program reads an object of a form.
 func isOf(name string, v jsonedit.Value) bool {
 	kind, _ := v.Get("type").Bytes()
-	for _, members := range [][]form{forms()[[2]string{name}], forms()[[2]string{name, string(kind)}]} {
-		for i := range members {
-			if !members[i].accepts(v.Get(members[i].name)) {
-				return false
-			}
-		}
-	}
-	return true
+	isWrong := func(f form) bool { return !f.accepts(v.Get(f.name)) }
+	return !slices.ContainsFunc(forms()[[2]string{name}], isWrong) &&
+		(len(kind) == 0 || !slices.ContainsFunc(forms()[[2]string{name, string(kind)}], isWrong))
 }
