@@ -43,8 +43,8 @@ func (c *Case) faults() (all []repair.Finding) {
 	} else if c.isPaginated() && len(odd) > 0 {
 		add("ordinal-order", "")
 	}
-	last := c.compaction() // the program reads from the end to it
-	at := map[string][]string{}
+	last := c.compaction()          // the program reads from the end to it
+	places := map[string][]string{} // the lines, by code
 	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
@@ -52,17 +52,19 @@ func (c *Case) faults() (all []repair.Finding) {
 		if code == "record-member" && newer {
 			code, kind = "", "of another form"
 		}
-		at[code] = append(at[code], strconv.Itoa(l.n))
+		if code != "" {
+			places[code] = append(places[code], strconv.Itoa(l.n))
+		}
 		if kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
 		}
 	}
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
-		delete(at, "line-encoding")
+		delete(places, "line-encoding")
 	}
 	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again"} {
-		if lines := at[code]; len(lines) > 0 {
+		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 		}
 	}
