@@ -42,7 +42,7 @@ func (Agent) Providers() (names []string) {
 func nextAgent(s *record.Session) string {
 	for i := range slices.Backward(s.Messages) {
 		if m := &s.Messages[i]; m.Role == change.RoleUser {
-			if name, _ := m.JSON.Get("agent").Text(); name != "" {
+			if name := m.JSON.TextAt("agent"); name != "" {
 				return name
 			}
 		}

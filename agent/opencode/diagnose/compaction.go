@@ -16,7 +16,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 		if !isSummary(m) || !body.Get("finish").Truthy() || body.Get("error").Truthy() {
 			continue
 		}
-		parent, _ := body.Get("parentID").Text()
+		parent := body.TextAt("parentID")
 		summaries[parent] = append(summaries[parent], i)
 	}
 	var finished []int

@@ -19,18 +19,18 @@ func NewSession(r change.Record) Session {
 		return s
 	}
 	s.Info.Defect = nil
-	switch id, _ := obj.Get("id").Text(); id { // the agent answers prompts without it
+	switch id := obj.TextAt("id"); id { // the agent answers prompts without it
 	case s.ID:
 	case "":
 		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains no id"}
 	default:
 		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains the id " + id}
 	}
-	s.Directory, _ = obj.Get("directory").Text()
-	s.Title, _ = obj.Get("title").Text()
-	s.Parent, _ = obj.Get("parentID").Text()
-	s.Version, _ = obj.Get("version").Text()
-	if project, _ := obj.Get("projectID").Text(); project != "" {
+	s.Directory = obj.TextAt("directory")
+	s.Title = obj.TextAt("title")
+	s.Parent = obj.TextAt("parentID")
+	s.Version = obj.TextAt("version")
+	if project := obj.TextAt("projectID"); project != "" {
 		s.Project = project
 	}
 	s.Created, s.Updated = storedTime(obj, "created"), storedTime(obj, "updated")
@@ -57,16 +57,16 @@ func NewMessage(r change.Record) Message {
 	}
 	m.ID = decodeID(&m.Record, obj, m.ID)
 	m.Role = text(&m.Record, obj, "role")
-	m.Finish, _ = obj.Get("finish").Text()
-	m.Parent, _ = obj.Get("parentID").Text()
-	m.ProviderID, _ = obj.Get("providerID").Text()
-	m.ModelID, _ = obj.Get("modelID").Text()
+	m.Finish = obj.TextAt("finish")
+	m.Parent = obj.TextAt("parentID")
+	m.ProviderID = obj.TextAt("providerID")
+	m.ModelID = obj.TextAt("modelID")
 	if model := obj.Get("model"); model.Kind() == '{' { // user messages
-		m.ProviderID, _ = model.Get("providerID").Text()
-		m.ModelID, _ = model.Get("modelID").Text()
+		m.ProviderID = model.TextAt("providerID")
+		m.ModelID = model.TextAt("modelID")
 	}
 	m.Failed = obj.Get("error").Truthy()
-	m.ErrorName, _ = obj.Get("error").Get("name").Text()
+	m.ErrorName = obj.TextAt("error", "name")
 	times := obj.Get("time")
 	created, ok := times.Get("created").Int()
 	if !ok {

@@ -55,7 +55,7 @@ func (m *message) failed() bool {
 	if !m.Failed {
 		return false
 	}
-	name, _ := m.JSON.Get("error").Get("name").Text()
+	name := m.JSON.TextAt("error", "name")
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p *record.Part) bool {
 		return p.Type != record.TypeStepStart && p.Type != record.TypeReasoning
 	})
@@ -117,7 +117,7 @@ func (a *assistantDraft) markAnthropicText(p *record.Part, b *request.Block) {
 		return
 	}
 	meta := p.JSON.Get("metadata").Get("anthropic")
-	kind, _ := meta.Get("type").Text()
+	kind := meta.TextAt("type")
 	switch {
 	case kind == "compaction" && b.Text != "" && a.since(v12):
 		b.Type = request.Summary

@@ -68,7 +68,7 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.since(v117) {
 		model, _ := s.Field("model")
-		provider, _ := model.Get("providerID").Text()
+		provider := model.TextAt("providerID")
 		if id, ok := model.Get("id").Text(); ok {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
@@ -78,15 +78,15 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		if m.Role != change.RoleUser || !model.Truthy() {
 			continue
 		}
-		provider, _ := model.Get("providerID").Text()
-		id, _ := model.Get("modelID").Text()
+		provider := model.TextAt("providerID")
+		id := model.TextAt("modelID")
 		if missing := r.missingModelField(provider, id); missing != "" {
 			r.fail(fieldFailure(m.Ref, "%s is missing, and the next prompt uses the same model", missing))
 		}
 		return request.Model{ProviderID: provider, ModelID: id}
 	}
 	for _, m := range slices.Backward(all) {
-		provider, _ := m.JSON.Get("providerID").Text()
+		provider := m.JSON.TextAt("providerID")
 		if id, ok := m.JSON.Get("modelID").Text(); ok && m.Role == change.RoleAssistant {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}

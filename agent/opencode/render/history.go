@@ -24,7 +24,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 			tail = m.tailID(p)
 			end = tail == "" || tail == m.ID
 		case m.isSummary(p):
-			parent, _ := m.JSON.Get("parentID").Text()
+			parent := m.JSON.TextAt("parentID")
 			compacted[parent] = true
 		}
 		if end {
@@ -49,7 +49,7 @@ func (m *message) tailID(p Profile) string {
 	if !p.since(v115) {
 		return ""
 	}
-	id, _ := m.compaction.JSON.Get("tail_start_id").Text()
+	id := m.compaction.JSON.TextAt("tail_start_id")
 	return id
 }
 
@@ -61,7 +61,7 @@ func moveTailLast(all []*message) []*message {
 		j := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.Type == "compaction" && p.JSON.Get("tail_start_id").Exists() })
 		if m.Role == change.RoleUser && j >= 0 {
 			at = i
-			tail, _ = m.parts[j].JSON.Get("tail_start_id").Text()
+			tail = m.parts[j].JSON.TextAt("tail_start_id")
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func moveTailLast(all []*message) []*message {
 		return all
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
-		parent, _ := m.JSON.Get("parentID").Text()
+		parent := m.JSON.TextAt("parentID")
 		return m.Role == change.RoleAssistant && m.summary && parent == all[at].ID
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.ID == tail })
@@ -129,7 +129,7 @@ func (l newest) answered(p Profile) bool {
 	if !p.since(v11815) {
 		return l.assistant.ID > l.user.ID
 	}
-	parent, _ := l.assistant.JSON.Get("parentID").Text()
+	parent := l.assistant.JSON.TextAt("parentID")
 	return parent == l.user.ID
 }
 

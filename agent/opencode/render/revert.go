@@ -14,7 +14,7 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 	if !v.Truthy() {
 		return all, false
 	}
-	id, _ := v.Get("messageID").Text()
+	id := v.TextAt("messageID")
 	at, keep := v.Get("partID").Text()
 	keep = keep && at != "" && p.since(v12)
 	if p.since(v12) && !p.since(v117) {

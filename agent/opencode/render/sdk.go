@@ -34,7 +34,7 @@ func (a *assistantDraft) mark(p *record.Part, b *request.Block) {
 	case OpenRouter:
 		b.Details = a.reasoningDetails(p)
 	case Copilot:
-		b.Signature, _ = a.ownMetadata(p).Get("reasoningOpaque").Text()
+		b.Signature = a.ownMetadata(p).TextAt("reasoningOpaque")
 	case Gemini:
 		b.Signature = a.thoughtSignature(p)
 	default:
@@ -81,7 +81,7 @@ func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) 
 	}
 	var in, after []js.Value
 	for _, file := range list {
-		if mime, _ := file.Get("mime").Text(); isMedia(mime) && !a.readsFilesInResults(mime) {
+		if mime := file.TextAt("mime"); isMedia(mime) && !a.readsFilesInResults(mime) {
 			after = append(after, file)
 		} else {
 			in = append(in, file)

@@ -24,7 +24,7 @@ func (a *assistantDraft) addTool(p *record.Part) {
 		return
 	}
 	state := p.JSON.Get("state")
-	status, _ := state.Get("status").Text()
+	status := state.TextAt("status")
 	result, ok := request.Block{}, true
 	switch status {
 	case record.StatusCompleted:

@@ -136,7 +136,7 @@ func (tr *treeReader) sessionInParts(f folder) string {
 		}
 		r, _ := tr.readRecord(d, change.Ref{Kind: change.KindPart, Message: f.ref.Message, Part: id})
 		p := record.NewPart(r)
-		owner, _ = p.JSON.Get("sessionID").Text()
+		owner = p.JSON.TextAt("sessionID")
 	})
 	if change.ValidateID(owner) != nil {
 		return change.NoSession
