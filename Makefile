@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check size rename-module wine
+.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check size rename-module wine
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -19,6 +19,9 @@ test: # sweeps and large tables run a fixed sample; with MEND_SWEEP=sample, as i
 
 test-all: # every case
 	MEND_SWEEP=all go test ./...
+
+real: # 139 real conversations: the verdicts that changed since the golden file was written; repaired and undone
+	go test -count=1 -v ./internal/test/real
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without long tests
 	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal

@@ -34,7 +34,10 @@ type Session struct {
 	ID      string
 	Agent   string // "claude" or "codex"
 	Version string // of the agent that wrote the conversation
-	Broken  string // the start of the id of the record where it is broken; "" if it is not broken
+
+	// Truth is what is wrong with it: each time a severity and the start of the id of the record. It is
+	// empty if nothing is.
+	Truth []string
 }
 
 // Sessions returns all conversations, in the order of truth.tsv.
@@ -42,11 +45,13 @@ func Sessions() []Session {
 	var all []Session
 	for line := range strings.Lines(truth) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
-		broken, _ := strings.CutPrefix(f[3], "broken ")
-		if f[3] == "not broken" {
-			broken = ""
+		s := Session{ID: f[0], Agent: f[1], Version: f[2]}
+		for one := range strings.SplitSeq(f[3], "; ") {
+			if one != "not broken" {
+				s.Truth = append(s.Truth, one)
+			}
 		}
-		all = append(all, Session{ID: f[0], Agent: f[1], Version: f[2], Broken: broken})
+		all = append(all, s)
 	}
 	return all
 }

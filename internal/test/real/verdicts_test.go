@@ -1,0 +1,266 @@
+package real_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/codex"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/real"
+	"mend/repair"
+)
+
+var update = flag.Bool("update", false, "write testdata/verdicts.tsv")
+
+// golden has the verdicts: the session, the severity and the class of a finding, and the id of its record.
+const golden = "testdata/verdicts.tsv"
+
+// knownWrong are sessions with a verdict that is not true. A session whose verdict is true may not be in it.
+var knownWrong = []string{
+	// Claude Code.
+	"130d7b7e-5801-4345-9bd6-f32fd9b8429b",
+	"3a782158-6c7c-4d4d-9c73-eae031da5b18",
+	"48f428f9-72d8-40b2-9594-953019809473",
+	"d64b50bb-125b-4b54-867a-e59841e553d8",
+	"38917d7d-9f69-4210-a3b0-eed0a9e97575",
+	"2a8af1a8-f8cc-4816-a463-12df7a999930",
+	"b4dcf65c-8a8f-4be8-80c2-fcebbda55946",
+	"3ee1ca7a-a436-44c1-906a-a912c6d33f96",
+	"aefcb05b-206d-434a-94bf-d11991a74a0a",
+	"c6533991-5707-4094-a756-614132c9eb65",
+	"4fec7ea0-3335-43ec-a178-d4ab47d5aef3",
+	"76731dd6-65de-4d92-be87-716b3e380099",
+	"23a47c01-9864-400e-b831-5c3e3fd6994d",
+	"076371db-cfe8-4f4b-bc6a-5ec40b78f723",
+	"9c4f30d9-7a7f-49b7-93b3-062fbf14c199",
+	"3c8213ca-416c-4339-8c04-706fb27a15cf",
+	"0a93878f-dc30-4a5d-882f-3cd81cd3d499",
+	"47a78253-7d91-4be2-bfd3-f5ac53c9195b",
+	"60b38d1e-f048-428b-89da-e5dca96614d4",
+	"0d3f9b14-1f89-4bc8-b69c-2396e3aa6d50",
+
+	// Codex.
+	"019ef35b-2300-75e0-98d6-8e4dce14050f",
+	"019f1f6f-311c-7543-b0f9-f126da3c5434",
+	"019f1fc3-e84b-7fd0-8e90-628b37c70b57",
+	"019f1f9d-3f06-7550-bd6f-5592a5313d51",
+	"019f5cfd-b70b-73a1-ad47-32159be95bba",
+	"019f690c-8f7b-7631-86d1-935c66dbf4f4",
+}
+
+// A store is one agent's with the conversations.
+type store struct {
+	client *mend.Store
+	heads  []change.Head
+	root   string
+}
+
+func open(t *testing.T) (all []store) {
+	t.Helper()
+	home := t.TempDir()
+	real.Unpack(t, home)
+	for name, a := range map[string]agent.Agent{".claude": claude.Agent{}, ".codex": codex.Agent{}} {
+		s := store{root: filepath.Join(home, name)}
+		journal := mend.OpenJournal(filepath.Join(home, "journal"))
+		var err error
+		s.client, err = mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: s.root, Journal: journal, Cache: filepath.Join(home, "cache"), Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.heads, err = s.client.Sessions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// now is after all conversations.
+func now() time.Time { return time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC) }
+
+// verdicts returns what is found in each session, one line for each finding. That the folder does not exist
+// on this machine is none of the conversation's faults.
+func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for f := range s.client.Scan(t.Context(), heads) {
+		if f.Err != nil {
+			t.Errorf("examining %s: %v", f.Session.ID, f.Err)
+		}
+		for _, d := range f.Diagnoses {
+			if d.Class != repair.MissingFolder {
+				all[f.Session.ID] = append(all[f.Session.ID], fmt.Sprintf("%s\t%s\t%s\t%s", f.Session.ID, d.Severity, d.Class, d.Ref.ID()))
+			}
+		}
+	}
+	return all
+}
+
+// The verdicts on all conversations are those of the golden file, and what that has is true: a session
+// is broken where truth.tsv has it, and has the other findings that truth.tsv has.
+func TestVerdicts(t *testing.T) {
+	found := map[string][]string{}
+	sessions := 0
+	for _, s := range open(t) {
+		sessions += len(s.heads)
+		for id, lines := range s.verdicts(t, s.heads...) {
+			found[id] = lines
+		}
+	}
+	all := real.Sessions()
+	if sessions != len(all) {
+		t.Errorf("%d sessions are listed, want %d", sessions, len(all))
+	}
+	var now strings.Builder
+	for _, s := range all {
+		for _, line := range found[s.ID] {
+			now.WriteString(line + "\n")
+		}
+		wrong := strings.Join(problems(s, found[s.ID]), "; ")
+		switch listed := slices.Contains(knownWrong, s.ID); {
+		case wrong != "" && !listed:
+			t.Errorf("%s: %s", s.ID, wrong)
+		case wrong == "" && listed:
+			t.Errorf("%s is among the known wrong verdicts, and its verdict is true", s.ID)
+		}
+	}
+	compare(t, now.String())
+}
+
+// problems returns what is not true of the findings in a session.
+func problems(s real.Session, lines []string) (all []string) {
+	for _, line := range lines {
+		f := strings.Split(line, "\t")
+		if want := f[1] + " " + f[3]; !slices.ContainsFunc(s.Truth, func(truth string) bool { return strings.HasPrefix(want, truth) }) {
+			all = append(all, fmt.Sprintf("found %q, truth is %q", want, s.Truth))
+		}
+	}
+	for _, truth := range s.Truth {
+		if !slices.ContainsFunc(lines, func(line string) bool {
+			f := strings.Split(line, "\t")
+			return strings.HasPrefix(f[1]+" "+f[3], truth)
+		}) {
+			all = append(all, fmt.Sprintf("did not find %q", truth))
+		}
+	}
+	return all
+}
+
+// compare compares the verdicts with the golden file, and reports each that changed.
+func compare(t *testing.T, now string) {
+	t.Helper()
+	was, err := os.ReadFile(golden)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	before, after := slices.Sorted(strings.Lines(string(was))), slices.Sorted(strings.Lines(now))
+	report := t.Errorf
+	if *update {
+		report = t.Logf
+		if err := os.WriteFile(golden, []byte(now), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range before {
+		if _, same := slices.BinarySearch(after, line); !same {
+			report("no longer: %s", strings.ReplaceAll(line, "\t", "  "))
+		}
+	}
+	for _, line := range after {
+		if _, same := slices.BinarySearch(before, line); !same {
+			report("new: %s", strings.ReplaceAll(line, "\t", "  "))
+		}
+	}
+}
+
+// A session that is broken is repaired and is no longer broken, one that is not is left alone. Undo
+// brings every byte back.
+func TestRepairs(t *testing.T) {
+	for _, s := range open(t) {
+		before, repaired := s.files(t), 0
+		for _, h := range s.heads {
+			broken := len(s.broken(t, h)) > 0
+			r, err := s.client.ProposeRepair(t.Context(), h, repair.Request{})
+			if err != nil {
+				t.Errorf("%s: planning: %v", h.ID, err)
+				continue
+			}
+			if len(r.Plan.Ops) == 0 {
+				if broken {
+					t.Errorf("%s is broken, and has no repair", h.ID)
+				}
+				continue
+			}
+			if !broken {
+				t.Errorf("%s is not broken, and would be repaired: %v", h.ID, r.Fixed)
+			}
+			repaired++
+			s.repairAndUndo(t, h, r.Plan, before)
+		}
+		t.Logf("%s: %d of %d sessions repaired and undone", filepath.Base(s.root), repaired, len(s.heads))
+	}
+}
+
+func (s store) repairAndUndo(t *testing.T, h change.Head, p change.Plan, before map[string][]byte) {
+	t.Helper()
+	e, err := s.client.Apply(t.Context(), p)
+	if err != nil {
+		t.Errorf("%s: repairing: %v", h.ID, err)
+		return
+	}
+	if left := s.broken(t, h); len(left) > 0 {
+		t.Errorf("%s: after the repair: %v", h.ID, left)
+	}
+	undo, err := s.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
+	if err == nil {
+		_, err = s.client.Apply(t.Context(), undo)
+	}
+	if err != nil {
+		t.Errorf("%s: undoing: %v", h.ID, err)
+	}
+	after := s.files(t)
+	for name, data := range before {
+		if !bytes.Equal(after[name], data) {
+			t.Errorf("%s: after the undo %s is another one", h.ID, name)
+		}
+	}
+}
+
+// broken returns what is broken in a session.
+func (s store) broken(t *testing.T, h change.Head) (all []string) {
+	t.Helper()
+	for _, line := range s.verdicts(t, h)[h.ID] {
+		if strings.Split(line, "\t")[1] == repair.Broken.String() {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// files returns the conversations by their paths.
+func (s store) files(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	err := filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		all[path], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
