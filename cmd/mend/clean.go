@@ -100,29 +100,27 @@ stays on the web; such sessions are named.`,
 // selectionFlags say which sessions are cleaned.
 type selectionFlags struct {
 	older, folder string
-	given         func(name string) bool // whether a flag is there, also with an empty value
 }
 
 func (p *selectionFlags) add(cmd *cobra.Command) {
-	p.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions that were not used for `AGE`, such as 90d")
 	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of those below it")
 }
 
-func (p *selectionFlags) any() bool { return p.given("older-than") || p.given("folder") }
+func (p *selectionFlags) any() bool { return p.older != "" || p.folder != "" }
 
 // selection returns the sessions of the flags, and those that are named.
 func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s mend.Selection, err error) {
-	if p.given("older-than") {
+	if p.older != "" {
 		d, err := parseAge("older-than", p.older)
 		if err != nil {
 			return s, err
 		}
 		s.Before = time.Now().Add(-d)
 	}
-	if p.given("folder") {
-		if s.Folder, err = filepath.Abs(p.folder); err != nil || p.folder == "" { // an unset variable is not all folders
-			return s, usagef("--folder %q: want a folder", p.folder)
+	if p.folder != "" {
+		if s.Folder, err = filepath.Abs(p.folder); err != nil {
+			return s, err
 		}
 	}
 	if len(names) == 0 {

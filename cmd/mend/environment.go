@@ -112,6 +112,9 @@ func (env *environment) markParsed(verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a topic of the help has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			env.parsed, env.command = true, commandName(cmd)
+			if err := refuseEmpty(cmd, args); err != nil {
+				return err
+			}
 			env.opt.Journal.Context = cmd.Context()
 			env.opt.Journal.Unlocked, _ = cmd.Flags().GetBool("dry-run")
 			if err := env.selectAgent(); err != nil {

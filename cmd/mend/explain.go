@@ -161,9 +161,6 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 
 // explain explains what the user named: a topic, an error, a session or a record.
 func runExplain(ctx context.Context, env *environment, name string, topics []topicJSON) error {
-	if name == "" {
-		return usagef("the code to explain is empty")
-	}
 	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
 		env.setAnswer("topics", found)
 		for _, t := range found {

@@ -35,8 +35,6 @@ func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 		return buffered.Flush()
 	}
 	switch {
-	case f.file == "":
-		return usagef("--export is empty")
 	case f.file == "-" && env.JSON:
 		return usagef("--json and --export - cannot be used together")
 	case f.file == "-":

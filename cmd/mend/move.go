@@ -79,9 +79,6 @@ func completeGone(ctx context.Context, env *environment, _ []string) (all []cobr
 
 // folders returns the two folders that the user names, absolute; the new one exists, and is without links.
 func folders(old, name string) (from, to string, err error) {
-	if slices.Contains([]string{old, name}, "") {
-		return "", "", usagef("the name of a folder is empty")
-	}
 	if from, err = filepath.Abs(old); err != nil {
 		return "", "", err
 	}

@@ -65,11 +65,6 @@ does a second such error.`,
   mend repair --error @err.txt     the session that this error came from`,
 		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			for _, name := range []string{"class", "error"} { // an empty variable in a script must not mean "everything"
-				if fl := cmd.Flags().Lookup(name); fl.Changed && strings.Trim(fl.Value.String(), "[]") == "" {
-					return usagef("--%s is empty", name)
-				}
-			}
 			if f.all && f.apiError == "" {
 				return usagef("--all needs --error")
 			}

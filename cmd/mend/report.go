@@ -63,10 +63,7 @@ The page is one file. It loads nothing and needs no script.`,
 }
 
 func runReport(ctx context.Context, env *environment, name string, f reportFlags) error {
-	switch {
-	case f.out == "":
-		return usagef("--output is empty")
-	case f.out == "-" && env.JSON:
+	if f.out == "-" && env.JSON {
 		return usagef("--json and --output - cannot be used together")
 	}
 	s, err := reportSource(ctx, env, name)

@@ -93,9 +93,6 @@ were kept and that their agent has no more, as after its database was removed.`,
 // parseRestore returns the meaning of --at.
 func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 	text := strings.TrimSpace(at)
-	if at != "" && text == "" {
-		return r, usagef("--at is empty")
-	}
 	r.At, err = parseWhen("at", shortAge(text), now)
 	if err == nil {
 		return r, nil

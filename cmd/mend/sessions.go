@@ -156,9 +156,6 @@ func pickIfNone(ctx context.Context, env *environment, names []string, verb stri
 
 // parseClasses returns the classes with these names.
 func parseClasses(env *environment, names []string) (classes []repair.Class, err error) {
-	if names != nil && len(names) == 0 {
-		return nil, usagef("--class is empty; there are %s", classList(env))
-	}
 	for _, name := range names {
 		class := repair.Class(name)
 		if !slices.Contains(env.opt.Agents.Classes(), class) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,35 @@ func atMostOne(what string) cobra.PositionalArgs {
 		}
 		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs at most one %s, got %d: put a title between quotes", commandName(cmd), what, len(args))
 	}
+}
+
+// emptyArgs has the verbs in whose arguments an empty one has a meaning, and how many arguments are before those.
+var emptyArgs = map[string]int{
+	"config set": 1, // the value of a setting
+	"fix":        0, // a word of a text that was pasted without quotes; the whole text must not be empty
+}
+
+// refuseEmpty returns an error if an argument or a value of a flag is empty. Most often that is a variable of a script that is
+// not set, and it must not mean "all" or "the newest".
+func refuseEmpty(cmd *cobra.Command, args []string) (err error) {
+	isEmpty := func(s string) bool { return strings.TrimSpace(s) == "" }
+	if n, ok := emptyArgs[commandName(cmd)]; ok {
+		args = args[:n]
+	}
+	if i := slices.IndexFunc(args, isEmpty); i >= 0 {
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "argument %d of %s is empty", i+1, commandName(cmd))
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		list, isList := f.Value.(pflag.SliceValue)
+		if isList {
+			values = list.GetSlice()
+		}
+		if (isList || f.Value.Type() == "string") && (len(values) == 0 || slices.ContainsFunc(values, isEmpty)) {
+			err = fail.New(fail.Usage, helpHint(cmd), "--%s is empty", f.Name)
+		}
+	})
+	return err
 }
 
 // unknownCommand returns the error for a name that is no command of parent, with the names

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +89,7 @@ func verifyExport(ctx context.Context, t *term.Terminal, path, head string) (jou
 		return journal.VerifyExport(ctx, in, head)
 	})
 	if err != nil {
-		err = fmt.Errorf("verifying the export %s: %w", cmp.Or(path, `""`), err)
+		err = fmt.Errorf("verifying the export %s: %w", path, err)
 	}
 	return r, err
 }
