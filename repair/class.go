@@ -24,6 +24,7 @@ const (
 	FirstPromptMissing = request.FirstPromptMissing
 	OutputTooLong      = request.OutputTooLong
 	ContextTooLong     = request.ContextTooLong
+	InvalidUnicode     = request.InvalidUnicode
 
 	IncompleteRecord       = request.IncompleteRecord
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
@@ -47,7 +48,7 @@ const (
 func Classes() []Class {
 	return []Class{
 		ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage,
-		InvalidToolCall, InvalidFile, FirstPromptMissing, IncompleteRecord, UnreadableRecord,
+		InvalidToolCall, InvalidFile, InvalidUnicode, FirstPromptMissing, IncompleteRecord, UnreadableRecord,
 	}
 }
 

@@ -127,6 +127,11 @@ var classExplanations = map[Class]Explanation{
 		Fix:     "A line of text replaces the file and says what it was.",
 		Loses:   "The file. Its bytes stay in the journal.",
 	},
+	InvalidUnicode: {
+		Meaning: "A text or the input of a tool call contains half of a surrogate pair: half of an emoji, for example. The agent sends it as it is, and the provider cannot read the request.",
+		Fix:     "U+FFFD (\uFFFD) replaces that half.",
+		Loses:   "Nothing: half of a character cannot be shown.",
+	},
 	FirstPromptMissing: {
 		Meaning: "The conversation starts with an assistant message, because its first prompt is lost.",
 		Fix:     "A placeholder prompt is inserted.",

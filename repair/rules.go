@@ -14,6 +14,10 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 	const noPrompt, twice = "The conversation starts with an assistant message: the first prompt is missing.", "An earlier tool call has the same id; ids must be unique."
 	const lateAnswer = "An assistant message that was written while the clock was wrong, dated a year ahead: every new prompt sorts before it."
 	file := Rule{Class: InvalidFile, Why: whyFile, Fixes: fixFile}
+	unicode := Rule{
+		Class: InvalidUnicode, Why: whyHalfPair, Fixes: fixHalfPair,
+		Example: `{"input": {"text": "\ud83d"}}: an emoji that was cut in half.`,
+	}
 	tooLong := Rule{Class: OutputTooLong, Why: whyTooLong, Fixes: fixTooLong}
 	return map[string]Rule{
 		"R1": {
@@ -104,6 +108,8 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R20": file,
 		"R21": file,
 
+		"R27": unicode,
+
 		"O1":  {Class: ToolResultMissing, Why: always(noResult)},
 		"O2":  {Class: ToolResultMissing, Why: always(noCall)},
 		"O3":  {Class: ItemID, Why: always("The provider knows the items of this response by their ids, and one that belongs to them is missing."), Fixes: fixItemIDs},
@@ -115,18 +121,21 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"O12": tooLong,
 		"O13": {Class: EncryptedReasoning, Why: always("Reasoning would be sent without its encrypted content; the provider rejects that.")},
 
-		"C1": {Class: ToolResultMissing, Why: always(noResult)},
-		"C2": {Class: ToolResultMissing, Why: always(noCall)},
-		"C3": {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixSharedID},
-		"C4": {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
-		"C5": {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
-		"C6": {Class: EmptyContentMessage, Why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), Fixes: fixEmptyTurn},
-		"C8": file,
-		"C9": tooLong,
-		"V1": {Class: EmptyContentMessage, Why: whyVendor("The assistant message has neither text nor a tool call", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixEmptyTurn},
-		"V2": {Class: InvalidToolCall, Why: whyVendor("The input of the tool call is not an object", "Qwen (DashScope)"), Fixes: fixInput},
-		"V3": {Class: ThinkingBlockOrder, Why: whyVendor("The tool call would be sent without reasoning", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixMissingReasoning},
-		"V4": {Class: InvalidToolCall, Why: whyVendor("An earlier tool call has the same id", "DeepSeek"), Fixes: fixCallID},
+		"O15": unicode,
+
+		"C1":  {Class: ToolResultMissing, Why: always(noResult)},
+		"C2":  {Class: ToolResultMissing, Why: always(noCall)},
+		"C3":  {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixSharedID},
+		"C4":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
+		"C5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
+		"C6":  {Class: EmptyContentMessage, Why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), Fixes: fixEmptyTurn},
+		"C8":  file,
+		"C9":  tooLong,
+		"C10": unicode,
+		"V1":  {Class: EmptyContentMessage, Why: whyVendor("The assistant message has neither text nor a tool call", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixEmptyTurn},
+		"V2":  {Class: InvalidToolCall, Why: whyVendor("The input of the tool call is not an object", "Qwen (DashScope)"), Fixes: fixInput},
+		"V3":  {Class: ThinkingBlockOrder, Why: whyVendor("The tool call would be sent without reasoning", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixMissingReasoning},
+		"V4":  {Class: InvalidToolCall, Why: whyVendor("An earlier tool call has the same id", "DeepSeek"), Fixes: fixCallID},
 
 		"G2":  {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
 		"G4":  {Class: FirstPromptMissing, Why: always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."), Fixes: fixLostPrompt},
@@ -137,6 +146,9 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"G10": file,
 		"G12": {Class: AssistantPrefillUnsupported, Why: always("The request would end with an answer, and the provider rejects that."), Example: lateAnswer},
 
+		"G13": unicode,
+
+		"B12": unicode,
 		"B1":  {Class: FirstPromptMissing, Why: always(noPrompt), Fixes: fixFirstPrompt},
 		"B3":  {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
 		"B4":  {Class: EmptyContentMessage, Why: whyBlankBlock, Fixes: fixBlankBlock},

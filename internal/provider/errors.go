@@ -86,6 +86,10 @@ var (
 		Rank:        70,
 		Explanation: "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session.",
 	}
+	InvalidUnicode = ErrorKind{
+		Rank: 55, Class: request.InvalidUnicode, Any: []Words{{"surrogate in string"}, {"lone", "surrogate"}, {"unpaired", "surrogate"}},
+		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it as it is. The provider cannot read the request.",
+	}
 	InvalidFile = ErrorKind{
 		Rank: 80, Class: request.InvalidFile,
 		Explanation: "The provider rejects an image in the session.",

@@ -338,3 +338,10 @@ func longestText(b *request.Block) int {
 	}
 	return longest
 }
+
+// HalfPair finds half of a surrogate pair in what is sent as JSON.
+var HalfPair = FindBlocks(func(b *request.Block) bool { return b.HalfPair })
+
+// HalfPairInText is [HalfPair] of an API that takes the input of a call as a text, where an escape is
+// escaped again.
+var HalfPairInText = FindBlocks(func(b *request.Block) bool { return b.HalfPair && b.Type != request.ToolUse })

@@ -16,6 +16,7 @@ const (
 	FirstPromptMissing Class = "first_prompt_missing" // an assistant message where a prompt has to be, mostly at the start
 	ContextTooLong     Class = "context_too_long"     // the request is longer than the model's context window
 	OutputTooLong      Class = "output_too_long"      // the result of a call is longer than the provider takes
+	InvalidUnicode     Class = "invalid_unicode"      // half of a surrogate pair: the request is no valid JSON
 	IncompleteRecord   Class = "incomplete_record"    // a field is missing, unknown, or of another type
 
 	ThinkingSignature           Class = "thinking_signature_invalid"

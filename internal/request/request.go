@@ -83,6 +83,7 @@ type Block struct {
 	Reference bool   // only the id is sent
 	Reasoned  bool   // the response that it was part of had reasoning
 	Unsigned  bool   // of thinking: it has no signature, not even an empty one
+	HalfPair  bool   // the agent sends half of a surrogate pair in it as it is
 	Error     bool   // of a result, or a stored call with its own: the tool failed
 
 	ToolID   string          // of a tool call, or of the call that a result answers

@@ -104,7 +104,7 @@ func (a *assistantDraft) addText(p *record.Part) {
 		text = " "
 	}
 	if a.validMetadata(p) {
-		b := request.Block{Type: request.Text, Text: text}
+		b := request.Block{Type: request.Text, Text: text, HalfPair: a.sendsHalfPair(p.JSON.Get("text").Raw())}
 		a.mark(p, &b)
 		a.markAnthropicText(p, &b)
 		a.addBlock(p, b, false)

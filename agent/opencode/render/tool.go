@@ -49,11 +49,13 @@ func (a *assistantDraft) addTool(p *record.Part) {
 		return
 	}
 	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.JSON.Get("tool").String(), Input: callInput(state.Get("input"), status)}
+	call.HalfPair = a.since(v12) && jsonedit.HasHalfPair(call.Input) // no version replaces it there
 	a.mark(p, &call)
 	a.addBlock(p, call, false)
 	if provided {
 		return
 	}
+	result.HalfPair = a.sendsHalfPair(result.Output)
 	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, id, call.ToolName, &p.Ref
 	s := &a.steps[len(a.steps)-1]
 	s.results = append(s.results, draftBlock{Block: &result})

@@ -4,6 +4,7 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/jsonedit"
 	"mend/internal/request"
 )
 
@@ -39,7 +40,7 @@ func (r *builder) userBlock(p *record.Part) (request.Block, bool) {
 		if !ok {
 			r.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		}
-		return request.Block{Type: request.Text, Text: text}, ok
+		return request.Block{Type: request.Text, Text: text, HalfPair: r.sendsHalfPair(p.JSON.Get("text").Raw())}, ok
 	case record.TypeFile:
 		return r.userFile(p)
 	case "compaction":
@@ -87,4 +88,10 @@ func (r *builder) promptFile(ref change.Ref, file js.Value) (request.Block, bool
 		return b, why == ""
 	}
 	return request.Block{}, false
+}
+
+// sendsHalfPair reports whether the agent sends half of a surrogate pair in a stored text. The oldest
+// versions replace it when they read a record, the newer ones when they make a request.
+func (r *builder) sendsHalfPair(raw []byte) bool {
+	return r.since(v12) && !r.since(v115) && jsonedit.HasHalfPair(raw)
 }

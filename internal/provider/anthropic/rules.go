@@ -6,7 +6,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are R1 to R21 of docs/providers.md. Only the provider can verify a signature (R7, R8).
+// rules are R1 to R21 and R27 of docs/providers.md. Only the provider can verify a signature (R7, R8).
 var rules = []provider.Rule{
 	{
 		Code: "R1", Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may follow a tool_use in its turn",
@@ -136,6 +136,12 @@ var rules = []provider.Rule{
 		Error: imagePlace + ".data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
 		Says:  []provider.Words{{"image dimensions exceed"}},
 		Kind:  &provider.InvalidFile, Find: wideImage,
+	},
+	{
+		Code: "R27", Text: "the request is valid JSON: no half of a surrogate pair",
+		Error: "The request body is not valid JSON: no low surrogate in string",
+		Says:  []provider.Words{{"surrogate in string"}},
+		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 }
 

@@ -6,7 +6,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are B1 to B11 of docs/providers.md. B5 to B11 are Anthropic's, taken to hold here too.
+// rules are B1 to B12 of docs/providers.md. B5 to B11 are Anthropic's, taken to hold here too.
 var rules = []provider.Rule{
 	{
 		Code: "B1", Text: "a conversation starts with a prompt",
@@ -62,6 +62,12 @@ var rules = []provider.Rule{
 		Code: "B11", Text: "no assistant message ends with thinking",
 		Error: "messages.{n}: The final block in an assistant message cannot be `thinking`.",
 		Find:  provider.ThinkingLast,
+	},
+	{
+		Code: "B12", Text: "the request is valid JSON: no half of a surrogate pair",
+		Error: "The request body is not valid JSON: no low surrogate in string",
+		Says:  []provider.Words{{"surrogate in string"}},
+		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 }
 

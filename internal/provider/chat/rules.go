@@ -32,7 +32,7 @@ func (p Provider) canBreak(code string) bool {
 	return true
 }
 
-// rules are C1 to C9, and V1 to V4 of single vendors (docs/providers.md). Calls of one answer with
+// rules are C1 to C10, and V1 to V4 of single vendors (docs/providers.md). Calls of one answer with
 // the same id are C3, not V4.
 var rules = []provider.Rule{
 	{
@@ -82,6 +82,12 @@ var rules = []provider.Rule{
 		Error: "Invalid 'messages[{n}].content': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
 		Says:  []provider.Words{{"'messages[", "content", "string too long"}},
 		Kind:  &provider.OutputTooLong, Find: provider.WithMessage(provider.FindBlocks(provider.HasLongText), longText),
+	},
+	{
+		Code: "C10", Text: "the request is valid JSON: no half of a surrogate pair",
+		Error: "The request body is not valid JSON: no low surrogate in string",
+		Says:  []provider.Words{{"surrogate in string"}},
+		Kind:  &provider.InvalidUnicode, Find: provider.HalfPairInText,
 	},
 	{
 		Code: "V1", Text: "an assistant message is not empty (Moonshot, Kimi, DeepSeek and others)", Vendors: []string{Moonshot, DeepSeek},

@@ -9,7 +9,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are G0 to G12 of docs/providers.md. No request of an agent breaks G0, G1 and G3.
+// rules are G0 to G13 of docs/providers.md. No request of an agent breaks G0, G1 and G3.
 var rules = []provider.Rule{
 	{
 		Code: "G0", Text: "a request has contents",
@@ -93,6 +93,12 @@ var rules = []provider.Rule{
 		Error: "Please ensure that multiturn requests end with a user role or a function response.",
 		Says:  []provider.Words{{"multiturn requests end"}},
 		Kind:  &provider.EndsWithAnswer, Find: provider.FindTurns(provider.AssistantLast),
+	},
+	{
+		Code: "G13", Text: "the request is valid JSON: no half of a surrogate pair",
+		Error: "Invalid JSON payload received. no low surrogate in string",
+		Says:  []provider.Words{{"surrogate in string"}},
+		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 }
 

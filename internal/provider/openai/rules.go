@@ -8,7 +8,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are O1 to O14 of docs/providers.md. Only the provider can check O8 and O10.
+// rules are O1 to O15 of docs/providers.md. Only the provider can check O8 and O10.
 var rules = []provider.Rule{
 	{
 		Code: "O1", Text: "each function call has its output",
@@ -118,6 +118,12 @@ var rules = []provider.Rule{
 		Says:  []provider.Words{{"'input[", "].content'", "array too long"}},
 		Kind:  &provider.ReasoningAsText,
 		Find:  findItems(func(b *request.Block) bool { return b.IsThinking() && len(b.Content) > 0 }),
+	},
+	{
+		Code: "O15", Text: "the request is valid JSON: no half of a surrogate pair",
+		Error: "The request body is not valid JSON: no low surrogate in string",
+		Says:  []provider.Words{{"surrogate in string"}},
+		Kind:  &provider.InvalidUnicode, Find: provider.HalfPairInText,
 	},
 }
 

@@ -77,6 +77,19 @@ func eachSignature(n int, kind string, to any, set bool) func(Store) {
 	return combine(all...)
 }
 
+// halfPair writes a text with half of a surrogate pair at the start of a member of a part: a string or
+// an object.
+func halfPair(n int, kind, member, text string) func(Store) {
+	return rewritePart(n, kind, func(s string) string {
+		before, after, found := strings.Cut(s, `"`+member+`":`)
+		at := strings.IndexAny(after, `{"`)
+		if !found || at < 0 {
+			return s
+		}
+		return before + `"` + member + `":` + after[:at+1] + text + after[at+1:]
+	})
+}
+
 func itemID(n int, kind, to string) func(Store) {
 	return editMetadata(n, kind, "openai", func(of fields) {
 		if _, ok := of["itemId"]; ok {
@@ -193,6 +206,13 @@ var ProviderTable = []ProviderKind{
 	{"input a list", setState("input", []any{1}), byProvider("R14", Alive, Alive, "V2", "V2", "G9", Alive), false, false},
 	{"input null", setState("input", nil), byProvider("R14", Alive, Alive, "V2", "V2", Alive, Alive), false, false},
 	{"input missing", unsetState("input"), byProvider("R14", Alive, Alive, "V2", "V2", Alive, Alive), false, false},
+
+	// Half of a surrogate pair, as a model writes it when it is cut inside of an emoji.
+	{"half a pair in an input", halfPair(OneCall, "tool", "input", `"note":"a\ud99c",`), byProvider("R27", Alive, Alive, Alive, Alive, "G13", "B12"), false, false},
+	{"half a pair in a key of an input", halfPair(OneCall, "tool", "input", `"a\udc00b":{"c":[1]},`), byProvider("R27", Alive, Alive, Alive, Alive, "G13", "B12"), false, false},
+	{"half a pair in an output", halfPair(OneCall, "tool", "output", `a\ud99c`), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
+	{"half a pair in an answer", halfPair(Hello, "text", "text", `a\ud99c`), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
+	{"half a pair in a prompt", halfPair(SecondPrompt, "text", "text", `a\ud99c`), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
 
 	// Prompts.
 	{"first prompt gone", dropMessage(FirstPrompt), byProvider("R16", Alive, Alive, Alive, Alive, "G4", "B1"), false, false},

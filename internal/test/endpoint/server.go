@@ -117,7 +117,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client has disconnected
 	}
 	request, err := api.parse(s, setting, path, body)
-	n, broken := s.record(body, request, err)
+	n, broken := s.record(setting, body, request, err)
 	switch {
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "invalid_request_error", err.Error())
@@ -130,7 +130,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // record records a body before anything is sent, so that a client that has the answer finds its
 // call in Calls. It returns the call's number and what is wrong with it.
-func (s *Server) record(body []byte, request asked, err error) (int, []Violation) {
+func (s *Server) record(setting string, body []byte, request asked, err error) (int, []Violation) {
 	call := Call{Raw: body}
 	if err != nil {
 		call.Violations = []Violation{{"json", err.Error()}}
@@ -139,6 +139,9 @@ func (s *Server) record(body []byte, request asked, err error) (int, []Violation
 	}
 	if r, ok := request.(conversation); ok {
 		call.Request = r.Request
+	}
+	if v, half := halfPair(setting, body); half {
+		call.Violations = slices.Insert(call.Violations, 0, v)
 	}
 	if s.extra != nil {
 		if rule, message := s.extra(body); rule != "" {
@@ -188,6 +191,9 @@ func Refused(setting, model string, body []byte, known Known) ([]string, error) 
 		return nil, err
 	}
 	var codes []string
+	if v, half := halfPair(setting, body); half {
+		codes = append(codes, v.Rule)
+	}
 	for _, v := range request.violations() {
 		codes = append(codes, v.Rule)
 	}

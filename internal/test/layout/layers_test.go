@@ -80,7 +80,7 @@ var layers = map[string][]string{
 	"mend/internal/watch":                   {"mend/change"},
 	"mend/internal/stage":                   {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
 	"mend/linestore":                        {"mend/change", "mend/internal/atomicfile", "mend/internal/safedir", "mend/internal/stage"},
-	"mend/repair":                           {"mend/change", "mend/internal/fail", "mend/internal/request"},
+	"mend/repair":                           {"mend/change", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/request"},
 	"mend/sqlstore":                         {"mend/change", "mend/internal/atomicfile", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir", "mend/internal/salvage", "mend/internal/stage"},
 	"mend/testdata":                         {},
 	"mend/txn":                              {"mend/change", "mend/internal/fail", "mend/journal"},
