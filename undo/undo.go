@@ -22,7 +22,7 @@ func Revert(lists ...[]change.Op) ([]change.Op, error) {
 // a ref as [change.Ref.String] prints it, or the record's own id. The error has the first name that
 // matches no op.
 func Select(ops []change.Op, names []string) ([]change.Op, error) {
-	var kept []change.Op
+	kept := map[change.Ref]bool{}
 	for _, name := range names {
 		i := slices.IndexFunc(ops, func(o change.Op) bool { return matches(o.Ref, name) })
 		if i < 0 {
@@ -30,18 +30,11 @@ func Select(ops []change.Op, names []string) ([]change.Op, error) {
 		}
 		for _, o := range ops {
 			if matches(o.Ref, name) || o.Ref.Kind == change.KindFolder && o.Ref.Message == ops[i].Ref.Message {
-				kept = append(kept, o)
+				kept[o.Ref] = true
 			}
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b change.Op) int {
-		return slices.IndexFunc(ops, sameRef(a)) - slices.IndexFunc(ops, sameRef(b))
-	})
-	return slices.CompactFunc(kept, func(a, b change.Op) bool { return a.Ref == b.Ref }), nil
-}
-
-func sameRef(a change.Op) func(change.Op) bool {
-	return func(b change.Op) bool { return a.Ref == b.Ref }
+	return slices.DeleteFunc(slices.Clone(ops), func(o change.Op) bool { return !kept[o.Ref] }), nil
 }
 
 func matches(r change.Ref, name string) bool {
@@ -56,7 +49,7 @@ func matches(r change.Ref, name string) bool {
 // stored session; it is nil if the session no longer exists. It may also be nil if
 // [NeedsSession] reports false.
 func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []change.Conflict {
-	stored := newRelations(current)
+	stored := newRelations(current, ops, now)
 	var cs []change.Conflict
 	for i, o := range ops {
 		if o.Ref.Kind == change.KindFolder {
@@ -64,9 +57,9 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 		}
 		why := contentConflict(o, now[i])
 		if why == "" && !now[i].Equal(o.Post) {
-			why = stored.conflict(o, ops)
+			why = stored.conflict(o)
 		}
-		if why == "" && now[i] == nil && o.Pre != nil && movesBack(o.Ref, ops, now) {
+		if why == "" && now[i] == nil && o.Pre != nil && stored.arrives[o.Ref.WithoutProject()] {
 			why = "moved or deleted since"
 		}
 		if why != "" {
@@ -80,7 +73,7 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 // NeedsSession reports whether [Conflicts] needs the session for ops: if they create or delete records that
 // have others above or below them, or records of a session that they do not create.
 func NeedsSession(ops []change.Op) bool {
-	whole := creates(ops, change.KindSession, "")
+	whole := slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Post != nil })
 	return slices.ContainsFunc(ops, func(o change.Op) bool {
 		switch o.Ref.Kind {
 		case change.KindSession, change.KindProject, change.KindFolder, change.KindTree:
@@ -106,19 +99,6 @@ func contentConflict(o change.Op, now *change.Image) string {
 	return "changed since"
 }
 
-// movesBack reports whether ops create the record of another project that ref is moved to: it would then
-// be there and where it is now.
-func movesBack(ref change.Ref, ops []change.Op, now []*change.Image) bool {
-	for i, o := range ops {
-		to := o.Ref
-		to.Project = ref.Project
-		if o.Ref != ref && to == ref && o.Pre == nil && o.Post != nil && now[i] == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // Moves reports whether ops move a record to another project: parts of such a change cannot be reverted alone.
 func Moves(ops []change.Op) bool {
 	created := map[change.Ref]bool{}
@@ -134,15 +114,20 @@ func Moves(ops []change.Op) bool {
 	})
 }
 
-// relations is which messages and parts the stored session has.
+// relations is which messages and parts the stored session has, and what ops do to them.
 type relations struct {
-	gone     bool // there is no session
+	gone     bool // there is no session, and ops create none
 	messages map[string]bool
 	parts    map[string][]change.Ref // by message
+	written  map[string]bool         // messages that ops create or replace
+	deleted  map[change.Ref]bool
+	// arrives has the records that ops create and that are not there yet, without their project: if they are in
+	// another project now, they would then be in both.
+	arrives map[change.Ref]bool
 }
 
-func newRelations(current []change.Ref) relations {
-	r := relations{gone: current == nil, messages: map[string]bool{}, parts: map[string][]change.Ref{}}
+func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) relations {
+	r := relations{current == nil, map[string]bool{}, map[string][]change.Ref{}, map[string]bool{}, map[change.Ref]bool{}, map[change.Ref]bool{}}
 	for _, ref := range current {
 		switch ref.Kind {
 		case change.KindMessage:
@@ -152,33 +137,38 @@ func newRelations(current []change.Ref) relations {
 		default:
 		}
 	}
+	for i, o := range ops {
+		switch {
+		case o.Post == nil:
+			r.deleted[o.Ref] = true
+		case o.Ref.Kind == change.KindSession:
+			r.gone = false
+		case o.Ref.Kind == change.KindMessage:
+			r.written[o.Ref.Message] = true
+		}
+		if o.Pre == nil && o.Post != nil && now[i] == nil {
+			r.arrives[o.Ref.WithoutProject()] = true
+		}
+	}
 	return r
 }
 
 // conflict returns why the op does not fit the record's parent or children, or "".
-func (r relations) conflict(o change.Op, ops []change.Op) string {
+func (r relations) conflict(o change.Op) string {
 	switch {
-	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindSession && o.Ref.Kind != change.KindProject && o.Ref.Kind != change.KindTree && !creates(ops, change.KindSession, ""):
+	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindProject && o.Ref.Kind != change.KindTree:
 		return "its session was deleted"
-	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message] && !creates(ops, change.KindMessage, o.Ref.Message):
+	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message] && !r.written[o.Ref.Message]:
 		return "its message was deleted"
-	case o.Post == nil && o.Ref.Kind == change.KindMessage && r.hasOtherParts(o.Ref.Message, ops):
+	case o.Post == nil && o.Ref.Kind == change.KindMessage && r.hasOtherParts(o.Ref.Message):
 		return "it got parts after the repair"
 	}
 	return ""
 }
 
-func creates(ops []change.Op, k change.Kind, message string) bool {
-	return slices.ContainsFunc(ops, func(o change.Op) bool {
-		return o.Ref.Kind == k && o.Ref.Message == message && o.Post != nil
-	})
-}
-
 // hasOtherParts reports whether the message has a part that ops do not delete.
-func (r relations) hasOtherParts(message string, ops []change.Op) bool {
-	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool {
-		return !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref == ref && o.Post == nil })
-	})
+func (r relations) hasOtherParts(message string) bool {
+	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool { return !r.deleted[ref] })
 }
 
 // AddColumns returns ops whose rows have all columns of the rows in now: a column that the

@@ -2,7 +2,9 @@ package undo_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -202,5 +204,24 @@ func TestMoves(t *testing.T) {
 		if got := undo.Moves(c.ops); got != c.want {
 			t.Errorf("Moves(%v) = %t", c.ops, got)
 		}
+	}
+}
+
+// TestConflictsOfMany: 100,000 records that were deleted since are compared in a moment. A look at all ops for each of them takes minutes.
+func TestConflictsOfMany(t *testing.T) {
+	var ops []change.Op
+	for i := range 100_000 {
+		ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i/10), Part: fmt.Sprintf("prt_%d", i)}
+		if i%10 == 0 {
+			ops = append(ops, change.Op{Ref: change.Ref{Kind: change.KindMessage, Session: ref.Session, Message: ref.Message}, Pre: image("m")})
+		}
+		ops = append(ops, change.Op{Ref: ref, Pre: image("p"), Post: image("q")})
+	}
+	begin := time.Now()
+	if cs := undo.Conflicts(ops, make([]*change.Image, len(ops)), stored()); len(cs) != 100_000 {
+		t.Errorf("%d conflicts, want one for each part", len(cs))
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
