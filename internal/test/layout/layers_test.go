@@ -61,6 +61,7 @@ var layers = map[string][]string{
 	"mend/internal/test/bigstore":           {"mend/testdata"},
 	"mend/internal/test/claude":             {"mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/internal/jsonedit", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/test/endpoint", "mend/internal/test/npm"},
 	"mend/internal/test/codex":              {"mend/internal/ownfile", "mend/internal/test/endpoint", "mend/internal/test/npm", "mend/internal/test/storetest", "mend/testdata"},
+	"mend/internal/test/corpus":             {},
 	"mend/internal/test/crosscheck":         {},
 	"mend/internal/test/damage":             {},
 	"mend/internal/test/dbtest":             {"mend/agent/opencode/record", "mend/change", "mend/internal/test/storetest", "mend/sqlstore", "mend/testdata"},

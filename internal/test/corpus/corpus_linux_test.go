@@ -1,0 +1,302 @@
+package corpus
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+// A refusal is a step that the present program refuses although the frozen one took it.
+type refusal struct {
+	step   string // the case, its state and the command: "rows18-trim done: mend undo qevajo --yes"
+	says   string // in what the program prints
+	reason string // a sentence that is also in CHANGELOG.md
+}
+
+// refusals are all that the present program refuses.
+var refusals = []refusal{}
+
+// What the corpus has at least.
+const (
+	fewestCases   = 84
+	fewestEntries = 500
+)
+
+// TestFrozen runs the present program on all that the frozen one wrote.
+func TestFrozen(t *testing.T) {
+	if *makeWith != "" {
+		t.Skip("-make")
+	}
+	lockScratch(t)
+	program := buildMend(t)
+	cases := readCases(t)
+	entries := 0
+	for _, c := range cases {
+		for _, s := range c.States {
+			entries += len(s.Entries)
+		}
+	}
+	if len(cases) < fewestCases || entries < fewestEntries {
+		t.Fatalf("the corpus has %d cases with %d entries, want at least %d with %d", len(cases), entries, fewestCases, fewestEntries)
+	}
+	checkRefusals(t, cases)
+	checkControls(t, cases, program)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			newPlayer(t, c, program).playAll()
+		})
+	}
+}
+
+// buildMend builds the present program.
+func buildMend(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "mend")
+	if err := storetest.Build("mend/cmd/mend", program, []string{"CGO_ENABLED=0"}); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// readCases reads all archives, which are those of corpus.sum, byte for byte.
+func readCases(t *testing.T) (cases []*frozenCase) {
+	t.Helper()
+	sums, err := os.ReadFile(sumFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dictionary := readDictionary(t)
+	names, _ := filepath.Glob("testdata/*.tar.zst")
+	for line := range strings.Lines(string(sums)) {
+		name := strings.Split(line, "\t")[1]
+		path := filepath.Join("testdata", name+".tar.zst")
+		names = slices.DeleteFunc(names, func(n string) bool { return n == path })
+		archive, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := unpack(name, archive, dictionary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sumLine(c, archive); got != line {
+			t.Errorf("%s has changed:\ngot  %swant %s", path, got, line)
+		}
+		cases = append(cases, c)
+	}
+	if len(names) > 0 {
+		t.Errorf("%s has no lines for %q", sumFile, names)
+	}
+	return cases
+}
+
+// checkRefusals checks that each refusal names a step, and that its reason is in CHANGELOG.md.
+func checkRefusals(t *testing.T, cases []*frozenCase) {
+	t.Helper()
+	changes, err := os.ReadFile("../../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.Join(strings.Fields(string(changes)), " ")
+	steps := map[string]bool{}
+	for _, c := range cases {
+		for _, s := range c.States {
+			for _, run := range s.Runs {
+				for _, st := range run {
+					steps[c.stepName(s, st)] = true
+				}
+			}
+		}
+	}
+	for _, r := range refusals {
+		if !steps[r.step] || r.says == "" || len(r.reason) < 20 || !strings.Contains(plain, r.reason) {
+			t.Errorf("a refusal is of no step, or its reason is not in CHANGELOG.md: %+v", r)
+		}
+	}
+}
+
+func (c *frozenCase) stepName(s state, st step) string {
+	return fmt.Sprintf("%s %s: %s", c.name, s.Name, command(st.Args))
+}
+
+// A player runs the present program on one case.
+type player struct {
+	*runner
+	*frozenCase
+	stores map[string]map[string]string // what the store holds, by state
+}
+
+func newPlayer(t *testing.T, c *frozenCase, program string) *player {
+	p := &player{newRunner(t, c.name).with(program), c, map[string]map[string]string{}}
+	for _, s := range c.States {
+		if strings.HasPrefix(s.Name, "cut") {
+			continue
+		}
+		store, err := snapshotFiles(c.files[s.Name], c.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.stores[s.Name] = store
+	}
+	if gone := c.state("undone") == nil; maps.Equal(p.stores["before"], p.stores["done"]) != gone {
+		t.Fatal("the stores before and after the verb are not what they have to be")
+	}
+	return p
+}
+
+func (p *player) unpack(state string) {
+	p.Helper()
+	if err := writeHome(p.home, p.files[state]); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// must runs a command that has to succeed.
+func (p *player) must(args ...string) (out string) {
+	p.Helper()
+	code, out, errOut := p.run(args...)
+	if code != 0 {
+		p.Errorf("%s ends with code %d:\n%s%s", command(args), code, out, errOut)
+	}
+	return out
+}
+
+func (p *player) playAll() {
+	for _, s := range p.States {
+		isPending := strings.HasPrefix(s.Name, "cut")
+		if isPending != (len(s.Entries) > 0 && s.Entries[0].State == "pending") {
+			p.Fatalf("%s: the newest entry of %+v is not what the name says", s.Name, s.Entries)
+		}
+		p.unpack(s.Name)
+		if got := p.entries(); !slices.Equal(got, s.Entries) {
+			p.Errorf("%s lists\n%+v, want\n%+v", s.Name, got, s.Entries)
+		}
+		if s.Name == "done" || s.Name == "conflicted" {
+			p.look(s)
+		}
+		for i, run := range s.Runs {
+			if i > 0 {
+				p.unpack(s.Name)
+			}
+			p.play(s, run)
+			p.must("verify")
+		}
+		if p.Failed() {
+			return
+		}
+	}
+}
+
+// look shows each entry, and verifies the export of the journal.
+func (p *player) look(s state) {
+	p.Helper()
+	for _, e := range s.Entries {
+		if out := p.must("show", e.ID); !strings.Contains(out, e.ID) {
+			p.Errorf("%s: the answer to mend show %s does not name it:\n%s", s.Name, e.ID, out)
+		}
+	}
+	if s.Name == "done" {
+		p.must("verify", exportName)
+	}
+}
+
+// play runs commands, and compares the store after each.
+func (p *player) play(s state, run []step) {
+	p.Helper()
+	store := p.snapshot(p.Bytes)
+	for _, st := range run {
+		name := p.stepName(s, st)
+		code, out, errOut := p.run(st.Args...)
+		now := p.snapshot(p.Bytes)
+		if i := slices.IndexFunc(refusals, func(r refusal) bool { return r.step == name }); i >= 0 || st.Refused {
+			if code == 0 || i >= 0 && !strings.Contains(out+errOut, refusals[i].says) {
+				p.Errorf("%s is not refused as expected, code %d:\n%s%s", name, code, out, errOut)
+			}
+			if !maps.Equal(now, store) {
+				p.Errorf("%s is refused and changes the store:\n%s", name, differences(store, now))
+			}
+			return
+		}
+		if code != 0 && code != 1 { // 1: something else is left to do
+			p.Errorf("%s ends with code %d:\n%s%s", name, code, out, errOut)
+			return
+		}
+		want := st.Want
+		if want == settled {
+			if want = p.settled(s); want == "before" {
+				run = nil
+			}
+		}
+		if !maps.Equal(now, p.stores[want]) {
+			p.Errorf("%s: the store is not as %s:\n%s", name, want, differences(p.stores[want], now))
+			return
+		}
+		if run == nil { // the rest takes back what was done
+			return
+		}
+		store = now
+	}
+}
+
+// settled returns what the store has to hold, according to the entry that was pending.
+func (p *player) settled(s state) string {
+	p.Helper()
+	id := s.Entries[0].ID
+	es := p.entries()
+	i := slices.IndexFunc(es, func(e entry) bool { return e.ID == id })
+	if i < 0 {
+		p.Fatalf("%s: entry %s is gone", s.Name, id)
+	}
+	switch es[i].State {
+	case "committed":
+		return "done"
+	case "aborted":
+		return "before"
+	}
+	p.Fatalf("%s: entry %s is %s after recovery", s.Name, id, es[i].State)
+	return ""
+}
+
+// checkControls checks that the test sees damage: a journal, an export or a store in which
+// one byte is another fails.
+func checkControls(t *testing.T, cases []*frozenCase, program string) {
+	t.Helper()
+	c := cases[slices.IndexFunc(cases, func(c *frozenCase) bool { return c.name == "tree-repair-order" })]
+	for _, control := range []struct {
+		file, old, new string
+		args           []string
+	}{
+		{".local/state/mend/journal.db", `"kind":"begin"`, `"kind":"begim"`, []string{"verify"}},
+		{exportName, `\"kind\":\"begin\"`, `\"kind\":\"begim\"`, []string{"verify", exportName}},
+		{".local/share/opencode/storage/part", "[user interrupted]", "[user interrupter]", []string{"undo", "qevajo", "--yes"}},
+	} {
+		p := newPlayer(t, c, program)
+		p.unpack("done")
+		changed := 0
+		for _, f := range c.files["done"] {
+			if strings.HasPrefix(f.name, control.file) && bytes.Contains(f.data, []byte(control.old)) {
+				changed++
+				if err := os.WriteFile(filepath.Join(p.home, f.name), bytes.ReplaceAll(f.data, []byte(control.old), []byte(control.new)), f.mode.Perm()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if changed == 0 {
+			t.Errorf("%q is in no file %s", control.old, control.file)
+		}
+		if code, out, errOut := p.run(control.args...); code < 3 {
+			t.Errorf("%s takes a changed %s, code %d:\n%s%s", command(control.args), control.file, code, out, errOut)
+		}
+		if isStore := control.args[0] == "undo"; maps.Equal(p.snapshot(c.Bytes), p.stores["done"]) == isStore {
+			t.Errorf("the comparison of stores is wrong about a change of %s", control.file)
+		}
+	}
+}

@@ -1,0 +1,403 @@
+package corpus
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/test/faulttest"
+	"mend/internal/test/storetest"
+)
+
+var (
+	makeWith = flag.String("make", "", "the `program` that writes the cases that are missing")
+	fixtures = flag.String("fixtures", "", "the `folder` with codex-0.169.0.tar.gz, for cases of Codex")
+)
+
+// A recipe says how a case is made. In its arguments SESSION, HOME, ENTRY and OPERATION stand
+// for the session, the home, and the newest entry and operation.
+type recipe struct {
+	name    string
+	store   string
+	start   func(m *maker)
+	setup   [][]string     // commands before the verb
+	damage  func(m *maker) // after setup; may be nil
+	verb    []string
+	input   func(m *maker) string // the verb's standard input; may be nil
+	bytes   bool                  // see frozenCase.Bytes
+	back    []string              // takes the verb back; nil: undo of the operation
+	forth   []string              // does it again; nil: redo of the operation
+	again   bool                  // the verb of the present program has to do the same
+	gone    bool                  // the verb deletes undo data: nothing can be taken back
+	uncut   bool                  // without cuts, as the verb makes several entries
+	foreign func(m *maker)        // another program's write into the last cut; nil: no conflict
+}
+
+// A maker makes one case with the frozen program.
+type maker struct {
+	*runner
+	recipe
+	program  faulttest.Program
+	commands int
+	session  string
+}
+
+// TestMake writes the cases that are missing.
+func TestMake(t *testing.T) {
+	if *makeWith == "" {
+		t.Skip("no -make")
+	}
+	lockScratch(t)
+	filtered := filepath.Join(t.TempDir(), "filtered")
+	if err := storetest.Build("mend/internal/test/faulttest/filtered", filtered, []string{"CGO_ENABLED=0"}); err != nil {
+		t.Fatal(err)
+	}
+	dictionary := readDictionary(t)
+	for _, r := range recipes() {
+		path := filepath.Join("testdata", r.name+".tar.zst")
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			m := &maker{runner: newRunner(t, r.name), recipe: r}
+			m.program = faulttest.Program{Path: *makeWith, Filtered: filtered, Dir: m.home, Env: m.env()}
+			m.run = func(args ...string) (int, string, string) {
+				m.commands++
+				got := m.faulty(faulttest.Fault{}, m.commands, args...)
+				return got.Code, got.Out, got.Err
+			}
+			c := m.make()
+			archive, err := c.pack(dictionary)
+			if err == nil {
+				err = errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, archive, 0o644), addSum(c, archive))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: %d bytes, %s", path, len(archive), c.describe())
+		})
+	}
+}
+
+// sumFile has a line for each case: the SHA-256 of its archive, its name and its states.
+const sumFile = "testdata/corpus.sum"
+
+func (c *frozenCase) describe() string {
+	var all []string
+	for _, s := range c.States {
+		var states []string
+		for _, e := range s.Entries {
+			states = append(states, e.Cause+" "+e.State)
+		}
+		all = append(all, s.Name+": "+cmp.Or(strings.Join(states, ", "), "none"))
+	}
+	return strings.Join(all, "; ")
+}
+
+func sumLine(c *frozenCase, archive []byte) string {
+	return fmt.Sprintf("%x\t%s\t%s\n", sha256.Sum256(archive), c.name, c.describe())
+}
+
+func addSum(c *frozenCase, archive []byte) error {
+	data, err := os.ReadFile(sumFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(sumFile, append(data, sumLine(c, archive)...), 0o644)
+}
+
+// faulty runs the program with a fault. Its clock depends on the number of the command, and
+// its random numbers on its arguments, so equal runs are equal.
+func (m *maker) faulty(f faulttest.Fault, number int, args ...string) faulttest.Result {
+	m.Helper()
+	m.program.Now = frozenTime.Add(time.Duration(number) * time.Minute)
+	got, err := m.program.Run(m.Context(), f, m.args(args)...)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return got
+}
+
+func (m *maker) args(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		args[i] = strings.NewReplacer("SESSION", m.session, "HOME", m.home).Replace(a)
+	}
+	return args
+}
+
+// mustRun runs a command that has to end with one of the codes.
+func (m *maker) mustRun(codes []int, args ...string) {
+	m.Helper()
+	code, out, errOut := m.run(args...)
+	if !slices.Contains(codes, code) {
+		m.Fatalf("%s ends with code %d:\n%s%s", command(m.args(args)), code, out, errOut)
+	}
+	m.Logf("%s ends with code %d:\n%s%s", command(m.args(args)), code, out, errOut)
+}
+
+// runWithInput runs the verb with its standard input, and without a fixed clock.
+func (m *maker) runWithInput(verb []string) {
+	m.Helper()
+	cmd := exec.CommandContext(m.Context(), m.program.Path, verb...)
+	cmd.Env, cmd.Dir, cmd.Stdin = m.env(), m.home, strings.NewReader(m.input(m))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		m.Fatalf("%s: %v\n%s", command(verb), err, out)
+	}
+}
+
+func (m *maker) files() []file {
+	m.Helper()
+	files, err := readHome(m.home)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return files
+}
+
+func (m *maker) restore(files []file) {
+	m.Helper()
+	if err := writeHome(m.home, files); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// ok are the exit codes of a command that did what it was asked: 1 says that something else
+// is left to do.
+var ok = []int{0, 1}
+
+func (m *maker) make() *frozenCase {
+	m.Helper()
+	err := errors.Join(writeHome(m.home, nil), os.MkdirAll(filepath.Join(m.home, ".local", "state"), 0o700), os.Mkdir(filepath.Join(m.home, "work"), 0o700))
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.start(m)
+	m.restore(m.files()) // no file is newer than the program's clock
+	for _, args := range m.setup {
+		m.mustRun(ok, m.resolved(args)...)
+	}
+	if m.damage != nil {
+		m.damage(m)
+		m.restore(m.files())
+	}
+	c := &frozenCase{name: m.name, Store: m.store, Bytes: m.bytes, files: map[string][]file{}}
+	first := state{Name: "before", Entries: m.entries()}
+	c.files["before"] = m.files()
+	before := m.snapshot(m.bytes)
+	verb := m.args(m.resolved(m.verb))
+	c.Verb = verb
+	if m.again {
+		first.Runs = [][]step{{{Args: verb, Want: "done"}}}
+	}
+	c.States = append(c.States, first)
+	if m.input != nil {
+		m.runWithInput(verb)
+	} else {
+		m.mustRun(ok, verb...)
+	}
+	number := m.commands
+	done := m.snapshot(m.bytes)
+	if maps.Equal(before, done) != m.gone {
+		m.Fatalf("%s: the store changes: %v", command(verb), m.gone)
+	}
+	entries := m.entries()
+	if len(entries) == 0 {
+		m.Fatal("the verb makes no entry")
+	}
+	target := m.newest(len(entries) - len(first.Entries))
+	back, forth := step{Args: []string{"undo", target, "--yes"}, Want: "before"}, step{Args: []string{"redo", target, "--yes"}, Want: "done"}
+	if m.back != nil {
+		back.Args, forth.Args = m.resolved(m.back), m.resolved(m.forth)
+	}
+	m.mustRun(ok, "verify")
+	export := []string{"log", "--export", exportName, "--force"}
+	if m.foreign != nil {
+		export = append(export, "--with-bytes") // not all, for the size of the corpus
+	}
+	m.mustRun(ok, export...)
+	runs := [][]step{{back, forth}}
+	if m.gone {
+		back.Refused, back.Want = true, "done"
+		runs = [][]step{{back}}
+	}
+	c.add(m, state{Name: "done", Entries: entries, Runs: runs})
+	if m.gone {
+		return c
+	}
+	m.mustRun(ok, back.Args...)
+	m.same("before", before)
+	m.mustRun(ok, export...)
+	c.add(m, state{Name: "undone", Entries: m.entries(), Runs: [][]step{{forth, back}}})
+	m.mustRun(ok, forth.Args...)
+	m.same("done", done)
+	if !m.uncut {
+		m.cut(c, number, verb, back, before, done)
+	}
+	return c
+}
+
+// resolved returns arguments with the newest entry and operation.
+func (m *maker) resolved(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		switch a {
+		case "ENTRY":
+			args[i] = m.entries()[0].ID
+		case "FIRST":
+			all := m.entries()
+			args[i] = all[len(all)-1].ID
+		}
+	}
+	return m.args(args)
+}
+
+// newest returns what names the n newest entries: an entry, or the operation of several. An
+// operation is named by its first entry.
+func (m *maker) newest(n int) string {
+	all := m.entries()
+	if n <= 1 { // 0: the verb changed an older one
+		return all[0].ID
+	}
+	return "op-" + all[n-1].ID
+}
+
+func (c *frozenCase) add(m *maker, s state) {
+	m.Helper()
+	c.files[s.Name] = m.files()
+	c.States = append(c.States, s)
+}
+
+func (m *maker) same(name string, want map[string]string) {
+	m.Helper()
+	if got := m.snapshot(m.bytes); !maps.Equal(got, want) {
+		m.Fatalf("the store is not as it was %s:\n%s", name, differences(want, got))
+	}
+}
+
+// A killed is what a kill at a call left.
+type killed struct {
+	at     int
+	call   string
+	files  []file
+	was    string // before, done, or between
+	digest string // of the files
+}
+
+// cut kills the verb at each call, and adds the first, the middle and the last of the states in
+// which its entry is pending.
+func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before, done map[string]string) {
+	m.Helper()
+	old := len(c.state("before").Entries)
+	var all []killed
+	for at := 1; ; at++ {
+		m.restore(c.files["before"])
+		r := m.faulty(faulttest.Fault{At: at, Action: faulttest.Kill}, number, verb...)
+		if !r.Hit {
+			break
+		}
+		files := m.files()
+		es := m.entries()
+		if len(es) == old || es[0].State != "pending" {
+			continue
+		}
+		k := killed{at: at, call: r.Calls[at-1].Name, files: files, was: "between"}
+		snap, err := snapshotFiles(files, m.bytes)
+		switch {
+		case err != nil:
+		case maps.Equal(snap, before):
+			k.was = "before"
+		case maps.Equal(snap, done):
+			k.was = "done"
+		}
+		sum := sha256.New()
+		for _, f := range files {
+			fmt.Fprintf(sum, "%s %o %q\n", f.name, f.mode, f.data)
+		}
+		k.digest = string(sum.Sum(nil))
+		all = append(all, k)
+	}
+	if len(all) == 0 {
+		m.Fatal("the entry is never pending")
+	}
+	var picked []killed
+	pick := func(k killed) {
+		if !slices.ContainsFunc(picked, func(p killed) bool { return p.digest == k.digest }) {
+			picked = append(picked, k)
+		}
+	}
+	pick(all[0])
+	between := slices.DeleteFunc(slices.Clone(all), func(k killed) bool { return k.was != "between" })
+	if len(between) > 0 {
+		pick(between[len(between)/2])
+	} else {
+		pick(all[len(all)/2])
+	}
+	pick(all[len(all)-1])
+	for i, k := range picked {
+		m.restore(k.files)
+		s := state{Name: fmt.Sprint("cut ", i+1), Call: k.call, Entries: m.entries()}
+		s.Runs = [][]step{{{Args: []string{"recover"}, Want: settled}, back}}
+		m.restore(k.files)
+		c.add(m, s)
+		m.mustRun(ok, "recover")
+		got := m.snapshot(m.bytes)
+		is := "done"
+		if maps.Equal(got, before) {
+			is = "before"
+		} else if !maps.Equal(got, done) {
+			m.Fatalf("cut at call %d (%s): recovered to neither:\n%s", k.at, k.call, differences(done, got))
+		}
+		m.Logf("%s of %d pending, call %d (%s), store %s: recovered to %s", s.Name, len(all), k.at, k.call, k.was, is)
+		m.mustRun(ok, "verify")
+	}
+	if m.foreign != nil {
+		m.restore(all[len(all)-1].files)
+		m.conflict(c)
+	}
+}
+
+// conflict adds a state in which another program wrote into what the last cut left.
+func (m *maker) conflict(c *frozenCase) {
+	m.Helper()
+	m.foreign(m)
+	m.mustRun([]int{3}, "recover")
+	es := m.entries()
+	id := es[0].ID
+	s := state{Name: "conflicted", Entries: es, Runs: [][]step{
+		{{Args: []string{"resolve", id, "--back", "--yes"}, Want: "before"}},
+		{{Args: []string{"resolve", id, "--forward", "--yes"}, Want: "done"}},
+		{{Args: []string{"resolve", id, "--keep", "--yes"}, Want: "conflicted"}},
+	}}
+	c.add(m, s)
+}
+
+// differences describes how two snapshots differ.
+func differences(want, got map[string]string) string {
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if g, ok := got[name]; !ok {
+			fmt.Fprintf(&b, "missing: %s\n", name)
+		} else if g != want[name] {
+			fmt.Fprintf(&b, "changed: %s\n\tgot  %.300q\n\twant %.300q\n", name, g, want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			fmt.Fprintf(&b, "new: %s\n", name)
+		}
+	}
+	return b.String()
+}
