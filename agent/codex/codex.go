@@ -60,13 +60,38 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 230, Class: repair.UnreadableRecord,
-			Any:         []provider.Words{{"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}, {"list_turns is not supported yet"}},
+			Any:         []provider.Words{{"has no usable header record"}, {"rollout", "is empty"}, {"failed to parse thread id from rollout"}, {"stream did not contain valid utf-8"}, {"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}, {"list_turns is not supported yet"}},
 			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
 		},
 		{
 			Rank: 240, Class: repair.IncompleteRecord,
-			Any:         []provider.Words{{"paginated rollout record", "missing an ordinal"}},
+			Any:         []provider.Words{{"missing an ordinal"}},
 			Explanation: "The last line of the rollout has no ordinal: an older version, or another tool, has appended it.",
+		},
+		{
+			Rank: 241, Class: repair.IncompleteRecord,
+			Any:         []provider.Words{{"thread history projection", "expected ordinal"}},
+			Explanation: "Two lines of the rollout have the same ordinal, or one is missing, so Codex stops reading there. Codex 0.171.0 goes on by itself; older versions do not.",
+		},
+		{
+			Rank: 242, About: request.AboutStore, Class: repair.HiddenSession,
+			Any:         []provider.Words{{"state db rows point at missing"}, {"rollout files are missing from the state db"}, {"rollout files and state db", "differ"}},
+			Explanation: "The list that Codex keeps of its sessions does not fit the files. A session that is missing there is not listed, though its file is whole.",
+		},
+		{
+			Rank: 243, About: request.AboutStore,
+			Any:         []provider.Words{{"already has an active writer"}},
+			Explanation: "Another process of Codex has this session open: the app, another terminal, or one that did not end. Nothing stored is broken. Continue there, or close it.",
+		},
+		{
+			Rank: 244, About: request.AboutStore,
+			Any:         []provider.Words{{"thread history database"}, {"thread_history_1.sqlite"}, {"state_5.sqlite"}, {"migration", "was previously applied but has been modified"}, {"migration", "previously applied but is missing"}},
+			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. Another version of Codex may have written the database: start the newest one.",
+		},
+		{
+			Rank: 165, Class: repair.ContextTooLong, // before a connection that broke: the request is mostly too long
+			Any:         []provider.Words{{"error running remote compact task"}, {"context_window_exceeded"}, {"ran out of room in the model's context window"}},
+			Explanation: provider.TooLong.Explanation,
 		},
 	},
 }

@@ -19,7 +19,7 @@ import (
 
 // notFound matches what agents say of a session that they do not find.
 var notFound = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|not found on disk|no such session|session does(n't| not) exist`)
+	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })
 
 // notTitle matches what is rather an error than the title of a session.

@@ -71,6 +71,10 @@ func printAPIError(env *environment, e repair.APIError) {
 	switch {
 	case class != "":
 	case !e.Recognised: // the explanation says so
+	case e.About == request.AboutUnclear:
+		class = "not named by this text"
+	case e.About == request.AboutSession && e.Rule != "":
+		class = "rule " + e.Rule
 	case e.About == request.AboutSession:
 		class = "none that a repair can fix"
 	case e.About == request.AboutStore:

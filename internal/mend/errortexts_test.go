@@ -12,6 +12,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/agent/codex"
 	"mend/agent/opencode"
 	"mend/internal/culprit"
 	"mend/internal/mend"
@@ -40,7 +41,7 @@ func errorTexts(t *testing.T) (all []errorText) {
 
 // kindOf returns what a pasted text is: its class, or what it is about; "" if mend does not know it.
 func kindOf(text string) string {
-	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}}
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}}}
 	e := culprit.Readings(o.Agents, []byte(text))[0]
 	if e.Class != "" {
 		return string(e.Class)

@@ -62,6 +62,10 @@ var (
 		Rank: 20, Class: request.ThinkingBlockModified,
 		Explanation: "Thinking in the newest assistant message was altered after the provider signed it. It cannot be restored. Undo what changed it, or let mend remove all thinking from that message.",
 	}
+	BoundThinking = ErrorKind{
+		Rank: 25, Class: request.ThinkingSignature,
+		Explanation: "Something before this thinking was changed after the model wrote it: thinking is bound to what stood before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves: update the agent. With an older version, mend removes the thinking.",
+	}
 	ThinkingOrder = ErrorKind{
 		Rank: 30, Class: request.ThinkingBlockOrder,
 		Explanation: "Thinking is in the wrong place: after other content, or at the end of an assistant message.",
@@ -104,7 +108,7 @@ var (
 	}
 	ReasoningAsText = ErrorKind{
 		Rank:        95,
-		Explanation: "The request contains the text of reasoning, but the provider accepts only the encrypted form. Continue in a new session, or with another model.",
+		Explanation: "The request contains the text of reasoning, but the provider accepts only the encrypted form.",
 	}
 	ReasoningMissing = ErrorKind{
 		Rank: 100, Class: request.ThinkingBlockOrder,

@@ -12,6 +12,7 @@ type Subject string
 // The subjects of errors.
 const (
 	AboutSession Subject = "session"
+	AboutUnclear Subject = "unclear" // the text does not name the cause: any session may be it
 	AboutStore   Subject = "store"   // the agent cannot use its store, or does not find a session there
 	AboutService Subject = "service" // the provider, the account, the network or the settings: nothing stored
 )

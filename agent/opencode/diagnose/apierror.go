@@ -39,7 +39,7 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank:        200,
-			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}, {"must start with", `"ses"`}},
+			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}, {"must start with", `"ses"`}, {"invalid string", "must start with", "wrk"}, {"modelmessage[]"}, {"json.parse(...).map is not a function"}},
 			Class:       repair.IncompleteRecord,
 			Explanation: "Something stored in the session lacks a field that OpenCode needs, or has an invalid one. No request was sent.",
 		},
@@ -48,6 +48,12 @@ var errorTexts = provider.ErrorTexts{
 			Any:         []provider.Words{{"expected a string starting with"}},
 			Class:       repair.IncompleteRecord,
 			Explanation: "Something stored in the session has an id of another form. But if OpenCode got \"dummy\" while it started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
+		},
+		{
+			Rank:        199, // before a missing key
+			Any:         []provider.Words{{"v1 migration failed"}, {"failed to drain session"}, {"missing key", "location"}, {"migration.v1-v2"}},
+			About:       request.AboutStore,
+			Explanation: "This is an error of OpenCode 2, which takes over the sessions of version 1 once. mend changes nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. A file that `opencode export` of version 1 wrote is not imported by version 2.",
 		},
 		{
 			Rank:        202,

@@ -41,6 +41,12 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"thinking", "expected", "found"},
 			),
 			provider.FirstPromptMissing.In(provider.Words{"at least one message is required"}),
+			provider.BoundThinking.In(provider.Words{"bound to a different conversation"}, provider.Words{"thinking", "preceded this one", "is missing"}),
+			{
+				Rank:        175,
+				Any:         []provider.Words{{"tool reference", "not found in available tools"}},
+				Explanation: "An earlier search for tools names a tool that is not offered any more: its MCP server, plugin or connector is not connected, or a proxy added the search. Nothing stored is damaged. Connect it again, or go back to before that search: /rewind in Claude Code.",
+			},
 			provider.InvalidToolCall.In(
 				provider.Words{"tool_use.name", "match pattern"},
 				provider.Words{"tool_use.id", "string should have"},

@@ -97,7 +97,7 @@ var rules = []provider.Rule{
 	{
 		Code: "G13", Text: "the request is valid JSON: no half of a surrogate pair",
 		Error: "Invalid JSON payload received. no low surrogate in string",
-		Says:  []provider.Words{{"surrogate in string"}},
+		Says:  []provider.Words{{"invalid json payload", "surrogate in string"}},
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 }
