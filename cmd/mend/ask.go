@@ -47,7 +47,7 @@ func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question
 
 func printFiles(t *term.Terminal, files []change.Ref) {
 	for _, r := range files {
-		fmt.Fprintf(t.Err, "  %s\n", r)
+		t.PrintErr("  %s\n", r)
 	}
 }
 

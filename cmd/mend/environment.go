@@ -258,7 +258,7 @@ func openWith(ctx context.Context, env *environment, o mend.Options, write bool)
 	}
 	done, err := c.Recover(ctx, false)
 	for _, e := range done {
-		fmt.Fprintf(env.Err, "Recovered the pending repair %s: %s.\n", e.ID, e.State)
+		env.PrintErr("Recovered the pending repair %s: %s.\n", e.ID, e.State)
 		if e.State == change.Conflicted {
 			env.Message("     ", term.Faint(resolveHint(e.ID)))
 		}

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,14 +18,19 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
 	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/journal"
+	"mend/testdata"
 )
 
-// hostile has every kind of character that controls a terminal or is invisible: the controls
-// of ASCII and Latin 1, direction marks, invisible characters, line separators.
+// hostile has every kind of character that controls a terminal or is invisible: the controls of ASCII and Latin 1, sequences of
+// them, direction marks, invisible characters, line separators; and a line that mend has not written.
 var hostile = func() string {
 	var b strings.Builder
 	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0xa0}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202f}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0001, 0xe0001}, {0xe0041, 0xe0041}} {
@@ -31,16 +38,163 @@ var hostile = func() string {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	return b.String() + "\x1b[31m\x1b[2J\x1b]0;title\a\u009b31m\n" + forged + "\n"
 }()
 
-// TestNothingRaw checks that no verb prints characters that control a terminal, in text or
-// JSON, and that the JSON decodes to the stored text.
+const forged = "a forged line"
+
+// printCases have for each command the arguments with which it is run on the hostile stores, one after the other. SESSION is the
+// session of each agent in turn, HOSTILE is all characters, FOLDER the folder of the sessions.
+var printCases = []struct{ command, args string }{
+	{"mend", ""},
+	{"mend", "--version"},
+	{"mend", "HOSTILE"},
+	{"mend", "--HOSTILE"},
+	{"status", ""},
+	{"scan", "--all"},
+	{"scan", "--all -v"},
+	{"scan", "SESSION"},
+	{"scan", "SESSION -v"},
+	{"scan", "SESSION --request"},
+	{"scan", "HOSTILE"},
+	{"scan", "a"},
+	{"scan", "--store HOSTILE"},
+	{"scan", "--layout HOSTILE"},
+	{"scan", "--HOSTILE"},
+	{"scan", "--agent-version HOSTILE"},
+	{"scan", "--class HOSTILE"},
+	{"scan", "--since HOSTILE"},
+	{"explain", "SESSION"},
+	{"explain", "HOSTILE"},
+	{"explain", ""},
+	{"ui", ""},
+	{"fix", "HOSTILE"},
+	{"fix", "SESSION"},
+	{"fix", "--dry-run No_conversation_found_with_session_ID:_SESSION"},
+	{"fix", "messages:_text_content_blocks_must_contain_non-whitespace_text"},
+	{"move", ""},
+	{"move", "FOLDER . --dry-run"},
+	{"move", "FOLDER . --yes"},
+	{"undo", "--yes"},
+	{"move", "HOSTILE ."},
+	{"move", ". HOSTILE"},
+	{"keep", ""},
+	{"keep", "SESSION"},
+	{"keep", "HOSTILE"},
+	{"keep", "--on --dry-run"},
+	{"repair", "--dry-run --at-risk"},
+	{"repair", "SESSION --dry-run -p"},
+	{"repair", "SESSION --dry-run --error HOSTILE"},
+	{"repair", "--yes --class HOSTILE"},
+	{"repair", "--yes --error @HOSTILE"},
+	{"repair", "--orphans --dry-run"},
+	{"repair", "--orphans --yes"},
+	{"repair", "--yes SESSION"},
+	{"repair", "--yes"},
+	{"log", ""},
+	{"log", "-v"},
+	{"log", "HOSTILE"},
+	{"log", "SESSION"},
+	{"log", "--folder HOSTILE"},
+	{"log", "--actor HOSTILE"},
+	{"log", "--state HOSTILE"},
+	{"log", "--export -"},
+	{"log", "--export HOSTILE/x"},
+	{"show", ""},
+	{"show", "qevajo"},
+	{"show", "goqare"},
+	{"show", "op-qevajo"},
+	{"show", "HOSTILE"},
+	{"show", "op-HOSTILE"},
+	{"trim", "SESSION --to 1 --keep-turns 0 --dry-run"},
+	{"trim", "SESSION --to 1 --keep-turns 0 --hard --yes"},
+	{"trim", "SESSION --to HOSTILE"},
+	{"uncompact", "SESSION --yes"},
+	{"undo", "qevajo --dry-run -p"},
+	{"undo", "goqare --dry-run -p"},
+	{"undo", "--yes qevajo --only HOSTILE"},
+	{"undo", "--session SESSION --dry-run"},
+	{"undo", "--yes qevajo"},
+	{"redo", "--yes qevajo"},
+	{"undo", "--yes HOSTILE"},
+	{"redo", "--yes HOSTILE"},
+	{"undo", "--session HOSTILE"},
+	{"undo", "qevajo --store HOSTILE"},
+	{"restore", ""},
+	{"restore", "SESSION --dry-run"},
+	{"restore", "SESSION --at HOSTILE"},
+	{"restore", "HOSTILE"},
+	{"restore", "--from HOSTILE"},
+	{"restore", "--all --dry-run"},
+	{"report", "SESSION -o report.html --force"},
+	{"report", "SESSION -o HOSTILE/x"},
+	{"report", "HOSTILE"},
+	{"clean", ""},
+	{"clean events", "--dry-run"},
+	{"clean images", "--dry-run"},
+	{"clean images", "SESSION --yes"},
+	{"clean sessions", "SESSION --dry-run"},
+	{"clean sessions", "HOSTILE"},
+	{"clean sessions", "--folder HOSTILE"},
+	{"clean sessions", "SESSION --yes"},
+	{"undo", "--yes"},
+	{"restore", ""},
+	{"clean snapshots", "--dry-run"},
+	{"clean pages", "--dry-run"},
+	{"clean pages", "--agent kilo --yes"},
+	{"salvage", "--agent kilo"},
+	{"salvage", "--store damaged.db --dry-run"},
+	{"salvage", "--store damaged.db --yes"},
+	{"salvage", "--store HOSTILE"},
+	{"verify", ""},
+	{"verify", "--head HOSTILE"},
+	{"verify", "HOSTILE"},
+	{"verify", "report.html"},
+	{"recover", ""},
+	{"recover", "--dry-run"},
+	{"resolve", "--yes qevajo --keep"},
+	{"resolve", "--yes HOSTILE --keep"},
+	{"plugin", ""},
+	{"plugin status", ""},
+	{"plugin install", "--dry-run"},
+	{"plugin install", "--hooks HOSTILE"},
+	{"plugin uninstall", "--dry-run"},
+	{"watch", "--once --set lookBackHours=8760"},
+	{"watch", "--once --set HOSTILE=1"},
+	{"watch install", "--dry-run"},
+	{"watch uninstall", "--dry-run"},
+	{"watch status", ""},
+	{"hook", ""},
+	{"hook", "--set HOSTILE"},
+	{"config", ""},
+	{"config", "HOSTILE"},
+	{"config", "--set HOSTILE=1"},
+	{"config set", "HOSTILE 1"},
+	{"config set", "placeholderText HOSTILE"},
+	{"config unset", "HOSTILE"},
+	{"config unset", "placeholderText"},
+	{"gc", "--older-than HOSTILE"},
+	{"forget", "SESSION --dry-run"},
+	{"forget", "HOSTILE"},
+	{"gc", "--older-than 1h --yes"},
+	{"forget", "SESSION --yes"},
+	{"log", ""},
+	{"demo", ""},
+	{"completion", "bash"},
+	{"completion", "HOSTILE"},
+	{"version", ""},
+	{"help", "scan"},
+	{"help", "HOSTILE"},
+}
+
+// TestNothingRaw checks that no command prints characters that control a terminal, or a line that is not its own, as text,
+// in JSON, or with colours, and that the JSON decodes to the stored text.
 func TestNothingRaw(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
+	t.Setenv("PAGER", "")
 	strays := sb.makeHostile()
-	first := sb.runPrintable(exitProblems, "scan", "--json")
+	first := sb.runPrintable(exitProblems, "scan", "--json", "--agent", "opencode")
 	var answer struct{ Sessions []struct{ Title string } }
 	if err := json.Unmarshal([]byte(first.out), &answer); err != nil || len(answer.Sessions) != 1 || answer.Sessions[0].Title != "A title"+hostile {
 		t.Errorf("the title decodes to %q, %v", answer.Sessions, err)
@@ -52,53 +206,40 @@ func TestNothingRaw(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{
-		{},
-		{"scan", "--all"},
-		{"scan", "--all", "-v"},
-		{"scan", sb.session},
-		{"scan", sb.session, "--request"},
-		{"scan", "--orphans"},
-		{"repair", sb.session, "--dry-run"},
-		{"repair", sb.session, "--dry-run", "--latent"},
-		{"repair", sb.session, "--dry-run", "--error", hostile},
-		{"repair", "--yes", sb.session},
-		{"repair", "--orphans", "--yes"},
-		{"log"},
-		{"show", "qevajo"},
-		{"undo", "qevajo", "--dry-run"},
-		{"undo", "--yes", "qevajo", "--only", hostile},
-		{"undo", "--yes", "qevajo"},
-		{"redo", "--yes", "qevajo"},
-		{"verify"},
-		{"verify", "--head", hostile},
-		{"recover"},
-		{"resolve", "--yes", "qevajo", "--keep"},
-		{"gc", "--older-than", hostile},
-		{"status"},
-		{"plugin"},
-		{"version"},
-		{"config"},
-		{"config", "--set", hostile + "=1"},
-		{"watch", "--once", "--set", "lookBackHours=8760"},
-		{"hook"},
-		{hostile},
-		{"scan", hostile},
-		{"show", hostile},
-		{"undo", "--yes", hostile},
-		{"scan", "--store", hostile},
-		{"scan", "--layout", hostile},
-		{"scan", "--" + hostile},
-		{"scan", "--agent-version", hostile},
-		{"repair", "--yes", "--class", hostile},
-		{"repair", "--yes", "--error", "@" + hostile},
-		{"forget", sb.session, "--yes"},
-		{"log"},
-	} {
-		for _, args := range [][]string{args, append(slices.Clone(args), "--json")} {
-			sb.runPrintable(-1, args...)
+	sessions := []string{sb.session, sb.hostileKilo(), sb.hostileLines(claudeFile, testdata.ClaudeSession, testdata.Claude), sb.hostileLines(filepath.Join(".codex", codex.File), testdata.CodexSession, testdata.Codex)}
+	for _, session := range sessions {
+		if a := sb.runPrintable(-1, "scan", session); a.code == exitUsage {
+			t.Fatalf("session %s is not found:\n%s", session, a.err)
 		}
 	}
+	listed := map[string]bool{}
+	for _, c := range printCases {
+		listed[c.command] = true
+		times := 1
+		if strings.Contains(c.args, "SESSION") {
+			times = len(sessions)
+		}
+		if c.command == "trim" { // the undos that follow meet conflicts
+			damage.Text(damage.Hello, "changed by hand"+hostile)(sb.open())
+		}
+		for _, session := range sessions[:times] {
+			args := strings.Fields(strings.TrimPrefix(c.command, "mend") + " " + c.args)
+			for i, arg := range args {
+				args[i] = strings.NewReplacer("SESSION", session, "HOSTILE", hostile, "FOLDER", "/home/user/project"+hostile, "_", " ").Replace(arg)
+			}
+			for _, args := range [][]string{args, append(slices.Clone(args), "--json")} {
+				sb.runPrintable(-1, args...)
+			}
+			if !strings.Contains(c.args, "--yes") {
+				sb.runColoured(args...)
+			}
+		}
+	}
+	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+		if cmd.Runnable() && !listed[commandName(cmd)] {
+			t.Errorf("printCases has no row for %s", commandName(cmd))
+		}
+	})
 	sb.checkFollow()
 	if log, err := os.ReadFile(filepath.Join(sb.dir, "state", "mend", "hook.log")); err != nil {
 		t.Error(err)
@@ -107,29 +248,118 @@ func TestNothingRaw(t *testing.T) {
 	}
 }
 
+// printsRaw matches code that prints text past package term.
+var printsRaw = regexp.MustCompile(`fmt\.Print|fmt\.Fprint\w*\((?:env|t|\w+\.Err|\w+\.Out|os\.Std\w+)\b`)
+
+// TestPrintedByTerm checks that no verb prints text itself: [term.Terminal] escapes what controls a terminal.
+func TestPrintedByTerm(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if printsRaw.MatchString(line) && !strings.HasSuffix(name, "_test.go") && !strings.Contains(line, "// progress") {
+				t.Errorf("%s prints past the terminal: %s", name, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// claudeFile is where Claude Code has a transcript.
+var claudeFile = filepath.Join(".claude", "projects", "-home-user-project", testdata.ClaudeSession+".jsonl")
+
+// structural are the members of records that are no texts of a conversation.
+var structural = []string{
+	"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID",
+	"uuid", "parentUuid", "sessionId", "timestamp", "requestId", "tool_use_id", "stop_reason", "model", "userType", "entrypoint", "call_id", "cli_version", "originator", "source", "model_provider", "encrypted_content", "signature", "session_id", "history_mode", "turn_id",
+}
+
+// makeTextsHostile adds the characters to every text of a JSON value.
+func makeTextsHostile(v any) any {
+	switch v := v.(type) {
+	case string:
+		return v + hostile
+	case map[string]any:
+		for name, member := range v {
+			if !slices.Contains(structural, name) {
+				v[name] = makeTextsHostile(member)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = makeTextsHostile(v[i])
+		}
+	}
+	return v
+}
+
+// hostileLines writes a transcript or a rollout with the characters in every text, and a torn line. It returns its session.
+func (sb sandbox) hostileLines(file, session string, data []byte) string {
+	sb.Helper()
+	var out bytes.Buffer
+	for line := range bytes.Lines(data) {
+		var v any
+		if err := json.Unmarshal(line, &v); err != nil {
+			sb.Fatal(err)
+		}
+		text, err := json.Marshal(makeTextsHostile(v))
+		if err != nil {
+			sb.Fatal(err)
+		}
+		out.Write(append(text, '\n'))
+	}
+	out.WriteString(`{"type":"user` + hostile)
+	path := filepath.Join(sb.dir, file)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, out.Bytes(), 0o600)); err != nil {
+		sb.Fatal(err)
+	}
+	return session
+}
+
+// hostileKilo makes a database of Kilo, and a damaged one, with the characters in the texts of its rows, in a table's name and in the
+// id of a session. It returns its session.
+func (sb sandbox) hostileKilo() string {
+	sb.Helper()
+	path := filepath.Join(sb.dir, "data", "kilo", "kilo.db")
+	if err := os.Mkdir(filepath.Join(sb.dir, "other"), 0o700); err != nil {
+		sb.Fatal(err)
+	}
+	id, err := testdata.Unpack(testdata.OpenCode11833, filepath.Join(sb.dir, "other"))
+	if err == nil {
+		err = os.Rename(filepath.Join(sb.dir, "other", "opencode"), filepath.Dir(path))
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(filepath.Dir(path), "opencode.db"), path)
+	}
+	if err != nil {
+		sb.Fatal(err)
+	}
+	evil := strings.ReplaceAll(hostile, "\x00", "")
+	sql := damage.SQL(sb, path)
+	sql("UPDATE session SET title = title || ?, directory = directory || ?", evil, evil)
+	sql("UPDATE part SET data = json_set(data, '$.text', ' ' || ?) WHERE json_extract(data, '$.type') = 'text'", evil)
+	sql(`CREATE TABLE "` + strings.ReplaceAll(evil, `"`, "") + `" (session_id TEXT REFERENCES session (id) ON DELETE CASCADE)`)
+	sql("INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated) SELECT 'ses_' || ?, project_id, 'evil', directory, title, version, 1, 1 FROM session", evil)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		sb.Fatal(err)
+	}
+	clear(data[:16])
+	if err := os.WriteFile(filepath.Join(sb.dir, "damaged.db"), data, 0o600); err != nil {
+		sb.Fatal(err)
+	}
+	return id
+}
+
 // makeHostile adds the characters to every text of the store, to the settings, and to the
 // names of two files beside the records. It returns these files.
 func (sb sandbox) makeHostile() (strays []string) {
 	sb.Helper()
-	keep := []string{"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID"}
-	var add func(v any) any
-	add = func(v any) any {
-		switch v := v.(type) {
-		case string:
-			return v + hostile
-		case map[string]any:
-			for name, member := range v {
-				if !slices.Contains(keep, name) {
-					v[name] = add(member)
-				}
-			}
-		case []any:
-			for i := range v {
-				v[i] = add(v[i])
-			}
-		}
-		return v
-	}
 	err := filepath.WalkDir(sb.store, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".json" {
 			return err
@@ -142,7 +372,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 		if err := json.Unmarshal(data, &v); err != nil {
 			return err
 		}
-		if data, err = json.Marshal(add(v)); err != nil {
+		if data, err = json.Marshal(makeTextsHostile(v)); err != nil {
 			return err
 		}
 		if bytes.Contains(data, []byte(`"step-finish"`)) { // and invalid UTF-8
@@ -194,6 +424,20 @@ func (sb sandbox) runPrintable(code int, args ...string) cmdResult {
 	return a
 }
 
+// ownColours matches the colours of package term.
+var ownColours = regexp.MustCompile("\x1b\\[[0-9;]+m")
+
+// runColoured runs a command as on a terminal with colours, and checks its output without them.
+func (sb sandbox) runColoured(args ...string) {
+	sb.Helper()
+	color.NoColor = false
+	defer func() { color.NoColor = true }()
+	var out bytes.Buffer
+	run(args, &term.Terminal{In: strings.NewReader(hookHello), Out: &out, Err: &out, Width: 80, ErrWidth: 80})
+	text := ownColours.ReplaceAllString(out.String(), "")
+	sb.checkPrintable("mend "+strconv.QuoteToASCII(strings.Join(args, " "))+" with colours", strings.ReplaceAll(text, forged, ""))
+}
+
 // checkFollow checks the output of log --follow.
 func (sb sandbox) checkFollow() {
 	sb.Helper()
@@ -225,6 +469,9 @@ func (sb sandbox) checkPrintable(what, text string) {
 	sb.Helper()
 	if !utf8.ValidString(text) {
 		sb.Errorf("%s shows what is not UTF-8", what)
+	}
+	if strings.Contains("\n"+text, "\n"+forged) {
+		sb.Errorf("%s shows a line that a text forged", what)
 	}
 	for i, r := range text {
 		if !strconv.IsPrint(r) && r != '\n' {

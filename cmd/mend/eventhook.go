@@ -15,6 +15,7 @@ import (
 	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/term"
+	"mend/internal/termjson"
 	"mend/internal/unattended"
 	"mend/journal"
 	"mend/repair"
@@ -49,7 +50,7 @@ func eventHook(ctx context.Context, env *environment, in agent.Installer, repair
 		}
 	}
 	if answer != nil {
-		fmt.Fprintf(env, "%s\n", answer)
+		_, _ = env.Write(append(termjson.Escape(answer), '\n')) // Lost reports it
 	}
 	return nil
 }

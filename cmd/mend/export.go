@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/internal/term"
+	"mend/internal/termjson"
 	"mend/journal"
 )
 
@@ -28,7 +29,7 @@ func (f *exportFlags) add(fl *pflag.FlagSet) {
 func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 	var r journal.Report
 	export := func(w io.Writer) (err error) {
-		buffered := bufio.NewWriterSize(w, 1<<16)
+		buffered := bufio.NewWriterSize(&termjson.LineWriter{To: w}, 1<<16)
 		if r, err = env.opt.Journal.Export(ctx, buffered, f.withBytes); err != nil {
 			return fmt.Errorf("exporting the journal: %w", err)
 		}

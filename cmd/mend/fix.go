@@ -68,13 +68,13 @@ func askForError(ctx context.Context, env *environment) ([]byte, error) {
 	if !t.CanAsk {
 		return nil, usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
 	}
-	fmt.Fprintf(t.Err, "Paste the error, then press Enter on an empty line:\n")
+	t.PrintErr("Paste the error, then press Enter on an empty line:\n")
 	asked := false
 	text, err := term.Await(ctx, func() ([]byte, error) {
 		return readText(t.Input(), func(text []byte) bool {
 			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
 			if asked = true; !known {
-				fmt.Fprintf(t.Err, "There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
+				t.PrintErr("There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
 			}
 			return known
 		})

@@ -16,7 +16,6 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
-	"mend/internal/ownfile"
 	"mend/internal/term"
 )
 
@@ -289,7 +288,7 @@ func printGone(env *environment, g mend.GoneFolder) {
 		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
 	}
 	if len(g.Proposals.All) == 0 {
-		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+ownfile.Quote(g.Folder)+" NEW"))
+		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+shellWord(g.Folder)+" NEW"))
 	}
 }
 

@@ -27,7 +27,7 @@ func TestParseRestore(t *testing.T) {
 			t.Errorf("%q is %+v, %v", id, r, err)
 		}
 	}
-	for _, text := range []string{" ", "3 moons", "-1h", "2026-13-40", "tomorrow morning", "9999999999h"} {
+	for _, text := range []string{"3 moons", "-1h", "2026-13-40", "tomorrow morning", "9999999999h"} {
 		if r, err := parseRestore(text, now); err == nil {
 			t.Errorf("%q is %+v", text, r)
 		}

@@ -124,10 +124,10 @@ func listAmbiguous(t *term.Terminal, found, all []change.Head) {
 	found = slices.Clone(found)
 	hereFirst(found)
 	for _, line := range term.Align(sessionRows(t, found[:min(len(found), maxAmbiguous)], all), t.Width) {
-		fmt.Fprintf(t.Err, "%s\n", line)
+		t.PrintErr("%s\n", line)
 	}
 	if n := len(found) - maxAmbiguous; n > 0 {
-		fmt.Fprintf(t.Err, "%s\n", term.Faint(fmt.Sprintf("and %d more", n)))
+		t.PrintErr("%s\n", term.Faint(fmt.Sprintf("and %d more", n)))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/mend"
-	"mend/internal/ownfile"
 	"mend/internal/term"
 	"mend/journal"
 )
@@ -263,7 +262,7 @@ func hintMove(err error, e change.Entry) error {
 	if _, conflict := errors.AsType[*change.ConflictError](err); !conflict || e.Cause.Kind != change.CauseMove || e.Cause.Folder == "" {
 		return err
 	}
-	back := "mend move " + ownfile.Quote(e.Cause.Text) + " " + ownfile.Quote(e.Cause.Folder)
+	back := "mend move " + shellWord(e.Cause.Text) + " " + shellWord(e.Cause.Folder)
 	return fail.WithHint(err, "nothing was changed. To move it back with what was added since: "+back+". To remove that, which the journal keeps: --force")
 }
 

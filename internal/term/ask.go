@@ -63,7 +63,7 @@ func (t *Terminal) Ask(ctx context.Context, question string, answers []Answer) (
 		keys = append(keys, w.key())
 	}
 	for {
-		fmt.Fprintf(t.Err, "%s [%s/?] ", question, strings.Join(keys, "/"))
+		t.PrintErr("%s [%s/?] ", question, strings.Join(keys, "/"))
 		line, err := Await(ctx, func() (string, error) { return t.Input().ReadString('\n') })
 		word := strings.ToLower(strings.TrimSpace(line))
 		if i := slices.IndexFunc(answers, func(w Answer) bool { return word == w.key() || word == w[0] }); i >= 0 {
@@ -77,7 +77,7 @@ func (t *Terminal) Ask(ctx context.Context, question string, answers []Answer) (
 			return "", err
 		}
 		for _, w := range answers {
-			fmt.Fprintf(t.Err, "  %s  %s: %s\n", w.key(), w[0], w[1])
+			t.PrintErr("  %s  %s: %s\n", w.key(), w[0], w[1])
 		}
 	}
 }

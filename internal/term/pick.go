@@ -160,5 +160,5 @@ func (p *picker) View() tea.View {
 	}
 	lines = append(lines, Cut(fmt.Sprintf("Filter: %s_", Escape(p.filter)), p.size.Width),
 		Cut(Faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  q quit", len(p.fit), len(p.rows))), p.size.Width))
-	return tea.NewView(strings.Join(lines, "\n"))
+	return tea.NewView(printable(strings.Join(lines, "\n")))
 }

@@ -1,7 +1,7 @@
 // Package term is how a command and a person talk on a terminal: text that is wrapped, aligned and coloured,
 // a pager for what is long, progress, questions, and a list to pick from. Without a terminal, texts are
-// neither wrapped nor coloured, and nothing is asked. What comes from a store has to be escaped before it is
-// printed, see [Escape].
+// neither wrapped nor coloured, and nothing is asked. No text controls the terminal: what would is escaped as it is
+// printed, except ends of lines, so a text that is to be on one line goes through [Escape] or [OneLine] before.
 package term
 
 import (
@@ -56,7 +56,7 @@ func (t *Terminal) Again() *Terminal {
 	return &Terminal{In: t.In, Out: t.Out, Err: t.Err, CanAsk: t.CanAsk, CanDraw: t.CanDraw, Width: t.Width, ErrWidth: t.ErrWidth}
 }
 
-// Write writes to standard output and keeps the first error for [Terminal.Lost], except a closed pipe.
+// Write writes data to standard output, as it is, and keeps the first error for [Terminal.Lost], except a closed pipe.
 func (t *Terminal) Write(b []byte) (int, error) {
 	n, err := t.Out.Write(b)
 	t.keep(err)
@@ -83,11 +83,16 @@ func (t *Terminal) Buffer() (end func()) {
 	}
 }
 
-// Printf writes to standard output, except in JSON mode.
+// Printf writes text to standard output, except in JSON mode. What would control the terminal is escaped.
 func (t *Terminal) Printf(format string, args ...any) {
 	if !t.JSON {
-		fmt.Fprintf(t, format, args...)
+		fmt.Fprint(t, printable(fmt.Sprintf(format, args...)))
 	}
+}
+
+// PrintErr writes text to standard error. What would control the terminal is escaped.
+func (t *Terminal) PrintErr(format string, args ...any) {
+	fmt.Fprint(t.Err, printable(fmt.Sprintf(format, args...)))
 }
 
 // Say prints a sentence, wrapped to the terminal.
@@ -96,7 +101,7 @@ func (t *Terminal) Say(format string, args ...any) {
 	if t.Width > 0 {
 		text = Wrap(text, t.Width)
 	}
-	t.Printf("%s\n", strings.ReplaceAll(text, hardBlank, " "))
+	t.Printf("%s\n", text)
 }
 
 // SayAt prints a sentence that begins at a column, wrapped to the terminal.
@@ -160,7 +165,7 @@ func (t *Terminal) Message(label, text string) {
 	if t.ErrWidth > 0 {
 		text = WrapAt(text, ansi.StringWidth(label)+1, t.ErrWidth)
 	}
-	fmt.Fprintf(t.Err, "%s %s\n", label, text)
+	t.PrintErr("%s %s\n", label, text)
 }
 
 // Note prints a note on standard error, each text once.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ var (
 	Removed = color.New(color.FgRed).SprintFunc()
 )
 
-// hardBlank is a blank at which [Terminal.Say] does not wrap.
+// hardBlank is a blank at which no text is wrapped.
 const hardBlank = "\u00a0"
 
 // Command returns a command as a sentence shows it: bold, and on one line.
@@ -51,6 +52,31 @@ func Escape(s string) string {
 	}
 	return b.String()
 }
+
+// kept matches what [printable] leaves as it is besides text: ends of lines, and the colours above.
+var kept = regexp.MustCompile("\n|\x1b\\[(?:[012]|22|0;22|31;1|3[123])m")
+
+// printable is the door to the terminal: what a text controls it with is escaped, whatever the text was made of, except ends of
+// lines and the colours of this package. A text that was escaped before stays as it is.
+func printable(s string) string {
+	s = strings.ReplaceAll(s, hardBlank, " ")
+	if !strings.Contains(s, "\x1b") && !strings.Contains(s, "\n") {
+		return Escape(s)
+	}
+	own := kept
+	if color.NoColor {
+		own = lineEnd
+	}
+	var b strings.Builder
+	done := 0
+	for _, at := range own.FindAllStringIndex(s, -1) {
+		b.WriteString(Escape(s[done:at[0]]) + s[at[0]:at[1]])
+		done = at[1]
+	}
+	return b.String() + Escape(s[done:])
+}
+
+var lineEnd = regexp.MustCompile("\n")
 
 // isJoiner reports whether the rune joins its neighbours, or keeps them apart, as in emoji of
 // several people and in Persian words.

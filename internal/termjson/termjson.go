@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -28,6 +29,25 @@ func marshal(v any, indent string) ([]byte, error) {
 		return nil, err
 	}
 	return Escape(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// A LineWriter writes JSON Lines to another writer, as [Escape] returns them. What is behind the last end of a line waits for it.
+type LineWriter struct {
+	To   io.Writer
+	rest []byte
+}
+
+// Write implements [io.Writer].
+func (w *LineWriter) Write(b []byte) (int, error) {
+	end := bytes.LastIndexByte(b, '\n') + 1
+	if end > 0 {
+		if _, err := w.To.Write(Escape(append(w.rest, b[:end]...))); err != nil {
+			return 0, err
+		}
+		w.rest = w.rest[:0]
+	}
+	w.rest = append(w.rest, b[end:]...)
+	return len(b), nil
 }
 
 // Escape returns the JSON text with every character escaped that is not printable: the

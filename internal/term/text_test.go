@@ -1,0 +1,54 @@
+package term
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fatih/color"
+)
+
+// Whatever a text was made of, none of it controls the terminal; colours and ends of lines stay.
+func TestNothingControls(t *testing.T) {
+	var all strings.Builder
+	for r := rune(0); r < 0x3000; r++ {
+		all.WriteRune(r)
+	}
+	hostile := all.String() + "\x1b]0;t\a\x1b[8m\x1b[2J\u009b31m\xff\x9b\ufeff\U000e0041"
+	defer func(before bool) { color.NoColor = before }(color.NoColor)
+	for _, coloured := range []bool{false, true} {
+		color.NoColor = !coloured
+		var out bytes.Buffer
+		for _, width := range []int{0, 80} {
+			x := &Terminal{In: strings.NewReader("no\n"), Out: &out, Err: &out, Width: width, ErrWidth: width, CanAsk: true}
+			x.Printf("%s %v\n", hostile, []string{hostile})
+			x.PrintErr("%s\n", hostile)
+			x.Say("%s %s", Bold(hostile), Command("mend "+hostile))
+			x.SayAt(2, hostile)
+			x.PrintRows([][]string{{hostile, Bad(hostile)}}, "  ")
+			x.Message(hostile, hostile)
+			x.Note(hostile)
+			_, _ = x.Ask(context.Background(), hostile, []Answer{{"yes", hostile}, {"no", hostile}})
+			out.WriteString(newPicker(hostile, [][]string{{hostile}}).View().Content)
+		}
+		text := out.String()
+		if coloured != strings.Contains(text, "\x1b[1m") {
+			t.Errorf("colours %t: the text has colours: %t", coloured, !coloured)
+		}
+		for _, own := range []string{"\x1b[1m", "\x1b[2m", "\x1b[22m", "\x1b[31;1m", "\x1b[33m", "\x1b[0m", "\x1b[0;22m"} {
+			if coloured {
+				text = strings.ReplaceAll(text, own, "")
+			}
+		}
+		for i, r := range text {
+			if !strconv.IsPrint(r) && r != '\n' {
+				t.Fatalf("colours %t: %U is printed: %q", coloured, r, text[max(0, i-30):min(len(text), i+30)])
+			}
+		}
+	}
+	if text := Escape(Escape(hostile)); text != Escape(hostile) {
+		t.Error("a text that is escaped twice differs")
+	}
+}
