@@ -1,12 +1,15 @@
-// Package media tells from base64 data whether it is an image that a model can be sent:
-// its type by content, its dimensions, and whether its structure is complete.
+// Package media inspects base64 data: its type by content, and of an image its size and whether it is whole.
 //
-// No pixel is decoded. Work is linear in the length of the data and memory is constant,
-// whatever the image says of its size.
+// No pixel is decoded: the size is in the header, and an image is whole if its end is there. Damage in the middle of an image
+// is not found. Work and memory are linear in the length of the data.
 package media
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"math"
 	"sync"
 )
 
@@ -69,34 +72,115 @@ func (f *File) Info() Info { return f.info() }
 
 // Inspect returns what base64 data holds. Padding is optional, white space is ignored, and
 // both alphabets are accepted.
-func Inspect(base64 []byte) Info {
-	r := newReader(base64)
-	head := r.peek(sniffed)
-	info := Info{}
-	if len(head) == 0 && !r.invalid {
-		return Info{Fault: Empty}
-	}
-	info.Type = sniff(head)
-	if walk := walks[info.Type]; walk != nil {
-		info.Width, info.Height, info.Fault = walk(r)
-	} else if info.Type == "" {
-		info.Fault = Unknown
-	}
-	r.discard()
-	if r.invalid {
+func Inspect(data []byte) Info {
+	plain, ok := decode(data)
+	info := Info{Size: len(plain), Type: sniff(plain)}
+	switch inspect := inspects[info.Type]; {
+	case !ok:
 		info.Fault = NotBase64
+	case len(plain) == 0:
+		info.Fault = Empty
+	case info.Type == "":
+		info.Fault = Unknown
+	case inspect != nil:
+		whole := false
+		if info.Width, info.Height, whole = inspect(plain); !whole {
+			info.Fault = Truncated
+		} else if info.Width == 0 {
+			info.Fault = Damaged
+		}
 	}
-	info.Size = r.read
 	return info
 }
 
-var walks = map[string]func(*reader) (width, height int, f Fault){PNG: walkPNG, JPEG: walkJPEG, GIF: walkGIF, WebP: walkWebP}
+// decode decodes base64, up to the first character that is not base64. It reports whether there is none.
+func decode(data []byte) (plain []byte, ok bool) {
+	plain = make([]byte, base64.StdEncoding.DecodedLen(len(data)))
+	if n, err := base64.StdEncoding.Decode(plain, data); err == nil {
+		return plain[:n], true
+	}
+	digits := make([]byte, 0, len(data)) // of the standard alphabet, without padding
+	for _, c := range data {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '-':
+			c = '+'
+		case '_':
+			c = '/'
+		}
+		digits = append(digits, c)
+	}
+	digits = bytes.TrimRight(digits, "=")
+	n, err := base64.RawStdEncoding.Decode(digits, digits)
+	return digits[:n], err == nil
+}
+
+// inspects are the types that a model can be sent. A function returns the size in the header, 0 if it is not valid, and
+// whether the end of the image is there. More bytes may follow it.
+var inspects = map[string]func(plain []byte) (width, height int, whole bool){PNG: inspectPNG, JPEG: inspectJPEG, GIF: inspectGIF, WebP: inspectWebP}
+
+func inspectPNG(plain []byte) (width, height int, whole bool) {
+	if len(plain) < 33 || string(plain[12:16]) != "IHDR" {
+		return 0, 0, len(plain) >= 33
+	}
+	w, h := binary.BigEndian.Uint32(plain[16:]), binary.BigEndian.Uint32(plain[20:])
+	if w > math.MaxInt32 || h == 0 || h > math.MaxInt32 || crc32.ChecksumIEEE(plain[12:29]) != binary.BigEndian.Uint32(plain[29:]) {
+		w, h = 0, 0
+	}
+	return int(w), int(h), bytes.Contains(plain, []byte("\x00\x00\x00\x00IEND\xaeB`\x82"))
+}
+
+// inspectJPEG reads the segments up to the first scan: a thumbnail before it has an end of its own.
+func inspectJPEG(plain []byte) (width, height int, whole bool) {
+	at := 2
+	for at+9 <= len(plain) && plain[at] == 0xff {
+		switch marker := plain[at+1]; {
+		case marker == 0xff:
+			at++
+			continue
+		case marker == 0xda:
+			return width, height, bytes.Contains(plain[at:], []byte("\xff\xd9"))
+		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc: // a frame
+			height, width = int(binary.BigEndian.Uint16(plain[at+5:])), int(binary.BigEndian.Uint16(plain[at+7:]))
+		}
+		at += 2 + int(binary.BigEndian.Uint16(plain[at+2:]))
+	}
+	return width, height, false
+}
+
+func inspectGIF(plain []byte) (width, height int, whole bool) {
+	if len(plain) < 13 {
+		return 0, 0, false
+	}
+	width, height = int(binary.LittleEndian.Uint16(plain[6:])), int(binary.LittleEndian.Uint16(plain[8:]))
+	return width, height, bytes.HasSuffix(bytes.TrimRight(plain, "\x00\r\n"), []byte(";"))
+}
+
+// inspectWebP reads the first chunk: it has the size.
+func inspectWebP(plain []byte) (width, height int, whole bool) {
+	if len(plain) < 30 {
+		return 0, 0, false
+	}
+	chunk := plain[20:]
+	switch string(plain[12:16]) {
+	case "VP8 ":
+		width, height = int(binary.LittleEndian.Uint16(chunk[6:])&0x3fff), int(binary.LittleEndian.Uint16(chunk[8:])&0x3fff)
+	case "VP8L":
+		bits := binary.LittleEndian.Uint32(chunk[1:])
+		width, height = int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1
+	case "VP8X":
+		width, height = int(binary.LittleEndian.Uint32(chunk[4:])&0xffffff)+1, int(binary.LittleEndian.Uint32(chunk[6:])>>8)+1
+	}
+	return width, height, uint64(binary.LittleEndian.Uint32(plain[4:]))+8 <= uint64(len(plain))
+}
 
 // sniffed is how many bytes [sniff] looks at.
 const sniffed = 1024
 
 // sniff returns the media type of data by its first bytes, "" if it is not known.
 func sniff(head []byte) string {
+	head = head[:min(len(head), sniffed)]
 	for _, magic := range [...]struct{ prefix, mime string }{
 		{"\x89PNG\r\n\x1a\n", PNG},
 		{"\xff\xd8\xff", JPEG},
