@@ -41,7 +41,7 @@ func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 	case f.file == "-":
 		return export(env)
 	}
-	if err := createFile(f.file, f.force, export); err != nil {
+	if err := env.createFile(f.file, f.force, export); err != nil {
 		return err
 	}
 	env.setAnswer("repairs", []repairJSON{})

@@ -19,10 +19,15 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mend/change"
 	"mend/internal/term"
+	"mend/internal/test/codex"
 	"mend/internal/test/storetest"
+	"mend/testdata"
 )
 
 // The files and folders of mend, relative to the sandbox. The name of the cache file begins
@@ -209,4 +214,63 @@ func (sb sandbox) setHome() {
 	}
 	sb.Chdir(sb.dir)
 	xdg.Reload() // the package reads the environment only at start
+}
+
+// TestAnswersReplaceNothing checks that a file that the user names for an answer replaces no file of mend's own and none of a
+// store, and is not made among them, whatever the path and also with --force.
+func TestAnswersReplaceNothing(t *testing.T) {
+	outputs := map[string][]string{"log --export": {"log", "--force", "--export"}, "report --output": {"report", "SESSION", "--force", "--output"}}
+	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name, _ := pflag.UnquoteUsage(f); name == "FILE" && outputs[commandName(cmd)+" --"+f.Name] == nil {
+				t.Errorf("outputs has no row for %s --%s", commandName(cmd), f.Name)
+			}
+		})
+	})
+	sb := newSandbox(t, "1.1.53", "")
+	sb.setHome()
+	database := otherDatabase(sb)
+	sb.hostileLines(claudeFile, testdata.ClaudeSession, testdata.Claude)
+	sb.hostileLines(filepath.Join(".codex", codex.File), testdata.CodexSession, testdata.Codex)
+	sb.mustRepair()
+	sb.mustExit(exitDone, "keep", "--store", sb.store)
+	sb.mustExit(exitDone, "clean", "events", "--yes", "--store", database) // the journal knows that store now
+	for _, dir := range []string{"config/mend", "free"} {
+		if err := os.MkdirAll(filepath.Join(sb.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{
+		"state/mend/journal.db", "state/mend/journal.lock", "state/mend/keep.db", "state/mend/new", "config/mend/config.json", "config/mend/new", "cache/mend/new",
+		"data/opencode/storage/new", "other/opencode/opencode.db", "other/opencode/opencode.db-wal", "other/opencode/OpenCode.db-shm", "other/opencode/.mend/new",
+		claudeFile, ".claude/new.json", filepath.Join(".codex", codex.File), ".codex/new.json", "linked/journal.db", "linked/new", "link.html", "hard.html", "free/../state/mend/new",
+	}
+	for name, target := range map[string]string{"linked": "state/mend", "link.html": "state/mend/journal.db"} {
+		if err := os.Symlink(filepath.Join(sb.dir, target), filepath.Join(sb.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(database, filepath.Join(sb.dir, "hard.html")); err != nil {
+		t.Fatal(err)
+	}
+	before := sb.files()
+	for output, words := range outputs {
+		for _, name := range names {
+			args := append(slices.Clone(words), name)
+			for i, w := range args {
+				args[i] = strings.ReplaceAll(w, "SESSION", sb.session)
+			}
+			if a := sb.runInProcess(args...); a.code != exitRefused || !strings.Contains(a.err, "name another file") {
+				t.Errorf("mend %s %s: exit code %d, want %d\n%s%s", output, name, a.code, exitRefused, a.out, a.err)
+			}
+		}
+	}
+	if diff := cmp.Diff(before, sb.files()); diff != "" {
+		t.Errorf("files were changed (-before +after):\n%s", diff)
+	}
+	for _, name := range []string{"free/x", "other/opencode/x.html"} { // beside a database
+		if a := sb.runInProcess("log", "--export", name, "--force"); a.code != exitDone {
+			t.Errorf("mend log --export %s: exit code %d\n%s", name, a.code, a.err)
+		}
+	}
 }

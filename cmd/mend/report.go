@@ -6,17 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"mend/change"
-	"mend/internal/atomicfile"
-	"mend/internal/fail"
 	"mend/internal/mend"
-	"mend/internal/ownfile"
 	"mend/internal/report"
 	"mend/internal/term"
 	"mend/repair"
@@ -79,7 +74,7 @@ func runReport(ctx context.Context, env *environment, name string, f reportFlags
 		_, err := env.Write(page.Bytes())
 		return err
 	}
-	if err := createFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
+	if err := env.createFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
 		return err
 	}
 	env.setAnswer("path", f.out)
@@ -91,37 +86,6 @@ func runReport(ctx context.Context, env *environment, name string, f reportFlags
 		env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
 	}
 	return nil
-}
-
-// createFile makes a file that only the user can read, all of it or nothing.
-func createFile(path string, force bool, write func(io.Writer) error) error {
-	// The command of an UnsafeError is for files of mend's own, and might remove this one.
-	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckPlain(path)); ok {
-		return fail.New(fail.Refused, "name another file, or - for standard output", "writing %s: mend does not overwrite it: it %s", path, unsafe.Why)
-	}
-	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
-	if _, err := os.Lstat(path); err == nil && !force { // before the work
-		return exists
-	}
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
-	}
-	if force {
-		return atomicfile.WriteFile(path, text.Bytes(), 0o600)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return exists
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text.Bytes())
-	if err = errors.Join(err, ownfile.GiveToOwner(f), f.Close()); err != nil {
-		_ = os.Remove(path)
-	}
-	return err
 }
 
 // reportSource collects what a report says about the session or the repair with that name. The whole id

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/ownfile"
+	"mend/internal/userdir"
+	"mend/journal"
+)
+
+// createFile makes the file that a user named for an answer: all of it or nothing, readable by the user alone. Also with
+// force it replaces no file of mend's own and none of a store, and makes none among them.
+func (env *environment) createFile(path string, force bool, write func(io.Writer) error) error {
+	const hint = "name another file, or - for standard output"
+	// The command of an UnsafeError is for files of mend's own, and might remove this one.
+	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckEditable(path)); ok {
+		return fail.New(fail.Refused, hint, "writing %s: mend does not overwrite it: it %s", path, unsafe.Why)
+	}
+	if whose := env.ownerOf(path); whose != "" {
+		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among the files of %s", path, whose)
+	}
+	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
+	if _, err := os.Lstat(path); err == nil && !force { // before the work
+		return exists
+	}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	if force {
+		return atomicfile.WriteFile(path, text.Bytes(), 0o600)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return exists
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text.Bytes())
+	if err = errors.Join(err, ownfile.GiveToOwner(f), f.Close()); err != nil {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+// ownerOf returns whose files a file at path would be among: those of mend, or of an agent in a store that is found, that the
+// user names, or that mend has changed before; "" for none.
+func (env *environment) ownerOf(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "" // without its folder the file cannot be made
+	}
+	path = filepath.Join(dir, filepath.Base(path))
+	for _, folder := range []func() (string, error){env.opt.Journal.Folder, userdir.Cache, userdir.Config} {
+		if own, err := folder(); err == nil && isBelow(path, own) {
+			return "its own"
+		}
+	}
+	stores := mend.Agents(agents).Stores()
+	if c, err := env.openAt(env.opt.Store); err == nil {
+		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
+	}
+	es, _ := env.opt.Journal.Log(journal.Query{}) // what cannot be read names no store
+	for _, e := range es {
+		if at := (mend.Located{Path: e.Store.Root, Agent: e.Store.Agent}); !slices.Contains(stores, at) {
+			stores = append(stores, at)
+		}
+	}
+	for _, s := range stores {
+		if isOfStore(path, s.Path) {
+			return agentOf(change.StoreID{Agent: s.Agent})
+		}
+	}
+	return ""
+}
+
+// isOfStore reports whether a file at a path without links would be one of the store at root. Beside a database these are the
+// files whose names begin with its name, and some folders.
+func isOfStore(path, root string) bool {
+	dir, name := filepath.Split(root)
+	if info, err := os.Stat(root); err != nil || info.IsDir() {
+		return err == nil && isBelow(path, root)
+	}
+	return isSame(path, root) || isSame(filepath.Dir(path), dir) && strings.HasPrefix(strings.ToLower(filepath.Base(path)), strings.ToLower(name)) ||
+		slices.ContainsFunc([]string{"storage", "snapshot", ".mend"}, func(name string) bool { return isBelow(path, dir+name) })
+}
+
+// isBelow reports whether a path without links is a folder or below it.
+func isBelow(path, folder string) bool {
+	for !isSame(path, folder) {
+		if path == filepath.Dir(path) {
+			return false
+		}
+		path = filepath.Dir(path)
+	}
+	return true
+}
+
+// isSame reports whether two paths are of one file, by whatever names.
+func isSame(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
