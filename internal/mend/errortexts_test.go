@@ -144,13 +144,35 @@ func cutText(s string, tenths int) string {
 	return string(runes[:len(runes)*tenths/10])
 }
 
-// A text that was cut anywhere never leads to the class of another one.
+// A text that was cut anywhere never leads to the class of another one. One that is unclear names no cause.
 func TestErrorTextsCut(t *testing.T) {
 	for _, c := range errorTexts(t) {
 		for tenths := 3; tenths < 10; tenths++ {
-			if got := kindOf(cutText(c.text, tenths)); got != "" && got != c.kind {
+			if got := kindOf(cutText(c.text, tenths)); got != "" && got != "unclear" && got != c.kind {
 				t.Errorf("%q is %q, want %q or unknown", cutText(c.text, tenths), got, c.kind)
 			}
+		}
+	}
+}
+
+// A text of an agent whose sessions mend does not read names that agent.
+func TestTextsOfOtherAgents(t *testing.T) {
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}}}
+	for text, name := range map[string]string{
+		`Error: cannot load C:\\Users\\me\\.copilot\\session-state\\8a\\events.jsonl`: "GitHub Copilot CLI",
+		"Error resuming session: ~/.gemini/tmp/1f/chats/session.json":                 "Gemini CLI",
+		"[Roo Code] Task file not found":                                              "Roo Code",
+		"saoudrizwan.claude-dev/tasks/1763/api_conversation_history.json missing":     "Cline",
+		"kiro-cli: failed to parse session metadata":                                  "Kiro",
+		"failed to open .crush/crush.db":                                              "Crush",
+		`sqlite: C:\Users\me\share\goose\sessions.db is locked by goose session`:      "Goose",
+		"~/.pi/agent/sessions/a.jsonl: parent not found":                              "pi",
+		"cursor-agent: chat store.db could not be opened":                             "Cursor",
+		"amp threads continue: thread is gone":                                        "Amp",
+	} {
+		e := culprit.Readings(o.Agents, []byte(text))[0]
+		if want := "This is an error of " + name + ","; !strings.HasPrefix(e.Explanation, want) {
+			t.Errorf("%q: %q, want %q", text, e.Explanation, want)
 		}
 	}
 }
@@ -183,6 +205,13 @@ func TestErrorTextsOthers(t *testing.T) {
 		"The tool was not found in the cupboard, so we used another one.",
 		"make: *** [Makefile:12: test] Error 1",
 		"out of cheese",
+		"SQLiteError: UNIQUE constraint failed: users.email",
+		"Failed query: select * from \"users\" where \"id\" = ?",
+		"g9H is not a function. (In 'g9H(K)', 'g9H' is undefined)",
+		"ValueError: invalid value for input: 7",
+		"tmux: duplicate session: main",
+		"Bad Request",
+		"I like my goose and my crush, and the cursor blinks.",
 	} {
 		if got := kindOf(text); got != "" {
 			t.Errorf("%q is %q, want unknown", text, got)

@@ -153,9 +153,12 @@ var (
 
 const notRecognised = "mend does not know this error."
 
-// squeeze returns the text in lower case and without white space.
+// slashes writes paths of Windows, also those in JSON, with slashes.
+var slashes = strings.NewReplacer(`\\`, "/", `\`, "/")
+
+// squeeze returns the text in lower case, without white space and with slashes.
 func squeeze(text string) string {
-	return strings.Join(strings.Fields(strings.ToLower(text)), "")
+	return slashes.Replace(strings.Join(strings.Fields(strings.ToLower(text)), ""))
 }
 
 // squeezed returns the words as a text of [squeeze] has them.

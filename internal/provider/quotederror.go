@@ -26,8 +26,8 @@ var bodyPaths = [...][]string{
 	{"error", "metadata", "raw"},
 }
 
-// codePaths are where the code, the type or the name of an error is, which may say more than its
-// message.
+// codePaths are where the code, the type, the name or the place of an error is, which may say more
+// than its message.
 var codePaths = [...][]string{
 	{"data", "code"},
 	{"error", "code"},
@@ -37,6 +37,7 @@ var codePaths = [...][]string{
 	{"error", "type"},
 	{"error", "status"},
 	{"name"},
+	{"error", "param"},
 }
 
 // maxQuotes is how many levels of errors that quote others are read. Each level is

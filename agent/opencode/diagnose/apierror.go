@@ -51,7 +51,7 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank:        199, // before a missing key
-			Any:         []provider.Words{{"v1 migration failed"}, {"failed to drain session"}, {"missing key", "location"}, {"migration.v1-v2"}},
+			Any:         []provider.Words{{"v1 migration failed"}, {"failed to drain session"}, {"schemaerror: missing key"}, {"migration.v1-v2"}},
 			About:       request.AboutStore,
 			Explanation: "This is an error of OpenCode 2, which takes over the sessions of version 1 once. mend changes nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. A file that `opencode export` of version 1 wrote is not imported by version 2.",
 		},
@@ -160,6 +160,30 @@ var errorTexts = provider.ErrorTexts{
 			},
 			About:       request.AboutStore,
 			Explanation: "The tables of the database are not those that this version of OpenCode expects, mostly after an update or a return to an older version. Run the newest version that used the store. `mend scan` shows whether the sessions can be read.",
+		},
+		{
+			Rank: 256,
+			Any: []provider.Words{
+				{"foreign key constraint failed"},
+				{"constraint failed", "session"},
+				{"constraint failed", "message."},
+				{"constraint failed", "part."},
+				{"sqlite_constraint"},
+			},
+			About:       request.AboutStore,
+			Explanation: "The database refused what OpenCode wrote: a session was deleted while it ran, or two versions of OpenCode use one database. End all of them, and start the newest version that used the store.",
+		},
+		{
+			Rank:        271, // the cause may follow
+			Any:         []provider.Words{{"failed query", `"session"`}, {"failed query", `"message"`}, {"failed query", `"part"`}},
+			About:       request.AboutStore,
+			Explanation: "OpenCode's database did not answer, and this text does not say why: `opencode --print-logs` does. If the database is damaged, `mend salvage` brings back every row that can be read.",
+		},
+		{
+			Rank:        181,
+			Any:         []provider.Words{{"compaction produced no summary"}, {"compaction worker returned"}, {"generate compressed context"}},
+			Class:       repair.ContextTooLong,
+			Explanation: "The agent could not compact the session: the model gave no summary. Nothing stored is broken. Compact it with another model, or `mend trim SESSION` makes the next request smaller and removes nothing.",
 		},
 		{
 			Rank:        260,

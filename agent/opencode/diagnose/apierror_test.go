@@ -265,9 +265,9 @@ func TestErrorRanks(t *testing.T) {
 	want := []repair.Class{
 		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
 		repair.FirstPromptMissing, repair.InvalidUnicode, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", repair.ThinkingBlockOrder, "", "",
-		repair.ToolResultMissing, "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, "", repair.ContextTooLong,
+		repair.ToolResultMissing, "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, "", repair.ContextTooLong, repair.ContextTooLong,
 		repair.ThinkingSignature, repair.IncompleteRecord, "", repair.IncompleteRecord, repair.IncompleteRecord, "", "", "", repair.UnreadableRecord, repair.InvalidFile,
-		"", "", "", "", "", "", "", repair.UnreadableRecord,
+		"", "", "", "", "", "", "", "", repair.UnreadableRecord, "",
 	}
 	var got []repair.Class
 	for _, rank := range slices.Sorted(maps.Keys(ranks)) {

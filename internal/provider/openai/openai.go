@@ -18,7 +18,7 @@ func (Provider) Rules() []provider.Rule { return rules }
 func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "openai", Rules: rules, Calls: []string{"call", "fc"},
-		Place: `\binput\[(\d+)\](?:\.(?:content|output)\[(\d+)\])?`,
+		Place: `\binput[\[.](\d+)\b\]?(?:\.(?:content|output)[\[.](\d+))?`,
 		Item:  `(?i:\b(?:item|id)):? ['"]?([A-Za-z]{2,8}_[\w-]{4,}|[\w+/=-]{24,})`,
 		Kinds: []provider.ErrorKind{
 			provider.InvalidToolCall.In(provider.Words{"'input[", "].arguments'"}),
@@ -36,6 +36,13 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"encrypted_content"},
 				provider.Words{"encrypted content", "could not be"},
 				provider.Words{"encrypted reasoning", "could not be"},
+			),
+			provider.InvalidBlock.In(
+				provider.Words{"missing required parameter", "'input["},
+				provider.Words{"invalid value", "'input["},
+				provider.Words{"invalid value", "(input["},
+				provider.Words{"invalid value", "param", "input["},
+				provider.Words{"input.", ".type: invalid input"},
 			),
 			provider.TooLong.In(provider.Words{"context length"}, provider.Words{"context window"}, provider.Words{"context_length_exceeded"}),
 		},
