@@ -133,8 +133,14 @@ func TestRealDamages(t *testing.T) {
 	t.Logf("%d of %d that were dead or refused live again", lives, all)
 }
 
-// expected returns the items that mend expects in the request.
+// expected returns in short the items that mend expects in the request.
 func expected(t *testing.T, c *mend.Store, head change.Head) []string {
+	t.Helper()
+	return short(forecast(t, c, head))
+}
+
+// forecast returns the items that mend expects in the request.
+func forecast(t *testing.T, c *mend.Store, head change.Head) (lines []string) {
 	t.Helper()
 	f, err := c.Forecast(t.Context(), head)
 	if err != nil {
@@ -144,11 +150,10 @@ func expected(t *testing.T, c *mend.Store, head change.Head) []string {
 	if err := json.Unmarshal(f.JSON, &q); err != nil {
 		t.Fatal(err)
 	}
-	var lines []string
 	for _, it := range q.Input[1 : len(q.Input)-1] { // without the instructions and the prompt
 		lines = append(lines, string(it))
 	}
-	return short(lines)
+	return lines
 }
 
 // short returns of items what a test compares: what identifies them.

@@ -79,12 +79,14 @@ type Block struct {
 	Details   json.RawMessage // a list of reasoning details (OpenRouter), nil for none
 
 	// Of an item of OpenAI's Responses API.
-	ItemID    string // the id that the provider gave it, "" for none
-	Reference bool   // only the id is sent
-	Reasoned  bool   // the response that it was part of had reasoning
-	Unsigned  bool   // of thinking: it has no signature, not even an empty one
-	HalfPair  bool   // the agent sends half of a surrogate pair in it as it is
-	Error     bool   // of a result, or a stored call with its own: the tool failed
+	ItemID      string // the id that the provider gave it, "" for none
+	Reference   bool   // only the id is sent
+	Reasoned    bool   // the response that it was part of had reasoning
+	Interrupted bool   // of reasoning: the user interrupted the response, and nothing of it came after
+
+	Unsigned bool // of thinking: it has no signature, not even an empty one
+	HalfPair bool // the agent sends half of a surrogate pair in it as it is
+	Error    bool // of a result, or a stored call with its own: the tool failed
 
 	ToolID   string          // of a tool call, or of the call that a result answers
 	ToolName string          // of a tool call, and of its result

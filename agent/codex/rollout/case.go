@@ -128,14 +128,19 @@ func metaOf(lines []line) (at int, id string) {
 	return at, id
 }
 
-// isPaginated reports whether the program needs ordinals.
+// isPaginated reports whether the program needs ordinals. If the record of the session cannot be read, the index may have the mode.
 func (c *Case) isPaginated() bool {
-	if at, id := metaOf(c.lines); id != "" {
-		return c.lines[at].payload.TextAt("history_mode") == "paginated"
+	if _, id := metaOf(c.lines); id == "" && c.row.Text("history_mode") != "" {
+		return c.row.Text("history_mode") == "paginated"
 	}
-	hasOrdinal := func(l line) bool { _, ok := l.ordinal(); return ok }
-	mode := c.row.Text("history_mode")
-	return mode == "paginated" || mode == "" && slices.ContainsFunc(c.lines, hasOrdinal)
+	return isPaginated(c.lines)
+}
+
+func isPaginated(lines []line) bool {
+	if at, id := metaOf(lines); id != "" {
+		return lines[at].payload.TextAt("history_mode") == "paginated"
+	}
+	return slices.ContainsFunc(lines, func(l line) bool { _, ok := l.ordinal(); return ok })
 }
 
 // fileAt returns the path of the rollout at p, as the index has it.

@@ -57,7 +57,7 @@ func (d *draft) put(i int, raw []byte, err error) error {
 	if err == nil {
 		was := d.lines[i]
 		d.lines[i] = newLine(was.n, raw)
-		d.lines[i].first, d.lines[i].reasoned = was.first, was.reasoned
+		d.lines[i].role = was.role
 	}
 	return err
 }

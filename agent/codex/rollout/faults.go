@@ -63,7 +63,7 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "meta-again"} {
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "meta-again"} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 		}
@@ -74,7 +74,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	if last > 1 && string(c.lines[last].payload.Get("replacement_history").Raw()) == "[]" {
 		add("compacted-empty", "")
 	}
-	return all
+	return append(all, c.markers()...)
 }
 
 // isNewer reports whether a version began the session that is newer than those that are known: it may read what they do not.
@@ -98,6 +98,8 @@ func (l *line) fault(behind bool) string {
 		}
 	case records(l.raw) != nil:
 		return "line-shared"
+	case pieces(l.raw, isRecord) != nil:
+		return "line-events"
 	default:
 		return "line-torn"
 	}
@@ -171,15 +173,37 @@ func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
 
 var begin = []byte(`{"timestamp":`)
 
-// records returns the pieces of a line of which one at least is a whole record that the program would read on a line of its own; nil if
-// there is none.
-func records(raw []byte) [][]byte {
-	pieces := jsonedit.Split(raw, begin)
-	if len(pieces) < 2 || !slices.ContainsFunc(pieces, isWhole) {
+func isRecord(raw []byte) bool { return newLine(0, raw).kind != "" }
+
+// pieces returns the pieces of a line of which one at least is so on a line of its own; nil if there is none.
+func pieces(raw []byte, is func(raw []byte) bool) [][]byte {
+	all := jsonedit.Split(raw, begin)
+	if len(all) < 2 || !slices.ContainsFunc(all, is) {
 		return nil
 	}
-	return pieces
+	return all
 }
+
+// records returns the pieces of a line of which one at least is a whole record that the model misses.
+func records(raw []byte) [][]byte { return pieces(raw, isWhole) }
+
+// markers returns a finding for each message with what cannot be encrypted content: a marker that another program put in its place.
+func (c *Case) markers() (all []repair.Finding) {
+	seen := map[string]bool{}
+	for _, it := range c.items {
+		s := it.value.TextAt("encrypted_content")
+		if s == "" || seen[it.group] || len(s) >= minEncrypted && !strings.ContainsAny(s, " <>*…") {
+			continue
+		}
+		seen[it.group] = true
+		text := rules().Of("encrypted-marker").Meaning + fmt.Sprintf(" Here it is %.40q.", s)
+		all = append(all, repair.Finding{Code: "encrypted-marker", Ref: c.ref(it.group), Block: it.index, Text: text})
+	}
+	return all
+}
+
+// minEncrypted is less than the letters of anything encrypted: the vector and the check of its cipher take more.
+const minEncrypted = 20
 
 // setMeta makes the first line the record of the session: one that is there, or else what can be read of the first line, and what the row
 // and other records say.

@@ -21,7 +21,8 @@ type item struct {
 	again   bool   // an earlier one is the same, with its id
 	summary bool
 
-	reasoned bool // the response had reasoning before it
+	reasoned    bool // see [role]
+	interrupted bool
 }
 
 // parts is more than the parts of the content of any item, for the indexes of blocks.
@@ -32,11 +33,11 @@ func history(lines []line) (all []item) {
 	for i := max(0, lastLine(lines, (*line).isReplacement)); i < len(lines); i++ {
 		l := &lines[i]
 		switch {
-		case l.kind == "session_meta":
+		case l.again:
 			all = nil // the program reads from the end to the record of the session
 		case l.kind == "response_item":
 			if isSent(l.payload) {
-				all = append(all, item{at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(), index: (l.n - l.first) * parts, reasoned: l.reasoned})
+				all = append(all, item{at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(), index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted})
 			}
 		case l.kind == "inter_agent_communication":
 			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
@@ -91,7 +92,7 @@ func replaced(lines []line, at int) (all []item) {
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
-			all = append(all, item{at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group, index: (sub - first) * parts, reasoned: of.reasoned})
+			all = append(all, item{at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group, index: (sub - first) * parts, reasoned: of.reasoned, interrupted: of.interrupted})
 		}
 		sub++
 	}

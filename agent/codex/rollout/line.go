@@ -15,16 +15,22 @@ const Version = "0.171.0"
 
 // A line is one of a rollout.
 type line struct {
-	n        int // that it had in the file, from 1; 0 for a new one
-	raw      []byte
-	kind     string         // of the record; "" if the program does not read the line
-	value    jsonedit.Value // the record
-	payload  jsonedit.Value
-	of       string // the type of the payload: of an item or an event
-	first    int    // the line with which the message begins that the record is part of; 0 for none
-	reasoned bool   // the response had reasoning before it
-	again    bool   // it begins a session behind the first message
-	gone     bool   // a draft has removed it
+	n       int // that it had in the file, from 1; 0 for a new one
+	raw     []byte
+	kind    string         // of the record; "" if the program does not read the line
+	value   jsonedit.Value // the record
+	payload jsonedit.Value
+	of      string // the type of the payload: of an item or an event
+	gone    bool   // a draft has removed it
+	role
+}
+
+// A role is what the lines around it make of a line.
+type role struct {
+	first       int  // the line with which the message begins that the record is part of; 0 for none
+	reasoned    bool // the response had reasoning before it
+	interrupted bool // the response ended with this reasoning, when the user interrupted it
+	again       bool // a session_meta after which the program forgets what is before it
 }
 
 // parseLines returns the lines of a file, and whether the last one has no newline.
@@ -90,15 +96,24 @@ func assignGroups(lines []line) {
 		}
 	}
 	var r response
-	begun := false
+	begun, paginated, alone := false, isPaginated(lines), -1 // alone is the line with reasoning behind which nothing of the model is yet
 	for i := range lines {
 		l := &lines[i]
 		reasoning, lost := l.lost(known)
 		isItem := l.kind == "response_item"
 		begun = begun || isItem || l.kind == "compacted"
 		switch {
+		case isItem && isModels(l.payload), l.kind == "compacted", l.of == "task_started":
+			alone = -1
+			if l.of == "reasoning" {
+				alone = i
+			}
+		case l.of == "turn_aborted" && alone >= 0:
+			lines[alone].interrupted = true
+		}
+		switch {
 		case l.kind == "session_meta":
-			l.again = begun
+			l.again = begun && paginated // Codex Desktop writes the record again during a session, which is not paginated
 		case isItem && isModels(l.payload):
 			r.begin()
 			if r.first = cmp.Or(r.first, l.n); r.reasoned {

@@ -49,7 +49,8 @@ func (c *Case) turn(it item) request.Turn {
 			b.Source, b.Index = &ref, it.index+i
 		}
 	}
-	t.Blocks[0].ItemID, t.Blocks[0].Reasoned = it.value.TextAt("id"), it.reasoned
+	b := t.Blocks[0]
+	b.ItemID, b.Reasoned, b.Interrupted = it.value.TextAt("id"), it.reasoned, it.interrupted
 	return t
 }
 

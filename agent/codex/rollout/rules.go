@@ -103,6 +103,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes:   whole("Each is put on a line of its own.", "", reread(records)),
 		},
 		repair.Rule{
+			Code: "line-events", Class: repair.UnreadableRecord, Severity: repair.Note,
+			Meaning: "A line holds several records. Codex skips it. The model misses nothing: they are about what Codex shows on the screen.",
+			Fixes:   whole("Each is put on a line of its own.", "", reread(func(raw []byte) [][]byte { return pieces(raw, isRecord) })),
+		},
+		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
 			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
@@ -145,6 +150,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{Code: "O4", Fixes: single("The line that is there twice is removed.", "", (*draft).dropCopy)},
 		repair.Rule{Code: "O13", Fixes: dropReasoning},
 		repair.Rule{Code: "encrypted", Fixes: dropReasoning},
+		repair.Rule{
+			Code: "encrypted-marker", Class: repair.EncryptedReasoning, Severity: repair.Latent,
+			Meaning: "In the place of encrypted reasoning, or of an encrypted summary, is a text that is not encrypted, as where the rollout was made anonymous. A provider that checks it rejects the request.", Words: "could not be verified",
+			Fixes: dropReasoning,
+		},
 		repair.Rule{
 			Code: "O14", Class: repair.EncryptedReasoning,
 			Meaning: "Reasoning has a text that the provider takes in its encrypted form only, as one of another provider has.",

@@ -178,7 +178,7 @@ func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 		b := item(q, n)
 		switch {
 		case b == nil || b.ItemID == "":
-		case b.IsThinking() && !isFollowed(q, n):
+		case b.IsThinking() && !b.Interrupted && !isFollowed(q, n):
 			found = append(found, provider.Violate(n, 0, b))
 		case !b.IsThinking() && b.Reasoned && !followsReasoning(q, n):
 			kind := "message"
@@ -210,6 +210,8 @@ func isFollowed(q request.Request, n int) bool {
 		switch {
 		case b == nil:
 			return false
+		case b.Interrupted:
+			return true
 		case !b.IsThinking():
 			return b.ItemID != "" || b.Type == request.ToolUse
 		}

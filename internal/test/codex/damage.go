@@ -229,6 +229,12 @@ func forms() []Damage {
 		{Name: "a history mode of no known name", Do: setPayload("session_meta", 0, "history_mode", "strange"), Fate: "dead"},
 		{Name: "git that is a text", Do: setPayload("session_meta", 0, "git", "strange"), Fate: "dead"},
 		{Name: "the first record again", Do: func(r *Rollout) { r.insert(r.at("user", 2), bytes.Clone(r.Lines[0])) }, Fate: "alive"},
+		{Name: "the first record again, legacy", Do: both(legacy, func(r *Rollout) { r.insert(r.at("user", 2), bytes.Clone(r.Lines[0])) }), Fate: "alive"},
+		{Name: "the first record of another session, legacy", Do: both(legacy, func(r *Rollout) {
+			i := r.at("user", 2)
+			r.insert(i, bytes.Clone(r.Lines[0]))
+			r.edit(i, func(_, p object) { p["id"], p["session_id"] = otherSession, otherSession })
+		}), Fate: "alive"},
 		{Name: "a call_id that no call has", Do: setPayload("function_call_output", 0, "call_id", "call_other"), Fate: "alive", Lost: true},
 		{Name: "an answer without content", Do: setPayload("assistant", 0, "content", []any{}), Fate: "alive", Lost: true},
 		{Name: "a prompt with the id of a call", Do: setPayload("user", 1, "id", "fc_x"), Fate: "O11"},
@@ -289,6 +295,11 @@ func tornLines() []Damage {
 		{Name: "half a line before a whole one", Do: setLine("user", 2, func(raw []byte) []byte { return append(cut(bytes.Clone(raw)), raw...) }), Fate: "alive"},
 		{Name: "NUL before a whole line", Do: setLine("user", 2, func(raw []byte) []byte { return append(make([]byte, 9), raw...) }), Fate: "alive"},
 		{Name: "garbage behind a whole line", Do: setLine("user", 2, func(raw []byte) []byte { return append(raw, "x y"...) }), Fate: "alive"},
+		{Name: "two events on a line", Do: func(r *Rollout) {
+			i := r.at("token_count", 0)
+			r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
+			r.remove(i + 1)
+		}, Fate: "alive"},
 		{Name: "two records on a line", Do: func(r *Rollout) {
 			i := r.at("reasoning", 1)
 			r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
@@ -311,10 +322,10 @@ func firstLines() []Damage {
 		{Name: "first line second", Do: func(r *Rollout) { r.Lines[0], r.Lines[1] = r.Lines[1], r.Lines[0] }, Fate: "dead"},
 		{Name: "empty", Do: whole([]byte{}), Fate: "dead", Lost: true},
 		{Name: "all NUL", Do: whole(make([]byte, 5000)), Fate: "dead", Lost: true},
-		{Name: "another id", Do: setPayload("session_meta", 0, "id", "01a203f4-30b5-7323-b4e5-490f536edf6d"), Fate: "dead"},
+		{Name: "another id", Do: setPayload("session_meta", 0, "id", otherSession), Fate: "dead"},
 		{Name: "no id", Do: setPayload("session_meta", 0, "id", nil), Fate: "dead"},
 		{Name: "no cwd", Do: setPayload("session_meta", 0, "cwd", nil), Fate: "dead"},
-		{Name: "another session_id", Do: setPayload("session_meta", 0, "session_id", "01a203f4-30b5-7323-b4e5-490f536edf6d"), Fate: "alive"},
+		{Name: "another session_id", Do: setPayload("session_meta", 0, "session_id", otherSession), Fate: "alive"},
 		{Name: "in another folder", Do: func(r *Rollout) { r.Name = strings.Replace(File, "2026/11/22", "2026/10/21", 1) }, Fate: "dead", Index: true},
 		{Name: "in another folder, no databases", Do: both(func(r *Rollout) { r.Name = strings.Replace(File, "2026/11/22", "2026/10/21", 1) }, withoutDatabases), Fate: "alive", Index: true},
 		{Name: "in a folder too deep, no databases", Do: both(func(r *Rollout) { r.Name = strings.Replace(File, "2026/11/22", "2026/11/22/x", 1) }, withoutDatabases), Fate: "alive"},
@@ -392,6 +403,7 @@ func ids() []Damage {
 		{Name: "arguments cut", Do: setPayload("function_call", 0, "arguments", `{"cmd": "ec`), Fate: "alive"},
 		{Name: "encrypted content missing", Do: setPayload("reasoning", 0, "encrypted_content", nil), Fate: "O13"},
 		{Name: "encrypted content tampered", Do: setPayload("reasoning", 0, "encrypted_content", "gAAAAtampered"), Fate: "O8"},
+		{Name: "encrypted content made anonymous", Do: setPayload("reasoning", 0, "encrypted_content", "REDACTED"), Fate: "O8"},
 		{Name: "all encrypted content of another account", Do: func(r *Rollout) {
 			for i := range r.Lines {
 				r.edit(i, func(_, p object) {
@@ -454,6 +466,21 @@ func contents() []Damage {
 	}
 }
 
+// otherSession is the id of no session.
+const otherSession = "01a203f4-30b5-7323-b4e5-490f536edf6d"
+
+// legacy makes the rollout one of before history modes.
+func legacy(r *Rollout) {
+	for i := range r.Lines {
+		r.edit(i, func(l, p object) {
+			delete(l, "ordinal")
+			if l["type"] == "session_meta" {
+				delete(p, "history_mode")
+			}
+		})
+	}
+}
+
 // compactions are compactions, and damages of the index.
 func compactions() []Damage {
 	return []Damage{
@@ -466,6 +493,9 @@ func compactions() []Damage {
 		}, Fate: "alive"},
 		{Name: "compacted with an encrypted blob of another account", Do: func(r *Rollout) {
 			r.compact([]object{r.item(r.at("user", 1)), {"type": "compaction", "encrypted_content": "gAAAAother"}})
+		}, Fate: "O8"},
+		{Name: "compacted with a marker", Do: func(r *Rollout) {
+			r.compact([]object{r.item(r.at("user", 1)), {"type": "compaction", "encrypted_content": "<removed>"}})
 		}, Fate: "O8"},
 		{Name: "compacted with tampered reasoning", Do: func(r *Rollout) {
 			rs := r.item(r.at("reasoning", 1))
@@ -483,16 +513,7 @@ func compactions() []Damage {
 		{Name: "rolled back", Do: func(r *Rollout) {
 			r.Lines = append(r.Lines, line("event_msg", len(r.Lines), object{"type": "thread_rolled_back", "num_turns": 2}))
 		}, Fate: "alive"},
-		{Name: "legacy", Do: func(r *Rollout) {
-			for i := range r.Lines {
-				r.edit(i, func(l, p object) {
-					delete(l, "ordinal")
-					if l["type"] == "session_meta" {
-						delete(p, "history_mode")
-					}
-				})
-			}
-		}, Fate: "alive"},
+		{Name: "legacy", Do: legacy, Fate: "alive"},
 		{Name: "file is archived", Do: func(r *Rollout) { r.Name = "archived_sessions/" + filepath.Base(File) }, Fate: "dead", Index: true},
 		{Name: "a row with another path", Do: row("UPDATE threads SET rollout_path = '/nowhere/x.jsonl'"), Fate: "dead", Index: true},
 		{Name: "a row without a first message", Do: row("UPDATE threads SET first_user_message = '', preview = '', title = ''"), Fate: "alive", Index: true},

@@ -38,10 +38,12 @@ type Home struct {
 	API  *endpoint.Server
 }
 
-// NewHome makes a home for the program that [Install] returned, with the session of [testdata.Codex].
-func NewHome(t testing.TB, exe string) *Home {
+// NewHome makes a home for the program that [Install] returned, with the session of [testdata.Codex]. The endpoint also issued
+// what is in the other rollouts.
+func NewHome(t testing.TB, exe string, others ...[]byte) *Home {
 	t.Helper()
-	h := &Home{t: t, exe: exe, dir: t.TempDir(), work: "work", API: endpoint.NewKnown(nil, known(testdata.Codex))}
+	issued := bytes.Join(append(others, testdata.Codex), nil)
+	h := &Home{t: t, exe: exe, dir: t.TempDir(), work: "work", API: endpoint.NewKnown(nil, known(issued))}
 	t.Cleanup(h.API.Close)
 	h.Write(File, testdata.Codex)
 	h.Write(filepath.Join("..", h.work, "README"), nil)
@@ -58,6 +60,7 @@ func (h *Home) Config() []byte {
 func known(rollout []byte) endpoint.Known {
 	k := endpoint.Known{Encrypted: map[string]string{}, Items: map[string][]string{}}
 	var group []string
+	thought := false // the item before was reasoning
 	for line := range bytes.Lines(rollout) {
 		var r struct {
 			Type    string
@@ -69,15 +72,20 @@ func known(rollout []byte) endpoint.Known {
 		if json.Unmarshal(line, &r) != nil || r.Type != "response_item" {
 			continue
 		}
-		switch p := r.Payload; {
-		case p.Type == "reasoning":
+		p := r.Payload
+		isReasoning := p.Type == "reasoning"
+		if isReasoning {
 			k.Encrypted[p.Encrypted] = endpoint.FirstAccount
+		}
+		switch {
+		case isReasoning && !thought:
 			group = []string{p.ID}
-		case p.Type == "function_call" || p.Role == "assistant":
+		case isReasoning || strings.HasSuffix(p.Type, "_call") || p.Role == "assistant":
 			group = append(group, p.ID)
 		default:
 			group = nil
 		}
+		thought = isReasoning
 		for _, id := range group {
 			k.Items[id] = group
 		}

@@ -167,7 +167,7 @@ func itemsApart(r *responsesRequest) string {
 		seen[id] = true
 		switch {
 		case id == group[0] && strings.HasPrefix(id, "rs_"):
-			if n+1 >= len(r.Input) || len(group) < 2 || !follows(r.Input[n+1], group[1]) {
+			if len(group) > 1 && (n+1 >= len(r.Input) || !follows(r.Input[n+1], group[1])) { // else it was interrupted
 				return fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", id)
 			}
 		case strings.HasPrefix(group[0], "rs_") && !seen[group[0]]:

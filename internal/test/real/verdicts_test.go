@@ -49,14 +49,6 @@ var knownWrong = []string{
 	"47a78253-7d91-4be2-bfd3-f5ac53c9195b",
 	"60b38d1e-f048-428b-89da-e5dca96614d4",
 	"0d3f9b14-1f89-4bc8-b69c-2396e3aa6d50",
-
-	// Codex.
-	"019ef35b-2300-75e0-98d6-8e4dce14050f",
-	"019f1f6f-311c-7543-b0f9-f126da3c5434",
-	"019f1fc3-e84b-7fd0-8e90-628b37c70b57",
-	"019f1f9d-3f06-7550-bd6f-5592a5313d51",
-	"019f5cfd-b70b-73a1-ad47-32159be95bba",
-	"019f690c-8f7b-7631-86d1-935c66dbf4f4",
 }
 
 // A store is one agent's with the conversations.

@@ -1,0 +1,97 @@
+//go:build e2e
+
+package codex_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	fixture "mend/internal/test/codex"
+	"mend/internal/test/real"
+	"mend/testdata"
+)
+
+// TestRealConversations sends one more prompt in each of the conversations that people's Codex wrote: mend finds nothing broken, and
+// predicts the request.
+func TestRealConversations(t *testing.T) {
+	exe, err := fixture.Install(*version)
+	if err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	real.Unpack(t, folder)
+	files, err := filepath.Glob(filepath.Join(folder, ".codex/sessions/*/*/*/*.jsonl"))
+	if err != nil || len(files) != 17 {
+		t.Fatalf("%d conversations, %v", len(files), err)
+	}
+	all := map[string][]byte{} // by name below the folder of Codex
+	var issued [][]byte
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, member := range []string{"model_provider", "model_provider_id"} { // the only one of the test
+			data = bytes.ReplaceAll(data, []byte(`"`+member+`":"openai"`), []byte(`"`+member+`":"fake"`))
+		}
+		for _, member := range []string{`"subagent":"review"`, `"multi_agent_version":"disabled"`, `"multi_agent_version":"v2"`} { // names of the program's
+			name, value, _ := strings.Cut(member, ":")
+			data = bytes.ReplaceAll(data, []byte(name+`:"`+strings.Repeat("x", len(value)-2)+`"`), []byte(member))
+		}
+		name, _ = filepath.Rel(filepath.Join(folder, ".codex"), name) // found below it
+		all[name], issued = data, append(issued, data)
+	}
+	h := fixture.NewHome(t, exe, issued...)
+	for name, data := range all {
+		h.Write(name, data)
+	}
+	if r := h.Prompt(testdata.CodexSession, "zero more"); r.Fate() != "alive" { // makes the databases
+		t.Fatal(r.Output)
+	}
+	c := open(t, h, t.TempDir())
+	heads, err := c.Sessions(t.Context())
+	if err != nil || len(heads) != 18 {
+		t.Fatalf("%d sessions, %v", len(heads), err)
+	}
+	for _, head := range heads {
+		if head.ID == testdata.CodexSession {
+			continue
+		}
+		t.Run(head.ID, func(t *testing.T) {
+			want, items := predicted(t, c, head), identities(forecast(t, c, head))
+			seen := h.Prompt(head.ID, "one more")
+			if seen.Fate() != want || want != "alive" && want != "O8" { // of some the encrypted content was made anonymous
+				t.Errorf("mend predicts %s, and it is %s: %s", want, seen.Fate(), seen.Message+seen.Output)
+			}
+			if diff := gocmp.Diff(items, identities(seen.Items)); diff != "" {
+				t.Errorf("the request has %d items and is another one (-predicted +seen):\n%s", len(seen.Items), diff)
+			}
+		})
+	}
+}
+
+// identities returns what tells items apart: all their texts are the same.
+func identities(items []string) (all []string) {
+	for _, raw := range items {
+		var it struct {
+			Type, Role, ID string
+			CallID         string `json:"call_id"`
+			Encrypted      string `json:"encrypted_content"`
+		}
+		_ = json.Unmarshal([]byte(raw), &it) // a request that was sent
+		if it.Type == "compaction" || strings.HasSuffix(it.Type, "_output") {
+			it.ID = "" // the program may leave it out, or make one
+		}
+		kind := strings.Replace(cmp.Or(it.Type, "message"), "custom_tool", "function", 1) // mend shows one as the other
+		all = append(all, fmt.Sprint(kind, " ", it.Role, " ", it.ID, " ", it.CallID, " ", it.Encrypted))
+	}
+	return all
+}
