@@ -19,7 +19,8 @@ type draft struct {
 	c        *Case
 	renumber bool // the lines move, so they get new numbers: messages are named by them
 
-	items map[string][]item // of each message; nil until they are asked for, and when lines have moved
+	items map[string][]item // of each message, and of the model's in each turn; nil until they are asked for, and when lines have moved
+	turns map[string]string // of each message the key of its turn in items
 }
 
 var _ repair.Draft = (*draft)(nil)
@@ -85,10 +86,17 @@ func (d *draft) drop(it item) error {
 
 func (d *draft) itemsOf(group string) []item {
 	if d.items == nil {
-		d.items = map[string][]item{}
+		d.items, d.turns = map[string][]item{}, map[string]string{}
+		turn := "turn"
 		for _, it := range history(d.lines) {
+			if isPrompt(it.value) {
+				turn = "turn of " + it.group
+			}
 			if !it.added {
-				d.items[it.group] = append(d.items[it.group], it)
+				d.items[it.group], d.turns[it.group] = append(d.items[it.group], it), turn
+				if isModels(it.value) {
+					d.items[turn] = append(d.items[turn], it)
+				}
 			}
 		}
 	}
@@ -200,7 +208,7 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 // DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(message change.Ref) error { return d.dropIDs(message, false) }
 
-// dropReasoning removes all reasoning of the message of a block, and the ids of its other items, which the provider takes only with it.
+// dropReasoning removes all reasoning of the message of a block, and the ids of the other items, which the provider takes only with it.
 func (d *draft) dropReasoning(b *request.Block) error {
 	if b == nil {
 		return repair.ErrNoBlock
@@ -208,27 +216,34 @@ func (d *draft) dropReasoning(b *request.Block) error {
 	return d.dropIDs(b.Ref(), true)
 }
 
-// dropIDs removes the ids of the items of a message, or its reasoning as a whole.
-func (d *draft) dropIDs(message change.Ref, reasoning bool) (err error) {
+// dropIDs removes the ids of all items of the model in the turn of a message, and with reasoning also all reasoning of the message. Only the
+// provider knows for certain which items were one response: where lines are missing or in another order, one may be part of another message
+// than it seems. A response is never in two turns.
+func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
 		return repair.ErrNoBlock
 	}
+	turn := d.turns[message.Message]
 	for _, it := range slices.Backward(all) {
 		if reasoning && it.kind == "reasoning" {
-			err = d.drop(it)
-		} else {
-			raw, rerr := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
-			err = d.put(it.at, raw, rerr)
+			if err := d.drop(it); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+	}
+	for _, it := range append(d.itemsOf(message.Message), d.itemsOf(turn)...) { // a prompt may have an id, too
+		raw, err := jsonedit.Remove(d.lines[it.at].raw, it.path("id")...)
+		if err := d.put(it.at, raw, err); err != nil {
 			return err
 		}
 	}
+	delete(d.items, turn) // they have none now
 	return nil
 }
 
-// moveBehindCall puts an output behind the response with its call.
+// moveBehindCall puts an output behind the response with its call. The call may be in the wrong place as well, away from its reasoning: so
+// the ids go.
 func (d *draft) moveBehindCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
@@ -239,6 +254,11 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 	})
 	if call < 0 {
 		return repair.ErrNoBlock
+	}
+	for _, group := range []string{it.group, d.lines[call].group()} {
+		if err := d.dropIDs(d.c.ref(group), false); err != nil {
+			return err
+		}
 	}
 	moved, first := d.lines[it.at], d.lines[call].first
 	d.lines[it.at] = line{gone: true}

@@ -144,7 +144,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "O2",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				return whole("The output is moved behind its call.", "", func(d *draft) error { return d.moveBehindCall(x.Target()) })(x)
+				return whole("The output is moved behind its call, and the ids of the provider's items in these turns are removed, so their content is sent in full.", "", func(d *draft) error { return d.moveBehindCall(x.Target()) })(x)
 			},
 		},
 		repair.Rule{Code: "O4", Fixes: single("The line that is there twice is removed.", "", (*draft).dropCopy)},

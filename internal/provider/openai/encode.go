@@ -88,10 +88,10 @@ func encodeItem(t request.Turn) jsonItem {
 		return item
 	case request.Summary:
 		return jsonItem{Type: "compaction", ID: b.ItemID, Encrypted: &b.Signature}
-	default: // of a type that mend does not look into
-		return jsonItem{Type: string(b.Type), ID: b.ItemID}
 	case request.Text, request.Image, request.Document:
 		return jsonItem{Role: change.RoleAssistant, ID: b.ItemID, Content: []jsonPart{{Type: "output_text", Text: &b.Text}}}
+	default: // of a type that mend does not look into
+		return jsonItem{Type: string(b.Type), ID: b.ItemID}
 	}
 }
 

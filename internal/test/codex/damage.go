@@ -348,6 +348,16 @@ func firstLines() []Damage {
 	}
 }
 
+// moveCall moves the nth call behind the mth line of a kind.
+func moveCall(n int, kind string, m int) func(*Rollout) {
+	return func(r *Rollout) {
+		i, to := r.at("function_call", n), r.at(kind, m)
+		raw := r.Lines[i]
+		r.insert(to+1, raw)
+		r.remove(i)
+	}
+}
+
 // calls are damages of calls and their outputs.
 func calls() []Damage {
 	return []Damage{
@@ -370,6 +380,10 @@ func calls() []Damage {
 			r.remove(o)
 			r.insert(i, raw)
 		}, Fate: "O2"},
+		{Name: "call behind its output", Do: moveCall(0, "function_call_output", 0), Fate: "O3"},
+		{Name: "call behind the next reasoning", Do: moveCall(0, "reasoning", 1), Fate: "O3"},
+		{Name: "call in the next turn", Do: moveCall(0, "assistant", 1), Fate: "O3"},
+		{Name: "call of two behind both outputs", Do: moveCall(2, "function_call_output", 2), Fate: "O2"},
 		{Name: "reasoning twice", Do: twice("reasoning", 0), Fate: "O4"},
 		{Name: "call twice", Do: twice("function_call", 0), Fate: "O4"},
 		{Name: "output twice", Do: twice("function_call_output", 0), Fate: "O4"},
