@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"mend/change"
@@ -119,8 +120,9 @@ type Reader interface {
 	// Beside lists the other stores of the agent that have sessions which this one lacks, or cannot be read. have are the
 	// ids of those that it has.
 	Beside(ctx context.Context, have map[string]bool) ([]Beside, error)
-	// Adopt returns what creates the records of a session of such a store in this one, as the kept ones of Restore.
-	Adopt(ctx context.Context, copied Copy) ([]change.Op, error)
+	// Adopt returns what creates the records of a session of such a store in this one, as the kept ones of Restore. It adds
+	// records that this store cannot have to the Unread of copied.
+	Adopt(ctx context.Context, copied *Copy) ([]change.Op, error)
 
 	// Stamp returns the stamp that the records of a session of List have now, the zero stamp if it
 	// has none. It reads no record.
@@ -226,14 +228,26 @@ type Examination struct {
 type Copy struct {
 	Records  []change.Record // each message followed by its parts, and what grows least first
 	Messages int
-	First    string // the id of the first message, "" without one
-	Unread   string // what of the session could not be read, or does not count as a record; "" for nothing
+	First    string   // the id of the first message, "" without one
+	Unread   []string // what of the session could not be read, or does not count as a record, each with the reason
 
 	Stamp change.Stamp // that the session had when it was read; the zero stamp if that is unknown
 
 	// Marks are behind each message, also those that were skipped; none if only reading all records shows a change.
 	Marks   []change.Mark
 	Skipped int // how many messages, the first ones, are not in Records with their parts
+}
+
+// UnreadText returns the first of Unread and how many more there are; "" for none.
+func (c *Copy) UnreadText() string {
+	switch n := len(c.Unread); n {
+	case 0:
+		return ""
+	case 1:
+		return c.Unread[0]
+	default:
+		return fmt.Sprintf("%s, and %d more", c.Unread[0], n-1)
+	}
 }
 
 // A Lack is what of a session is gone: records, or the text in them.

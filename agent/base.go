@@ -56,7 +56,7 @@ func (base) Former() string { return "" }
 func (base) Beside(context.Context, map[string]bool) ([]Beside, error) { return nil, nil }
 
 // Adopt implements [Reader].
-func (base) Adopt(context.Context, Copy) ([]change.Op, error) { return nil, errors.ErrUnsupported }
+func (base) Adopt(context.Context, *Copy) ([]change.Op, error) { return nil, errors.ErrUnsupported }
 
 // Stamp returns the zero stamp: every scan reads the session.
 func (base) Stamp(context.Context, change.Head) (change.Stamp, error) { return change.Stamp{}, nil }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -18,8 +19,8 @@ import (
 // Copy implements [agent.Store]: the transcript as one record with the ref of the session, and all regular
 // files in the folder of the session beside it: each transcript of a subagent as that of a session, others,
 // such as results of tools, as [change.KindFile] with their path below that folder. Not copied are what is
-// elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells), links,
-// and hidden files. A subagent that belongs to a session is copied with it alone.
+// elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells),
+// and hidden files. What is behind a link is not read. A subagent that belongs to a session is copied with it alone.
 func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
 	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
@@ -38,21 +39,26 @@ func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c 
 	err = walk(d, head.ID, "", change.MaxText, func(at string, e safedir.Entry, err error) (bool, error) {
 		ref := besideRef(head, at)
 		why, unreadable := safedir.ReadFailure(err)
-		if e.IsFile() && e.TooLarge {
+		switch {
+		case e.IsFile() && e.TooLarge, e.Exists && e.Mode&fs.ModeSymlink != 0:
 			why, unreadable = e.ReadProblem(), true
+		case e.IsDir() && strings.Count(at, "/") >= maxBeside:
+			why, unreadable = fmt.Sprintf("it is more than %d folders deep", maxBeside), true
 		}
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
-		case at == "" && err == nil && !e.IsDir(), at != "" && ref.Validate() != nil:
+		case at != "" && ref.Validate() != nil:
 			return false, nil
 		case unreadable:
-			c.Unread = path.Join(head.ID, at) + ": " + why
+			c.Unread = append(c.Unread, path.Join(head.ID, at)+": "+why)
+			return false, nil
+		case at == "" && err == nil && !e.IsDir():
 			return false, nil
 		case err == nil && e.IsFile():
 			c.Records = append(c.Records, change.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm()})
 		}
-		return strings.Count(at, "/") < maxBeside, err
+		return true, err
 	})
 	if err != nil {
 		return c, fmt.Errorf("reading what is beside transcript %s: %w", head.ID, err)

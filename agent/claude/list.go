@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -47,9 +46,9 @@ type file struct {
 
 // eachFile calls yield for each transcript of a session, with its folder open.
 func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
-	var first error // of a folder that cannot be read
-	err := s.eachFolder(func(all *safedir.Dir, folder string) error {
-		unread, err := s.Each(ctx, all, folder, isTranscript, func(e sessionfile.Entry) error {
+	s.Begin()
+	return s.eachFolder(func(all *safedir.Dir, folder string) error {
+		return s.Each(ctx, all, folder, isTranscript, func(e sessionfile.Entry) error {
 			id := strings.TrimSuffix(e.Name, suffix)
 			err := yield(file{e, id, folder})
 			if _, ok := slices.BinarySearch(e.Names, id); err == nil && ok {
@@ -57,15 +56,7 @@ func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 			}
 			return err
 		})
-		if unread != nil {
-			first = cmp.Or(first, fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, projects, folder), unread))
-		}
-		return err
 	})
-	if err == nil {
-		s.unread.Store(&first)
-	}
-	return err
 }
 
 // isTranscript reports whether a file in the folder of a project is one of a session, or of a subagent of 2.0.
@@ -102,12 +93,13 @@ func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) er
 // CheckAccess implements [agent.Store]: it returns the error of the first folder of transcripts that
 // could not be read when the folders were last walked.
 func (s *store) CheckAccess(bool) error {
-	if s.unread.Load() == nil {
+	if _, walked := s.Unread(); !walked {
 		if _, err := s.State(context.Background()); err != nil {
 			return err
 		}
 	}
-	return *s.unread.Load()
+	err, _ := s.Unread()
+	return err
 }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
@@ -118,8 +110,7 @@ func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owne
 	isOne := func(name string) bool {
 		return strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix) && change.ValidateID(idOf(name)) == nil
 	}
-	_, err := s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error { return yield(file{e, idOf(e.Name), folder}) })
-	return err
+	return s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error { return yield(file{e, idOf(e.Name), folder}) })
 }
 
 // List implements [agent.Store].

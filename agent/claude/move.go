@@ -110,7 +110,7 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 		switch why := e.ReplaceProblem(); {
 		case err != nil:
 			return false, err
-		case at == "" && !e.IsDir():
+		case at == "" && !e.IsDir() && e.Mode&fs.ModeSymlink == 0:
 			return false, nil
 		case ref.Validate() != nil:
 			return false, ref.Validate()

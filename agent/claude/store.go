@@ -28,7 +28,6 @@ type store struct {
 	layout    *layout
 	except    []int // processes that do not count as using a session
 	snapshots snapshotCache
-	unread    atomic.Pointer[error]                        // of the first folder of a project that could not be read at the last walk; nil if there was none
 	buffers   sync.Pool                                    // of *safedir.Buffer, for examinations
 	homeless  sync.Map                                     // whether a folder is gone and no list has its sessions, until the next Refresh
 	commits   atomic.Pointer[map[string]map[string]string] // of goneCommits, until then

@@ -22,7 +22,7 @@ func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c ag
 	c = agent.Copy{Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}}, Stamp: stamp}
 	c.Messages, c.First = rollout.CountMessages(of.Plain)
 	if of.Torn {
-		c.Unread = "the end of the compressed rollout"
+		c.Unread = []string{"the end of the compressed rollout"}
 	}
 	return c, nil
 }

@@ -84,5 +84,6 @@ func (s *store) readIndex() (map[string]*change.Record, error) {
 // CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(bool) error {
 	_, err := s.rows()
-	return err
+	unread, _ := s.Unread()
+	return cmp.Or(err, unread)
 }

@@ -52,6 +52,7 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 		return nil, err
 	}
 	defer root.Close()
+	s.Begin()
 	for _, name := range home.Sessions {
 		if err := s.list(ctx, root, name, &heads); err != nil {
 			return nil, err
@@ -61,7 +62,7 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 }
 
 func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads *[]change.Head) error {
-	_, err := s.Each(ctx, in, folder, func(string) bool { return true }, func(e sessionfile.Entry) error {
+	return s.Each(ctx, in, folder, func(string) bool { return true }, func(e sessionfile.Entry) error {
 		switch isDir := e.IsDir(); {
 		case isDir && strings.Count(e.Path(), "/") < deepest:
 			return s.list(ctx, e.In, e.Name, heads)
@@ -72,7 +73,6 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads 
 		}
 		return nil
 	})
-	return err
 }
 
 // isRollout goes by names. The program does not read a compressed one where the same one is there and not compressed.

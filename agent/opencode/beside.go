@@ -62,7 +62,7 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.B
 }
 
 // Adopt implements [agent.Reader]. Files of a tree become the rows that the migration of OpenCode 1.2 makes of them.
-func (s *store) Adopt(ctx context.Context, copied agent.Copy) ([]change.Op, error) {
+func (s *store) Adopt(ctx context.Context, copied *agent.Copy) ([]change.Op, error) {
 	db, ok := s.records.(*database.Store)
 	if !ok {
 		return nil, errors.ErrUnsupported
@@ -70,9 +70,11 @@ func (s *store) Adopt(ctx context.Context, copied agent.Copy) ([]change.Op, erro
 	records := copied.Records
 	if slices.ContainsFunc(records, func(r change.Record) bool { return r.Mode != 0 }) {
 		var err error
-		if records, err = db.RowsOf(ctx, records); err != nil {
+		var without []string
+		if records, without, err = db.RowsOf(ctx, records); err != nil {
 			return nil, err
 		}
+		copied.Unread = append(copied.Unread, without...)
 	}
 	ops := make([]change.Op, len(records))
 	for i := range records {

@@ -11,6 +11,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode/database"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/jsonedit"
 )
 
@@ -131,6 +132,13 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 func (s *store) cleanSession(ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned) (ops []change.Op, err error) {
 	images, err := s.Read(ctx, refs)
 	if err != nil || len(images) == 0 || images[0] == nil {
+		return nil, err
+	}
+	copied, err := s.Copy(ctx, h, nil)
+	if err == nil && len(copied.Unread) > 0 { // it would stay, and belong to no session
+		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID, copied.UnreadText())
+	}
+	if err != nil {
 		return nil, err
 	}
 	for i, image := range images {

@@ -28,7 +28,7 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 	c.Records = make([]change.Record, 0, n)
 	add := func(r *change.Record) {
 		if r.Defect != nil && (r.Defect.Kind == change.Unreadable || r.Ref.Validate() != nil) {
-			c.Unread = r.Ref.String() + ": " + r.Defect.Why
+			c.Unread = append(c.Unread, r.Ref.String()+": "+r.Defect.Why)
 			return
 		}
 		c.Records = append(c.Records, *r)
@@ -39,7 +39,7 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 	if loaded.Info.Ref.Kind != 0 {
 		add(&loaded.Info)
 	} else {
-		c.Unread = "it has no data of its own"
+		c.Unread = append(c.Unread, "it has no data of its own")
 	}
 	if loaded.Diff.Ref.Kind != 0 {
 		add(&loaded.Diff)
@@ -52,12 +52,12 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 	}
 	for _, stray := range loaded.Stray {
 		switch stray.Kind {
-		case change.StrayHidden, change.StrayUnread, change.StrayPlace, change.StrayLink:
-			c.Unread = stray.Path + ": " + stray.Why
-		case change.StrayOther, change.StrayIgnored, change.StrayFile, change.StrayRow, change.StraySession:
+		case change.StrayHidden, change.StrayUnread, change.StrayPlace, change.StrayLink, change.StrayIgnored:
+			c.Unread = append(c.Unread, stray.Path+": "+stray.Why)
+		case change.StrayOther, change.StrayFile, change.StrayRow, change.StraySession:
 		}
 	}
-	if c.Unread != "" {
+	if len(c.Unread) > 0 {
 		c.Marks = nil
 	}
 	return c, nil

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"mend/change"
@@ -52,6 +53,7 @@ type Store struct {
 	layout Layout
 	opt    Options
 	Most   int64 // the size in bytes of the largest file that is loaded
+	unread atomic.Pointer[error]
 }
 
 // New returns the store at root. It writes nothing.
@@ -78,9 +80,22 @@ func (s *Store) Note(format, path string, args ...any) {
 	}
 }
 
-// OpenNames opens a folder and returns its names in order. It returns no folder if there is none. A link and a folder that cannot be read
-// are noted; of the latter it returns the error, too.
-func (s *Store) OpenNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
+// Begin begins a walk of all folders with [Store.Each].
+func (s *Store) Begin() { s.unread.Store(new(error)) }
+
+// Unread returns the error of the first folder of the last walk that is a link, or cannot be read: sessions may be in it. walked reports
+// whether there was a walk.
+func (s *Store) Unread() (err error, walked bool) {
+	p := s.unread.Load()
+	if p == nil {
+		return nil, false
+	}
+	return *p, true
+}
+
+// openNames opens a folder and returns its names in order. It returns no folder if there is none, or if it is a link or cannot be read, which
+// is noted.
+func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := in.Sub(folder)
 	var names []string
 	if err == nil {
@@ -95,15 +110,21 @@ func (s *Store) OpenNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 	var strange *safedir.NotFolderError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
 	case errors.As(err, &strange):
-		if strange.Mode&fs.ModeSymlink != 0 {
-			s.Note("%s is a symbolic link; its sessions are not examined", strange.Path)
+		if strange.Mode&fs.ModeSymlink == 0 {
+			return nil, nil, nil
 		}
+		s.Note("%s is a symbolic link; its sessions are not examined", strange.Path)
+		err = errors.New("it is a symbolic link")
 	case unreadable:
 		s.Note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its owner or mode", path.Join(in.Path, folder), why)
-		return nil, nil, err
 	default:
 		return nil, nil, err
+	}
+	if first, _ := s.Unread(); first == nil {
+		err = fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, in.Path, folder), err)
+		s.unread.Store(&err)
 	}
 	return nil, nil, nil
 }
@@ -120,20 +141,17 @@ type Entry struct {
 // Path returns the path below the root.
 func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
 
-// Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one that cannot be read, which
-// is noted: unread is the error of that.
-func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool, yield func(Entry) error) (unread, err error) {
-	d, names, err := s.OpenNames(in, folder)
-	if _, unreadable := safedir.ReadFailure(err); unreadable {
-		return err, nil
-	}
+// Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one that is a link or cannot
+// be read, which is noted, see [Store.Unread].
+func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool, yield func(Entry) error) error {
+	d, names, err := s.openNames(in, folder)
 	if d == nil || err != nil {
-		return nil, err
+		return err
 	}
 	defer d.Close()
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if !wanted(name) {
 			continue
@@ -143,15 +161,15 @@ func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted
 		if why, ok := safedir.ReadFailure(err); ok { // the folder may be listed, but not entered
 			e.Why = why
 		} else if err != nil {
-			return nil, err
+			return err
 		} else if !e.Exists {
 			continue
 		}
 		if err := yield(e); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // OpenFolder opens the folder of a session's file, and returns the name of that.

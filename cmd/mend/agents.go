@@ -158,6 +158,14 @@ func (env *environment) skipStore(ctx context.Context, left, err error) error {
 	return fail.Worst(left, err)
 }
 
+// both returns the worse of two errors of a verb, left as [environment.skipStore] returned it. Then the other one is printed, too.
+func (env *environment) both(ctx context.Context, left, err error) error {
+	if _, printed := errors.AsType[*reportedError](err); left == nil || err == nil || printed || errors.Is(err, errProblems) {
+		return fail.Worst(left, err)
+	}
+	return env.skipStore(ctx, left, err)
+}
+
 // agentOf returns the name of the agent of a store as a sentence has it.
 func agentOf(id change.StoreID) string {
 	if i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == id.Agent }); i >= 0 {

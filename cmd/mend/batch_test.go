@@ -31,7 +31,7 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := t.TempDir()
-	moves, err := proposeMoves(t.Context(), env, []*mend.Store{c}, heads[0].Directory, to, false)
+	moves, _, err := proposeMoves(t.Context(), env, []*mend.Store{c}, nil, heads[0].Directory, to, false)
 	if err != nil || len(moves) != 1 || len(moves[0].Plans) != 3 {
 		t.Fatalf("proposeMoves() = %+v, %v, want three plans", moves, err)
 	}

@@ -183,13 +183,14 @@ func cleanImages(b *batch, c *mend.Store, f writeFlags, heads []change.Head) (j 
 		return t, err
 	}
 	var with []change.Head
+	b.one = b.one && len(heads) == 1
 	for _, h := range heads {
 		t, err := propose(h)
 		if ctx.Err() != nil {
 			return j, ctx.Err()
 		}
 		if err != nil {
-			env.noteSkipped(err)
+			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
 			continue
 		}
 		freed := freedBy(t.Plan)
@@ -217,7 +218,6 @@ func cleanImages(b *batch, c *mend.Store, f writeFlags, heads []change.Head) (j 
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s of %s into the journal?", of, term.Count(len(with), "session")), nil); err != nil {
 		return j, err
 	}
-	b.one = b.one && len(with) == 1
 	for _, h := range with {
 		t, err := propose(h)
 		if err == nil && freedBy(t.Plan) > 0 {
@@ -308,6 +308,9 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 		j, err := clean(b, c)
 		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
 			continue
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = fail.New(fail.Refused, fmt.Sprintf("%q shows what takes the space there", env.cmdline("clean")), "%s has nothing that \"mend %s\" removes", agentOf(c.ID()), env.command)
 		}
 		if j.Store != "" {
 			done = append(done, j)

@@ -40,6 +40,7 @@ type environment struct {
 	jsonLines bool              // the answer is the last of several lines
 	stores    int               // how many [environment.nextStore] has named
 	picked    map[string]string // by name the session that the user picked of several
+	unkept    error             // why what was kept cannot be used, see [withKept]
 	kept      map[string]bool   // the sessions of which a state was kept; nil until that is asked
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store

@@ -71,7 +71,8 @@ type keptJSON struct {
 	New      int    `json:"new"`  // sessions of which a copy was made, or with --dry-run would be read
 	Same     int    `json:"same"` // sessions that have not changed since
 	Failed   int    `json:"failed"`
-	Bytes    int64  `json:"bytes"` // that the copies take more
+	Partly   int    `json:"partly"` // sessions of which not all could be read, and is copied
+	Bytes    int64  `json:"bytes"`  // that the copies take more
 }
 
 // A keptStateJSON is a copy that was made.
@@ -176,19 +177,8 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, n
 			}
 			return
 		}
-		s.Sessions++
-		switch {
-		case is.Err != nil:
-			s.Failed++
-			failures = append(failures, fmt.Sprintf("%s: %v", term.Escape(is.Session.ID), is.Err))
-		case is.Same:
-			s.Same++
-		default:
-			s.New++
-			s.Bytes += is.Saved.Bytes
-			if is.Saved.New {
-				r.states = append(r.states, stateJSON(&is.Saved.State))
-			}
+		if failure := r.count(&s, is); failure != "" {
+			failures = append(failures, failure)
 		}
 	})
 	if progress != nil {
@@ -212,9 +202,36 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, n
 	r.Say("%s.", text)
 	for _, why := range failures {
 		r.Note("not kept: " + why)
-		r.failed = fail.New(fail.Unusable, "", "some sessions could not be read, and have no copy of what they are now")
+		r.failed = fail.New(fail.Problems, "", "not all could be read: there is no whole copy of all sessions as they are now")
 	}
 	return nil
+}
+
+// count counts what became of the copy of a session, and returns what of it was not kept; "" for nothing.
+func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
+	id := term.Escape(is.Session.ID)
+	if is.Err != nil && id == "" {
+		return is.Err.Error()
+	}
+	s.Sessions++
+	if without := is.Saved.State.Unread; without != "" {
+		s.Partly++
+		failure = fmt.Sprintf("a part of %s: %s", id, without)
+	}
+	switch {
+	case is.Err != nil:
+		s.Failed++
+		failure = fmt.Sprintf("%s: %v", id, is.Err)
+	case is.Same:
+		s.Same++
+	default:
+		s.New++
+		s.Bytes += is.Saved.Bytes
+		if is.Saved.New {
+			r.states = append(r.states, stateJSON(&is.Saved.State))
+		}
+	}
+	return failure
 }
 
 // whyNone says why a session has no copy.

@@ -51,10 +51,12 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 		printAPIError(env, readings[0])
 		return true, showLost(ctx, env, f)
 	}
-	c, head, err := findLost(ctx, env, clients, name)
+	c, head, left, err := findLost(ctx, env, clients, left, name)
 	switch _, several := errors.AsType[*mend.AmbiguousNameError](err); {
 	case several: // they are listed
 		return true, err
+	case errors.Is(err, mend.ErrNoSession) && id != "" && env.unkept != nil:
+		return true, left
 	case errors.Is(err, mend.ErrNoSession) && id == "", errors.Is(err, mend.ErrNoSession) && left != nil:
 		return false, nil
 	case errors.Is(err, mend.ErrNoSession):
@@ -69,7 +71,7 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	if known {
 		printAPIError(env, readings[0])
 	}
-	return true, fixNamed(ctx, env, c, head, f, culprit.Culprit{Session: head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}})
+	return true, env.both(ctx, left, fixNamed(ctx, env, c, head, f, culprit.Culprit{Session: head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}}))
 }
 
 // fixNamed says where a session is, and repairs it or brings it back, or says how it goes on.
@@ -91,7 +93,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 	}
 	printCulprit(env, x)
 	switch {
-	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept)):
+	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept) && env.unkept == nil):
 		return err
 	case len(lost.Plan.Ops) > 0:
 		env.Say("%s", whereText(c, head))
@@ -135,7 +137,7 @@ func showLost(ctx context.Context, env *environment, f repairFlags) error {
 		return err
 	}
 	clients, _ := openAll(ctx, env, false)
-	_, head, err := findLost(ctx, env, clients, ".")
+	_, head, _, err := findLost(ctx, env, clients, nil, ".")
 	if err != nil || env.JSON {
 		return errProblems
 	}

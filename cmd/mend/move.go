@@ -105,15 +105,19 @@ func runMove(ctx context.Context, env *environment, old, name string, f writeFla
 		return err
 	}
 	clients, left := openAll(ctx, env, !f.dryRun)
-	return errors.Join(left, moveFolder(ctx, env, clients, from, to, f))
+	return moveFolder(ctx, env, clients, left, from, to, f)
 }
 
-// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it.
-func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, from, to string, f writeFlags) error {
-	moves, err := proposeMoves(ctx, env, clients, from, to, f.force)
-	if err != nil {
-		return err
+// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it. left is the worst error of stores that cannot be opened.
+func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, left error, from, to string, f writeFlags) error {
+	moves, left, err := proposeMoves(ctx, env, clients, left, from, to, f.force)
+	if err == nil {
+		err = makeMoves(ctx, env, moves, from, to, f)
 	}
+	return env.both(ctx, left, err)
+}
+
+func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, to string, f writeFlags) error {
 	sessions, going := []movedJSON{}, 0
 	var plans []change.Plan
 	for _, m := range moves {
@@ -140,20 +144,26 @@ func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, fr
 	return applyMoves(ctx, env, moves, len(plans), to)
 }
 
-// proposeMoves plans in each store. A store that knows no move is left out if there are others.
-func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, from, to string, force bool) (moves []storeMove, err error) {
+// proposeMoves plans in each store. A store that knows no move is left out if there are others, and so is one that cannot be read: unread is
+// the worst error of these, and left.
+func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
 	for _, c := range clients {
 		m, err := c.ProposeMove(ctx, from, to, force)
 		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
 			env.noteSkipped(err)
 			continue
 		}
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil || err != nil && exitCode(err) != exitUnusable {
+			return nil, left, cmp.Or(err, ctx.Err())
 		}
-		moves = append(moves, storeMove{m, c})
+		if err == nil {
+			moves = append(moves, storeMove{m, c})
+		}
+		if err = cmp.Or(err, m.Unread); err != nil {
+			left = env.skipStore(ctx, left, err)
+		}
 	}
-	return moves, nil
+	return moves, left, nil
 }
 
 // printMoves lists the sessions that go, and those that stay.
@@ -235,21 +245,23 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	ask := env.CanAsk && !env.JSON && !f.dryRun
 	clients, left := openAll(ctx, env, ask)
 	stop := env.Busy("looking for folders ...")
-	gone, err := mend.GoneFolders(ctx, clients)
+	gone, unread := mend.GoneFolders(ctx, clients)
 	stop()
-	if err != nil {
-		return errors.Join(left, err)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, err := range unread {
+		left = env.skipStore(ctx, left, err)
 	}
 	list := []goneJSON{}
 	for _, g := range gone {
 		list = append(list, goneJSONOf(g))
 	}
 	env.setAnswer("folders", list)
-	if len(gone) == 0 && len(clients) == 0 {
-		return left
+	if len(gone) == 0 && left == nil {
+		env.Say("Every session has its folder.")
 	}
 	if len(gone) == 0 {
-		env.Say("Every session has its folder.")
 		return left
 	}
 	for i, g := range gone {
@@ -262,10 +274,10 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
 			continue
 		case err != nil:
-			return errors.Join(left, err)
+			return env.both(ctx, left, err)
 		}
 		f.yes = true // the place was picked
-		left = fail.Worst(left, moveFolder(ctx, env, clients, g.Folder, to, f))
+		left = fail.Worst(left, moveFolder(ctx, env, clients, nil, g.Folder, to, f))
 		f.yes = false
 	}
 	if !ask {

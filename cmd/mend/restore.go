@@ -83,7 +83,7 @@ were kept and that their agent has no more, as after its database was removed.`,
 			return runRestore(cmd.Context(), env, names[0], f, r)
 		},
 	}
-	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise")
+	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise, or not all of it can be read")
 	cmd.Flags().StringVar(&at, "at", "", "as it was at a `TIME`: an age, a date, a time, or the id of a repair: before that")
 	cmd.Flags().BoolVar(&all, "all", false, "all sessions that were kept and that their agent has no more")
 	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent; without a session, all that this one lacks")
@@ -165,7 +165,7 @@ func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k
 	return all, err
 }
 
-// withKept runs f with the copies of sessions open for reading; with nil if they cannot be used, which is noted.
+// withKept runs f with the copies of sessions open for reading; with nil if they cannot be used, which is noted: env.unkept has the reason.
 func withKept(env *environment, f func(*keep.Keep) error) error {
 	opened := false
 	err := env.opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
@@ -175,11 +175,18 @@ func withKept(env *environment, f func(*keep.Keep) error) error {
 	if opened || err == nil {
 		return err
 	}
-	env.noteSkipped(fmt.Errorf("what was kept is not looked at: %w", err))
+	env.unkept = fmt.Errorf("what was kept is not looked at: %w", err)
+	env.noteSkipped(env.unkept)
 	if errors.Is(err, keep.ErrDamaged) {
 		env.Note("\"mend keep\" brings over what can be read of it to a new file")
 	}
 	return f(nil)
+}
+
+// unkeptError returns an error if what was kept would have been needed and cannot be used, which is noted.
+func (env *environment) unkeptError(doing string) error {
+	code, hint := fail.Of(env.unkept)
+	return fail.New(code, hint, "%s, and what was kept is not looked at", doing)
 }
 
 // listRestorable returns what can be brought back in the stores, newest first, and the worst error of those that
@@ -216,7 +223,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 	err := withKept(env, func(k *keep.Keep) (err error) {
 		all, err = listRestorable(ctx, env, clients, k, left)
 		if k == nil {
-			err = fail.Worst(err, fail.New(fail.Unusable, "", "looking for what is missing: what was kept cannot be read, so only sessions that are not shown are known"))
+			err = fail.Worst(err, env.unkeptError("looking for what is missing: only sessions that are not shown are known"))
 		}
 		return err
 	})
@@ -319,14 +326,14 @@ func runRestore(ctx context.Context, env *environment, name string, f writeFlags
 	if len(clients) == 0 {
 		return lostStore(env, left)
 	}
-	c, head, err := findLost(ctx, env, clients, name)
+	c, head, left, err := findLost(ctx, env, clients, left, name)
 	if errors.Is(err, mend.ErrNoSession) && left != nil {
 		return left // it may be in that store
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = restoreOne(ctx, env, c, head, f, r)
 	}
-	return restoreOne(ctx, env, c, head, f, r)
+	return env.both(ctx, left, err)
 }
 
 // lostStore returns the error if there is no store, with what the user can do if sessions of one were kept.
@@ -352,23 +359,30 @@ func lostStore(env *environment, left error) error {
 }
 
 // findLost returns the session that a user names, and its store: of those that are listed and those that were kept and are gone.
-func findLost(ctx context.Context, env *environment, clients []*mend.Store, name string) (*mend.Store, change.Head, error) {
+// A store that cannot be read is skipped: unread is the worst error of these, and left.
+func findLost(ctx context.Context, env *environment, clients []*mend.Store, left error, name string) (_ *mend.Store, _ change.Head, unread, _ error) {
 	owner := map[string]*mend.Store{}
 	var listed, gone []change.Head
 	var unfound []restorable
 	err := withKept(env, func(k *keep.Keep) error {
+		var readable []*mend.Store
 		for _, c := range clients {
 			own, err := c.Sessions(ctx)
 			if err != nil {
-				return err
+				left = env.skipStore(ctx, left, err)
+				continue
 			}
+			readable = append(readable, c)
 			for _, h := range own {
 				owner[h.ID] = c
 			}
 			listed = append(listed, own...)
 		}
-		for _, c := range clients {
-			lost, err := c.Gone(ctx, k)
+		for _, c := range readable {
+			lost, unread, err := c.Gone(ctx, k)
+			if unread != nil {
+				left = env.skipStore(ctx, left, unread)
+			}
 			if err != nil {
 				return err
 			}
@@ -378,11 +392,12 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 				}
 			}
 		}
-		unfound, _ = listUnfound(ctx, env, clients, k) // what cannot be read was an error before
-		return nil
+		var err error
+		unfound, err = listUnfound(ctx, env, readable, k)
+		return cmp.Or(err, ctx.Err())
 	})
 	if err != nil {
-		return nil, change.Head{}, err
+		return nil, change.Head{}, left, err
 	}
 	newestFirst := func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) }
 	slices.SortStableFunc(listed, newestFirst)
@@ -395,17 +410,22 @@ func findLost(ctx context.Context, env *environment, clients []*mend.Store, name
 			return err == nil
 		}); i >= 0 && name != "@" {
 			err = unfound[i].noStore(env)
+		} else if env.unkept != nil {
+			left = fail.Worst(left, env.unkeptError(fmt.Sprintf("%s: no session that is listed has this name", name)))
 		} else {
 			err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
 		}
 	}
-	return owner[head.ID], head, err
+	return owner[head.ID], head, left, err
 }
 
 // proposeRestore plans to bring a session back, with what was kept of it.
 func proposeRestore(ctx context.Context, env *environment, c *mend.Store, head change.Head, r mend.RestoreRequest) (done mend.Restored, err error) {
 	err = withKept(env, func(k *keep.Keep) (err error) {
 		done, err = c.ProposeRestore(ctx, k, head, r)
+		if k == nil && (errors.Is(err, mend.ErrNothingKept) || err == nil && len(done.Plan.Ops) == 0) {
+			err = env.unkeptError(fmt.Sprintf("restoring session %s: nothing else of it is found", head.ID))
+		}
 		return err
 	})
 	return done, err
@@ -436,7 +456,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	}
 	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
 	if f.dryRun {
-		return finishDryRun(env, done.Plan)
+		return fail.Worst(finishDryRun(env, done.Plan), unreadProblem(done))
 	}
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), done.Plan.Ops); err != nil {
 		return err
@@ -446,14 +466,13 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if err := applyRestore(b, c, done); err != nil {
 		return err
 	}
+	b.err = unreadProblem(done)
 	for _, h := range below {
 		p, err := proposeRestore(ctx, env, c, h, r)
 		if err == nil && len(p.Plan.Ops) > 0 {
 			err = applyRestore(b, c, p)
 		}
-		if err != nil {
-			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
-		}
+		b.restored(h, p, err)
 	}
 	env.setAnswer("repairs", entriesJSON(b.done))
 	printRestored(env.Terminal, b.done, head.Title)
@@ -466,7 +485,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 // goneBelow returns the sessions of the subagents of a session, and of theirs, that were kept and are gone.
 func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
 	err = withKept(env, func(k *keep.Keep) error {
-		gone, err := c.Gone(ctx, k)
+		gone, _, err := c.Gone(ctx, k) // of another store that cannot be read [findLost] has said so
 		by := map[string][]change.Head{}
 		for _, h := range gone {
 			by[h.Parent] = append(by[h.Parent], h)
@@ -505,6 +524,25 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 		done.Plan, done.From, done.Other = rows.Plan, nil, ""
 	}
 	return nil
+}
+
+// unreadProblem returns an error that only sets the exit code if a session does not come back with all of its records.
+func unreadProblem(done mend.Restored) error {
+	if done.Unread != "" {
+		return errProblems
+	}
+	return nil
+}
+
+// restored says why a session of several is not brought back, or what of it is not.
+func (b *batch) restored(h change.Head, done mend.Restored, err error) {
+	switch {
+	case err != nil:
+		b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
+	case done.Unread != "":
+		b.noteSkipped(fail.New(fail.Problems, "", "%s is back without what could not be read: %s", quotedTitle(h.Title, h.ID), done.Unread))
+		b.err = fail.Worst(b.err, errProblems)
+	}
 }
 
 // printRestored says what was restored and how to undo it.
@@ -565,6 +603,9 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		case done.Joined:
 			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s then.", term.Count(done.Messages, "message")))
 		}
+	}
+	if done.Unread != "" {
+		env.SayAt(2, fmt.Sprintf("%s it is not whole. Not read: %s.", term.Warn("note:"), term.OneLine(done.Unread, 300)))
 	}
 }
 
@@ -655,11 +696,12 @@ type restoreJSON struct {
 	Session  string    `json:"session"`
 	Agent    string    `json:"agent"`
 	Title    string    `json:"title"`
-	State    string    `json:"state"`           // how the session is before
-	Restored string    `json:"restored"`        // the session that has it then; another one if both stay
-	Joined   bool      `json:"joined"`          // what the session has stays, and what is missing is added
-	From     *fromJSON `json:"from"`            // null if its own records are enough
-	Store    string    `json:"store,omitempty"` // that has it, for one that is elsewhere
+	State    string    `json:"state"`            // how the session is before
+	Restored string    `json:"restored"`         // the session that has it then; another one if both stay
+	Joined   bool      `json:"joined"`           // what the session has stays, and what is missing is added
+	From     *fromJSON `json:"from"`             // null if its own records are enough
+	Store    string    `json:"store,omitempty"`  // that has it, for one that is elsewhere
+	Unread   string    `json:"unread,omitempty"` // what of it does not come back
 	Messages struct {
 		Now  int `json:"now"`
 		Then int `json:"then"`
@@ -675,7 +717,7 @@ type fromJSON struct {
 
 func newRestoreJSON(c *mend.Store, head change.Head, done mend.Restored) restoreJSON {
 	j := restoreJSON{Session: head.ID, Agent: c.ID().Agent, Title: head.Title, State: done.State, Restored: done.Session.ID, Joined: done.Joined}
-	j.Store, j.Messages.Now, j.Messages.Then = done.Other, done.Now, done.Messages
+	j.Store, j.Unread, j.Messages.Now, j.Messages.Then = done.Other, done.Unread, done.Now, done.Messages
 	if done.From != nil {
 		j.From = &fromJSON{done.From.ID, done.From.Time, done.From.Messages}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,16 +19,19 @@ func runRestoreFrom(ctx context.Context, env *environment, f writeFlags, r mend.
 		return err
 	}
 	printStore(env, c)
-	heads, err := c.MissingFrom(ctx, r.From)
+	heads, unread, err := c.MissingFrom(ctx, r.From)
 	if err != nil {
 		return err
+	}
+	if unread != nil {
+		unread = env.skipStore(ctx, nil, unread)
 	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
 	var rows []restorable
 	for _, h := range heads {
 		rows = append(rows, restorable{mend.Restorable{Session: h, State: mend.Elsewhere, Other: r.From}, c})
 	}
-	return restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session of "+term.Escape(term.ShortenHome(r.From))+".")
+	return env.both(ctx, unread, restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session that is found in "+term.Escape(term.ShortenHome(r.From))+"."))
 }
 
 // runRestoreAll brings back all sessions that were kept and that their agents have no more.
@@ -40,7 +42,8 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	}
 	var gone []restorable
 	err := withKept(env, func(k *keep.Keep) error {
-		all, err := listRestorable(ctx, env, clients, k, left)
+		all, unread := listRestorable(ctx, env, clients, k, left)
+		left = unread
 		for _, x := range all {
 			switch {
 			case x.State != mend.Deleted:
@@ -50,12 +53,15 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 				gone = append(gone, x)
 			}
 		}
-		return err
+		if k == nil {
+			return env.unkeptError("restoring all that is gone: nothing is known of it")
+		}
+		return ctx.Err()
 	})
 	if err != nil {
-		return err
+		return env.both(ctx, left, err)
 	}
-	return errors.Join(left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
+	return env.both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
 }
 
 // restoreSeveral brings back sessions that their stores do not have as one operation, after a question. none is what it says if there are none.
@@ -84,14 +90,15 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 	r.Gone = true
 	for _, x := range rows {
 		p, err := proposeRestore(ctx, env, x.store, x.Session, r)
-		if err == nil {
+		if err == nil && len(p.Plan.Ops) > 0 { // else another mend has brought it back
 			_, err = b.apply(x.store, p.Plan)
 		}
-		if err != nil {
-			b.fail(quotedTitle(x.Session.Title, x.Session.ID), x.Session.ID, nil, err)
-		}
+		b.restored(x.Session, p, err)
 	}
 	env.setAnswer("repairs", entriesJSON(b.done))
+	if len(b.done) == 0 && b.err == nil && ctx.Err() == nil {
+		env.Say("%s", none)
+	}
 	if len(b.done) > 0 {
 		env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(len(b.done), "session"), term.Command("mend undo "+mend.OperationOf(b.done[0])))
 	}

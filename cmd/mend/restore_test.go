@@ -1,8 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"mend/internal/mend"
+	"mend/internal/term"
 )
 
 func TestParseRestore(t *testing.T) {
@@ -31,5 +37,32 @@ func TestParseRestore(t *testing.T) {
 		if r, err := parseRestore(text, now); err == nil {
 			t.Errorf("%q is %+v", text, r)
 		}
+	}
+}
+
+// TestRestoreBesideAnother restores all that was gone when it was listed, and that another mend has brought back meanwhile.
+func TestRestoreBesideAnother(t *testing.T) {
+	ts := newBrokenStore(t, 2)
+	var out, errs bytes.Buffer
+	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
+	env.root()
+	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
+	if err := runKeep(t.Context(), env, nil, writeFlags{}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := mend.Open(env.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []restorable
+	for _, h := range heads {
+		rows = append(rows, restorable{mend.Restorable{Session: h, State: mend.Deleted}, c})
+	}
+	if err := restoreSeveral(t.Context(), env, writeFlags{yes: true}, mend.RestoreRequest{}, rows, "Nothing is gone."); err != nil || !strings.Contains(out.String(), "Nothing is gone.") {
+		t.Errorf("it says %s%s, %v, want that nothing is gone", &out, &errs, err)
 	}
 }

@@ -315,10 +315,10 @@ func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.
 	defer note()
 	err = withKept(env, func(k *keep.Keep) (err error) {
 		if h.Ref == (change.Ref{}) {
-			gone, err := c.Gone(ctx, k)
+			gone, unread, err := c.Gone(ctx, k)
 			i := slices.IndexFunc(gone, func(g change.Head) bool { return g.ID == h.ID })
 			if i < 0 {
-				return cmp.Or(err, mend.ErrNoSession)
+				return cmp.Or(err, unread, mend.ErrNoSession)
 			}
 			h = gone[i]
 		}

@@ -8,12 +8,14 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // A besideStore is another store of the agent, with the sessions of it that are missed.
 type besideStore struct {
-	store *Store
-	heads []change.Head
+	store  *Store
+	heads  []change.Head
+	unread error // see [Store.CheckListed]
 }
 
 // Beside lists the other stores of the agent that have sessions which this one, which has those of heads, lacks, or cannot be read.
@@ -39,7 +41,7 @@ func (c *Store) elsewhere(ctx context.Context) (all []besideStore, err error) {
 		if err == nil {
 			var one besideStore
 			if one, err = c.besideAt(ctx, b.Path, func(id string) bool { return !b.Sessions[id] }); err == nil {
-				all = append(all, one)
+				all, err = append(all, one), one.unread
 			}
 		}
 		if err != nil {
@@ -64,21 +66,23 @@ func (c *Store) besideAt(ctx context.Context, path string, have func(id string) 
 		return besideStore{}, err
 	}
 	heads, err := other.Sessions(ctx)
-	return besideStore{other, slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) })}, err
+	unread := other.CheckListed(heads)
+	return besideStore{other, slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) }), unread}, err
 }
 
-// MissingFrom lists the sessions of another store of the agent that this one lacks.
-func (c *Store) MissingFrom(ctx context.Context, path string) ([]change.Head, error) {
+// MissingFrom lists the sessions of another store of the agent that this one lacks. unread says that there may be more, see
+// [Store.CheckListed].
+func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.Head, unread, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	has := map[string]bool{}
 	for _, h := range heads {
 		has[h.ID] = true
 	}
 	b, err := c.besideAt(ctx, path, func(id string) bool { return has[id] })
-	return b.heads, err
+	return b.heads, b.unread, err
 }
 
 // restoreElsewhere plans to create a session that another store of the agent has; false if none has it.
@@ -97,7 +101,7 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 			return done, false, err
 		}
 		if err == nil {
-			beside = append(beside, besideStore{other, []change.Head{head}})
+			beside = append(beside, besideStore{store: other, heads: []change.Head{head}})
 		}
 	} else {
 		beside, _ = c.elsewhere(ctx) // of a store that cannot be read there is another error
@@ -112,9 +116,12 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 		if err != nil {
 			return done, false, err
 		}
-		ops, err := c.store.Adopt(ctx, copied)
+		ops, err := c.store.Adopt(ctx, &copied)
 		if err != nil {
 			return done, false, err
+		}
+		if done.Unread = copied.UnreadText(); done.Unread != "" && !r.Force {
+			return done, false, fail.New(fail.Problems, "make that readable and run the command again; --force brings back the rest", "restoring session %s: not all of it can be read: %s", head.ID, done.Unread)
 		}
 		done.State, done.Other = Elsewhere, b.store.ID().Root
 		done, err = c.restoreOps(ctx, done, ops, nil, r, seen, change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})

@@ -95,7 +95,7 @@ func (c *Store) readCopy(ctx context.Context, head change.Head, marks []change.M
 func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (keep.Saved, error) {
 	return k.Add(ctx, keep.State{
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated,
-		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.Unread, Stamp: r.copied.Stamp.Sum,
+		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
 	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, Lacks: func(now, then []change.Record) int {
 		return c.store.Lacks(now, then, nil).Records
 	}, All: func(yield func(*change.Record) bool) {
@@ -135,7 +135,7 @@ type Kept struct {
 // KeepAll yields what becomes of the copies of sessions, all of the store if heads is nil. A session that has not
 // changed since it was kept is not read, and neither is a store of which the same is known. With dry, nothing
 // is written, and a session that would be read is yielded as it is. The error is that of the list, or of the
-// copies: then those since some session before are not there.
+// copies: then those since some session before are not there. An Err without a session says that sessions may be missing in the list.
 func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept)) error {
 	state, whole := change.Stamp{}, heads == nil
 	began := c.clock()
@@ -152,6 +152,11 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 			return err
 		}
 	}
+	failed, none := false, 0
+	if err := c.CheckListed(slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID != "" })); whole && err != nil {
+		failed = true
+		yield(len(heads), Kept{Err: err})
+	}
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
 	id := c.ID()
 	plan := make([]planned, len(heads))
@@ -161,11 +166,10 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 			return err
 		}
 		plan[i] = planned{head, last.Stamp, c.marks(last, found, why)}
-		if !dry && (len(plan[i].marks) > 0 || !whole && why == KeptAsked) {
-			plan[i].stamp = change.Stamp{}.Sum // to read it costs no more than to look at it, or the user wants it to be read
+		if !dry && (len(plan[i].marks) > 0 || !whole && why == KeptAsked || last.Unread != "") {
+			plan[i].stamp = change.Stamp{}.Sum // to read it costs no more than to look at it, or the user wants it to be read, or not all could be
 		}
 	}
-	failed, none := false, 0
 	for r := range c.readCopies(ctx, plan, dry) {
 		s := Kept{Session: r.head, Err: r.err}
 		switch {
@@ -181,7 +185,7 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 			s.None, s.Err = s.Err, nil
 			none++
 		}
-		failed = failed || s.Err != nil
+		failed = failed || s.Err != nil || s.Saved.State.Unread != ""
 		yield(len(heads), s)
 	}
 	if ctx.Err() != nil || dry {

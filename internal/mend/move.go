@@ -23,6 +23,7 @@ type Move struct {
 	Stay     []change.Head      // of the folder that was made at the old place since
 	Along    []string           // what goes along with the sessions, in words
 	Plans    []change.Plan      // none if all belong to their new folder already
+	Unread   error              // sessions of the folder may be missing, see [Store.CheckListed]
 }
 
 // ProposeMove plans that the sessions of a folder, and of those below it, belong to another one. It reads
@@ -38,6 +39,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	if err != nil {
 		return m, err
 	}
+	m.Unread = c.CheckListed(heads)
 	for _, h := range heads {
 		for _, old := range aliases(from) {
 			if rest, in := within(old, h.Directory); in && !isBelow(old, to, h.Directory) {
@@ -156,8 +158,8 @@ func aliases(folder string) []string {
 }
 
 // GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
-// is below another is part of that.
-func GoneFolders(ctx context.Context, stores []*Store) ([]GoneFolder, error) {
+// is below another is part of that. unread is the error of stores that cannot be read, and of sessions that may be missing.
+func GoneFolders(ctx context.Context, stores []*Store) (all []GoneFolder, unread []error) {
 	type owned struct {
 		change.Head
 		store int
@@ -170,8 +172,8 @@ func GoneFolders(ctx context.Context, stores []*Store) ([]GoneFolder, error) {
 	isGone := map[string]bool{} // by folder
 	for i, c := range stores {
 		heads, err := c.Sessions(ctx)
-		if err != nil {
-			return nil, err
+		if err = cmp.Or(err, c.CheckListed(heads)); err != nil {
+			unread = append(unread, err)
 		}
 		for _, h := range heads {
 			if h.Directory = folderOf(h); !filepath.IsAbs(h.Directory) {
@@ -195,7 +197,6 @@ func GoneFolders(ctx context.Context, stores []*Store) ([]GoneFolder, error) {
 	inOrder := func(folder string) string { return strings.ReplaceAll(folder, string(filepath.Separator), "\x00") } // what is below a folder follows it
 	slices.SortStableFunc(gone, func(a, b owned) int { return strings.Compare(inOrder(a.Directory), inOrder(b.Directory)) })
 	var finder place.Finder
-	var all []GoneFolder
 	for len(gone) > 0 && ctx.Err() == nil {
 		f := GoneFolder{Folder: gone[0].Directory}
 		n := 0
@@ -227,5 +228,5 @@ func GoneFolders(ctx context.Context, stores []*Store) ([]GoneFolder, error) {
 		all = append(all, f)
 	}
 	slices.SortStableFunc(all, func(a, b GoneFolder) int { return cmp.Compare(b.Newest, a.Newest) })
-	return all, ctx.Err()
+	return all, unread
 }

@@ -92,13 +92,11 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 		}
 	}
 	slices.SortFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
-	if errBeside != nil && len(unread) == 0 {
-		return all, errBeside
-	}
+	errs := []error{ctx.Err(), errBeside, c.CheckListed(heads)}
 	if len(unread) > 0 && ctx.Err() == nil {
-		return all, fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID, len(unread), unread[0].Err)
+		errs = append(errs, fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID, len(unread), unread[0].Err))
 	}
-	return all, ctx.Err()
+	return all, errors.Join(errs...)
 }
 
 // newest returns the newest state that is restored if the user names none; nil for none.
@@ -111,10 +109,13 @@ func newest(states []keep.State) *keep.State {
 
 // lastWhole returns the state of a session to restore that is gone: the newest, or the one with the most messages
 // if the newest has nothing that this one lacks: then it was cut. What the user took back, and went on from, stays
-// away. It returns nil for none.
+// away. A session without a complete state has the incomplete one with the most messages. It returns nil for none.
 func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
 	last, most := newest(states), fullest(states, isRestored)
-	if last == nil || most.Messages <= last.Messages {
+	if last == nil {
+		return fullest(states, func(s keep.State) bool { return s.Messages > 0 && s.Why != keptBefore })
+	}
+	if most.Messages <= last.Messages {
 		return last
 	}
 	whole, err := k.Load(ctx, *most)
@@ -339,10 +340,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 		if len(of) == 0 {
 			return nil, nil
 		}
-		heads, err := c.Sessions(ctx)
-		if err != nil {
-			return nil, err
-		}
+		heads, _ := c.Sessions(ctx) // the caller knows that it cannot be read
 		for _, h := range heads {
 			delete(of, h.ID)
 		}
@@ -352,7 +350,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
-	return all, nil
+	return all, ctx.Err()
 }
 
 // lacks reports whether it is certain that there is no such store.
@@ -369,13 +367,13 @@ func (as Agents) lacks(id change.StoreID) bool {
 }
 
 // Gone returns the sessions that were kept in k, which may be nil, or that another store has, and that the store
-// has no more: as they were kept last, newest first.
-func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, err error) {
+// has no more: as they were kept last, newest first. unread is the error of other stores that cannot be read.
+func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unread, err error) {
 	kept, err := c.keptStates(k, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	beside, _ := c.elsewhere(ctx) // what cannot be read was an error before
+	beside, unread := c.elsewhere(ctx)
 	for _, b := range beside {
 		for _, h := range b.heads {
 			if len(kept[h.ID]) == 0 {
@@ -384,7 +382,7 @@ func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, err
 		}
 	}
 	if len(kept) == 0 {
-		return gone, nil
+		return gone, unread, nil
 	}
 	heads, err := c.Sessions(ctx)
 	for _, h := range heads {
@@ -394,7 +392,7 @@ func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, err
 		gone = append(gone, headOf(states[0]))
 	}
 	slices.SortFunc(gone, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
-	return gone, err
+	return gone, unread, err
 }
 
 // A RestoreRequest says which state of a session is wanted.
@@ -412,6 +410,7 @@ type Restored struct {
 	Session  change.Head // that has it then; another id if both stay
 	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // which was kept; nil if its records are enough
+	Unread   string      // what of it does not come back, as it could not be read; "" for nothing
 	Other    string      // the path of the store that has it, for one that is elsewhere
 	Beside   *keep.State // the longest that was kept, or the newest, if From has another number of messages
 	Joined   bool        // what the session has now stays, and what is missing is added
@@ -544,7 +543,7 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 	if err != nil {
 		return done, err
 	}
-	done.From = from
+	done.From, done.Unread = from, from.Unread
 	var edited map[change.Ref]bool
 	if done.State != Deleted && r.At.IsZero() && r.State == "" {
 		var removed map[change.Ref]bool

@@ -207,6 +207,19 @@ func (c *Store) CheckAccess() error {
 	}))
 }
 
+// CheckListed returns an error if sessions may be missing in a list of the store, or their folder in it: a folder or a row cannot be
+// read, or is a link.
+func (c *Store) CheckListed(heads []change.Head) error {
+	for _, h := range heads {
+		for _, s := range h.Stray {
+			if h.ID == "" && s.Kind != change.StrayOther && s.Kind != change.StrayIgnored && s.Kind != change.StrayFile || h.Directory == "" && s.Kind == change.StrayHidden {
+				return fail.New(fail.Problems, "", "listing the sessions of %s: not all can be read: %s: %s", c.ID().Root, s.Path, s.Why)
+			}
+		}
+	}
+	return c.store.CheckAccess(false)
+}
+
 // ScanOne is Scan of one session. The error is that of the context, or of the finding.
 func (c *Store) ScanOne(ctx context.Context, head change.Head) (found Finding, err error) {
 	for found = range c.Scan(ctx, []change.Head{head}) {

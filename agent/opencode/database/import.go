@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
 // projectFields are the columns of a project, by the place in the JSON of its file.
@@ -19,12 +19,12 @@ var projectFields = map[string]string{
 
 // RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
 // session, its messages and parts. A file that is no JSON object becomes no row, as there, and neither does a part
-// without its message. A time that a record does not say is that of its message, or of the session.
-func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, err error) {
+// without its message: without names these, each with the reason. A time that a record does not say is that of its message, or of the session.
+func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, without []string, err error) {
 	defaults := map[change.Kind]change.Record{}
 	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {
 		if defaults[kind], err = s.DefaultRow(ctx, kind); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	created := map[string]int64{} // by message; that of the session has no message
@@ -39,6 +39,9 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		}
 		var data bytes.Buffer // as JSON.stringify writes it
 		if json.Unmarshal(f.Data, &head) != nil || !isObject(f.Data) || json.Compact(&data, f.Data) != nil {
+			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {
+				without = append(without, f.Ref.String()+": it is no JSON object")
+			}
 			continue
 		}
 		f.Data = data.Bytes()
@@ -60,6 +63,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			cols = append(cols, eventColumn{"id", ref.Message}, eventColumn{"session_id", ref.Session})
 		case change.KindPart:
 			if _, ok := created[ref.Message]; !ok {
+				without = append(without, f.Ref.String()+": its message cannot be read")
 				continue
 			}
 			session := cmp.Or(ref.Session, files[0].Ref.Session)
@@ -79,12 +83,12 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		}
 	}
 	if session == nil {
-		return nil, errors.New("importing a session: its own data cannot be read")
+		return nil, nil, fail.New(fail.Problems, "", "importing a session: its own data cannot be read")
 	}
 	if project == nil {
 		rows = slices.Insert(rows, 0, newProject(session, defaults[change.KindProject], created[""]))
 	}
-	return rows, nil
+	return rows, without, nil
 }
 
 // newProject returns a project for a session whose own has no file: without one no prompt is answered.
