@@ -299,7 +299,6 @@ type Forecast struct {
 	Thinking   bool                // the model is asked to think
 
 	Provider string // the API that is asked, as the agent names it
-	JSON     []byte // the request in the provider's form
 	Place    Place
 }
 

@@ -12,8 +12,7 @@ import (
 type Cases struct {
 	NewCase func(head change.Head, r repair.Request) (repair.Case, change.Stamp, error)
 
-	Version, Provider string                       // that are forecast
-	JSON              func(request.Request) []byte // the request in the provider's form
+	Version, Provider string // that are forecast
 	Place             Place
 	// Now returns the request that is sent as the session is, before a repair; nil for that of the case.
 	Now func(repair.Case) request.Request
@@ -53,5 +52,5 @@ func (s *Cases) Forecast(_ context.Context, head change.Head, o repair.Options) 
 	if s.Now != nil {
 		q = s.Now(c)
 	}
-	return ForecastOf(c, q, Forecast{Version: s.Version, Thinking: true, Provider: s.Provider, JSON: s.JSON(q), Place: s.Place}), nil
+	return ForecastOf(c, q, Forecast{Version: s.Version, Thinking: true, Provider: s.Provider, Place: s.Place}), nil
 }

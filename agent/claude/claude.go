@@ -87,7 +87,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, err
 	}
 	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}, Cases: agent.Cases{
-		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), JSON: anthropic.JSON, Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
+		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
 		Now: func(c repair.Case) request.Request { return c.(*diagnose.Case).Request() },
 	}}
 	s.NewCase = s.caseOf

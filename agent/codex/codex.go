@@ -130,7 +130,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, err
 	}
 	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
-		Version: rollout.Version, Provider: openai.Provider{}.Name(), JSON: openai.Provider{}.JSON, Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
+		Version: rollout.Version, Provider: openai.Provider{}.Name(), Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
 	}}
 	s.NewCase = s.newCase
 	s.Store, err = sessionfile.New(root, rollout.Layout{}, sessionfile.Options{

@@ -14,7 +14,9 @@ import (
 
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/provider/openai"
 	fixture "mend/internal/test/codex"
+	"mend/internal/test/encode"
 	"mend/repair"
 	"mend/testdata"
 )
@@ -147,7 +149,7 @@ func forecast(t *testing.T, c *mend.Store, head change.Head) (lines []string) {
 		t.Fatal(err)
 	}
 	var q struct{ Input []json.RawMessage }
-	if err := json.Unmarshal(f.JSON, &q); err != nil {
+	if err := json.Unmarshal(encode.JSON(openai.Provider{}, f.Request), &q); err != nil {
 		t.Fatal(err)
 	}
 	for _, it := range q.Input[1 : len(q.Input)-1] { // without the instructions and the prompt

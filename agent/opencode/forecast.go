@@ -31,6 +31,6 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads, Target: k.targetAs(o.Provider, nextAgent(loaded))})
 	api := diagnose.ProviderOf(r)
 	f.Request, f.Violations = r.Request, render.Check(api, r, f.Thinking)
-	f.Provider, f.JSON, f.Place = targetName(r.Model, r.Target), api.JSON(r.Request), placeOf(r.API)
+	f.Provider, f.Place = targetName(r.Model, r.Target), placeOf(r.API)
 	return f, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
 		"model":    map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
 		"provider": f.Provider,
-		"request":  json.RawMessage(f.JSON), "violations": violationsJSON(f.Violations),
+		"request":  requestJSON(f.Request), "violations": violationsJSON(f.Violations),
 	}
 	printHeader(env.Terminal, head)
 	checked := c.Version("")
@@ -132,6 +131,40 @@ func blockText(b *request.Block) string {
 	default:
 		return fmt.Sprintf("%q", b.Text)
 	}
+}
+
+// requestJSON returns a request as a JSON answer has it, whatever the provider's own form is.
+func requestJSON(q request.Request) map[string]any {
+	turns := []map[string]any{}
+	for _, t := range q.Turns {
+		turns = append(turns, map[string]any{"role": t.Role, "content": blocksJSON(t.Blocks)})
+	}
+	return map[string]any{"turns": turns}
+}
+
+func blocksJSON(blocks []*request.Block) []map[string]any {
+	all := []map[string]any{}
+	for _, b := range blocks {
+		m := map[string]any{"type": b.Type}
+		if b.Source != nil {
+			m["record"] = b.Ref().String()
+		}
+		switch b.Type {
+		case request.ToolUse:
+			m["id"], m["name"], m["input"] = b.ToolID, b.ToolName, b.Input
+		case request.ToolResult:
+			m["id"], m["error"] = b.ToolID, b.Error
+			if m["content"] = blocksJSON(b.Content); b.Output != nil {
+				m["content"] = b.OutputText()
+			}
+		case request.Image, request.Document:
+			m["mime"], m["name"], m["url"], m["data"] = b.Mime, b.Name, b.URL, string(b.Data)
+		default:
+			m["text"], m["signature"] = b.Text, b.Signature
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 type violationJSON struct {

@@ -8,6 +8,7 @@ import (
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 )
 
@@ -27,7 +28,7 @@ func FuzzCheck(f *testing.F) {
 				found[v.Rule] = v.Message
 			}
 		}
-		if err := endpoint.Compare(anthropic.JSON(q), thinking, found); err != nil {
+		if err := endpoint.Compare(encode.JSON(anthropic.Provider{}, q), thinking, found); err != nil {
 			t.Error(err)
 		}
 	})

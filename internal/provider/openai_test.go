@@ -9,6 +9,7 @@ import (
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
 	"mend/internal/request"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 )
 
@@ -75,7 +76,7 @@ func TestOpenAIRules(t *testing.T) {
 			}
 			q.Turns = append(q.Turns, request.Turn{Role: role, Blocks: []*request.Block{b}})
 		}
-		body := openai.Provider{}.JSON(q)
+		body := encode.JSON(openai.Provider{}, q)
 		known := endpoint.Known{Items: items, Encrypted: map[string]string{"x": endpoint.FirstAccount}}
 		refused, err := endpoint.Refused("openai", "", body, known)
 		if err != nil {

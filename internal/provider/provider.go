@@ -15,9 +15,6 @@ type Provider interface {
 	Name() string
 	// Rules returns all rules, in the order in which Check reports violations.
 	Rules() []Rule
-	// JSON returns a request in the API's form: only what a session determines, without
-	// system prompts and tools.
-	JSON(q request.Request) []byte
 }
 
 // A Rule is a condition that the provider enforces on every request.

@@ -11,6 +11,7 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
 	"mend/internal/request"
+	"mend/internal/test/encode"
 )
 
 // A capture is a session and what the real OpenCode sent for it, with one more prompt.
@@ -98,7 +99,7 @@ func TestCaptured(t *testing.T) {
 			for _, n := range c.Sent {
 				want = append(want, all.Turns[n])
 			}
-			got := turnsOf(t, diagnose.ProviderOf(r).JSON(r.Request))
+			got := turnsOf(t, encode.JSON(diagnose.ProviderOf(r), r.Request))
 			for n := range max(len(got), len(want)) {
 				if n >= len(got) || n >= len(want) || !reflect.DeepEqual(got[n], want[n]) {
 					t.Errorf("%s %s: turn %d of %d = %s, want %s of %d", version, c.Name, n, len(got), jsonAt(got, n), jsonAt(want, n), len(want))

@@ -10,6 +10,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/internal/provider"
 	"mend/internal/request"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
 )
@@ -56,7 +57,7 @@ func damagedProviders(t *rapid.T) {
 // the rules of the provider about which rules the request breaks.
 func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model string, q render.Request) {
 	p := diagnose.ProviderOf(q)
-	body := p.JSON(q.Request)
+	body := encode.JSON(p, q.Request)
 	want, err := endpoint.Refused(setting, model, body, endpoint.Known{})
 	if err != nil {
 		t.Errorf("%s: %v: %s", setting, err, body)

@@ -10,6 +10,7 @@ import (
 	"mend/internal/provider"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 )
 
@@ -90,9 +91,9 @@ func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q re
 			t.Errorf("%+v is about a record that is not in the session", f)
 		}
 	}
-	sent, err := endpoint.Parse(anthropic.JSON(q.Request))
+	sent, err := endpoint.Parse(encode.JSON(anthropic.Provider{}, q.Request))
 	if err != nil || len(sent.Messages) != len(q.Turns) {
-		t.Errorf("JSON() = %s: %d messages, want %d; %v", anthropic.JSON(q.Request), len(sent.Messages), len(q.Turns), err)
+		t.Errorf("JSON() = %s: %d messages, want %d; %v", encode.JSON(anthropic.Provider{}, q.Request), len(sent.Messages), len(q.Turns), err)
 		return
 	}
 	for n, m := range sent.Messages {
@@ -110,7 +111,7 @@ func compareWithEndpoint(t interface{ Error(...any) }, q render.Request, thinkin
 			found[v.Rule] = v.Message
 		}
 	}
-	if err := endpoint.Compare(anthropic.JSON(q.Request), thinking, found); err != nil {
+	if err := endpoint.Compare(encode.JSON(anthropic.Provider{}, q.Request), thinking, found); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"mend/change"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/storetest"
 	"mend/testdata"
@@ -103,7 +104,7 @@ func TestKnownDamage(t *testing.T) {
 				if got == damage.Dead {
 					return
 				}
-				sent, err := endpoint.Parse(anthropic.JSON(r.Request))
+				sent, err := endpoint.Parse(encode.JSON(anthropic.Provider{}, r.Request))
 				if err != nil {
 					t.Fatalf("the rendered request: %v", err)
 				}

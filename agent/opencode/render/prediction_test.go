@@ -21,6 +21,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 )
 
@@ -145,7 +146,7 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 		t.Errorf("Check says %s (%s), the agent is %s; the reply is %.600s", out.predicted, code, out.real, reply)
 	}
 	if len(calls) > 0 && len(said.Failures) == 0 {
-		want, got := messages(t, calls[0].Raw), messages(t, anthropic.JSON(said.Request))
+		want, got := messages(t, calls[0].Raw), messages(t, encode.JSON(anthropic.Provider{}, said.Request))
 		if d := diff.Diff(want, replacePrompt(got, want)); d != "" {
 			t.Errorf("Render differs from what the agent sent (- sent, + rendered):\n%s", d)
 		}

@@ -12,6 +12,7 @@ import (
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/provider/anthropic"
+	"mend/internal/test/encode"
 	"mend/internal/test/storetest"
 )
 
@@ -24,10 +25,10 @@ func TestHealthy(t *testing.T) {
 			checkRequest(t, s, q)
 			for _, thinking := range []bool{true, false} {
 				if v := render.Check(anthropic.Provider{}, q, thinking); len(v) > 0 {
-					t.Fatalf("%s, thinking %t: Check = %+v\n%s", p.Version, thinking, v, anthropic.JSON(q.Request))
+					t.Fatalf("%s, thinking %t: Check = %+v\n%s", p.Version, thinking, v, encode.JSON(anthropic.Provider{}, q.Request))
 				}
 			}
-			if anthropic.JSON(q.Request) == nil || len(q.Turns)%2 != 1 {
+			if encode.JSON(anthropic.Provider{}, q.Request) == nil || len(q.Turns)%2 != 1 {
 				t.Fatalf("%s: %d turns, want the prompt's last", p.Version, len(q.Turns))
 			}
 		}
@@ -47,7 +48,7 @@ func TestDamaged(t *testing.T) {
 				set := render.Settings{Profile: p, NoPrompt: standing}
 				q, fresh := view.Render(set), render.Render(s, set)
 				if !equalRequests(q, fresh) {
-					t.Fatalf("%s: the View makes\n%s\nRender makes\n%s", p.Version, anthropic.JSON(q.Request), anthropic.JSON(fresh.Request))
+					t.Fatalf("%s: the View makes\n%s\nRender makes\n%s", p.Version, encode.JSON(anthropic.Provider{}, q.Request), encode.JSON(anthropic.Provider{}, fresh.Request))
 				}
 				checkRequest(t, s, q)
 				for _, thinking := range []bool{true, false} {

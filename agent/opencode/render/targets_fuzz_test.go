@@ -11,6 +11,7 @@ import (
 	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
+	"mend/internal/test/encode"
 )
 
 // allTargets are a target of each API, and of each option.
@@ -61,7 +62,7 @@ func FuzzTargets(f *testing.F) {
 			}
 			q, again := view.Render(set), render.Render(s, set)
 			if !equalRequests(q, again) {
-				t.Errorf("%+v: Render differs the second time:\n%s\n%s", target, diagnose.ProviderOf(q).JSON(q.Request), diagnose.ProviderOf(again).JSON(again.Request))
+				t.Errorf("%+v: Render differs the second time:\n%s\n%s", target, encode.JSON(diagnose.ProviderOf(q), q.Request), encode.JSON(diagnose.ProviderOf(again), again.Request))
 			}
 			checkTarget(t, s.Records, q)
 		}
@@ -76,7 +77,7 @@ func checkTarget(t *testing.T, records func(func(*change.Record) bool), q render
 		known[r.Ref] = true
 	}
 	p := diagnose.ProviderOf(q)
-	if body := p.JSON(q.Request); !json.Valid(body) {
+	if body := encode.JSON(p, q.Request); !json.Valid(body) {
 		t.Errorf("%s: JSON() = %s", p.Name(), body)
 	}
 	for n, turn := range q.Turns {

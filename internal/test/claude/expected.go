@@ -9,6 +9,7 @@ import (
 	"mend/internal/jsonedit"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
+	"mend/internal/test/encode"
 )
 
 // Expected returns the blocks of the request that mend expects, as [Stored] returns those of a
@@ -47,7 +48,7 @@ func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 	case r != nil && b.IsThinking() && r.Model != model && r.Model != "":
 		return nil
 	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
-		one := anthropic.JSON(request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
+		one := encode.JSON(anthropic.Provider{}, request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
 		elements, _ := jsonedit.Elements(one, "messages")
 		blocks, _ := jsonedit.Elements(elements[0], "content")
 		return blocks[0]

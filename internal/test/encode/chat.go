@@ -1,21 +1,21 @@
-package chat
+package encode
 
 import (
 	"encoding/json"
 	"strings"
 
 	"mend/change"
-	"mend/internal/provider"
+	"mend/internal/provider/chat"
 	"mend/internal/request"
 )
 
 // The JSON form of a request.
 type (
-	jsonRequest struct {
+	chatRequest struct {
 		Model    string        `json:"model,omitempty"`
-		Messages []jsonMessage `json:"messages"`
+		Messages []chatMessage `json:"messages"`
 	}
-	jsonMessage struct {
+	chatMessage struct {
 		Role      string          `json:"role"`
 		CallID    *string         `json:"tool_call_id,omitempty"`
 		Content   any             `json:"content"` // a text, a list, or null
@@ -24,57 +24,56 @@ type (
 		Opaque    string          `json:"reasoning_opaque,omitempty"`
 		Summary   string          `json:"reasoning,omitempty"`
 		Details   json.RawMessage `json:"reasoning_details,omitempty"`
-		Calls     []jsonCall      `json:"tool_calls,omitempty"`
+		Calls     []chatCall      `json:"tool_calls,omitempty"`
 		Name      *string         `json:"name,omitempty"`
 	}
-	jsonCall struct {
+	chatCall struct {
 		ID       string       `json:"id"`
 		Type     string       `json:"type"`
-		Function jsonFunction `json:"function"`
+		Function chatFunction `json:"function"`
 	}
-	jsonFunction struct {
+	chatFunction struct {
 		Name      string  `json:"name"`
 		Arguments *string `json:"arguments,omitempty"`
 	}
-	jsonPart struct {
+	chatPart struct {
 		Type     string   `json:"type"`
 		Text     *string  `json:"text,omitempty"`
-		ImageURL *jsonURL `json:"image_url,omitempty"`
+		ImageURL *chatURL `json:"image_url,omitempty"`
 		File     any      `json:"file,omitempty"`
 	}
-	jsonURL struct {
+	chatURL struct {
 		URL string `json:"url"`
 	}
 )
 
-// JSON implements [provider.Provider].
-func (p Provider) JSON(q request.Request) []byte {
-	out := jsonRequest{Model: q.Model.ModelID, Messages: []jsonMessage{}}
+func chatJSON(p chat.Provider, q request.Request) []byte {
+	out := chatRequest{Model: q.Model.ModelID, Messages: []chatMessage{}}
 	for _, t := range q.Turns {
-		out.Messages = append(out.Messages, p.encodeMessage(t))
+		out.Messages = append(out.Messages, chatMessageOf(p, t))
 	}
-	return provider.Encode(out)
+	return encode(out)
 }
 
-func (p Provider) encodeMessage(t request.Turn) jsonMessage {
-	m := jsonMessage{Role: t.Role}
+func chatMessageOf(p chat.Provider, t request.Turn) chatMessage {
+	m := chatMessage{Role: t.Role}
 	switch t.Role {
 	case request.RoleSystem:
 		m.Content = request.SystemText
 	case change.RoleAssistant:
-		p.encodeAnswer(&m, t.Blocks)
+		chatAnswer(p, &m, t.Blocks)
 	case request.RoleTool:
 		for _, b := range t.Blocks {
 			m.CallID, m.Content = &b.ToolID, b.OutputText()
 			if b.Output == nil {
-				m.Content = provider.EncodeBlocks(b.Content, encodePart)
+				m.Content = encodeBlocks(b.Content, chatPartOf)
 			}
-			if p.Flavor == OpenRouter {
+			if p.Flavor == chat.OpenRouter {
 				m.Name = &b.ToolName
 			}
 		}
 	default:
-		m.Content = provider.EncodeBlocks(t.Blocks, encodePart)
+		m.Content = encodeBlocks(t.Blocks, chatPartOf)
 		if len(t.Blocks) == 1 && t.Blocks[0].Type == request.Text {
 			m.Content = t.Blocks[0].Text
 		}
@@ -82,8 +81,8 @@ func (p Provider) encodeMessage(t request.Turn) jsonMessage {
 	return m
 }
 
-// encodeAnswer adds the blocks of an answer.
-func (p Provider) encodeAnswer(m *jsonMessage, blocks []*request.Block) {
+// chatAnswer adds the blocks of an answer.
+func chatAnswer(p chat.Provider, m *chatMessage, blocks []*request.Block) {
 	var text, reasoning strings.Builder
 	last, opaque := "", ""
 	reasons := false
@@ -101,7 +100,7 @@ func (p Provider) encodeAnswer(m *jsonMessage, blocks []*request.Block) {
 				last = b.Text
 			}
 		case request.ToolUse:
-			c := jsonCall{ID: b.ToolID, Type: "function", Function: jsonFunction{Name: b.ToolName}}
+			c := chatCall{ID: b.ToolID, Type: "function", Function: chatFunction{Name: b.ToolName}}
 			if b.Input != nil {
 				arguments := b.InputText()
 				c.Function.Arguments = &arguments
@@ -112,14 +111,14 @@ func (p Provider) encodeAnswer(m *jsonMessage, blocks []*request.Block) {
 	}
 	m.Content = text.String()
 	switch p.Flavor {
-	case Copilot:
+	case chat.Copilot:
 		if text.Len() == 0 {
 			m.Content = nil
 		}
 		if m.Opaque = opaque; opaque != "" && last != "" {
 			m.Thought = &last
 		}
-	case OpenRouter:
+	case chat.OpenRouter:
 		if m.Details = details(blocks); m.Details != nil {
 			m.Summary = reasoning.String()
 		}
@@ -143,13 +142,13 @@ func details(blocks []*request.Block) json.RawMessage {
 	return nil
 }
 
-func encodePart(b *request.Block) jsonPart {
+func chatPartOf(b *request.Block) chatPart {
 	switch b.Type {
 	case request.Image:
-		return jsonPart{Type: "image_url", ImageURL: &jsonURL{b.DataURL()}}
+		return chatPart{Type: "image_url", ImageURL: &chatURL{b.DataURL()}}
 	case request.Document:
-		return jsonPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": b.DataURL()}}
+		return chatPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": b.DataURL()}}
 	default:
-		return jsonPart{Type: "text", Text: &b.Text}
+		return chatPart{Type: "text", Text: &b.Text}
 	}
 }

@@ -1,23 +1,22 @@
-package anthropic
+package encode
 
 import (
 	"encoding/json"
 
-	"mend/internal/provider"
 	"mend/internal/request"
 )
 
 // The JSON form of a request.
 type (
-	jsonRequest struct {
-		Model    string     `json:"model,omitempty"`
-		Messages []jsonTurn `json:"messages"`
+	anthropicRequest struct {
+		Model    string          `json:"model,omitempty"`
+		Messages []anthropicTurn `json:"messages"`
 	}
-	jsonTurn struct {
-		Role    string      `json:"role"`
-		Content []jsonBlock `json:"content"`
+	anthropicTurn struct {
+		Role    string           `json:"role"`
+		Content []anthropicBlock `json:"content"`
 	}
-	jsonBlock struct {
+	anthropicBlock struct {
 		Type      request.BlockType `json:"type"`
 		Text      *string           `json:"text,omitempty"`
 		Thinking  *string           `json:"thinking,omitempty"`
@@ -26,14 +25,14 @@ type (
 		ID        *string           `json:"id,omitempty"`
 		Name      *string           `json:"name,omitempty"`
 		Input     json.RawMessage   `json:"input,omitempty"`
-		Source    *jsonSource       `json:"source,omitempty"`
+		Source    *anthropicSource  `json:"source,omitempty"`
 		Title     string            `json:"title,omitempty"`
 		ToolUseID *string           `json:"tool_use_id,omitempty"`
 		Content   any               `json:"content,omitempty"`
 		Citations json.RawMessage   `json:"citations,omitempty"`
 		IsError   bool              `json:"is_error,omitempty"`
 	}
-	jsonSource struct {
+	anthropicSource struct {
 		Type      string  `json:"type"`
 		MediaType string  `json:"media_type,omitempty"`
 		Data      *string `json:"data,omitempty"`
@@ -41,21 +40,18 @@ type (
 	}
 )
 
-// JSON implements [provider.Provider].
-func (Provider) JSON(r request.Request) []byte { return JSON(r) }
-
-// JSON returns the request in the API's form: only the model and the messages, which
+// anthropicJSON returns the request in the API's form: only the model and the messages, which
 // are what a session determines.
-func JSON(r request.Request) []byte {
-	out := jsonRequest{Model: r.Model.ModelID, Messages: []jsonTurn{}}
+func anthropicJSON(r request.Request) []byte {
+	out := anthropicRequest{Model: r.Model.ModelID, Messages: []anthropicTurn{}}
 	for _, t := range r.Turns {
-		out.Messages = append(out.Messages, jsonTurn{t.Role, provider.EncodeBlocks(t.Blocks, encodeBlock)})
+		out.Messages = append(out.Messages, anthropicTurn{t.Role, encodeBlocks(t.Blocks, anthropicBlockOf)})
 	}
-	return provider.Encode(out)
+	return encode(out)
 }
 
-func encodeBlock(b *request.Block) jsonBlock {
-	out := jsonBlock{Type: b.Type}
+func anthropicBlockOf(b *request.Block) anthropicBlock {
+	out := anthropicBlock{Type: b.Type}
 	switch b.Type {
 	case request.Text:
 		out.Text, out.Citations = &b.Text, b.Citations
@@ -71,22 +67,22 @@ func encodeBlock(b *request.Block) jsonBlock {
 		out.ID, out.Name, out.Input = &b.ToolID, &b.ToolName, b.Input
 	case request.ToolResult:
 		out.ToolUseID, out.IsError = &b.ToolID, b.Error
-		if out.Content = provider.EncodeBlocks(b.Content, encodeBlock); b.Output != nil {
+		if out.Content = encodeBlocks(b.Content, anthropicBlockOf); b.Output != nil {
 			out.Content = b.OutputText()
 		}
 	case request.Image, request.Document:
-		out.Source, out.Title = encodeSource(b), b.Name
+		out.Source, out.Title = anthropicSourceOf(b), b.Name
 	}
 	return out
 }
 
-func encodeSource(b *request.Block) *jsonSource {
+func anthropicSourceOf(b *request.Block) *anthropicSource {
 	data := string(b.Data)
 	switch {
 	case b.URL != "":
-		return &jsonSource{Type: "url", URL: b.URL}
+		return &anthropicSource{Type: "url", URL: b.URL}
 	case b.Mime == "text/plain":
-		return &jsonSource{Type: "text", MediaType: b.Mime, Data: &data}
+		return &anthropicSource{Type: "text", MediaType: b.Mime, Data: &data}
 	}
-	return &jsonSource{Type: "base64", MediaType: b.Mime, Data: &data}
+	return &anthropicSource{Type: "base64", MediaType: b.Mime, Data: &data}
 }

@@ -1,0 +1,50 @@
+// Package encode writes a request in the form of a provider's API, as tests compare it with what an agent sent.
+package encode
+
+import (
+	"encoding/json"
+
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/provider/bedrock"
+	"mend/internal/provider/chat"
+	"mend/internal/provider/gemini"
+	"mend/internal/provider/openai"
+	"mend/internal/request"
+)
+
+// encode returns a request in the form of an API as JSON.
+func encode(form any) []byte {
+	data, err := json.Marshal(form)
+	if err != nil {
+		return nil // impossible: strings, and JSON that was read as such
+	}
+	return data
+}
+
+// encodeBlocks returns what one returns for each block.
+func encodeBlocks[T any](blocks []*request.Block, one func(b *request.Block) T) []T {
+	out := make([]T, 0, len(blocks))
+	for _, b := range blocks {
+		out = append(out, one(b))
+	}
+	return out
+}
+
+// JSON returns a request in the form of a provider's API: only what a session determines, without
+// system prompts and tools.
+func JSON(p provider.Provider, q request.Request) []byte {
+	switch p := p.(type) {
+	case anthropic.Provider:
+		return anthropicJSON(q)
+	case openai.Provider:
+		return openaiJSON(q)
+	case chat.Provider:
+		return chatJSON(p, q)
+	case gemini.Provider:
+		return geminiJSON(q)
+	case bedrock.Provider:
+		return bedrockJSON(q)
+	}
+	return nil
+}
