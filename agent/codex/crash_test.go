@@ -1,33 +1,86 @@
 package codex_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/agent"
 	"mend/agent/codex"
+	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/codex"
 	"mend/repair"
 	"mend/testdata"
 )
 
+// newDamagedHome returns a home with a rollout that lost its first line, and an index whose row names another place: a
+// repair changes both.
+func newDamagedHome(t *testing.T) *fixture.Home {
+	t.Helper()
+	h := fixture.NewHome(t, "")
+	h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +
+		"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl')")
+	for _, d := range fixture.Damages() {
+		if d.Name == "first line NUL" {
+			h.Damage(d)
+		}
+	}
+	return h
+}
+
+// A process is killed after it has changed the rollout and its row; then another process writes to the rollout. If the
+// recovery says that nothing was changed, the row is as before.
+func TestForeignBeforeRecovery(t *testing.T) {
+	h := newDamagedHome(t)
+	before := files(t, h)
+	r, err := open(t, h, t.TempDir()).ProposeRepair(t.Context(), session(t, open(t, h, t.TempDir())), repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := codex.Agent{}.Open(agent.Located{Path: h.Root(), Layout: codex.Rollouts}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := store.Writer("owner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	staged, err := w.Prepare(t.Context(), r.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := w.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
+		t.Fatalf("Commit = %+v, %v", out, err)
+	}
+	data, err := os.ReadFile(h.Rollout())
+	if err == nil {
+		err = os.WriteFile(h.Rollout(), bytes.Replace(data, []byte("\n{"), []byte("\n {"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a recovery may be cut, and comes again
+		out, err := w.Settle(t.Context(), staged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := files(t, h); out.State == change.Aborted && now["index"] != before["index"] {
+			t.Errorf("the change is %s, and the row is changed:\n%s", out.State, gocmp.Diff(before["index"], now["index"]))
+		}
+	}
+}
+
 // TestCrash cuts a repair of a rollout and of its row at each call that changes the disk: after the recovery both are as before, or
 // both are repaired.
 func TestCrash(t *testing.T) {
 	var after map[string]string
 	for cut := 0; ; cut++ {
-		h := fixture.NewHome(t, "")
-		h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +
-			"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl')")
-		for _, d := range fixture.Damages() {
-			if d.Name == "first line NUL" {
-				h.Damage(d)
-			}
-		}
+		h := newDamagedHome(t)
 		journal, before := t.TempDir(), files(t, h)
 		n := 0
 		step := func(call string) error {

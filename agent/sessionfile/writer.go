@@ -178,13 +178,13 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 	return both(len(files.Ops) > 0, out, of), nil
 }
 
-// undecided returns an error for rows that stay as they were for another reason than what they hold: the file is changed, and Settle
-// goes on with them.
+// undecided returns an error for rows that stay as they were for another reason than what they hold: they do not follow the file, and
+// Settle has to be called again.
 func undecided(rows change.Outcome) error {
 	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
 		return nil
 	}
-	return fmt.Errorf("the file is changed, and its row is not: %w", rows.Cause)
+	return fmt.Errorf("the row in the index does not follow its file: %w", rows.Cause)
 }
 
 // both returns the outcome of a change of files, which came first, and rows.
@@ -198,7 +198,7 @@ func both(files bool, out, rows change.Outcome) change.Outcome {
 	return out
 }
 
-// Settle implements [txn.Store]. Where the file is changed, so is the index.
+// Settle implements [txn.Store]. Where the file is changed, so is the index; where it is not, the row goes back.
 func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	err = w.locked(st.Ops, func() error {
 		files, rows := w.split(st)
@@ -211,7 +211,16 @@ func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 			return err
 		}
 		of, err := rows.to.Settle(ctx, rows.Staged)
-		if err != nil || len(files.Ops) > 0 && out.State != change.Committed {
+		if err != nil {
+			return err
+		}
+		if len(files.Ops) > 0 && out.State != change.Committed {
+			if of.State == change.Committed {
+				rows.Ops = change.Inverse(rows.Ops)
+				if of, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+					err = undecided(of)
+				}
+			}
 			return err
 		}
 		if len(files.Ops) > 0 && of.State == change.Aborted && len(of.Conflicts) == 0 {
