@@ -1,10 +1,10 @@
 package diagnose
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -69,7 +69,7 @@ func (c *Case) findBranches() {
 			continue
 		}
 		if own == nil || !c.answered(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			if slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.IsPrompt() && c.anySent(r) }) {
+			if c.answered(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.IsPrompt() && c.anySent(r) }) { // else the user took the prompt back
 				left = append(left, b)
 			}
 			continue
@@ -109,11 +109,17 @@ func (c *Case) findOmitted() {
 	c.noteLeft(c.omitted())
 }
 
-// omitted returns the records with texts of the conversation that are not in it.
+// omitted returns the records with texts of the conversation that are not in it, and not in a branch of it.
 func (c *Case) omitted() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
+	inBranch := map[*transcript.Record]bool{}
+	for _, b := range c.branches(c.path()) {
+		for _, r := range b.all {
+			inBranch[r] = true
+		}
+	}
 	for _, r := range c.conv.Records() {
-		if !c.conv.Has(r) && !c.conv.Dropped(r) && c.conv.Owns(r) && !c.beforeBoundary(r) && !r.Summary && c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
+		if !inBranch[r] && !c.conv.Has(r) && !c.conv.Dropped(r) && c.conv.Owns(r) && !c.beforeBoundary(r) && !r.Summary && c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
 			all = append(all, r)
 		}
 	}
@@ -271,7 +277,7 @@ func (c *Case) beginsUnreached(r *transcript.Record) bool {
 	case r.IsBoundary() || r.Summary:
 		return false
 	case up == "":
-		return r.IsPrompt() && strings.HasPrefix(r.Version, "2.1.")
+		return false
 	case c.isCompacted(up):
 		return tellsRewinds(r)
 	}
@@ -290,13 +296,10 @@ func (c *Case) beginsCycle(r *transcript.Record) bool {
 	return up != nil && c.conv.Place(up) >= c.conv.Place(r) && c.conv.InCycle(r)
 }
 
-// beforeBoundary reports whether a record is before the last compaction. One that follows a record
+// beforeBoundary reports whether a record is before the last compaction, or before a conversation that begins anew. One that follows a record
 // behind it is not, whatever its time is.
 func (c *Case) beforeBoundary(r *transcript.Record) bool {
-	b := c.conv.Boundary
-	if first := c.conv.Chain; b == nil && len(first) > 0 && first[0].Summary {
-		b = first[0] // versions before 2.1 need no more
-	}
+	b := cmp.Or(c.conv.Boundary, c.conv.Beginning())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
 		return b != nil
 	}

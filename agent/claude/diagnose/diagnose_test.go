@@ -271,9 +271,23 @@ func TestUnknownTypes(t *testing.T) {
 		tr := claude.New()
 		tr.Lines = append(tr.Lines, []byte(`{"type":"`+c.kind+`","sessionId":"`+claude.Session+`"}`))
 		found := repair.Diagnose(caseOn(c.version, tr.Bytes()))
-		is := len(found) == 1 && found[0].Rule == "unknown_type" && found[0].Severity == repair.Latent && found[0].Fix == "" && strings.Contains(found[0].Why, "brand-new")
+		is := len(found) == 1 && found[0].Rule == "unknown_type" && found[0].Severity == repair.Note && found[0].Fix == "" && strings.Contains(found[0].Why, "brand-new")
 		if is != c.found || !is && len(found) > 0 {
 			t.Errorf("%s in a transcript of %s: %q", c.kind, c.version, findings(found))
+		}
+	}
+}
+
+// TestNewerBlocks: what no known version sends in a block is broken where a known version wrote last, and a note without
+// a fix where a newer one did.
+func TestNewerBlocks(t *testing.T) {
+	for _, name := range []string{"unknown block", "foreign field", "citations a text", "unknown block in a result"} {
+		for version, want := range map[string]repair.Severity{transcript.Version: repair.Broken, "3.0.0": repair.Note} {
+			data := claude.ByName(name).Broken()
+			found := repair.Diagnose(caseOn(version, data))
+			if len(found) != 1 || found[0].Severity != want || (found[0].Fix == "") != (want == repair.Note) {
+				t.Errorf("%s in a transcript of %s: %q, want %s", name, version, findings(found), want)
+			}
 		}
 	}
 }

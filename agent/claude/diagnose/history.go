@@ -42,14 +42,8 @@ func (c *Case) findBreaks() {
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
 		d := found{why: fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(b.Found))}
-		switch {
-		case c.conv.Ambiguous(b):
-			f.Severity = repair.Note
-			d.refusal = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself. The transcript does not show whether that is damage, so it is left alone."}
-		case !c.canEdit(b.Record.UUID):
-			d.refusal = errNoLine
-		default:
-			d.fixes = []repair.Fix{link(b.Record, b.Next, n)}
+		if d.fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
+			d.fixes, d.refusal = nil, errNoLine
 		}
 		c.report(f, d)
 	}

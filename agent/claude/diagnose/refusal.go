@@ -108,7 +108,7 @@ func (c *Case) link() *transcript.Conversation {
 	}
 	lines := slices.Clone(c.lines)
 	for _, b := range c.conv.Breaks {
-		if raw, err := jsonedit.Set(b.Record.Raw, jsonedit.Quote(b.Next.UUID), "parentUuid"); err == nil && !c.conv.Ambiguous(b) {
+		if raw, err := jsonedit.Set(b.Record.Raw, jsonedit.Quote(b.Next.UUID), "parentUuid"); err == nil {
 			lines = append(lines, appended(raw))
 		}
 	}
@@ -180,7 +180,12 @@ func (c *Case) checkStored(b *transcript.Block) {
 func (c *Case) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
-	c.report(f, c.fixedBy(b.Record.UUID, why, fixes...))
+	d := c.fixedBy(b.Record.UUID, why, fixes...)
+	if class == repair.IncompleteRecord && Versions.Newer(c.base.Version) { // the provider may take it from that version
+		f.Severity = repair.Note
+		d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: fmt.Sprintf("Claude Code %.20s is newer than the versions that mend knows. It may send this rightly, so mend leaves it as it is.", c.base.Version)}}
+	}
+	c.report(f, d)
 }
 
 // placeOf returns the place of an element of a result.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 
 	"mend/internal/request"
 )
@@ -377,8 +376,22 @@ func (c *breakWalk) index() {
 	}
 }
 
-// begins reports whether a conversation may begin with the record.
-func (c *Conversation) begins(r *Record) bool { return r.IsBoundary() || r.Summary || c.Place(r) == 0 }
+// begins reports whether a conversation may begin with the record: the program writes null for the parent where it
+// begins a new conversation on purpose, as with a plan after the context was cleared, or for that of the progress
+// record before. An answer and a result have a parent.
+func (c *Conversation) begins(r *Record) bool {
+	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) && r.Type != Assistant && !r.has(request.ToolResult)
+	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
+}
+
+// Beginning returns the record with which the conversation begins, if the program left what is before it
+// in the file on purpose; nil if it did not.
+func (c *Conversation) Beginning() *Record {
+	if len(c.Chain) == 0 || !c.begins(c.Chain[0]) || c.Place(c.Chain[0]) == 0 {
+		return nil
+	}
+	return c.Chain[0]
+}
 
 // breakAt returns the break at the record at which the walk ended. ok is false if the
 // conversation begins there.
@@ -490,15 +503,6 @@ func (c *breakWalk) beside(found []*Record) (more []*Record) {
 	}
 	slices.SortFunc(more, func(a, b *Record) int { return cmp.Compare(c.Place(a), c.Place(b)) })
 	return more
-}
-
-// Ambiguous reports whether a break may be where the user went back to the beginning: older
-// versions do not store that.
-func (c *Conversation) Ambiguous(b Break) bool {
-	if b.Why != NoParent || !b.Record.IsPrompt() {
-		return false
-	}
-	return c.Rewound || !strings.HasPrefix(b.Record.Version, "2.1.")
 }
 
 // Messages returns how many messages the records are of which the program sends something: the

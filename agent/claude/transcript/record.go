@@ -139,6 +139,9 @@ func newRecord(v jsonedit.Value, before *Record) *Record {
 	if r.UUID == "" && r.InChain() {
 		r.UUID = noID
 	}
+	if r.Type == System {
+		r.content = v.Get("content")
+	}
 	return r
 }
 
@@ -182,6 +185,21 @@ func (r *Record) Loads() bool {
 	}
 	blocks := r.Blocks()
 	return r.HasContent() && (len(blocks) == 0 || r.IsString() || slices.ContainsFunc(blocks, (*Block).hasType))
+}
+
+// isSent reports whether the record is a prompt, an answer or the output of a command that the program sends.
+func (r *Record) isSent() bool {
+	return r.isCommand() || r.IsMessage() && !r.Virtual && !r.IsSynthetic() && r.Loads()
+}
+
+// isCommand reports whether the record is what a command of the program printed.
+func (r *Record) isCommand() bool {
+	return r.Type == System && r.Subtype == "local_command" && r.IsString()
+}
+
+// isNotification reports whether the record is what a task in the background reported.
+func (r *Record) isNotification() bool {
+	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin", "subkind") == ""
 }
 
 // IsString reports whether the content is a string.
@@ -313,7 +331,7 @@ func (r *Record) Title() string {
 // Sendable returns how many blocks of the record the program sends if the record is in the
 // conversation and nothing in it is damaged.
 func (r *Record) Sendable() (n int) {
-	if !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() {
+	if !r.IsMessage() || r.Virtual || r.IsSynthetic() {
 		return 0
 	}
 	for _, b := range r.Blocks() {

@@ -301,6 +301,20 @@ var Damages = []Damage{
 	// Missing history.
 	{Name: "parent unknown", Apply: parent(prompt4, unknownID)},
 	{Name: "parent null", Apply: parent(prompt4, nil)},
+	{Name: "a plan, the context cleared", Apply: func(t *Transcript) {
+		t.insert(prompt4, fmt.Appendf(nil, `{"parentUuid":null,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:59:25.000Z","version":"2.1.29","data":{"type":"hook_progress","hookEvent":"SessionStart","hookName":"SessionStart:clear"}}`, unknownID))
+		t.edit(prompt4, func(r map[string]any) {
+			m := r["message"].(map[string]any)
+			r["parentUuid"], r["planContent"], m["content"] = unknownID, "# Plan", "Implement the following plan:\n\n"+m["content"].(string)
+		})
+	}},
+	{Name: "an answer that a Stop hook alone names", Apply: func(t *Transcript) {
+		record := `{"parentUuid":%q,"isSidechain":false,"type":%q,"subtype":"stop_hook_summary","uuid":%q,"timestamp":"2026-11-22T14:49:30.000Z","version":"2.1.29","data":{"type":"hook_progress","hookEvent":"Stop","hookName":"Stop"}}`
+		t.insert(prompt4, fmt.Appendf(nil, record, t.uuid(answer3), "progress", unknownID))
+		t.insert(prompt4, fmt.Appendf(nil, record, unknownID, "system", unknownID[:35]+"1"))
+		t.remove(answer3)
+		parent(prompt4, unknownID[:35]+"1")(t)
+	}},
 	{Name: "parent missing", Apply: func(t *Transcript) {
 		t.edit(prompt4, func(r map[string]any) { delete(r, "parentUuid") })
 	}},
@@ -531,6 +545,12 @@ var Damages = []Damage{
 	{Name: "thinking of no model", Apply: func(t *Transcript) {
 		t.edit(think3, func(r map[string]any) { delete(r["message"].(map[string]any), "model") })
 	}},
+	{Name: "thinking of another model, its signature a number", Apply: func(t *Transcript) {
+		block(think3, func(b map[string]any) { b["signature"] = 7 })(t)
+		for _, uuid := range []string{think3, answer3} {
+			t.edit(uuid, func(r map[string]any) { r["message"].(map[string]any)["model"] = "claude-sonnet-5" })
+		}
+	}},
 	{Name: "thinking a number", Apply: block(think3, func(b map[string]any) { b["thinking"] = 7 })},
 	{Name: "signature a number", Apply: block(think3, func(b map[string]any) { b["signature"] = 7 })},
 	{Name: "citations a text", Apply: block(answer3, func(b map[string]any) { b["citations"] = "x" })},
@@ -612,6 +632,15 @@ var Damages = []Damage{
 	{Name: "message missing", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { delete(r, "message") }) }},
 	{Name: "content null", Apply: content(answer3, nil)},
 	{Name: "content a number", Apply: content(prompt3, 7)},
+	{Name: "what a command printed", Apply: func(t *Transcript) {
+		record := `{"parentUuid":%q,"isSidechain":false,"type":"system","subtype":"local_command","content":%q,"level":"info","isMeta":false,"uuid":%q,"timestamp":"2026-11-22T14:49:30.000Z","version":"2.1.227"}`
+		t.insert(prompt4, fmt.Appendf(nil, record, t.uuid(answer3), "<command-name>/skills</command-name>", unknownID))
+		t.insert(prompt4, fmt.Appendf(nil, record, unknownID, "<local-command-stdout>none</local-command-stdout>", unknownID[:35]+"1"))
+		parent(prompt4, unknownID[:35]+"1")(t)
+	}},
+	{Name: "a result that names tools", Apply: block(result4, func(b map[string]any) {
+		b["content"] = []any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}}
+	})},
 	{Name: "progress records", Apply: func(t *Transcript) {
 		i := t.at(prompt4)
 		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(answer3), unknownID)

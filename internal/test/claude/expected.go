@@ -13,7 +13,7 @@ import (
 )
 
 // Expected returns the blocks of the request that mend expects, as [Stored] returns those of a
-// real one. 2.1 leaves thinking of another model out; mend does not know the model, a [Home] does.
+// real one.
 func Expected(c *diagnose.Case) []string {
 	type message struct {
 		Role    string            `json:"role"`
@@ -41,12 +41,8 @@ func Expected(c *diagnose.Case) []string {
 func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
 	r := c.Conversation().Record(b.Ref().Message)
 	switch {
-	case r != nil && bytes.Contains(r.Raw, []byte(`"origin":{"kind":"task-notification"`)):
-		return nil // it is sent inside a text of the program
 	case r != nil && r.Type == transcript.Attachment:
 		return nil // it is sent as a text of the system
-	case r != nil && b.IsThinking() && r.Model != model && r.Model != "":
-		return nil
 	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
 		one := encode.JSON(anthropic.Provider{}, request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
 		elements, _ := jsonedit.Elements(one, "messages")

@@ -190,14 +190,6 @@ type Reply struct {
 // and returns what became of it. The session "" is the one that --continue takes.
 func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Reply {
 	h.t.Helper()
-	api := endpoint.NewStrict(Script, strict)
-	defer api.Close()
-	wait := Timeout
-	if h.user != 0 { // with a store that the program may hang on
-		wait = 30 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
-	defer cancel()
 	flag := "--session-id"
 	if resume {
 		flag = "--resume"
@@ -206,7 +198,26 @@ func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Repl
 	if session == "" {
 		which = []string{"--continue"}
 	}
-	cmd := h.command(ctx, api.URL, append(append([]string{"-p", prompt}, which...), append([]string{"--model", model, "--allowedTools", "Bash,Read,Edit"}, flags...)...)...)
+	return h.ask(prompt, append(append(which, "--model", model), flags...)...)
+}
+
+// Resume sends one more prompt in a session with the model that the program chooses, and does not have it compacted.
+func (h *Home) Resume(session, prompt string) Reply {
+	h.t.Helper()
+	return h.ask(prompt, "--resume", session, "--settings", `{"autoCompactEnabled":false}`)
+}
+
+func (h *Home) ask(prompt string, flags ...string) Reply {
+	h.t.Helper()
+	api := endpoint.NewStrict(Script, strict)
+	defer api.Close()
+	wait := Timeout
+	if h.user != 0 { // with a store that the program may hang on
+		wait = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
+	defer cancel()
+	cmd := h.command(ctx, api.URL, append([]string{"-p", prompt, "--allowedTools", "Bash,Read,Edit"}, flags...)...)
 	out, err := cmd.CombinedOutput()
 	h.WaitEnded()
 	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
@@ -309,6 +320,16 @@ func short(b map[string]any) string {
 	}
 	if text, ok := b["text"].(string); ok {
 		b["text"] = strings.TrimSpace(text)
+	}
+	if list, ok := b["content"].([]any); ok { // in which the program puts a text of its own
+		b["content"] = slices.DeleteFunc(list, func(v any) bool {
+			in, _ := v.(map[string]any)
+			text, _ := in["text"].(string)
+			if in["type"] == "text" {
+				in["text"] = strings.TrimSpace(text)
+			}
+			return strings.HasPrefix(text, added[0])
+		})
 	}
 	if text, ok := b["content"].(string); ok { // the program puts its own texts behind some results
 		text, _, _ = strings.Cut(text, "\n\n"+added[0])

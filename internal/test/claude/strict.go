@@ -44,6 +44,7 @@ var allowed = map[string]string{
 	"tool_result":       "type tool_use_id content is_error cache_control",
 	"image":             "type source cache_control",
 	"document":          "type source title context citations cache_control",
+	"tool_reference":    "type tool_name cache_control",
 }
 
 // required has the fields that a block of a kind cannot be without, as far as no other rule says so.

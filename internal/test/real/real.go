@@ -81,6 +81,9 @@ func Unpack(t testing.TB, home string) {
 			t.Fatal(err)
 		}
 		name := filepath.Join(home, filepath.FromSlash(h.Name))
+		if strings.HasPrefix(h.Name, ".claude/") { // the one model whose name is that long
+			data = bytes.ReplaceAll(data, []byte(`"model":"xxxxxxxxxxx"`), []byte(`"model":"<synthetic>"`))
+		}
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,100 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/endpoint"
+	"mend/internal/test/real"
+	"mend/internal/test/storetest"
+	"mend/internal/unattended"
+	"mend/repair"
+)
+
+// What the conversations lack: the names of tools that the program has, and signatures that the endpoint accepts.
+var (
+	unnamed  = regexp.MustCompile(`"tool_name":"x+"`)
+	unsigned = regexp.MustCompile(`"thinking":"(x*)","signature":"[^"]*"`)
+)
+
+// complete puts that into a conversation, and the name that a tool has now.
+func complete(data []byte) []byte {
+	data = unnamed.ReplaceAll(data, []byte(`"tool_name":"WebFetch"`))
+	data = bytes.ReplaceAll(data, []byte(`"name":"Task"`), []byte(`"name":"Agent"`))
+	return unsigned.ReplaceAllFunc(data, func(b []byte) []byte {
+		text := string(unsigned.FindSubmatch(b)[1])
+		return fmt.Appendf(nil, `"thinking":%q,"signature":%q`, text, endpoint.Sign(text))
+	})
+}
+
+// TestRealConversations continues the conversations that people's agents wrote. The program sends what mend expects,
+// before the repair of those that are broken, after it, and after the undo; in a repaired one it sends more.
+func TestRealConversations(t *testing.T) {
+	cmd := install(t)
+	home := t.TempDir()
+	real.Unpack(t, home)
+	for i, s := range real.Sessions() {
+		isBroken := slices.ContainsFunc(s.Truth, func(one string) bool { return strings.HasPrefix(one, "broken ") })
+		if s.Agent != "claude" || testing.Short() && !isBroken && !storetest.Includes(i, 11) {
+			continue
+		}
+		found, err := filepath.Glob(filepath.Join(home, ".claude", "projects", "*", s.ID+".jsonl"))
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		data, err := os.ReadFile(found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = complete(data)
+		t.Run(s.Version+" "+s.ID, func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(s.ID, data)
+			before := resume(t, h, s.ID, "before")
+			h.Put(s.ID, data)
+			c := client(t, h)
+			id, r, err := unattended.New(c).Repair(t.Context(), s.ID, repair.Request{})
+			if err != nil || (id != "") != isBroken {
+				t.Fatalf("Repair = %q, %v, %v; broken: %t", id, r.Remaining, err, isBroken)
+			}
+			if !isBroken {
+				return
+			}
+			repaired := h.Read(s.ID)
+			after := resume(t, h, s.ID, "after")
+			t.Logf("%d blocks are sent before the repair, %d after it", len(before.Blocks), len(after.Blocks))
+			if len(after.Blocks) <= len(before.Blocks) {
+				t.Errorf("%d blocks are sent before the repair, %d after it", len(before.Blocks), len(after.Blocks))
+			}
+			h.Put(s.ID, repaired)
+			checkUndo(t, c, h, s.ID, id, data)
+			if undone := resume(t, h, s.ID, "after the undo"); !slices.Equal(undone.Blocks, before.Blocks) {
+				t.Errorf("after the undo the request differs from that before the repair:\n%s", gocmp.Diff(before.Blocks, undone.Blocks))
+			}
+		})
+	}
+}
+
+// resume continues a conversation, and compares the request with the one that mend expects.
+func resume(t *testing.T, h *fixture.Home, session, when string) fixture.Reply {
+	t.Helper()
+	c := expectedCase(h.Read(session))
+	r := h.Resume(session, prompt)
+	isFull := strings.Contains(r.Output, "Prompt is too long")
+	if compareRequest(t, when, c, r); !isFull && (!r.Answered || len(r.Blocks) == 0) {
+		t.Errorf("%s: answered %t with %d blocks: %s", when, r.Answered, len(r.Blocks), r.Output)
+	}
+	return r
+}
