@@ -15,6 +15,7 @@ type record struct {
 	kind                 kind
 	id, session, message string
 	parent, version      string // of a session; "" for none, and for [version]
+	folder               string // of a session; "" for [directory]
 	created              int64  // milliseconds since 1970
 	data                 object
 	edit                 func([]byte) []byte // changes its text; nil for no change
