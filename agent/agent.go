@@ -177,10 +177,11 @@ type Reader interface {
 	// the record has no columns.
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
 
-	// Move plans that sessions of List belong to other folders: one plan for each that changes, after
-	// those of what the agent needs besides. It reads only. The error wraps [errors.ErrUnsupported] if
-	// the store has no such thing.
-	Move(ctx context.Context, all []Relocation) ([]change.Plan, error)
+	// Move plans that sessions of List belong to other folders. It calls each with a plan for each session
+	// that changes, after those of what the agent needs besides: one after the other, so that only one is in
+	// memory. It reads only. The error is that of each, or wraps [errors.ErrUnsupported] if the store has no
+	// such thing.
+	Move(ctx context.Context, all []Relocation, each func(change.Plan) error) error
 	// SameRepository reports whether a folder is in the repository that a session of List was in, whose
 	// own folder need not exist.
 	SameRepository(ctx context.Context, head change.Head, folder string) bool

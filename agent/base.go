@@ -116,8 +116,8 @@ func (base) DefaultRow(context.Context, change.Kind) (change.Record, error) {
 }
 
 // Move implements [Store].
-func (base) Move(context.Context, []Relocation) ([]change.Plan, error) {
-	return nil, errors.ErrUnsupported
+func (base) Move(context.Context, []Relocation, func(change.Plan) error) error {
+	return errors.ErrUnsupported
 }
 
 // SameRepository implements [Store].

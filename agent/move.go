@@ -7,19 +7,23 @@ import (
 	"mend/change"
 )
 
-// PlanMoves plans each relocation that changes something. moved returns what one changes: ops, or none.
-func PlanMoves(ctx context.Context, all []Relocation, moved func(Relocation) ([]change.Op, error)) (plans []change.Plan, err error) {
+// PlanMoves plans each relocation that changes something, and calls each with the plan. moved returns what one
+// changes: ops, or none.
+func PlanMoves(ctx context.Context, all []Relocation, each func(change.Plan) error, moved func(Relocation) ([]change.Op, error)) error {
 	for _, r := range all {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		ops, err := moved(r)
 		if err != nil {
-			return nil, fmt.Errorf("moving session %s: %w", r.Head.ID, err)
+			return fmt.Errorf("moving session %s: %w", r.Head.ID, err)
 		}
-		if len(ops) > 0 {
-			plans = append(plans, change.Plan{Session: r.Head.ID, Ops: ops})
+		if len(ops) == 0 {
+			continue
+		}
+		if err := each(change.Plan{Session: r.Head.ID, Ops: ops}); err != nil {
+			return err
 		}
 	}
-	return plans, nil
+	return nil
 }

@@ -45,18 +45,17 @@ func folderOf(dir string) string {
 // Move implements [agent.Store]. It does what the program itself does when a session gets another folder:
 // the transcript and what is beside it for the session go to the folder of projects of that, and a last line
 // says where the session is now.
-func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan, error) {
-	plans, err := agent.PlanMoves(ctx, all, func(r agent.Relocation) ([]change.Op, error) {
+func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
+	err := agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To && r.Head.Project == projectID(folderOf(r.To)) {
 			return nil, nil
 		}
 		return s.moved(ctx, r)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	memories, err := s.moveMemories(all)
-	return append(plans, memories...), err
+	return s.moveMemories(all, each)
 }
 
 func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, error) {
@@ -160,7 +159,7 @@ const memory = "memory"
 
 // moveMemories plans that what the program remembers of a folder that is gone goes along with its sessions. It is left where it is,
 // which is noted, if there is such a memory of the new folder.
-func (s *store) moveMemories(all []agent.Relocation) (plans []change.Plan, err error) {
+func (s *store) moveMemories(all []agent.Relocation, each func(change.Plan) error) error {
 	seen := map[string]bool{}
 	for _, r := range all {
 		below, err := filepath.Rel(r.Old, r.Head.Directory)
@@ -172,10 +171,13 @@ func (s *store) moveMemories(all []agent.Relocation) (plans []change.Plan, err e
 			if !seen[from] && place.Gone(from) && !place.Gone(to) {
 				p, err := s.moveMemory(from, to)
 				if err != nil {
-					return nil, fmt.Errorf("moving the memory of %s: %w", from, err)
+					return fmt.Errorf("moving the memory of %s: %w", from, err)
 				}
 				if len(p.Ops) > 0 {
-					plans = append(plans, p)
+					err = each(p)
+				}
+				if err != nil {
+					return err
 				}
 			}
 			if seen[from] = true; below == "." {
@@ -183,7 +185,7 @@ func (s *store) moveMemories(all []agent.Relocation) (plans []change.Plan, err e
 			}
 		}
 	}
-	return plans, nil
+	return nil
 }
 
 func (s *store) moveMemory(from, to string) (p change.Plan, err error) {

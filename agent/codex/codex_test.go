@@ -317,14 +317,18 @@ func TestMoveCompressed(t *testing.T) {
 		}
 		c := open(t, h, t.TempDir())
 		before := files(t, h)
-		plans, err := s.Move(t.Context(), []agent.Relocation{{Head: session(t, c), To: to}})
+		var plan change.Plan
+		err = s.Move(t.Context(), []agent.Relocation{{Head: session(t, c), To: to}}, func(p change.Plan) error {
+			plan = p
+			return nil
+		})
 		if (err == nil) != want {
 			t.Errorf("cut at %d: error %v, want a plan: %t", cut, err, want)
 		}
 		if !want || err != nil {
 			continue
 		}
-		id := apply(t, c, plans[0])
+		id := apply(t, c, plan)
 		head := session(t, c)
 		if now := files(t, h); head.Directory != to || len(now) != 2 || len(now[h.Rollout()]) < len(testdata.Codex)/2 {
 			t.Errorf("it is of %s, in %d rollouts", head.Directory, len(now)-1)

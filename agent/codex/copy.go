@@ -83,8 +83,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 }
 
 // Move implements [agent.Store]: the record of the session, its newest turn and its row in the index name the folder.
-func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan, error) {
-	return agent.PlanMoves(ctx, all, func(r agent.Relocation) ([]change.Op, error) {
+func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
+	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {
 			return nil, nil
 		}

@@ -156,55 +156,61 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 var errForeign error = fail.New(fail.Refused, "", "moving sessions: mend does not know what this program keeps with a folder")
 
 // Move implements [agent.Store].
-func (s *store) Move(ctx context.Context, all []agent.Relocation) ([]change.Plan, error) {
+func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	db, isDatabase := s.records.(*database.Store)
 	if !isDatabase && s.tree.Layout() != "opencode" {
-		return nil, errForeign
+		return errForeign
 	}
 	heads, err := s.List(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	version := newestOf(heads)
-	refs := make([]change.Ref, len(all))
-	for i, r := range all {
-		refs[i] = r.Head.Ref
-	}
-	images, err := s.Read(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	var plans []change.Plan
 	projects, known := map[string]project{}, map[string]bool{}
-	for i, r := range all {
-		p, ok := projects[r.To]
-		if !ok {
-			if p, err = projectAt(ctx, r.To, version); err != nil {
-				return nil, fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err), "start OpenCode once in that folder, then try again")
-			}
-			projects[r.To] = p
+	for some := range slices.Chunk(all, movedTogether) {
+		refs := make([]change.Ref, len(some))
+		for i, r := range some {
+			refs[i] = r.Head.Ref
 		}
-		ops, err := movedRecord(refs[i], images[i], r.To, p, isDatabase)
+		images, err := s.Read(ctx, refs)
 		if err != nil {
-			return nil, fmt.Errorf("moving session %s: %w", r.Head.ID, err)
+			return err
 		}
-		if len(ops) == 0 {
-			continue
-		}
-		if isDatabase && !known[p.id] {
-			known[p.id] = true
-			row, err := newProject(ctx, db, p, r.Head)
+		for i, r := range some {
+			p, ok := projects[r.To]
+			if !ok {
+				if p, err = projectAt(ctx, r.To, version); err != nil {
+					return fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err), "start OpenCode once in that folder, then try again")
+				}
+				projects[r.To] = p
+			}
+			ops, err := movedRecord(refs[i], images[i], r.To, p, isDatabase)
 			if err != nil {
-				return nil, err
+				return fmt.Errorf("moving session %s: %w", r.Head.ID, err)
 			}
-			if row.Post != nil {
-				plans = append(plans, change.Plan{Session: change.NoSession, Ops: []change.Op{row}})
+			if len(ops) == 0 {
+				continue
+			}
+			if isDatabase && !known[p.id] {
+				known[p.id] = true
+				row, err := newProject(ctx, db, p, r.Head)
+				if err == nil && row.Post != nil {
+					err = each(change.Plan{Session: change.NoSession, Ops: []change.Op{row}})
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if err := each(change.Plan{Session: r.Head.ID, Ops: ops}); err != nil {
+				return err
 			}
 		}
-		plans = append(plans, change.Plan{Session: r.Head.ID, Ops: ops})
 	}
-	return plans, nil
+	return nil
 }
+
+// movedTogether is how many records are read at once.
+const movedTogether = 256
 
 // newestOf returns the newest version of the agent in the sessions.
 func newestOf(heads []change.Head) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -17,32 +18,60 @@ import (
 // yesOrNo are the answers to a question about one thing.
 var yesOrNo = []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
 
-// askChange is ask about a change that was shown. With "diff" it shows every record and asks again.
-func askChange(ctx context.Context, t *term.Terminal, question string, answers []term.Answer, ops []change.Op) (string, error) {
+// diffOf returns a function that prints the diff of each op, nil if there are none.
+func diffOf(ops []change.Op) func(*term.Terminal) {
+	if len(ops) == 0 {
+		return nil
+	}
+	return func(t *term.Terminal) { printOps(t, ops) }
+}
+
+// askChange is ask about a change that was shown. With "diff" it prints the diff and asks again.
+func askChange(ctx context.Context, t *term.Terminal, question string, answers []term.Answer, diff func(*term.Terminal)) (string, error) {
 	for {
 		key, err := t.Ask(ctx, question, answers)
 		if err != nil || key != "d" {
 			return key, err
 		}
-		t.Page(func(t *term.Terminal) { printOps(t, ops) })
+		t.Page(diff)
 	}
 }
 
 // confirmChange asks whether a change that was shown is made, unless the user has agreed with
-// --yes or it is a dry run. The error is [term.ErrDeclined] for no, or that of [term.Terminal.Ask].
-func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question string, ops []change.Op) error {
+// --yes or it is a dry run. diff prints the diff of the change; nil if there is none. The error is
+// [term.ErrDeclined] for no, or that of [term.Terminal.Ask].
+func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question string, diff func(*term.Terminal)) error {
 	if f.yes || f.dryRun {
 		return nil
 	}
 	answers := yesOrNo
-	if len(ops) > 0 {
+	if diff != nil {
 		answers = append(slices.Clone(yesOrNo), term.Answer{"diff", "show the diff of every change"})
 	}
-	key, err := askChange(ctx, t, question, answers, ops)
+	key, err := askChange(ctx, t, question, answers, diff)
 	if err == nil && key != "y" {
 		return term.ErrDeclined
 	}
 	return err
+}
+
+// freeMemory returns the memory to the system that planning took and that is garbage now: applying may need as
+// much again. It leaves less than half of what is in use, because to free it takes as long as what is in use is
+// large, and an operation may have many plans. While that is little, the collector runs as seldom as usual, until
+// the function is called that freeMemory returns.
+func freeMemory() (end func()) {
+	if os.Getenv("GOGC") != "" { // as in [openWith]
+		return func() {}
+	}
+	var m runtime.MemStats
+	if runtime.ReadMemStats(&m); m.HeapSys-m.HeapReleased > m.HeapAlloc+max(m.HeapAlloc/2, 16<<20) {
+		debug.FreeOSMemory()
+	}
+	if m.HeapAlloc > 32<<20 {
+		return func() {}
+	}
+	percent := debug.SetGCPercent(100)
+	return func() { debug.SetGCPercent(percent) }
 }
 
 func printFiles(t *term.Terminal, files []change.Ref) {
@@ -51,13 +80,10 @@ func printFiles(t *term.Terminal, files []change.Ref) {
 	}
 }
 
-// applyPlan applies a plan. This may take long: a large database is checked first. Before, it
-// returns the memory that planning took and that is garbage now: as much again may be needed.
+// applyPlan applies a plan. This may take long: a large database is checked first.
 func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
-	if os.Getenv("GOGC") == "" { // as in [openWith]
-		debug.FreeOSMemory()
-	}
+	defer freeMemory()()
 	var e change.Entry
 	err := env.changes.apply(func() (err error) {
 		e, err = c.Apply(ctx, p)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -32,20 +33,30 @@ func TestBatch(t *testing.T) {
 	}
 	to := t.TempDir()
 	moves, _, err := proposeMoves(t.Context(), env, []*mend.Store{c}, nil, heads[0].Directory, to, false)
-	if err != nil || len(moves) != 1 || len(moves[0].Plans) != 3 {
+	if err != nil || len(moves) != 1 || moves[0].Plans != 3 || moves[0].Going != 3 {
 		t.Fatalf("proposeMoves() = %+v, %v, want three plans", moves, err)
 	}
-	changed := moves[0].Plans[1]
-	files, err := filepath.Glob(filepath.Join(ts.path, "session", "*", changed.Session+".json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("the session %s is in %v, %v", changed.Session, files, err)
-	}
-	text, err := os.ReadFile(files[0])
-	if err == nil {
-		err = os.WriteFile(files[0], append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
+	var changed change.Plan // while its plan is made
+	each := moves[0].Each
+	moves[0].Each = func(ctx context.Context, f func(change.Plan) error) error {
+		n := 0
+		return each(ctx, func(p change.Plan) error {
+			if n++; n == 2 {
+				changed = p
+				files, err := filepath.Glob(filepath.Join(ts.path, "session", "*", p.Session+".json"))
+				if err != nil || len(files) != 1 {
+					t.Fatalf("the session %s is in %v, %v", p.Session, files, err)
+				}
+				text, err := os.ReadFile(files[0])
+				if err == nil {
+					err = os.WriteFile(files[0], append(text, '\n'), 0o644)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return f(p)
+		})
 	}
 
 	err = applyMoves(t.Context(), env, moves, 3, to)

@@ -118,30 +118,55 @@ func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, le
 }
 
 func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, to string, f writeFlags) error {
-	sessions, going := []movedJSON{}, 0
-	var plans []change.Plan
+	sessions, going, staying, plans := []movedJSON{}, 0, 0, 0
 	for _, m := range moves {
-		sessions, going, plans = append(sessions, movedSessions(m)...), going+len(m.Sessions), append(plans, m.Plans...)
+		if env.JSON {
+			sessions = append(sessions, movedSessions(m)...)
+		}
+		going, staying, plans = going+len(m.Sessions), staying+len(m.Stay), plans+m.Plans
 	}
 	env.setAnswer("folder", from)
 	env.setAnswer("to", to)
 	env.setAnswer("sessions", sessions)
-	if len(sessions) == 0 {
+	if going+staying == 0 {
 		return fail.New(fail.Usage, "\"mend move\" lists the folders of sessions that are gone", "no session belongs to %s, or to a folder below it", from)
 	}
 	printMoves(env, moves, to)
-	if len(plans) == 0 {
+	if plans == 0 {
 		env.setAnswer("repairs", []repairJSON{})
 		env.Say("Nothing to do: they belong there already.")
 		return nil
 	}
 	if f.dryRun {
-		return finishDryRun(env, plans...)
+		var all []change.Plan // of the answer
+		if env.JSON {
+			if err := eachMove(ctx, moves, func(p change.Plan) { all = append(all, p) }); err != nil {
+				return err
+			}
+		}
+		return finishDryRun(env, all...)
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), opsOf(plans)); err != nil {
+	diff := func(t *term.Terminal) {
+		_ = eachMove(ctx, moves, func(p change.Plan) { printOps(t, p.Ops) }) // to move returns the error
+	}
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), diff); err != nil {
 		return err
 	}
-	return applyMoves(ctx, env, moves, len(plans), to)
+	return applyMoves(ctx, env, moves, plans, to)
+}
+
+// eachMove calls f with the plan of each session.
+func eachMove(ctx context.Context, moves []storeMove, f func(change.Plan)) error {
+	for _, m := range moves {
+		err := m.Each(ctx, func(p change.Plan) error {
+			f(p)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // proposeMoves plans in each store. A store that knows no move is left out if there are others, and so is one that cannot be read: unread is
@@ -190,29 +215,33 @@ func applyMoves(ctx context.Context, env *environment, moves []storeMove, plans 
 	env.opt.Journal.Join()
 	b := newBatch(ctx, env, plans)
 	repairs, moved, all := []repairJSON{}, 0, 0
-	for i := range moves {
+	for _, m := range moves {
+		all += m.Going
 		var missing error // without it no other session of the store can move
-		for _, p := range moves[i].Plans {
+		err := m.Each(ctx, func(p change.Plan) error {
 			of := p.Session != change.NoSession
-			if of {
-				all++
-			}
 			var e change.Entry
 			err := missing
 			if err == nil {
-				e, err = b.apply(moves[i].store, p)
+				e, err = b.apply(m.store, p)
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				b.fail(quotedTitle(p.Cause.Title, p.Session), p.Session, nil, err)
 				if !of {
 					missing = fmt.Errorf("%s was not written: %w", p.Cause.Title, err)
 				}
-				continue
-			}
-			if of {
+				return ctx.Err()
+			case of:
 				moved++
 			}
-			repairs = append(repairs, entryJSON(e, p.Ops))
+			if env.JSON {
+				repairs = append(repairs, entryJSON(e, p.Ops))
+			}
+			return nil
+		})
+		if err != nil {
+			b.fail("the other sessions of "+term.ShortenHome(m.store.ID().Root), "", nil, err)
 		}
 	}
 	env.setAnswer("repairs", repairs)

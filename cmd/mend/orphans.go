@@ -83,7 +83,7 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 			ops = append(ops, p.result.Plan.Ops...)
 		}
 		question := fmt.Sprintf("Move the orphans of %s into the journal?", term.Count(len(todo), "session"))
-		if err := confirmChange(ctx, env.Terminal, f.writeFlags, question, ops); err != nil {
+		if err := confirmChange(ctx, env.Terminal, f.writeFlags, question, diffOf(ops)); err != nil {
 			return err
 		}
 	}

@@ -448,7 +448,7 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (strin
 	if more {
 		answers = repairAnswersN
 	}
-	return askChange(ctx, r.Terminal, question, answers, p.result.Plan.Ops)
+	return askChange(ctx, r.Terminal, question, answers, diffOf(p.result.Plan.Ops))
 }
 
 // apply applies a plan, and prints its repair id when the change is durable.

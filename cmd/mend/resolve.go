@@ -66,7 +66,7 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 		return finishDryRun(env, p)
 	}
 	question := map[mend.Decision]string{mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it", mend.Forward: "applying it over the other changes"}[d]
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), p.Ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), diffOf(p.Ops)); err != nil {
 		return err
 	}
 	if e, p, err = env.opt.Journal.GiveUp(e, p); err != nil {

@@ -458,7 +458,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if f.dryRun {
 		return fail.Worst(finishDryRun(env, done.Plan), unreadProblem(done))
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), done.Plan.Ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), diffOf(done.Plan.Ops)); err != nil {
 		return err
 	}
 	env.opt.Journal.Join()

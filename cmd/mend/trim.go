@@ -187,7 +187,7 @@ func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags
 	if f.dryRun {
 		return finishDryRun(env, p)
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), p.Ops); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), diffOf(p.Ops)); err != nil {
 		return err
 	}
 	e, err := applyPlan(ctx, env, c, p)

@@ -328,7 +328,7 @@ func (v *reversal) revert(b *batch) error {
 		v.Printf("Dry run: nothing was written.\n")
 		return nil
 	}
-	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, nameRepairs(repairs)), ops); err != nil {
+	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, nameRepairs(repairs)), diffOf(ops)); err != nil {
 		return err
 	}
 	var reverted []change.Entry

@@ -22,16 +22,21 @@ type Move struct {
 	Sessions []agent.Relocation // that go, each with its new folder
 	Stay     []change.Head      // of the folder that was made at the old place since
 	Along    []string           // what goes along with the sessions, in words
-	Plans    []change.Plan      // none if all belong to their new folder already
 	Unread   error              // sessions of the folder may be missing, see [Store.CheckListed]
+	Plans    int                // how many there are; 0 if all belong to their new folder already
+	Going    int                // how many of these are of a session
+
+	// Each makes the plans, and calls f with one after the other: only one is in memory.
+	Each func(ctx context.Context, f func(change.Plan) error) error
 }
 
 // ProposeMove plans that the sessions of a folder, and of those below it, belong to another one. It reads
-// only: [Store.Apply] carries the plans out, after [Journal.Join]. What is below the old folder goes to the
+// only: [Store.Apply] carries the plans of Each out, after [Journal.Join]. What is below the old folder goes to the
 // same place below the new one, or to the nearest folder above that exists. If the old folder was made again
 // after some of the sessions were begun, the later ones stay. The error wraps [repair.ErrBusy] if an agent
 // uses one of them and force is not set.
 func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m Move, err error) {
+	m.Each = func(context.Context, func(change.Plan) error) error { return nil }
 	to = filepath.Clean(to)
 	seen := c.seen()
 	c.store.Refresh() // of an earlier question nothing counts: which processes run
@@ -40,8 +45,9 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 		return m, err
 	}
 	m.Unread = c.CheckListed(heads)
+	olds := aliases(from)
 	for _, h := range heads {
-		for _, old := range aliases(from) {
+		for _, old := range olds {
 			if rest, in := within(old, h.Directory); in && !isBelow(old, to, h.Directory) {
 				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest), Old: old, New: to})
 				break
@@ -57,28 +63,35 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 			return m, fmt.Errorf("moving session %s: %w: %s", r.Head.ID, repair.ErrBusy, why)
 		}
 	}
-	m.Plans, err = c.store.Move(ctx, m.Sessions)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = fail.New(fail.Refused, "", "moving sessions of %s: %w", c.agent, err)
+	at := make(map[string]int, len(m.Sessions))
+	for i, r := range m.Sessions {
+		at[r.Head.ID] = i
 	}
-	if err != nil {
-		return m, err
+	sessions := m.Sessions
+	m.Each = func(ctx context.Context, f func(change.Plan) error) error {
+		return c.store.Move(ctx, sessions, func(p change.Plan) error {
+			p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: cmp.Or(p.Cause.Title, "the project of "+to)}
+			p.Seen, p.Force = seen, force
+			if i, is := at[p.Session]; is {
+				p.Cause.Title, p.Cause.Folder, p.Cause.Text = sessions[i].Head.Title, sessions[i].Head.Directory, sessions[i].To
+			}
+			return f(p)
+		})
 	}
-	for i := range m.Plans {
-		p := &m.Plans[i]
+	err = c.store.Move(ctx, sessions, func(p change.Plan) error {
+		m.Plans++
+		if p.Session != change.NoSession {
+			m.Going++
+		}
 		if p.Cause.Title != "" {
 			m.Along = append(m.Along, p.Cause.Title)
 		}
-		p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: cmp.Or(p.Cause.Title, "the project of "+to)}
-		p.Seen, p.Force = seen, force
-		if k := slices.IndexFunc(m.Sessions, func(r agent.Relocation) bool { return r.Head.ID == p.Session }); k >= 0 {
-			p.Cause.Title, p.Cause.Folder, p.Cause.Text = m.Sessions[k].Head.Title, m.Sessions[k].Head.Directory, m.Sessions[k].To
-		}
-		if err := c.checkLinks(ctx, *p); err != nil {
-			return m, err
-		}
+		return c.checkLinks(ctx, p)
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = fail.New(fail.Refused, "", "moving sessions of %s: %w", c.agent, err)
 	}
-	return m, nil
+	return m, err
 }
 
 // whyBusy returns which process uses a session, "" for none. A session that cannot be read is not in use.

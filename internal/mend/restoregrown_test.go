@@ -266,13 +266,11 @@ func TestRestoreMoved(t *testing.T) {
 	to := t.TempDir()
 	storetest.Put(t, to, ".git/HEAD", "ref: refs/heads/main\n")
 	storetest.Put(t, to, ".git/opencode", "another\n")
-	plans, err := b.client.Reader().Move(t.Context(), []agent.Relocation{{Head: b.head, To: to}})
-	for _, p := range plans {
-		if err == nil {
-			p.Cause.Kind = change.CauseMove
-			_, err = b.client.Apply(t.Context(), p)
-		}
-	}
+	err := b.client.Reader().Move(t.Context(), []agent.Relocation{{Head: b.head, To: to}}, func(p change.Plan) error {
+		p.Cause.Kind = change.CauseMove
+		_, err := b.client.Apply(t.Context(), p)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ func (u Uniform) callID(turn int) string {
 // Mix makes the sessions of a tree or a database.
 func (u Uniform) Mix(put func(record) error) error {
 	w := newWriter(0, put)
-	for range u.Sessions {
+	for i := range u.Sessions {
+		w.clock = start + int64(i)*1000 // so that many sessions are not dated in the future
 		w.session = w.id("ses")
 		began := w.clock
 		for turn := range u.Turns {
