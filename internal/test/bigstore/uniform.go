@@ -2,13 +2,13 @@ package bigstore
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"time"
 
-	"mend/internal/jsonedit"
 	"mend/testdata"
 )
 
@@ -57,6 +57,10 @@ func (u Uniform) Mix(put func(record) error) error {
 // Transcripts writes the sessions as a folder of Claude Code at dir.
 func (u Uniform) Transcripts(dir string) error {
 	project := filepath.Join(dir, "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllLiteralString(u.Folder, "-"))
+	folder, err := json.Marshal(u.Folder)
+	if err != nil {
+		return err
+	}
 	return u.write(func(session string) (string, []byte) {
 		var b bytes.Buffer
 		n, at := 0, time.UnixMilli(start).UTC()
@@ -67,7 +71,7 @@ func (u Uniform) Transcripts(dir string) error {
 			}
 			n++
 			fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":{"role":%[2]q,%s"content":%s},"uuid":"%08x-0000-4000-8000-000000000000","timestamp":%q,"cwd":%s,"sessionId":%q,"version":"2.1.330"}`+"\n",
-				parent, kind, message, content, n, at.Add(time.Duration(n)*time.Minute).Format("2006-01-02T15:04:05.000Z"), jsonedit.Quote(u.Folder), session)
+				parent, kind, message, content, n, at.Add(time.Duration(n)*time.Minute).Format("2006-01-02T15:04:05.000Z"), folder, session)
 		}
 		for turn := range u.Turns {
 			answer := func(k int) string {
