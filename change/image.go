@@ -115,25 +115,25 @@ func RecordOf(ref Ref, i *Image) Record {
 // RowOf decodes an image that [ImageOf] made of a row, and gives the row that ref. The row
 // shares the bytes of its data with the image.
 func RowOf(ref Ref, i *Image) (Record, error) {
-	d := rowDecoder{rest: i.Data}
-	if v := d.byte(); v != rowVersion {
+	d := Decoder{Rest: i.Data}
+	if v := d.Byte(); v != rowVersion {
 		return Record{}, fmt.Errorf("%s: %w: version %d, want %d", ref, errRow, v, rowVersion)
 	}
-	r := Record{Ref: ref, Class: d.class(), Data: d.bytes()}
+	r := Record{Ref: ref, Class: d.class(), Data: d.text()}
 	if r.Class == ClassText {
 		r.Class = 0
 	}
-	n := d.uvarint()
-	if n > uint64(len(d.rest)) {
-		d.failed = true
+	n := d.Uvarint()
+	if n > uint64(len(d.Rest)) {
+		d.Failed = true
 	}
-	names, values := make([]string, 0, min(n, 64)), make([]byte, 0, len(d.rest))
-	for ; n > 0 && !d.failed; n-- {
-		names = append(names, columnName(d.bytes()))
-		values = AppendValue(values, d.class(), d.bytes())
+	names, values := make([]string, 0, min(n, 64)), make([]byte, 0, len(d.Rest))
+	for ; n > 0 && !d.Failed; n-- {
+		names = append(names, columnName(d.text()))
+		values = AppendValue(values, d.class(), d.text())
 	}
 	r.Cols = EncodedCols(&names, values)
-	if d.failed || len(d.rest) > 0 {
+	if d.Failed || len(d.Rest) > 0 {
 		return Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
 	}
 	return r, nil
@@ -149,47 +149,13 @@ func columnName(b []byte) string {
 	return string(b)
 }
 
-// A rowDecoder reads values from bytes. failed is set when there are too few or wrong bytes.
-type rowDecoder struct {
-	rest   []byte
-	failed bool
-}
-
-func (d *rowDecoder) byte() byte {
-	if len(d.rest) == 0 {
-		d.failed = true
-		return 0
-	}
-	b := d.rest[0]
-	d.rest = d.rest[1:]
-	return b
-}
-
-func (d *rowDecoder) class() Class {
-	c := Class(d.byte())
+func (d *Decoder) class() Class {
+	c := Class(d.Byte())
 	if c < ClassNull || c > ClassBlob {
-		d.failed = true
+		d.Failed = true
 	}
 	return c
 }
 
-func (d *rowDecoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.failed = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *rowDecoder) bytes() []byte {
-	n := d.uvarint()
-	if n > uint64(len(d.rest)) {
-		d.failed = true
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
-}
+// text reads bytes with their length before them.
+func (d *Decoder) text() []byte { return d.Bytes(d.Uvarint()) }
