@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -82,29 +81,6 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 		}
 	}
 	return st, nil
-}
-
-// lacks reports whether it is certain that no event of an entry has a text. It decodes none, which takes ten times
-// as long.
-func (s snapshot) lacks(seq uint64, text []byte) bool {
-	has := false
-	err := s.Scan(bucketEntries, boltfile.U64(seq), nil, func(it boltfile.Item) error {
-		n, ok := boltfile.SplitU64(it.Key, 2)
-		if !ok {
-			return damaged("entries has a key %x", it.Key)
-		}
-		_, err := it.Open(bucketEntries)
-		var v, payload []byte
-		if err == nil {
-			v, _, err = s.Get(bucketEvents, boltfile.U64(n[1]))
-		}
-		if err == nil {
-			payload, _, err = checkEvent(n[1], v)
-		}
-		has = has || bytes.Contains(payload, text)
-		return err
-	})
-	return err == nil && !has
 }
 
 // add adds the next event of the entry.

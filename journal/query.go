@@ -75,9 +75,6 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 // listed returns an entry, and whether q selects it. With an error that wraps ErrDamaged it
 // returns what can be read of it.
 func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Entry, ok bool, err error) {
-	if text := q.rare(); text != nil && j.snap().lacks(seq, text) {
-		return e, false, nil
-	}
 	st, err := j.snap().entryState(seq)
 	if err != nil {
 		return j.damagedEntry(seq, st, err), false, err
@@ -98,17 +95,6 @@ func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Ent
 		return j.damagedEntry(seq, st, err), false, err
 	}
 	return e, q.matchesTexts(&e), nil
-}
-
-// rare returns what the JSON of some event has of each entry that q selects, if few entries have it; nil for nothing.
-func (q Query) rare() []byte {
-	switch {
-	case q.State == change.Conflicted:
-		return fmt.Appendf(nil, `"state":%q`, q.State)
-	case q.Cause != "":
-		return fmt.Appendf(nil, `"cause":%q`, q.Cause)
-	}
-	return nil
 }
 
 // matches reports whether the events of an entry fit.
