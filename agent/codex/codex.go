@@ -89,11 +89,6 @@ var errorTexts = provider.ErrorTexts{
 			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. Another version of Codex may have written the database: start the newest one.",
 		},
 		{
-			Rank: 245, About: request.AboutStore,
-			Any:         []provider.Words{{"failed to record rollout items"}},
-			Explanation: "Codex could not write a part of the session to its file. What was said at that moment may be missing there.",
-		},
-		{
 			Rank: 165, Class: repair.ContextTooLong, // before a connection that broke: the request is mostly too long
 			Any:         []provider.Words{{"remote compact task", "stream disconnected"}, {"remote compact task", "expected exactly one"}, {"remote compact task", "timeout"}, {"context_window_exceeded"}, {"ran out of room in the model's context window"}},
 			Explanation: provider.TooLong.Explanation,

@@ -43,7 +43,7 @@ func noCulprit(env *environment, e repair.APIError, looked string) error {
 	} else {
 		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
 	}
-	return fail.New(fail.Problems, hint, "no session fits this error, and none is broken: looked at %s", looked)
+	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, looked)
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that

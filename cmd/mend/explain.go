@@ -182,7 +182,7 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 		return explainError(ctx, env, e, topics)
 	}
 	if strings.ContainsAny(name, " \n") {
-		return fail.New(fail.Usage, `"mend scan" checks the stored sessions`, "mend does not know this error: %s", term.OneLine(name, 100))
+		return fail.New(fail.Usage, `"mend fix 'TEXT'" shows what is broken, or asks what was lost`, "mend does not know this error: %s", term.OneLine(name, 100))
 	}
 	return fail.New(fail.Usage, nearestTopic(topics, name), "nothing is called %q", name)
 }

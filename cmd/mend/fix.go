@@ -35,10 +35,14 @@ fix picks a session on its own only if the text has its id, or if exactly one se
 breaks that rule at that place. If no request shows the error, as with signatures of
 thinking, it is the newest session of this folder whose last answer failed with it. Else
 fix asks; without a terminal it lists the sessions and exits with 5. If no session fits,
-it offers those that are broken. If the error is not about a session, fix says what helps
-instead.
+it offers those that are broken. If none is, it asks what happened: a session is not
+listed, has forgotten its beginning, was deleted, the database is damaged, or each prompt
+ends with an error; and goes on there. Without a terminal it lists these with the command
+for each. You can also say what happened in your own words. If the error is not about a
+session, fix says what helps instead.
 It is short for "mend repair --error TEXT".`,
 		Example: "  mend fix                                   asks for the error; paste it\n" +
+			"  mend fix 'my sessions are gone after the update'\n" +
 			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question\n" +
 			"  mend fix @err.txt --dry-run                show the repair, and write nothing",
 		Args: cobra.ArbitraryArgs,

@@ -111,7 +111,11 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 		return restoreOne(ctx, env, c, head, f.writeFlags, request)
 	case found.Shown() == repair.NoFolder && !found.Fixable():
 		env.Say("%s", whereText(c, head))
-		return printContinue(env, c, found)
+		if err := printContinue(env, c, found); !env.CanAsk || env.JSON || f.dryRun {
+			return err
+		}
+		env.Printf("\n")
+		return runMoveGone(ctx, env, f.writeFlags)
 	case found.Severity() == repair.Broken:
 		env.Printf("\n")
 		_, err := repairHeads(ctx, env, c, []change.Head{head}, f, repair.Request{Force: f.force}, true)

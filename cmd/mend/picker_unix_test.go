@@ -299,3 +299,35 @@ func TestRepairAsksPerAgent(t *testing.T) {
 		t.Errorf("Claude Code: %d bytes, %v, %d before; OpenCode unchanged: %t", len(now), err, len(broken), maps.Equal(ts.snapshot(), before))
 	}
 }
+
+// With nothing broken, fix asks which of the five ways it is, and goes on there.
+func TestFixAsksForTheWay(t *testing.T) {
+	t.Setenv("PAGER", "cat")
+	ts := newTestStore(t, 0)
+	const asks = "What happened?"
+	for way, c := range map[string]struct {
+		talk [][2]string
+		want int
+		show string
+	}{
+		"not listed":  {[][2]string{{asks, "renamed\r"}}, exitProblems, "Nothing to bring back"},
+		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, exitProblems, "mend uncompact"},
+		"deleted":     {[][2]string{{asks, "deleted\r"}}, exitProblems, "history.jsonl"},
+		"damaged":     {[][2]string{{asks, "database\r"}}, exitProblems, "none of them is damaged now"},
+		"each prompt": {[][2]string{{asks, "each\r"}, {"Paste the error", "prompt is too long: 205000 tokens > 200000 maximum\n\n"}}, exitProblems, "mend trim"},
+		"none":        {[][2]string{{asks, "q"}}, exitRefused, "cancelled"},
+	} {
+		t.Run(way, func(t *testing.T) {
+			s := newScreen(t)
+			done := s.run(ts, "fix", "out of cheese")
+			for _, step := range c.talk {
+				s.wait(step[0])
+				s.press(step[1])
+			}
+			if got := <-done; got != c.want {
+				t.Errorf("exit code %d, want %d:\n%s", got, c.want, s.shown())
+			}
+			s.wait(c.show)
+		})
+	}
+}

@@ -108,12 +108,10 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 		if done, err := fixLost(ctx, env, f, readings); done {
 			return err
 		}
+		return repairCulprit(ctx, env, f, req, readings)
 	}
 	if req.Error != nil {
 		printAPIError(env, readings[0])
-	}
-	if req.Error != nil && len(names) == 0 {
-		return repairCulprit(ctx, env, f, req, readings)
 	}
 	env.opt.Journal.Join()
 	clients, left := repairClients(ctx, env, names, f)
@@ -147,18 +145,41 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 	return left
 }
 
-// repairCulprit repairs the session that an error came from.
+// repairCulprit repairs the session that an error came from, or shows what else helps.
 func repairCulprit(ctx context.Context, env *environment, f repairFlags, req repair.Request, readings []repair.APIError) error {
-	if e := req.Error; e.About == request.AboutService || e.About == request.AboutSession && (e.Class == "" && e.Rule == "" || e.Class == repair.ContextTooLong) {
-		return errProblems // no repair of any session answers it, as was printed
+	e := req.Error
+	prose := wayOf(readings)
+	if prose != nil {
+		env.setAnswer("ways", []way{*prose})
+		env.Say("%s: so mend reads this.", prose.What)
+		env.Printf("\n")
+	} else {
+		printAPIError(env, *e)
+	}
+	switch {
+	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // those may be sessions that are broken
+		return goWay(ctx, env, f, *prose)
+	case e.About == request.AboutService, e.About == request.AboutOther:
+		return errProblems // as was printed
 	}
 	clients, unread := openAll(ctx, env, !f.dryRun)
-	if e := req.Error; e.About == request.AboutStore {
+	switch {
+	case e.About == request.AboutStore:
 		printHolders(ctx, env, *e)
-		return fail.Worst(fail.Worst(unread, errProblems), damagedStore(ctx, env, clients, *e))
+		if strings.Contains(e.Explanation, "mend salvage") {
+			unread = fail.Worst(unread, checkDatabases(ctx, env, clients, f))
+		}
+		return fail.Worst(unread, showNext(ctx, env, clients, readings))
+	case e.About == request.AboutSession && (e.Class == "" && e.Rule == "" || e.Class == repair.ContextTooLong):
+		return fail.Worst(unread, showNext(ctx, env, clients, readings))
 	}
 	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoCulprit) && prose != nil:
+		return goWay(ctx, env, f, *prose)
+	case errors.Is(err, errNoCulprit) && (!e.Recognised || e.About == request.AboutUnclear):
+		return offerWays(ctx, env, f, err)
+	case err != nil:
 		return err
 	}
 	if isHealthyByName(x) && !f.latent {
@@ -175,23 +196,6 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	env.Printf("\n")
 	_, err = repairHeads(ctx, env, c, []change.Head{x.Session}, f, req, true)
 	return err
-}
-
-// damagedStore returns the damage of a store if the error may come from it.
-func damagedStore(ctx context.Context, env *environment, clients []*mend.Store, e repair.APIError) error {
-	if !strings.Contains(e.Explanation, "mend salvage") {
-		return nil
-	}
-	for _, c := range clients {
-		done := env.Busy("checking the database ...")
-		err := c.CheckFile(ctx, 0)
-		done()
-		if _, hint := fail.Of(err); hint == change.SalvageHint || hint == change.DiskHint {
-			return err
-		}
-	}
-	env.Say("mend checked the databases: none of them is damaged now.")
-	return nil
 }
 
 // repairHeads repairs sessions of one store. done says that it changed any.

@@ -79,6 +79,8 @@ func printAPIError(env *environment, e repair.APIError) {
 		class = "none that a repair can fix"
 	case e.About == request.AboutStore:
 		class = "none: it is about the agent's files, not one session"
+	case e.About == request.AboutOther:
+		class = "none: it is about another agent"
 	default:
 		class = "none: it is not about a stored session"
 	}

@@ -14,6 +14,7 @@ const (
 	AboutSession Subject = "session"
 	AboutUnclear Subject = "unclear" // the text does not name the cause: any session may be it
 	AboutStore   Subject = "store"   // the agent cannot use its store, or does not find a session there
+	AboutOther   Subject = "other"   // an agent whose sessions mend does not read
 	AboutService Subject = "service" // the provider, the account, the network or the settings: nothing stored
 )
 

@@ -58,7 +58,7 @@ var errorTexts = provider.ErrorTexts{
 		{
 			Rank:        202,
 			Any:         []provider.Words{{"session file is corrupted"}},
-			About:       request.AboutStore,
+			About:       request.AboutOther,
 			Explanation: "This is an error of GitHub Copilot CLI, whose sessions mend does not read. A line of its file events.jsonl is torn.",
 		},
 		{
@@ -160,24 +160,6 @@ var errorTexts = provider.ErrorTexts{
 			},
 			About:       request.AboutStore,
 			Explanation: "The tables of the database are not those that this version of OpenCode expects, mostly after an update or a return to an older version. Run the newest version that used the store. `mend scan` shows whether the sessions can be read.",
-		},
-		{
-			Rank: 256,
-			Any: []provider.Words{
-				{"foreign key constraint failed"},
-				{"constraint failed", "session"},
-				{"constraint failed", "message."},
-				{"constraint failed", "part."},
-				{"sqlite_constraint"},
-			},
-			About:       request.AboutStore,
-			Explanation: "The database refused what OpenCode wrote: a session was deleted while it ran, or two versions of OpenCode use one database. End all of them, and start the newest version that used the store.",
-		},
-		{
-			Rank:        271, // the cause may follow
-			Any:         []provider.Words{{"failed query", `"session"`}, {"failed query", `"message"`}, {"failed query", `"part"`}},
-			About:       request.AboutStore,
-			Explanation: "OpenCode's database did not answer, and this text does not say why: `opencode --print-logs` does. If the database is damaged, `mend salvage` brings back every row that can be read.",
 		},
 		{
 			Rank:        181,

@@ -267,7 +267,7 @@ func TestErrorRanks(t *testing.T) {
 		repair.FirstPromptMissing, repair.InvalidUnicode, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", repair.ThinkingBlockOrder, "", "",
 		repair.ToolResultMissing, "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, "", repair.ContextTooLong, repair.ContextTooLong,
 		repair.ThinkingSignature, repair.IncompleteRecord, "", repair.IncompleteRecord, repair.IncompleteRecord, "", "", "", repair.UnreadableRecord, repair.InvalidFile,
-		"", "", "", "", "", "", "", "", repair.UnreadableRecord, "",
+		"", "", "", "", "", "", "", repair.UnreadableRecord,
 	}
 	var got []repair.Class
 	for _, rank := range slices.Sorted(maps.Keys(ranks)) {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"mend/internal/culprit"
+)
+
+// What people write about a conversation that they have lost leads to its way.
+func TestWaysOfProse(t *testing.T) {
+	for text, want := range map[string]string{
+		"I renamed my project folder and all my sessions are gone": "not_listed",
+		"all my sessions disappeared after the update to 1.18":     "not_listed",
+		"gone after update":                                                                   "not_listed",
+		"my entire chat history disappeared":                                                  "not_listed",
+		"Sessions not shown in the resume picker":                                             "not_listed",
+		"I can't find my conversation from yesterday":                                         "not_listed",
+		"where are my chats?":                                                                 "not_listed",
+		"I moved the repository to another disk, and opencode lists nothing":                  "not_listed",
+		"resumed and only the last message is shown":                                          "forgotten",
+		"lost the history":                                                                    "forgotten",
+		"Claude forgot everything that we did before lunch":                                   "forgotten",
+		"The session is empty and I do not know why. Yesterday it had my whole conversation.": "forgotten",
+		"deleted all transcripts older than 30 days":                                          "deleted",
+		"I deleted the wrong session by accident":                                             "deleted",
+		"Claude Code wiped my conversations":                                                  "deleted",
+		"after the power cut the database is corrupted":                                       "damaged",
+		"my opencode db is malformed":                                                         "damaged",
+		"there is an error at each prompt":                                                    "each_prompt",
+		"it fails on every single message":                                                    "each_prompt",
+		"out of cheese":                                                                       "",
+		"please make the parser faster":                                                       "",
+	} {
+		if got := wayNamed(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// An error, and what is no error of an agent, is read as no way; one of the lines is about a lost conversation.
+func TestWaysOfErrors(t *testing.T) {
+	about := map[string]string{"The session is empty and I do not know why. Yesterday it had my whole conversation.": "forgotten"}
+	for _, file := range []string{"no-errors.txt", "errors.tsv"} {
+		all, err := os.ReadFile("../../testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(all)) {
+			text := strings.TrimSpace(line)
+			if cells := strings.SplitN(text, "\t", 3); len(cells) == 3 {
+				text = cells[2]
+			}
+			if got := wayNamed(text); got != about[text] {
+				t.Errorf("%q is %q, want %q", text, got, about[text])
+			}
+		}
+	}
+}
+
+func wayNamed(text string) string {
+	if w := wayOf(culprit.Readings(agents, []byte(text))); w != nil {
+		return w.Name
+	}
+	return ""
+}
