@@ -32,6 +32,7 @@ const (
 	MissingHistory   Class = "missing_history"   // messages are stored, and the agent does not send them
 	LostContent      Class = "lost_content"      // records of it are lost for good
 	MissingFolder    Class = "missing_folder"    // the session's folder does not exist
+	OtherProvider    Class = "other_provider"    // the session belongs to another model provider than the settings name
 )
 
 // The classes that only an API error shows.

@@ -25,6 +25,7 @@ type Diagnosis struct {
 	Fix      string // what a repair does about it; "" where it does nothing
 	Loses    string // what the user loses by the fix; "" for nothing
 	WhyNot   string // where Fix is "": the reason, and what the user can do
+	Short    string // what a list shows in the place of the class; "" for that
 	Shown    Shown  // how the agent shows the session because of it
 
 	finding key // as it was found first

@@ -9,6 +9,7 @@ type Finding struct {
 	Block  int        // the index of the block at fault in the record
 	Text   string     // the message of the provider, or a description of the fault
 	Detail string     // distinguishes findings with the same code at one record
+	Short  string     // what a list shows in the place of the class; "" for that
 
 	Class    Class
 	Severity Severity

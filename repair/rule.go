@@ -127,7 +127,7 @@ func (x *Fault) Fixes() []Fix {
 func (x *Fault) Describe() Diagnosis {
 	return Diagnosis{
 		Rule: x.Code, Class: x.Class, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
-		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix, Shown: x.Rule.Shown,
+		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix, Short: x.Short, Shown: x.Rule.Shown,
 	}
 }
 

@@ -64,6 +64,11 @@ var errorTexts = provider.ErrorTexts{
 			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
 		},
 		{
+			Rank: 235, Class: repair.OtherProvider,
+			Any:         []provider.Words{{"cannot change this thread's model provider"}, {"uses model provider", "no longer configured"}, {"modelprovidernotconfigured"}, {"failed to load configuration", "model provider", "not found"}},
+			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue it. Or mend gives it the provider of the settings: `mend repair --class other_provider` does so for all.",
+		},
+		{
 			Rank: 240, Class: repair.IncompleteRecord,
 			Any:         []provider.Words{{"missing an ordinal"}},
 			Explanation: "The last line of the rollout has no ordinal: an older version, or another tool, has appended it.",

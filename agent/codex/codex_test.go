@@ -457,3 +457,34 @@ func TestGrowth(t *testing.T) {
 	}
 	t.Log(allocs)
 }
+
+// TestProviders reads which model providers Codex has. The session belongs to the provider fake.
+func TestProviders(t *testing.T) {
+	const fake, other = "[model_providers.fake]\nname = \"x\"\n", "[model_providers.other]\nname = \"x\"\n"
+	for _, c := range []struct{ name, config, profile, want string }{
+		{"in use", "model_provider = \"fake\"\n" + fake, "", ""},
+		{"none", "", "", "provider-gone"},
+		{"another one", "model_provider = \"other\"\n" + other + fake, "", "provider-other"},
+		{"a built-in one", "model_provider = \"ollama\"\n" + fake, "", "provider-other"},
+		{"not configured", "model_provider = \"other\"\n" + other, "", "provider-gone"},
+		{"of a profile", "model_provider = \"other\"\n" + other, "model_provider = \"fake\"\n" + fake, "provider-other"},
+		{"settings of no form", "model_provider = [\n", "", ""},
+		{"a profile of no form", "model_provider = \"other\"\n" + other, "[", ""},
+		{"the one in use is not configured", "model_provider = \"other\"\n", "", ""},
+	} {
+		h := fixture.NewHome(t, "")
+		h.Write("config.toml", []byte(c.config))
+		if c.profile != "" {
+			h.Write("p.config.toml", []byte(c.profile))
+		}
+		s := open(t, h, t.TempDir())
+		f, err := s.ScanOne(t.Context(), session(t, s))
+		got := ""
+		for _, d := range f.Diagnoses {
+			got += d.Rule
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.name, got, err, c.want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,13 +47,7 @@ func (s *store) rows() (map[string]*change.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	file := s.indexFile()
-	seen := []any{file}
-	for _, name := range []string{file, file + "-wal"} {
-		if info, err := os.Lstat(name); err == nil {
-			seen = append(seen, info.Size(), info.ModTime().UnixNano())
-		}
-	}
-	if now := fmt.Sprintln(seen...); s.index == nil || s.seen != now {
+	if now := statesOf([]string{file, file + "-wal"}); s.index == nil || s.seen != now {
 		s.index, s.why = s.readIndex()
 		s.seen = now
 	}

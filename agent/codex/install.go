@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/BurntSushi/toml"
-
 	"mend/agent"
 	"mend/agent/hookfile"
-	"mend/internal/ownfile"
 	"mend/internal/userdir"
 )
 
@@ -30,19 +27,15 @@ func (Agent) Installer() agent.Installer {
 	}
 }
 
-// maxSettings is the size in bytes of the largest settings that are read.
-const maxSettings = 1 << 20
-
 // warnings returns what in the settings of Codex keeps it from running the hooks. What cannot be read says nothing.
 func warnings() (notes []string) {
 	root, err := userdir.Of(variable, folder)
 	if err != nil {
 		return nil
 	}
-	file := filepath.Join(root, "config.toml")
-	data, err := ownfile.ReadPlain(file, maxSettings)
-	var settings struct{ Features, Hooks map[string]any }
-	if err != nil || toml.Unmarshal(data, &settings) != nil {
+	file := filepath.Join(root, config)
+	settings, err := readSettings(file)
+	if err != nil {
 		return nil
 	}
 	for _, name := range []string{"hooks", "codex_hooks"} {

@@ -38,6 +38,9 @@ type store struct {
 	index map[string]*change.Record // rows of the index, by session; nil until they are read
 	why   error                     // that they could not be
 	seen  string                    // the state of the index then
+
+	known      rollout.Providers
+	configured string // the state of the settings then
 }
 
 var _ agent.Store = (*store)(nil)
@@ -166,6 +169,7 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	}
 	src = rollout.Source{Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data, Root: s.ID().Root}
 	src.Row, src.Located, src.Linked = s.row(head)
+	src.Providers = s.providers()
 	if head.Ref != rollout.PlainRef(head.Ref) {
 		src.Plain, src.Torn, err = s.unpack(head.Ref, e.Data)
 	}

@@ -58,7 +58,7 @@ func runDemo(env *environment) error {
 	case codex.Agent{}.Name():
 		d.session, d.storage, d.writer = testdata.CodexSession, filepath.Join(dir, ".codex"), "Codex 0.169.0"
 		d.damage = d.loseFirstLine
-		err = errors.Join(writeNew(d.rollout(), testdata.Codex), writeNew(filepath.Join(d.storage, "thread-writer-locks", ".coordination.lock"), nil))
+		err = errors.Join(writeNew(d.rollout(), demoRollout()), writeNew(filepath.Join(d.storage, "thread-writer-locks", ".coordination.lock"), nil))
 	default:
 		d.storage, d.writer = filepath.Join(dir, "opencode", "storage"), "OpenCode 1.1.53"
 		d.damage = d.blankText // of this store
@@ -82,9 +82,14 @@ func (d demo) rollout() string {
 	return filepath.Join(d.storage, "sessions", "2026", "11", "22", "rollout-2026-11-22T15-51-04-"+d.session+".jsonl")
 }
 
+// demoRollout is of a provider that Codex has without settings.
+func demoRollout() []byte {
+	return bytes.ReplaceAll(testdata.Codex, []byte(`"fake"`), []byte(`"openai"`))
+}
+
 // loseFirstLine fills the first line of the rollout with NUL bytes.
 func (d demo) loseFirstLine() (string, error) {
-	data := bytes.Clone(testdata.Codex)
+	data := demoRollout()
 	clear(data[:bytes.IndexByte(data, '\n')])
 	return "Now the power fails for a moment: the first line of the rollout is full of NUL bytes. Codex\nsays \"failed to read session metadata\", and does not open the session any more.", os.WriteFile(d.rollout(), data, 0o600)
 }

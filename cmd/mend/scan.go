@@ -240,7 +240,8 @@ type scanReport struct {
 	damaged error // the file of the store is damaged as a whole; nil if it is not
 	shown   []mend.Finding
 	json    []sessionJSON
-	fixable int // sessions that are latent, and of which a fix is known
+	fixable int            // sessions that are latent, and of which a fix is known
+	alike   map[string]int // sessions by what is wrong with them alone; a number below zero was shown
 
 	version   mend.Version // that was diagnosed for
 	elsewhere []elsewhereJSON
@@ -314,24 +315,48 @@ func (r *scanReport) printTable(all []change.Head) {
 		return
 	}
 	short := shortIDs(r.Terminal, all)
-	rows := make([][]string, len(r.shown))
-	for i, f := range r.shown {
+	r.alike = map[string]int{}
+	for _, f := range r.shown {
+		if key := alikeKey(f); key != "" {
+			r.alike[key]++
+		}
+	}
+	var rows [][]string
+	for _, f := range r.shown {
+		if n := r.alike[alikeKey(f)]; n > mostAlike { // one line for all
+			r.alike[alikeKey(f)] = -n
+			rows = append(rows, []string{severityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", "to list them: " + term.Command(r.cmdline("scan", "-v"))})
+		}
+		if r.alike[alikeKey(f)] < 0 {
+			continue
+		}
 		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
 		cells := sessionCells(r.Terminal, f.Session)
 		if f.Err != nil {
 			cells[len(cells)-1] = titleOf(f.Session) + ": " + term.OneLine(f.Err.Error(), 500)
 		}
-		rows[i] = append([]string{word, term.Bold(short[f.Session.ID]), what}, cells...)
+		rows = append(rows, append([]string{word, term.Bold(short[f.Session.ID]), what}, cells...))
 	}
 	r.PrintRows(rows, "")
 	r.Printf("\n")
+}
+
+// mostAlike is how many sessions with the same that is wrong, and nothing else, have a line each.
+const mostAlike = 5
+
+// alikeKey returns what is wrong with a session if that has a name of its own in a list and nothing else is wrong; else "".
+func alikeKey(f mend.Finding) string {
+	if len(f.Diagnoses) != 1 || f.Diagnoses[0].Short == "" {
+		return ""
+	}
+	return f.Diagnoses[0].Rule + f.Diagnoses[0].Short
 }
 
 // whatIsWrong returns the class of the worst finding in words, and where there is room how many more findings there are.
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
-		word := classWords(string(f.Diagnoses[i].Class))
+		word := cmp.Or(f.Diagnoses[i].Short, classWords(string(f.Diagnoses[i].Class)))
 		if n := len(f.Diagnoses) - 1; n > 0 && !r.IsNarrow() {
 			word += fmt.Sprintf(" and %d more", n)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -190,7 +192,16 @@ func cmdCodex(ts *testscript.TestScript, _ bool, args []string) {
 	file := filepath.Join(store, codex.File)
 	ts.Check(os.MkdirAll(filepath.Dir(file), 0o700))
 	ts.Check(os.WriteFile(file, codex.ByName(args[0]).Broken(), 0o600))
-	ts.Check(os.WriteFile(filepath.Join(store, "config.toml"), []byte("model = \"x\"\n"), 0o600))
+	if len(args) > 1 { // so many more
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		for i := range n {
+			id := fmt.Sprint(testdata.CodexSession[:35], i)
+			data := bytes.ReplaceAll(codex.ByName(args[0]).Broken(), []byte(testdata.CodexSession), []byte(id))
+			ts.Check(os.WriteFile(strings.Replace(file, testdata.CodexSession, id, 1), data, 0o600))
+		}
+	}
+	ts.Check(os.WriteFile(filepath.Join(store, "config.toml"), []byte("model_provider = \"fake\"\n[model_providers.fake]\n"), 0o600))
 	ts.Check(os.MkdirAll(filepath.Join(store, "thread-writer-locks"), 0o755))
 	ts.Check(os.WriteFile(filepath.Join(store, "thread-writer-locks", ".coordination.lock"), nil, 0o600))
 	ts.Setenv("STORE", store)

@@ -90,6 +90,7 @@ func TestConversation(t *testing.T) {
 
 	dir = t.TempDir()
 	write(filepath.Join(dir, ".codex", "sessions", "2026", "11", "22", "rollout-2026-11-22T15-51-04-"+testdata.CodexSession+".jsonl"), testdata.Codex)
+	write(filepath.Join(dir, ".codex", "config.toml"), []byte("model_provider = \"fake\"\n[model_providers.fake]\n"))
 	c, head = open(codex.Agent{}, dir, filepath.Join(dir, ".codex"))
 	codex := conversationOf(t, c, head)
 

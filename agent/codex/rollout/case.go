@@ -23,10 +23,18 @@ type Source struct {
 	Located bool           // the file that the row names exists
 	Linked  bool           // and is this one, maybe by another path
 
+	Providers Providers
+
 	Restore bool // a session that is archived is to be listed again
 
 	Busy  string // why the session is in use; "" if it is not
 	Texts repair.Texts
+}
+
+// Providers are the model providers that the program has.
+type Providers struct {
+	Current string   // that of a new session; "" if that is not known
+	All     []string // all that it can ask
 }
 
 // A state is what edits change of a session.

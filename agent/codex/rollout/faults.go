@@ -38,6 +38,7 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("rollout-packed", "")
 	}
 	c.findRow(add)
+	all = append(all, c.findProvider()...)
 	if odd, known := c.oddOrdinals(); c.isPaginated() && !known {
 		add("ordinal-missing", "")
 	} else if c.isPaginated() && len(odd) > 0 {
@@ -131,6 +132,47 @@ func (c *Case) findRow(add func(code, detail string, args ...any)) {
 	if c.row != nil && c.firstPrompt() != "" && !isSubagent && (c.row.Text("preview") == "" || c.row.Text("first_user_message") == "") {
 		add("thread-unlisted", "")
 	}
+}
+
+// provider returns the model provider that the program continues the session with, "" if that is not known: of a paginated rollout the index
+// has it, or else the newest settings in it.
+func (c *Case) provider() string {
+	at, id := metaOf(c.lines)
+	switch of := c.row.Text("model_provider"); {
+	case id != "" && !c.isPaginated():
+		return c.lines[at].payload.TextAt("model_provider")
+	case of != "":
+		return of
+	}
+	return cmp.Or(c.lastText("event_msg", "thread_settings", "model_provider_id"), c.lastText("session_meta", "model_provider"))
+}
+
+func (c *Case) findProvider() []repair.Finding {
+	of, now, code := c.provider(), c.src.Providers.Current, "provider-gone"
+	if of == "" || now == "" || of == now {
+		return nil
+	}
+	if slices.Contains(c.src.Providers.All, of) {
+		code = "provider-other"
+	}
+	text := fmt.Sprintf("%s It is %s, and the settings have %s.", rules().Of(code).Meaning, of, now)
+	return []repair.Finding{{Code: code, Ref: c.src.Ref, Text: text, Short: "provider " + of}}
+}
+
+// setProvider makes the session one of the provider of new sessions.
+func (d *draft) setProvider() error {
+	of := jsonedit.Quote(d.c.src.Providers.Current)
+	if at, id := metaOf(d.lines); id != "" {
+		_ = d.set(at, of, "payload", "model_provider") // it is an object
+	}
+	newest := lastLine(d.lines, func(l *line) bool { return l.payload.TextAt("thread_settings", "model_provider_id") != "" })
+	if newest >= 0 {
+		_ = d.set(newest, of, "payload", "thread_settings", "model_provider_id") // it is there
+	}
+	if d.row.Text("model_provider") != "" {
+		d.setCol(change.TextCol("model_provider", d.c.src.Providers.Current))
+	}
+	return nil
 }
 
 func (c *Case) firstPrompt() string {
@@ -269,8 +311,8 @@ func (c *Case) newMeta(stamp string) []byte {
 // lastText returns the last text that a record of a type has in a member of its payload.
 func (c *Case) lastText(kind string, path ...string) string {
 	for _, l := range slices.Backward(c.lines) {
-		if s := l.payload.TextAt(path...); l.kind == kind && s != "" {
-			return s
+		if l.kind == kind && l.payload.TextAt(path...) != "" {
+			return l.payload.TextAt(path...)
 		}
 	}
 	return ""

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"fmt"
+	"slices"
 	"sync"
 
 	"mend/internal/request"
@@ -9,7 +11,7 @@ import (
 
 // Guide explains the findings in a rollout.
 func Guide() repair.Guide {
-	return rules().Guide(repair.MissingHistory, repair.HiddenSession, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
+	return rules().Guide(repair.MissingHistory, repair.HiddenSession, repair.OtherProvider, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
 // whole returns the only fix of a rule of the session as a whole.
@@ -32,6 +34,14 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		_, err := d.RemoveCompaction()
 		return err
 	}
+	setProvider := func(x *repair.Fault) []repair.Fix {
+		c := x.Session.(*Case)
+		text := fmt.Sprintf("The session gets the provider %s, in the rollout and in the index.", c.src.Providers.Current)
+		if slices.ContainsFunc(c.items, func(it item) bool { return it.value.TextAt("encrypted_content") != "" }) {
+			text += " If that one rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes it."
+		}
+		return whole(text, "", (*draft).setProvider)(x)
+	}
 	dropCompaction := whole("The compaction is removed: the whole history is sent again.", "The summary, which only the provider could read.", removeCompaction)
 	reasoning := single("The reasoning of this answer is removed. Its calls and texts stay.", "The encrypted reasoning, which only the provider could read, and its summary.", (*draft).dropReasoning)
 	dropReasoning := func(x *repair.Fault) []repair.Fix {
@@ -41,7 +51,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		return reasoning(x)
 	}
 	return repair.NewRules(
-		nil,
+		map[repair.Class]repair.Explanation{repair.OtherProvider: {
+			Meaning: "The session belongs to another model provider than the settings of the agent name for new sessions.",
+			Fix:     "The session gets the provider of the settings.",
+			Loses:   "Nothing. That provider may reject reasoning that the other one encrypted.",
+		}},
 		repair.Rule{
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
 			Meaning: "The name of the file is not that of a rollout with the id of its session, by which Codex finds one.", Words: "no rollout found for thread id",
@@ -75,6 +89,16 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "thread-unlisted", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.Hidden,
 			Meaning: "The index of Codex has no first message of the session. Codex does not list such a session.",
 			Fixes:   whole("The index gets the first prompt.", "", (*draft).setFirst),
+		},
+		repair.Rule{
+			Code: "provider-gone", Class: repair.OtherProvider, Severity: repair.Broken,
+			Meaning: "The session belongs to a model provider that the settings of Codex (config.toml) do not have any more. Codex does not continue it.",
+			Words:   "This chat uses model provider “…”, which is no longer configured", Fixes: setProvider,
+		},
+		repair.Rule{
+			Code: "provider-other", Class: repair.OtherProvider, Severity: repair.Latent,
+			Meaning: "The session belongs to another model provider than new ones. Codex continues it with its own, and codex exec resume does not continue it.",
+			Words:   "Cannot change this thread's model provider from `…` to `…` on resume", Fixes: setProvider,
 		},
 		repair.Rule{
 			Code: "thread-archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,

@@ -77,6 +77,9 @@ func (sb *sandbox) writeRollout() {
 	broken := bytes.Replace(codex.ByName("answer twice").Broken(), []byte(`"type":"session_meta"`), []byte(`"type":"session_met`), 1)
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
+		err = os.WriteFile(filepath.Join(sb.store, "config.toml"), []byte("model_provider = \"fake\"\n[model_providers.fake]\n"), 0o600)
+	}
+	if err == nil {
 		err = os.WriteFile(file, broken, 0o600)
 	}
 	if err != nil {
