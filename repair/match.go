@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/change"
 	"mend/internal/request"
 )
 
@@ -20,6 +21,7 @@ type Degree uint8
 // The degrees, the best last.
 const (
 	IsBroken          Degree = iota + 1 // the session is broken; what the error is about does not show in it
+	HasContent                          // it has what the error is about, and only the provider knows whether that is the cause
 	BreaksElsewhere                     // the request breaks the rule, but not at the place that the error names
 	HasClass                            // a finding is of the error's class; its place is not known
 	TitleInText                         // the text contains the session's title
@@ -27,6 +29,7 @@ const (
 	BreaksRule                          // the request breaks the rule, and the error names no place
 	BreaksItOtherwise                   // as BreaksThere, in a setting that is not in use
 	BreaksThere                         // the request breaks the rule at the place that the error names
+	HasQuoted                           // it has the content that the error quotes, or the item that it names
 	IDInText                            // the text contains the session's id
 )
 
@@ -39,7 +42,7 @@ func (m Match) Better(o Match) Match {
 }
 
 // MatchError reports how a session fits an error: it searches the requests of all settings for what
-// the error is about.
+// the error is about. Of an error that only the provider can judge it searches the next one for such content.
 func MatchError(c Case, e APIError) (best Match) {
 	if e.Rule == "" && e.Class == "" {
 		return Match{}
@@ -56,6 +59,41 @@ func MatchError(c Case, e APIError) (best Match) {
 		}
 		if best.Degree == BreaksThere {
 			break
+		}
+	}
+	switch content := matchContent(c, e); {
+	case best.Degree == 0:
+		return content
+	case best.Degree < BreaksThere: // the place is the same
+		best.Degree = max(best.Degree, content.Degree)
+	}
+	return best
+}
+
+// IsHidden reports whether only the provider can judge what an error is about.
+func IsHidden(e APIError) bool { return OnlyProviderSees(e.Class) || e.Class == ItemID }
+
+// matchContent reports how a session fits an error that only the provider can judge.
+func matchContent(c Case, e APIError) (best Match) {
+	if !IsHidden(e) {
+		return Match{}
+	}
+	found := map[change.Ref]bool{}
+	for _, f := range Asked(c, e) {
+		found[messageRef(f.Ref)] = true
+	}
+	q, _ := c.Next()
+	for n, t := range q.Turns {
+		for m, b := range t.Blocks {
+			is := Match{N: -1, M: -1}
+			switch {
+			case b.Source == nil || !found[messageRef(b.Ref())]:
+			case e.Quotes(b):
+				is = Match{Degree: HasQuoted, N: n, M: m}
+			case e.Class != ItemID && (e.Index < 0 || e.Index == n && isBlock(e, request.Violation{N: n, M: m}, q)):
+				is.Degree = HasContent
+			}
+			best = best.Better(is)
 		}
 	}
 	return best

@@ -52,6 +52,7 @@ var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 
 // errorTexts are those of Codex. The ranks are relative to those of the providers.
 var errorTexts = provider.ErrorTexts{
+	Agent: Agent{}.Name(),
 	Kinds: []provider.ErrorKind{
 		{
 			Rank: 220, Class: repair.HiddenSession,

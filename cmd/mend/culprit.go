@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
+	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -25,6 +27,9 @@ func uncertainCulprit(found []culprit.Culprit, looked string) error {
 	if len(found) > 1 {
 		hint = "if it is the first of these: mend repair " + found[0].Session.ID
 	}
+	if found[0].Hidden {
+		hint += " --error TEXT"
+	}
 	switch {
 	case found[0].Match.Degree == repair.IsBroken:
 		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", looked)
@@ -34,7 +39,7 @@ func uncertainCulprit(found []culprit.Culprit, looked string) error {
 	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
 }
 
-// noCulprit returns the error if no session fits an API error, and none is broken. looked says at which
+// noCulprit returns the error if no session fits an API error, and none that is broken may have caused it. looked says at which
 // sessions of which stores mend looked.
 func noCulprit(env *environment, e repair.APIError, looked string) error {
 	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
@@ -43,7 +48,11 @@ func noCulprit(env *environment, e repair.APIError, looked string) error {
 	} else {
 		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
 	}
-	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, looked)
+	err := errNoCulprit
+	if e.About == request.AboutSession && (e.API != "" || e.Agent != "") { // of another agent or API one may be
+		err = errNoCandidate
+	}
+	return fail.New(fail.Problems, hint, "%w: looked at %s", err, looked)
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that
@@ -91,11 +100,10 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 	if len(found) == 0 {
 		return x, nil, noCulprit(env, readings[0], strings.Join(looked, ", "))
 	}
+	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
 	firstIf(found, func(c culprit.Culprit) bool { return c.Failed })
-	if len(found) < len(heads) { // of several stores
-		here := mend.Here(heads, workingFolder())
-		firstIf(found, func(c culprit.Culprit) bool { return here(c.Session) })
-	}
+	here := mend.Here(heads, workingFolder())
+	firstIf(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certain(found)
 	if !ok {
 		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), f); err != nil {
@@ -175,7 +183,7 @@ func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 // isHealthyByName reports whether a session was found by its name alone, and nothing in it is
 // broken.
 func isHealthyByName(x culprit.Culprit) bool {
-	return x.Wrong == "" && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
+	return x.Wrong == "" && !x.Hidden && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
 }
 
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
@@ -257,6 +265,10 @@ func reasonOf(x culprit.Culprit) string {
 	switch where := placeOf(x); x.Match.Degree {
 	case repair.IsBroken:
 		return "it is broken: " + wrong
+	case repair.HasContent:
+		return "it has what the error is about, and only the provider knows whether that is the cause"
+	case repair.HasQuoted:
+		return "it has the content that the error names, at " + where
 	case repair.HasClass:
 		return "it has a fault of this kind: " + wrong
 	case repair.IDInText, repair.TitleInText:

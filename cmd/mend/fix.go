@@ -33,13 +33,14 @@ Without a text, fix asks for one. With - it reads standard input, with @FILE a f
 
 fix picks a session on its own only if the text has its id, or if exactly one session
 breaks that rule at that place. If no request shows the error, as with signatures of
-thinking, it is the newest session of this folder whose last answer failed with it. Else
-fix asks; without a terminal it lists the sessions and exits with 5. If no session fits,
-it offers those that are broken. If none is, it asks what happened: a session is not
-listed, has forgotten its beginning, was deleted, the database is damaged, or each prompt
-ends with an error; and goes on there. Without a terminal it lists these with the command
-for each. You can also say what happened in your own words. If the error is not about a
-session, fix says what helps instead.
+thinking and encrypted reasoning, it is the newest session of this folder whose last
+answer failed with it, or else the only one that has such content. Else fix asks;
+without a terminal it lists the sessions and exits with 5. If no session fits, it offers
+those that are broken. If none is, it asks what happened: a session is not listed, has
+forgotten its beginning, was deleted, the database is damaged, or each prompt ends with
+an error; and goes on there. Without a terminal it lists these with the command for each.
+You can also say what happened in your own words. If the error is not about a session,
+fix says what helps instead.
 It is short for "mend repair --error TEXT".`,
 		Example: "  mend fix                                   asks for the error; paste it\n" +
 			"  mend fix 'my sessions are gone after the update'\n" +

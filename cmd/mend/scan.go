@@ -356,7 +356,7 @@ func alikeKey(f mend.Finding) string {
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
-		word := cmp.Or(f.Diagnoses[i].Short, classWords(string(f.Diagnoses[i].Class)))
+		word := cmp.Or(term.OneLine(f.Diagnoses[i].Short, 40), classWords(string(f.Diagnoses[i].Class)))
 		if n := len(f.Diagnoses) - 1; n > 0 && !r.IsNarrow() {
 			word += fmt.Sprintf(" and %d more", n)
 		}

@@ -47,13 +47,15 @@ type Culprit struct {
 	Error   repair.APIError // the reading of the error that fits the session
 	Failed  bool            // its newest answer failed with the error; known only if several sessions fit
 	Wrong   string          // why the session is broken, or cannot be examined; "" if it is neither
+	Hidden  bool            // it has what the error is about, which only the provider can judge
 }
 
 // Find returns the sessions that fit an error best (see [repair.Degree]), those of the
 // folder dir first, then the newest. Of several whose request breaks the rule of the error those
 // come first whose newest answer failed with it. If none fits, it returns all that are broken or
 // cannot be examined. readings are of [Readings]. It calls step for each session that
-// it has examined. It reads only.
+// it has examined. It reads only. A session is none of these if its agent, or the API that it asks, never shows such an error, unless the
+// text names it.
 func Find(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
 	heads = slices.Clone(heads)
 	here := mend.Here(heads, dir)
@@ -73,19 +75,23 @@ func Find(ctx context.Context, c *mend.Store, heads []change.Head, readings []re
 // findings.
 func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
 	named := newNames(readings)
+	hidden := slices.ContainsFunc(readings, repair.IsHidden)
 	for f := range c.Cached().Scan(ctx, heads) {
 		step()
 		x := Culprit{Session: f.Session, Error: readings[0], Wrong: wrongWith(f, ""), Match: repair.Match{N: -1, M: -1}}
+		readings := slices.DeleteFunc(slices.Clone(readings), func(e repair.APIError) bool { return !mayShow(c, f, e) })
 		switch {
 		case named.hasID(f.Session.ID):
 			x.Match.Degree = repair.IDInText
 		case named.hasTitle(f.Session.Title):
 			x.Match.Degree = repair.TitleInText
+		case len(readings) == 0:
+			continue
 		case x.Wrong != "":
 			x.Match.Degree = repair.IsBroken
 		}
 		var m repair.Case
-		if f.Err == nil && (f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
+		if f.Err == nil && (hidden || f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
 			if m, err = matcher(ctx, c, f.Session); err != nil {
 				return nil, err
 			}
@@ -101,8 +107,11 @@ func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings [
 					is.Degree, wrong = repair.HasClass, of
 				}
 			}
+			isHidden := is.Degree == repair.HasContent || is.Degree == repair.HasQuoted
 			if is.Degree > x.Match.Degree {
-				x.Match, x.Error, x.Wrong = is, e, wrong
+				x.Match, x.Error, x.Wrong, x.Hidden = is, e, wrong, isHidden
+			} else if isHidden && !x.Hidden && x.Match.Degree >= repair.TitleInText { // the text names the session
+				x.Error, x.Hidden = e, true
 			}
 		}
 		switch {
@@ -116,14 +125,23 @@ func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings [
 	return best, ctx.Err()
 }
 
+// mayShow reports whether the agent may show an error about a session.
+func mayShow(c *mend.Store, f mend.Finding, e repair.APIError) bool {
+	asked := f.Provider
+	if asked == "" && f.Err == nil {
+		asked = "anthropic"
+	}
+	return (e.Agent == "" || e.Agent == c.ID().Agent) && provider.MayPrint(asked, e.API)
+}
+
 // wrongWith says why a session is broken or cannot be examined, "" if it is neither. With a class
-// it says only what of it is broken.
+// it says only what of it is broken, or stops the agent in one way of continuing it.
 func wrongWith(f mend.Finding, class repair.Class) string {
 	if f.Err != nil && class == "" {
 		return "it cannot be examined: " + f.Err.Error()
 	}
 	for _, d := range f.Diagnoses {
-		if d.Severity == repair.Broken && (class == "" || d.Class == class) {
+		if d.Severity == repair.Broken && (class == "" || d.Class == class) || class == repair.OtherProvider && d.Class == class {
 			return d.Why
 		}
 	}
@@ -221,7 +239,7 @@ func failedWith(ctx context.Context, c *mend.Store, heads []change.Head, reading
 // hasFailedWith reports whether the newest answer of the session failed with the error.
 func hasFailedWith(c *mend.Store, m repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError()
-	if stored == nil {
+	if len(stored) == 0 {
 		return false
 	}
 	text := c.ParseAPIError(stored).Text

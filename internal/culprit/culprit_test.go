@@ -5,16 +5,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/agent/codex"
 	agentopencode "mend/agent/opencode"
 	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
+	rollouts "mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
@@ -205,4 +209,92 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	if err != nil || len(culprits) != 1 || culprits[0].Session.ID != id || culprits[0].Match.Degree < repair.FailedWithIt {
 		t.Errorf("%s: Find = %+v, %v", a.Name(), culprits, err)
 	}
+}
+
+// Of an error that only the provider can judge, the sessions with such content are found: of an agent and an API that show it, the newest
+// first; first of all those whose content it quotes, and those that failed with it.
+func TestCulpritOfHidden(t *testing.T) {
+	const second, third, quoted = "01a203f4-30b5-7323-b4e5-490f536edf6d", "01a203f4-30b5-7323-b4e5-490f536edf6e", "gAAAsecondc90="
+	root := t.TempDir()
+	write := func(id, edit string, age time.Duration) {
+		t.Helper()
+		data := strings.ReplaceAll(string(testdata.Codex), testdata.CodexSession, id)
+		switch edit {
+		case "plain":
+			data = regexp.MustCompile(`(?m)^.*"encrypted_content".*\n`).ReplaceAllString(data, "")
+			data = regexp.MustCompile(`"id":"(fc|msg)_\w+",`).ReplaceAllString(data, "")
+		case "quoted":
+			data = regexp.MustCompile(`"encrypted_content":"[^"]*"`).ReplaceAllString(data, `"encrypted_content":"`+quoted+`"`)
+		case "failed":
+			data += `{"timestamp":"2026-11-22T16:00:00.000Z","ordinal":999,"type":"event_msg","payload":{"type":"task_complete","turn_id":"x","last_agent_message":null,"error":{"message":"{\"error\": {\"message\": \"The encrypted content gAAA...failed could not be verified.\", \"code\": \"invalid_encrypted_content\"}}"}}}` + "\n"
+		}
+		file := filepath.Join(root, strings.Replace(rollouts.File, testdata.CodexSession, id, 1))
+		err := os.MkdirAll(filepath.Dir(file), 0o700)
+		if err == nil {
+			err = os.WriteFile(file, []byte(data), 0o600)
+		}
+		if err == nil {
+			err = os.Chtimes(file, time.Time{}, time.Now().Add(-age))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "config.toml"), []byte("model_provider = \"fake\"\n[model_providers.fake]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const o8 = "The encrypted content gAAA...%s could not be verified. Reason: Encrypted content could not be decrypted or parsed."
+	const o3 = "Item 'fc_00000160990' of type 'function_call' was provided without its required 'reasoning' item: 'rs_0000016099'."
+	for _, c := range []struct {
+		name   string
+		edits  [3]string // of the sessions, the newest last
+		text   string
+		want   []string
+		degree repair.Degree
+	}{
+		{"one", [3]string{"", "plain", "plain"}, fmt.Sprintf(o8, "xxxx"), []string{testdata.CodexSession}, repair.HasContent},
+		{"all", [3]string{}, fmt.Sprintf(o8, "xxxx"), []string{third, second, testdata.CodexSession}, repair.HasContent},
+		{"quoted", [3]string{"", "quoted", ""}, fmt.Sprintf(o8, "c90="), []string{second}, repair.HasQuoted},
+		{"failed", [3]string{"failed", "", ""}, fmt.Sprintf(o8, "failed"), []string{testdata.CodexSession}, repair.FailedWithIt},
+		{"named", [3]string{"", "", "plain"}, "session id: " + second + "\nERROR: " + fmt.Sprintf(o8, "xxxx"), []string{second}, repair.IDInText},
+		{"an item", [3]string{"plain", "", "plain"}, o3, []string{second}, repair.HasQuoted},
+		{"none", [3]string{"plain", "plain", "plain"}, fmt.Sprintf(o8, "xxxx"), nil, 0},
+		{"words of another API", [3]string{}, "messages.1.content.0: Invalid `signature` in `thinking` block", nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for i, id := range []string{testdata.CodexSession, second, third} {
+				write(id, c.edits[i], time.Duration(3-i)*time.Hour)
+			}
+			s, o := openStore(t, codex.Agent{}, root)
+			o.Agents = append(o.Agents, claude.Agent{})
+			heads, err := s.Sessions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := Find(t.Context(), s, heads, Readings(o.Agents, []byte(c.text)), "", func() {})
+			var got []string
+			for _, x := range found {
+				got = append(got, x.Session.ID)
+				if x.Match.Degree != c.degree || !x.Hidden && c.degree != repair.FailedWithIt {
+					t.Errorf("%s has the degree %d, hidden %t, want %d", x.Session.ID, x.Match.Degree, x.Hidden, c.degree)
+				}
+			}
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("Find = %v, %v, want %v", got, err, c.want)
+			}
+		})
+	}
+	t.Run("another agent", func(t *testing.T) {
+		dir := t.TempDir()
+		writeTranscript(t, dir, fixture.Session, fixture.ByName("parent unknown").Broken())
+		s, o := openStore(t, claude.Agent{}, dir)
+		o.Agents = append(o.Agents, codex.Agent{})
+		heads, err := s.Sessions(t.Context())
+		for _, text := range []string{fmt.Sprintf(o8, "xxxx"), "Error: no rollout found for thread id 1"} {
+			found, ferr := Find(t.Context(), s, heads, Readings(o.Agents, []byte(text)), "", func() {})
+			if err != nil || ferr != nil || len(found) > 0 {
+				t.Errorf("%s: Find = %v, %v, %v", text, found, err, ferr)
+			}
+		}
+	})
 }

@@ -24,7 +24,8 @@ type ErrorParser struct {
 // kindWords are the squeezed words of a kind.
 type kindWords struct {
 	Words
-	kind *ErrorKind
+	kind  *ErrorKind
+	agent string
 }
 
 // ruleWords are the squeezed words of a rule of an API.
@@ -48,12 +49,12 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 	for _, t := range texts {
 		for _, k := range t.Kinds {
 			for _, ws := range k.Any {
-				p.kinds = append(p.kinds, kindWords{ws.squeezed(), &k})
+				p.kinds = append(p.kinds, kindWords{ws.squeezed(), &k, t.Agent})
 			}
 		}
 		for _, r := range t.Rules {
 			for _, ws := range r.Says {
-				p.kinds = append(p.kinds, kindWords{ws.squeezed(), r.Kind})
+				p.kinds = append(p.kinds, kindWords{ws.squeezed(), r.Kind, t.Agent})
 				p.rules = append(p.rules, ruleWords{ws.squeezed(), r.Code, t.API})
 			}
 		}
@@ -87,18 +88,18 @@ func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
 func (p *ErrorParser) Parse(input []byte) request.APIError {
 	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
 	e := request.APIError{Text: texts[0], Whole: string(input), Index: -1, Block: -1}
-	kind := p.kind(e.Text)
+	kind, agent := p.kind(e.Text)
 	for _, t := range texts[1:] { // a quoted body is more exact if the message before it says nothing
 		if kind != nil {
 			break
 		}
-		if kind = p.kind(t); kind != nil {
+		if kind, agent = p.kind(t); kind != nil {
 			e.Text = t
 		}
 	}
 	e.Explanation = notRecognised
 	if kind != nil {
-		e.Class, e.Recognised, e.Explanation = kind.Class, true, kind.Explanation
+		e.Class, e.Recognised, e.Explanation, e.Agent = kind.Class, true, kind.Explanation, agent
 		e.About = cmp.Or(kind.About, request.AboutSession)
 	}
 	e.Rule, e.API = p.rule(e.Text)
@@ -112,15 +113,15 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	return e
 }
 
-// kind returns the kind of the text, nil if it fits none.
-func (p *ErrorParser) kind(text string) *ErrorKind {
+// kind returns the kind of the text, nil if it fits none, and the agent whose words those are.
+func (p *ErrorParser) kind(text string) (kind *ErrorKind, agent string) {
 	text = squeeze(text)
 	for _, k := range p.kinds {
 		if k.fits(text) {
-			return k.kind
+			return k.kind, k.agent
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // rule returns the code of the rule that the text is about, and the name of its API, ""

@@ -11,6 +11,7 @@ import (
 // are in lower case.
 type ErrorTexts struct {
 	API   string // the provider's name; "" for an agent
+	Agent string // the name of the agent that alone has such words; "" for others
 	Rules []Rule // of several that a text fits the one with the most words counts
 	Kinds []ErrorKind
 
@@ -128,7 +129,7 @@ var (
 	}
 	OrphanResult = ErrorKind{
 		Rank:        130,
-		Explanation: "The request contained a tool result without its call. Agents build requests from the stored session, and this happened there, often after a compaction. Continue in a new session, or fork this one before the compaction.",
+		Explanation: "The request contained a tool result without its call, or before it. If no stored session has that, the agent made the request so, often after a compaction: fork the session before the compaction, or continue in a new one.",
 	}
 	// CallOrResult is what is neither of these two in words, but names both.
 	CallOrResult = ErrorKind{Rank: 150, Class: request.ToolResultMissing, Explanation: ToolResultMissing.Explanation}

@@ -2,7 +2,9 @@ package request
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -33,13 +35,32 @@ type APIError struct {
 
 	// Recognised says that the error is a known one, though it may have no class.
 	Recognised bool
+	Agent      string  // the agent whose own words they are; "" for those of an API, or of several agents
 	About      Subject // of a known one
 
 	// Explanation says for a person what the error means and what to do.
 	Explanation string
 }
 
+// Quotes reports whether the error names the item of a block, or quotes what the provider has encrypted in it: the beginning and the end.
+func (e *APIError) Quotes(b *Block) bool {
+	if b.ItemID != "" && slices.Contains(e.Items, b.ItemID) {
+		return true
+	}
+	q := encryptedPattern().FindStringSubmatch(e.Text)
+	switch {
+	case q == nil || b.Signature == "":
+		return false
+	case q[2] == "":
+		return b.Signature == q[1]
+	}
+	return strings.HasPrefix(b.Signature, q[1]) && strings.HasSuffix(b.Signature, q[2])
+}
+
 var (
+	encryptedPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)encrypted content ([\w+/=-]+)(?:(?:\.\.\.|…)([\w+/=-]+))?`)
+	})
 	statusPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
 	})

@@ -117,6 +117,14 @@ func (c *Case) Busy() string { return c.src.Busy }
 // Texts implements [repair.Session].
 func (c *Case) Texts() repair.Texts { return c.src.Texts }
 
+// LastError implements [repair.Case]: the program writes how each turn ended, and with which error of the provider.
+func (c *Case) LastError() []byte {
+	if i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.of == "task_complete" }); i >= 0 {
+		return []byte(c.lines[i].payload.TextAt("error", "message"))
+	}
+	return nil
+}
+
 // Prompts implements [repair.Session].
 func (c *Case) Prompts() (refs []change.Ref) {
 	for _, it := range c.items {

@@ -118,7 +118,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
 			Meaning: "Ordinals are missing, there twice, or too low. Codex may leave these records out where it shows the history.",
-			Fixes:   whole("The lines get ordinals.", "", (*draft).setOrdinals),
+			Fixes:   whole("The lines get ordinals. What Codex has left out on the screen before may stay missing there.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,
