@@ -86,6 +86,7 @@ type BaseCase struct {
 	request  request.Request
 	refused  []request.Violation
 	turns    map[change.Ref][]int // by message
+	calls    *Calls               // see [BaseCase.Calls]
 	findings Findings
 
 	asked  *APIError            // what [BaseCase.Ask] was given
@@ -221,6 +222,15 @@ func (c *BaseCase) Blocks() (n int) {
 	return n
 }
 
+// Calls implements [Session].
+func (c *BaseCase) Calls() Calls {
+	if c.calls == nil {
+		calls := PairCalls(c.request.Blocks)
+		c.calls = &calls
+	}
+	return *c.calls
+}
+
 // Texts implements [Session].
 func (c *BaseCase) Texts() Texts { return TextsOf(Request{}) }
 
@@ -279,7 +289,7 @@ type Fix struct {
 	// Alike says that findings with the same code elsewhere in the message are fixed in
 	// the same way, whatever becomes of this one: they may be tried together. With Whole
 	// it says the same of those of other messages: the edit gives the message another
-	// position, or removes it.
+	// position, removes it, or gives a call and its results another id.
 	Alike bool
 
 	// Edit edits a draft of the agent that made the fix. After an error the next fix is

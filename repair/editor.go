@@ -119,12 +119,14 @@ type blockAt struct {
 	index int
 }
 
+func placeOf(b *request.Block) blockAt { return blockAt{b.Ref(), b.Index} }
+
 // Indexed returns the same, in which a block is found at once.
 func (m Stored) Indexed() Stored {
 	m.at = map[blockAt][2]int{}
 	for i, s := range m.Steps {
 		for j, b := range s {
-			m.at[blockAt{b.Ref(), b.Index}] = [2]int{i, j}
+			m.at[placeOf(b)] = [2]int{i, j}
 		}
 	}
 	return m
@@ -185,4 +187,6 @@ type Session interface {
 	// Prompts returns the refs of those that the user typed.
 	Prompts() []change.Ref
 	Texts() Texts
+	// Calls returns the tool calls with their results.
+	Calls() Calls
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"mend/change"
@@ -47,7 +49,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	for _, id := range callIDs(call) { // another call may have the first one
 		fixes = append(fixes, Fix{
 			Text:  fmt.Sprintf("The call gets the new id %s.", id),
-			Whole: apart,
+			Whole: apart, Alike: apart,
 			Edit: func(d Draft) error {
 				if call.ToolID == id {
 					return errors.New("it has that id already")
@@ -59,29 +61,55 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	return fixes
 }
 
-// callOf returns the call that a block is, or that it is the result of, and whether its result is
-// in another record.
+// callOf returns the call that a block is, or that it is the result of, and whether its results are
+// in other records.
 func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 	if b == nil {
 		return nil, false
 	}
-	call = b
-	q, _ := x.Next()
-	for _, t := range q.Turns {
-		for _, o := range t.Blocks {
-			if o.ToolID != b.ToolID || o.Ref() == b.Ref() {
-				continue
-			}
-			if isCall(b) && o.Type == request.ToolResult {
-				return b, true
-			}
-			if b.Type == request.ToolResult && isCall(o) {
-				call, apart = o, true
-			}
+	calls := x.Calls()
+	if call = calls.of[placeOf(b)]; call == nil || isCall(b) {
+		call = b
+	}
+	results := calls.Results(call)
+	own := slices.ContainsFunc(results, func(r *request.Block) bool { return r.Ref() == call.Ref() })
+	return call, len(results) > 0 && !own
+}
+
+// Calls are the tool calls of a session with their results.
+type Calls struct {
+	results map[blockAt][]*request.Block // by call
+	of      map[blockAt]*request.Block   // the call, by result
+}
+
+// PairCalls pairs each result with the newest call before it that has its id, or else with the last one.
+func PairCalls(blocks iter.Seq[*request.Block]) Calls {
+	c, newest := Calls{map[blockAt][]*request.Block{}, map[blockAt]*request.Block{}}, map[string]*request.Block{}
+	pair := func(result *request.Block) bool {
+		call := newest[result.ToolID]
+		if call != nil {
+			c.results[placeOf(call)], c.of[placeOf(result)] = append(c.results[placeOf(call)], result), call
+		}
+		return call != nil
+	}
+	var early []*request.Block
+	for b := range blocks {
+		switch {
+		case b.Source == nil: // the agent adds it
+		case isCall(b):
+			newest[b.ToolID] = b
+		case b.Type == request.ToolResult && !pair(b):
+			early = append(early, b)
 		}
 	}
-	return call, apart
+	for _, b := range early {
+		pair(b)
+	}
+	return c
 }
+
+// Results returns the results of a call.
+func (c Calls) Results(call *request.Block) []*request.Block { return c.results[placeOf(call)] }
 
 // maxIDPart is how many bytes of a record's id become part of the id of its call.
 const maxIDPart = 48

@@ -32,6 +32,17 @@ func (r Request) Whole() Request {
 	return r
 }
 
+// Blocks calls yield for each block.
+func (r Request) Blocks(yield func(*Block) bool) {
+	for _, t := range r.Turns {
+		for _, b := range t.Blocks {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
 // A Turn is a message of the request: what neighbouring messages of one role become.
 type Turn struct {
 	Role   string

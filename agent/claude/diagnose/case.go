@@ -53,6 +53,7 @@ type Case struct {
 	conv     *transcript.Conversation        // as it is
 	linked   *transcript.Conversation        // with all breaks repaired
 	answers  map[string][]*transcript.Record // of linked, by their id; nil until they are asked for
+	calls    *repair.Calls                   // see [Case.Calls]
 	request  *request.Request                // what conv sends; nil until it is asked for
 	next     *checkedRequest                 // what linked sends; nil until it is asked for
 	tooMuch  map[*request.Block]bool         // documents without which the request would not be too large

@@ -209,30 +209,34 @@ func recordLike(r *transcript.Record, format string, args ...any) []byte {
 	return append(out, '}')
 }
 
-// SetCallID implements [repair.Editor]: of the call, and of the results behind it.
+// Calls implements [repair.Session]: also of those that are not sent.
+func (c *Case) Calls() repair.Calls {
+	if c.calls == nil {
+		calls := repair.PairCalls(func(yield func(*request.Block) bool) {
+			for _, r := range c.linked.Chain {
+				source := c.ref(r)
+				for _, b := range r.Blocks() {
+					block := b.Block
+					if block.Source = &source; !yield(&block) {
+						return
+					}
+				}
+			}
+		})
+		c.calls = &calls
+	}
+	return *c.calls
+}
+
+// SetCallID implements [repair.Editor]: of the call, and of its results.
 func (d *draft) SetCallID(call *request.Block, id string) error {
-	behind := false
-	for _, r := range d.c.linked.Chain {
-		for _, b := range r.Blocks() {
-			here := r.UUID == call.Ref().Message && b.Index == call.Index
-			if behind = behind || here; !behind || b.ToolID != call.ToolID {
-				continue
-			}
-			name := ""
-			switch {
-			case b.Type == request.ToolResult:
-				name = "tool_use_id"
-			case here:
-				name = "id"
-			case b.Type == request.ToolUse:
-				return nil // the results behind it are this call's
-			default:
-				continue
-			}
-			err := d.editContent(r.UUID, b.Index, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(id), name) })
-			if err != nil {
-				return err
-			}
+	for _, b := range append([]*request.Block{call}, d.c.Calls().Results(call)...) {
+		name := "id"
+		if b.Type == request.ToolResult {
+			name = "tool_use_id"
+		}
+		if err := d.setInBlock(b, name, jsonedit.Quote(id)); err != nil {
+			return err
 		}
 	}
 	return nil

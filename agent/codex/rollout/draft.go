@@ -177,13 +177,8 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 
 // SetCallID implements [repair.Editor]: of the call, and of its outputs.
 func (d *draft) SetCallID(call *request.Block, id string) error {
-	behind := false
-	for _, it := range history(d.lines) {
-		here := !it.added && it.group == call.Ref().Message && it.index == call.Index
-		if behind = behind || here; it.added || !behind || it.value.TextAt("call_id") != call.ToolID || !here && !isOutput(it.kind) {
-			continue
-		}
-		if err := d.set(it.at, jsonedit.Quote(id), it.path("call_id")...); err != nil {
+	for _, b := range append([]*request.Block{call}, d.c.Calls().Results(call)...) {
+		if err := d.setIn(b, jsonedit.Quote(id), "call_id"); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,16 @@ func (c *simulation) Next() (request.Request, []request.Violation) {
 	return c.Sent(own)
 }
 
+// Calls implements [repair.Session].
+func (c *simulation) Calls() repair.Calls {
+	if c.calls == nil {
+		q, _ := c.Next()
+		calls := repair.PairCalls(q.Blocks)
+		c.calls = &calls
+	}
+	return *c.calls
+}
+
 // Texts implements [repair.Session].
 func (c *simulation) Texts() repair.Texts { return c.texts }
 

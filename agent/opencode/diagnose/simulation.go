@@ -39,6 +39,7 @@ type simulation struct {
 type derived struct {
 	cachedIndex  *index            // see [simulation.index]
 	stored       repair.Stored     // see [simulation.Stored]
+	calls        *repair.Calls     // see [simulation.Calls]
 	blind        map[string]string // see [simulation.whyHidden]
 	cachedView   *render.View      // see [simulation.view]
 	requests     []rendered        // see [simulation.render]
