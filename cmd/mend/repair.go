@@ -396,6 +396,7 @@ var (
 func (r *repairRun) applyAsking(ctx context.Context) error {
 	all, quit := false, false
 	todo := len(nonEmptyPlans(r.proposals))
+	several := todo > 1
 	for i, p := range r.proposals {
 		if quit {
 			r.keep(p)
@@ -425,7 +426,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 			}
 		}
 		r.repair(p)
-		if len(nonEmptyPlans(r.proposals)) > 1 {
+		if several {
 			r.Printf("\n")
 		}
 	}
@@ -494,17 +495,17 @@ func (r *repairRun) checkRepaired(p proposal) error {
 	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
 		return nil // what remains was shown
 	}
-	f, err := r.client.ScanOne(r.ctx, p.head)
-	if err != nil || f.Severity() != repair.Broken { // an error may mean that the repair moved its record
+	x, err := r.client.Examine(r.ctx, p.head, repair.Request{})
+	if err != nil { // the repair may have moved its record
 		return nil
 	}
-	for _, d := range f.Diagnoses {
+	for _, d := range x.Diagnoses {
 		if d.Severity == repair.Broken {
 			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), term.Escape(d.Why), term.Command(r.cmdline("repair", p.head.ID)))
-			break
+			return errProblems
 		}
 	}
-	return errProblems
+	return nil
 }
 
 // changedMeanwhile returns the error for a session that changed while it was being repaired. again is the

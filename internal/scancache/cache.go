@@ -238,25 +238,22 @@ func cutBlock(data []byte, v any) (rest []byte, err error) {
 func decode(data []byte) (*File, error) {
 	f := &File{}
 	rest, err := cutBlock(data, f)
+	if len(rest) > 0 {
+		f.forgotten = map[string]int{}
+	}
 	for err == nil && len(rest) > 0 {
 		var id string
 		if rest, err = cutBlock(rest, &id); err == nil {
-			f.forget(id)
+			f.forgotten[id]++
 		}
 	}
-	return f, err
-}
-
-// forget drops what is known of a session and of the store as a whole.
-func (f *File) forget(id string) {
-	f.Summary, f.State, f.Orphans = nil, "", nil
+	if len(f.forgotten) > 0 { // nothing is known of these, and of the store as a whole
+		f.Summary, f.State, f.Orphans = nil, "", nil
+	}
 	for i := range f.Sessions {
-		if f.Sessions[i].Head.ID == id {
+		if f.forgotten[f.Sessions[i].Head.ID] > 0 {
 			f.Sessions[i].Result = Result{}
 		}
 	}
-	if f.forgotten == nil {
-		f.forgotten = map[string]int{}
-	}
-	f.forgotten[id]++
+	return f, err
 }
