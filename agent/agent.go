@@ -268,6 +268,8 @@ type RestoreRequest struct {
 	Force bool
 	// Edited is that of Lacks.
 	Edited map[change.Ref]bool
+	// Gone says that List does not have the session.
+	Gone bool
 }
 
 // A Restoration brings back what was kept of a session.
@@ -307,13 +309,23 @@ type Forecast struct {
 func ForecastOf(c repair.Case, now request.Request, f Forecast) Forecast {
 	f.Request = now
 	q, refused := c.Next()
+	type fault struct {
+		rule string
+		ref  change.Ref
+	}
+	of := map[fault][]request.Violation{}
+	for _, r := range refused {
+		if len(q.Turns) == len(now.Turns) && len(r.Refs) > 0 {
+			of[fault{r.Rule, r.Refs[0]}] = append(of[fault{r.Rule, r.Refs[0]}], r)
+		}
+	}
 	for _, v := range c.Findings().All() {
 		if v.Severity != repair.Broken {
 			continue
 		}
 		w := request.Violation{Rule: v.Code, Message: v.Text, Refs: []change.Ref{v.Ref}, N: -1, M: -1}
-		for _, r := range refused {
-			if len(q.Turns) == len(now.Turns) && r.Rule == v.Code && len(r.Refs) > 0 && r.Refs[0] == v.Ref && (r.Block == nil || r.Block.Index == v.Block) {
+		for _, r := range of[fault{v.Code, v.Ref}] {
+			if r.Block == nil || r.Block.Index == v.Block {
 				w.N, w.M = r.N, r.M
 			}
 		}

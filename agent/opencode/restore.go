@@ -38,9 +38,12 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	if err != nil {
 		return is, err
 	}
-	added, defects, err := s.addedTo(ctx, head, was)
-	if err != nil {
-		return is, err
+	var added []change.Ref
+	var defects map[change.Ref]bool
+	if !r.Gone {
+		if added, defects, err = s.addedTo(ctx, head, was); err != nil {
+			return is, err
+		}
 	}
 	missing, lacks := 0, false
 	for i, o := range kept {

@@ -43,7 +43,11 @@ func (b *batch) apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 		return e, err
 	}
 	if e, err = applyPlan(b.ctx, b.environment, c, p); err == nil {
-		b.done = append(b.done, e)
+		done := e
+		if len(b.done) > 0 && !b.JSON { // what is printed needs those of the first
+			done.Ops = nil
+		}
+		b.done = append(b.done, done)
 	}
 	return e, err
 }

@@ -40,15 +40,16 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 	}
 	env.answer["versionNote"] = checked.Note()
 	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), term.OneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
+	vs := newViolations(f.Violations, found.Diagnoses)
 	for n, t := range f.Request.Turns {
 		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
 			env.Printf("%s\n", term.Cut("  "+blockLine(f, m, b, 60), env.Width))
-			printViolations(env.Terminal, f.Violations, found.Diagnoses, n, m)
+			vs.print(env.Terminal, n, m)
 		}
-		printViolations(env.Terminal, f.Violations, found.Diagnoses, n, -1)
+		vs.print(env.Terminal, n, -1)
 	}
-	printViolations(env.Terminal, f.Violations, found.Diagnoses, -1, -1)
+	vs.print(env.Terminal, -1, -1)
 	return finishForecast(env.Terminal, f, found)
 }
 
@@ -78,32 +79,47 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 	return nil
 }
 
-// printViolations prints the violations at a place of the request, and what the findings say of them.
-func printViolations(t *term.Terminal, vs []request.Violation, ds []repair.Diagnosis, n, m int) {
-	for _, v := range violationsAt(vs, n, m) {
+// violations are those of a request by their place in it, with what the findings say of them.
+type violations struct {
+	at  map[[2]int][]request.Violation
+	why map[rule]string
+}
+
+// A rule is broken at a record, or with the zero Ref at any.
+type rule struct {
+	code string
+	ref  change.Ref
+}
+
+func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
+	vs := violations{map[[2]int][]request.Violation{}, map[rule]string{}}
+	for _, v := range all {
+		vs.at[[2]int{v.N, v.M}] = append(vs.at[[2]int{v.N, v.M}], v)
+	}
+	for _, d := range slices.Backward(ds) { // the first counts
+		vs.why[rule{d.Rule, d.Ref}], vs.why[rule{code: d.Rule}] = d.Why, d.Why
+	}
+	return vs
+}
+
+// print prints the violations at a place of the request, and what the findings say of them.
+func (vs violations) print(t *term.Terminal, n, m int) {
+	for _, v := range vs.at[[2]int{n, m}] {
 		t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
-		if why := whyViolated(v, ds); why != "" {
+		if why := vs.reason(v); why != "" {
 			t.SayAt(6, term.Escape(why))
 		}
 	}
 }
 
-// whyViolated returns what the finding of a violation says, else that of its rule at another record.
-func whyViolated(v request.Violation, ds []repair.Diagnosis) (why string) {
-	for _, d := range ds {
-		if d.Rule == v.Rule && slices.Contains(v.Refs, d.Ref) {
-			return d.Why
-		}
-		if d.Rule == v.Rule && why == "" {
-			why = d.Why
+// reason returns what the finding of a violation says, else that of its rule at another record.
+func (vs violations) reason(v request.Violation) string {
+	for _, ref := range v.Refs {
+		if why := vs.why[rule{v.Rule, ref}]; why != "" {
+			return why
 		}
 	}
-	return why
-}
-
-// violationsAt returns the violations at a place of the request.
-func violationsAt(vs []request.Violation, n, m int) []request.Violation {
-	return slices.DeleteFunc(slices.Clone(vs), func(v request.Violation) bool { return v.N != n || v.M != m })
+	return vs.why[rule{code: v.Rule}]
 }
 
 // blockLine returns block m of a turn, with at most n characters of its text, on a line.

@@ -70,20 +70,23 @@ func (op operation) what() string {
 
 // sessions says whose sessions the operation changed, and which databases as a whole.
 func (op operation) sessions() string {
-	var sessions []change.Entry // one of each
+	sessions, first := map[string]bool{}, change.Entry{}
 	var all []string
 	for _, e := range op {
 		switch title := entryTitle(e); {
 		case e.Session == change.NoSession: // it goes along with sessions
 		case e.Session == "" && !slices.Contains(all, title):
 			all = append(all, title)
-		case e.Session != "" && !slices.ContainsFunc(sessions, func(o change.Entry) bool { return o.Session == e.Session }):
-			sessions = append(sessions, e)
+		case e.Session != "":
+			if len(sessions) == 0 {
+				first = e
+			}
+			sessions[e.Session] = true
 		}
 	}
 	switch {
 	case len(sessions) == 1 && len(all) == 0:
-		return entryTitle(sessions[0])
+		return entryTitle(first)
 	case len(sessions) > 0:
 		all = append([]string{term.Count(len(sessions), "session")}, all...)
 	case len(all) == 0:

@@ -467,6 +467,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return err
 	}
 	b.err = unreadProblem(done)
+	r.Gone = r.From == "" // else they may be of another store
 	for _, h := range below {
 		p, err := proposeRestore(ctx, env, c, h, r)
 		if err == nil && len(p.Plan.Ops) > 0 {
@@ -505,7 +506,7 @@ func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change
 
 // applyRestore brings a session back, after what it has now was kept.
 func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
-	if done.From != nil {
+	if done.From != nil && done.State != mend.Deleted {
 		if err := b.opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.ctx, k, done.Plan) }); err != nil {
 			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
 		}

@@ -587,10 +587,11 @@ func (b *uiBackend) Request(ctx context.Context, s ui.Session) (lines []ui.Line,
 		if err != nil {
 			return err
 		}
+		vs := newViolations(f.Violations, found.Diagnoses)
 		violations := func(n, m int) {
-			for _, v := range violationsAt(f.Violations, n, m) {
+			for _, v := range vs.at[[2]int{n, m}] {
 				lines = append(lines, ui.Line{Text: fmt.Sprintf("▲ %s %s %s", v.Rule, v.Message, strings.Join(violationRecords(v), " ")), Style: ui.Bad, Indent: 4, Mark: true},
-					ui.Line{Text: whyViolated(v, found.Diagnoses), Indent: 6})
+					ui.Line{Text: vs.reason(v), Indent: 6})
 			}
 		}
 		lines = []ui.Line{{Text: h.ID, Style: ui.Faint}, {Text: fmt.Sprintf("as %s %s builds it for %s, thinking %s", agentOf(c.ID()), f.Version, f.Provider, onOrOff(f.Thinking)), Style: ui.Faint}, {}}
@@ -904,16 +905,21 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		verbs = redoVerbs
 	}
 	var steps []uiStep
-	for _, t := range v.todo {
-		step := uiStep{name: nameRepairs(t.entries), ops: t.plan.Ops, err: t.err}
+	for i := range v.todo {
+		t := &v.todo[i]
+		var p change.Plan
+		if t.err == nil {
+			p, t.err = v.planned(t)
+		}
+		step := uiStep{name: nameRepairs(t.entries), ops: p.Ops, err: t.err}
 		for _, e := range t.entries {
 			step.lines = append(step.lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s", e.ID, term.Age(time.Since(e.Time)), causeText(e))})
 		}
-		if step.lines = append(step.lines, opLines(t.plan.Ops)...); t.store != nil {
-			step.session = ui.Session{ID: t.plan.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
+		if step.lines = append(step.lines, opLines(p.Ops)...); t.store != nil {
+			step.session = ui.Session{ID: p.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
 		}
 		step.do = func(run *batch) error {
-			_, err := run.apply(t.store, t.plan)
+			_, err := run.apply(t.store, p)
 			return err
 		}
 		steps = append(steps, step)

@@ -167,15 +167,15 @@ type reversal struct {
 
 	stores map[change.StoreID]opened
 	todo   []sessionReversal
+	counts recordCounts // of all plans
 }
 
 // A sessionReversal is what is done to one session.
 type sessionReversal struct {
 	entries []change.Entry // newest first
 	store   *mend.Store
-	plan    change.Plan
+	plan    change.Plan    // without its ops if there are several sessions, see [reversal.planned]
 	repairs []change.Entry // that the plan undoes or applies again
-	entry   change.Entry   // that was made
 	err     error          // why nothing is done
 }
 
@@ -237,23 +237,56 @@ func (v *reversal) plan(es []change.Entry) {
 		key := e.Store.Root + "\x00" + e.Session
 		if _, ok := at[key]; !ok {
 			at[key] = len(v.todo)
-			c := v.stores[e.Store]
-			v.todo = append(v.todo, sessionReversal{store: c.Store, err: c.err})
+			v.todo = append(v.todo, sessionReversal{})
 		}
 		s := &v.todo[at[key]]
 		s.entries = append(s.entries, e)
+	}
+	several := len(v.todo) > 1
+	for id, o := range v.stores {
+		if several && o.err == nil {
+			o.Store, o.err = o.Listing(v.ctx)
+			v.stores[id] = o
+		}
 	}
 	bar := v.Progress(len(v.todo), "planning")
 	defer bar.Clear()
 	for i := range v.todo {
 		s := &v.todo[i]
-		if s.err == nil && v.ctx.Err() == nil {
+		c := v.stores[s.entries[0].Store]
+		if s.store, s.err = c.Store, c.err; s.err == nil && v.ctx.Err() == nil {
 			s.plan, s.err = v.propose(s.store, s.entries)
 			if s.err = hintMove(s.err, s.entries[0]); s.err == nil {
 				s.repairs, s.err = v.revertedRepairs(s.plan, s.entries)
 			}
+			v.counts.add(s.plan.Ops)
+			if several {
+				s.plan.Ops = nil
+			}
 		}
 		bar.Step()
+	}
+}
+
+// planned returns the plan of a session with its ops. Those of several sessions are not in memory together: they
+// are made again.
+func (v *reversal) planned(s *sessionReversal) (change.Plan, error) {
+	if len(v.todo) == 1 {
+		return s.plan, nil
+	}
+	p, err := v.propose(s.store, s.entries)
+	p.Seen = s.plan.Seen // what was changed since then is not what was shown
+	return p, hintMove(err, s.entries[0])
+}
+
+// printDiff prints the diff of every change.
+func (v *reversal) printDiff(t *term.Terminal) {
+	for i := range v.todo {
+		if s := &v.todo[i]; s.err == nil {
+			if p, err := v.planned(s); err == nil { // else apply returns the error
+				printOps(t, p.Ops)
+			}
+		}
 	}
 }
 
@@ -292,21 +325,21 @@ func (v *reversal) run() error {
 	}
 	v.opt.Journal.Join()
 	b := newBatch(v.ctx, v.environment, len(v.todo))
+	v.setAnswer("repairs", []repairJSON{})
 	err = v.revert(b)
-	v.setReversed(b)
+	v.setAnswer("failed", b.failed)
 	return fail.Worst(err, b.result())
 }
 
 // revert shows what is done to the sessions, asks once, and does it. The error is that of the question.
 func (v *reversal) revert(b *batch) error {
 	var repairs []change.Entry
-	var ops []change.Op
 	var sessions []*sessionReversal
 	for i := range v.todo {
 		if s := &v.todo[i]; s.err != nil {
 			v.stays(b, s)
 		} else {
-			repairs, ops, sessions = append(repairs, s.repairs...), append(ops, s.plan.Ops...), append(sessions, s)
+			repairs, sessions = append(repairs, s.repairs...), append(sessions, s)
 		}
 	}
 	if len(sessions) == 0 {
@@ -318,23 +351,32 @@ func (v *reversal) revert(b *batch) error {
 	verb := term.Capitalized(v.command)
 	switch {
 	case v.flags.patch:
-		v.Page(func(t *term.Terminal) { printOps(t, ops) })
+		v.Page(v.printDiff)
 	case !v.flags.yes && len(sessions) > 1:
-		v.Printf("%s would %s in %d sessions.\n", verb, recordCounts(sessions[0].plan.Cause.Kind, ops), len(sessions))
+		v.Printf("%s would %s in %d sessions.\n", verb, v.counts.text(sessions[0].plan.Cause.Kind), len(sessions))
 	case !v.flags.yes:
-		v.Printf("%s would %s.\n", verb, recordCounts(sessions[0].plan.Cause.Kind, ops))
+		v.Printf("%s would %s.\n", verb, v.counts.text(sessions[0].plan.Cause.Kind))
 	}
 	if v.flags.dryRun {
+		err := v.setPlans(sessions)
 		v.Printf("Dry run: nothing was written.\n")
-		return nil
-	}
-	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, nameRepairs(repairs)), diffOf(ops)); err != nil {
 		return err
 	}
+	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, nameRepairs(repairs)), v.printDiff); err != nil {
+		return fail.Worst(err, v.setPlans(sessions))
+	}
 	var reverted []change.Entry
+	list := []repairJSON{}
 	for _, s := range sessions {
-		if s.entry, s.err = b.apply(s.store, s.plan); s.err == nil {
-			reverted = append(reverted, s.repairs...)
+		var p change.Plan
+		var e change.Entry
+		if p, s.err = v.planned(s); s.err == nil {
+			e, s.err = b.apply(s.store, p)
+		}
+		if s.err == nil {
+			if reverted = append(reverted, s.repairs...); v.JSON {
+				list = append(list, entryJSON(e, p.Ops))
+			}
 			continue
 		}
 		if v.flags.force {
@@ -342,9 +384,27 @@ func (v *reversal) revert(b *batch) error {
 		}
 		v.stays(b, s)
 	}
+	v.setAnswer("repairs", list)
 	if len(reverted) > 0 {
 		v.printReversal(b.done[0], reverted, len(repairs))
 	}
+	return nil
+}
+
+// setPlans sets the plans in the JSON answer.
+func (v *reversal) setPlans(sessions []*sessionReversal) error {
+	list := []repairJSON{}
+	for _, s := range sessions {
+		if !v.JSON {
+			return nil
+		}
+		p, err := v.planned(s)
+		if err != nil {
+			return err
+		}
+		list = append(list, planJSON(p))
+	}
+	v.setAnswer("repairs", list)
 	return nil
 }
 
@@ -352,22 +412,6 @@ func (v *reversal) revert(b *batch) error {
 func (v *reversal) stays(b *batch, s *sessionReversal) {
 	first := s.entries[0]
 	b.fail("session "+quotedTitle(first.Cause.Title, first.Session), first.Session, idsOf(s.entries), s.err)
-}
-
-// setReversed sets the JSON answer: the entries that were made, or else the plans, and what stays as it is.
-func (v *reversal) setReversed(b *batch) {
-	repairs := []repairJSON{}
-	for _, s := range v.todo {
-		switch {
-		case s.err != nil:
-		case s.entry.ID != "":
-			repairs = append(repairs, entryJSON(s.entry, s.plan.Ops))
-		default:
-			repairs = append(repairs, planJSON(s.plan))
-		}
-	}
-	v.setAnswer("repairs", repairs)
-	v.setAnswer("failed", b.failed)
 }
 
 func idsOf(es []change.Entry) []string {
@@ -457,26 +501,38 @@ func forced(err error) error {
 	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
 }
 
-// recordCounts says how many messages or contents of messages ops restore, create, change, move and delete.
-func recordCounts(why change.CauseKind, ops []change.Op) string {
-	numbers := map[string]int{}
+// recordCounts are the numbers of messages or contents of messages that ops restore, create, change, move and delete, by verb.
+type recordCounts struct {
+	of  map[string]int
+	all int // with folders
+}
+
+func (n *recordCounts) add(ops []change.Op) {
+	if n.of == nil {
+		n.of = map[string]int{}
+	}
+	n.all += len(ops)
 	for _, e := range patchEntries(ops) {
 		if e.op.Ref.Kind != change.KindFolder {
-			numbers[e.verb()]++
+			n.of[e.verb()]++
 		}
 	}
+}
+
+// text returns the numbers in words.
+func (n *recordCounts) text(why change.CauseKind) string {
 	var words []string
 	for _, verb := range []string{"create", "change", "move", "delete", "move away", "put back"} {
-		n := numbers[verb]
+		k := n.of[verb]
 		if verb == "change" && why == change.CauseUndo {
 			verb = "restore"
 		}
-		if n > 0 {
-			words = append(words, fmt.Sprintf("%s %s", verb, term.Count(n, "item")))
+		if k > 0 {
+			words = append(words, fmt.Sprintf("%s %s", verb, term.Count(k, "item")))
 		}
 	}
 	if len(words) == 0 {
-		return "change " + term.Count(len(ops), "folder")
+		return "change " + term.Count(n.all, "folder")
 	}
 	return strings.Join(words, ", ")
 }
@@ -490,14 +546,6 @@ func finishDryRun(env *environment, plans ...change.Plan) error {
 	env.setAnswer("repairs", repairs)
 	env.Printf("Dry run: nothing was written.\n")
 	return nil
-}
-
-// opsOf returns the ops of all plans.
-func opsOf(plans []change.Plan) (ops []change.Op) {
-	for _, p := range plans {
-		ops = append(ops, p.Ops...)
-	}
-	return ops
 }
 
 // undoCommand returns the command that undoes entries of one operation.

@@ -93,9 +93,9 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 		if err != nil {
 			return done, false, err
 		}
-		head, err := other.store.SessionByID(ctx, done.Session.ID) // no list: there may be many to restore
-		if err != nil {
-			head, err = other.Session(ctx, done.Session.ID)
+		head := done.Session // with Gone it is of that list
+		if !r.Gone {
+			head, err = other.Session(ctx, head.ID)
 		}
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return done, false, err

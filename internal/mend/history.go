@@ -285,25 +285,24 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 // checkTwice returns an error if ops create a session that is elsewhere now, as after a later move: it would be
 // there twice. now[i] is what the record of ops[i] holds.
 func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.Image) error {
+	goes := map[string]bool{} // from another place
 	for i, o := range ops {
-		if o.Ref.Kind != change.KindSession || o.Post == nil || now[i] != nil {
+		goes[o.Ref.Session] = goes[o.Ref.Session] || o.Ref.Kind == change.KindSession && o.Post == nil && now[i] != nil
+	}
+	for i, o := range ops {
+		if o.Ref.Kind != change.KindSession || o.Post == nil || now[i] != nil || goes[o.Ref.Session] {
 			continue
 		}
-		if k := slices.IndexFunc(ops, func(d change.Op) bool {
-			return d.Ref.Kind == o.Ref.Kind && d.Ref.Session == o.Ref.Session && d.Post == nil
-		}); k >= 0 && now[k] != nil {
-			continue // it goes from there
-		}
-		heads, err := c.store.List(ctx)
-		if err != nil {
+		var err error
+		if c, err = c.Listing(ctx); err != nil {
 			return err
 		}
-		at := slices.IndexFunc(heads, func(h change.Head) bool { return h.Ref.Session == o.Ref.Session })
-		if at < 0 {
+		head, found := c.byID[o.Ref.Session]
+		if !found || head.Ref.Session == "" {
 			continue
 		}
 		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first", o.Ref.Session),
-			"session %s is in another place now (%s): it would be there twice", o.Ref.Session, heads[at].Directory)
+			"session %s is in another place now (%s): it would be there twice", o.Ref.Session, head.Directory)
 	}
 	return nil
 }

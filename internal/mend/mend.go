@@ -58,7 +58,8 @@ type Store struct {
 	clock   func() time.Time // the system's, for the age of a stamp
 
 	listed *lastList
-	pass   *pass // of [Store.Cached]; nil for a new one with each scan
+	byID   map[string]change.Head // see [Store.Listing]; nil: the store is listed each time
+	pass   *pass                  // of [Store.Cached]; nil for a new one with each scan
 }
 
 // listed is what the list of sessions shows about the store and the machine.

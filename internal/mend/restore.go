@@ -401,7 +401,7 @@ type RestoreRequest struct {
 	State string    // the id of a kept state, or of a repair: the state before that; "" for none
 	From  string    // the path of another store of the agent that has it; "" to look in those that are known
 	Force bool      // even if an agent uses the session, or went on with it otherwise
-	Gone  bool      // the caller has just listed the store, and it does not have the session
+	Gone  bool      // the caller has just listed the store, and it does not have the session, which is of the list of From if that is set
 }
 
 // A Restored is a plan that brings a session back.
@@ -558,7 +558,7 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, edited map[change.Ref]bool, r RestoreRequest, seen *uint64, cause change.Cause) (Restored, error) {
 	head := done.Session
 	exact := !r.At.IsZero() || r.State != ""
-	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force, Edited: edited})
+	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force, Edited: edited, Gone: r.Gone})
 	if err != nil {
 		return done, err
 	}

@@ -344,6 +344,20 @@ func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 	return heads[i], nil
 }
 
+// Listing returns a copy of the store that lists its sessions once, for the plans of several undos.
+func (c *Store) Listing(ctx context.Context) (*Store, error) {
+	if c.byID != nil {
+		return c, nil
+	}
+	heads, err := c.store.List(ctx)
+	copied := *c
+	copied.byID = make(map[string]change.Head, len(heads))
+	for _, h := range slices.Backward(heads) { // of several the first counts
+		copied.byID[h.ID] = h
+	}
+	return &copied, err
+}
+
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
 // [Store.Apply] carries the plan out. A healthy session has an empty plan. If an error
 // whose places only the provider can know was repaired before, it is repaired as with
@@ -442,15 +456,15 @@ func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*cha
 	if err != nil || !undo.NeedsSession(ops) {
 		return now, nil, err
 	}
-	heads, err := c.store.List(ctx)
+	c, err = c.Listing(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == id })
-	if i < 0 {
+	head, found := c.byID[id]
+	if !found {
 		return now, nil, nil
 	}
-	records, err := c.store.Records(ctx, heads[i])
+	records, err := c.store.Records(ctx, head)
 	all := make([]change.Ref, len(records)) // not nil: the session is there
 	for i := range records {
 		all[i] = records[i].Ref
