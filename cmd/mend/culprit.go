@@ -155,13 +155,15 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // certain returns the session that an error came from if nothing speaks for another one: the
-// only one that the text names, or that is broken of these; the
+// only one that the text names (an error only by an id), or that is broken of these; the
 // only one that breaks the rule, or of these the only one that failed with the error; or the newest of the working folder that failed with the
 // error, or else the only one that did; or the only one with a finding of the error's class, if
 // the error names no place.
 func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
+		return culprit.Culprit{}, false
+	case degree == repair.TitleInText && found[0].Error.Recognised: // an error may have the words of a title
 		return culprit.Culprit{}, false
 	case degree == repair.HasClass && (found[0].Error.Index >= 0 || len(found[0].Error.Calls) > 0):
 		return culprit.Culprit{}, false
