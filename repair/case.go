@@ -41,8 +41,9 @@ type Case interface {
 	UnknownProvider() string
 	// Window returns the context window of the model that is asked next, in tokens; 0 if that is not known.
 	Window() int
-	// Blocks returns how many stored blocks the next request has; 0 if the case does not count them.
-	Blocks() int
+	// Current returns the request that the agent makes of the session as it is, without what further repairs
+	// bring, and what is refused of it. A violation without a place says that the agent makes none.
+	Current() (request.Request, []request.Violation)
 	// LastError returns the error with which the newest answer failed, as it is stored; nil if it
 	// did not fail.
 	LastError() []byte
@@ -142,7 +143,7 @@ func (c *BaseCase) Asked() *APIError { return c.asked }
 // Report adds a finding. Without a severity it has that of its rule.
 func (c *BaseCase) Report(f Finding) {
 	x := c.fault(f)
-	f.Class, f.Severity = x.Class, cmp.Or(f.Severity, x.Rule.Severity)
+	f.Class, f.Tier, f.Severity = x.Class, x.Tier, cmp.Or(f.Severity, x.Rule.Severity)
 	c.findings.Add(InUse, f)
 }
 
@@ -210,17 +211,8 @@ func (c *BaseCase) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Blocks implements [Case].
-func (c *BaseCase) Blocks() (n int) {
-	for _, t := range c.request.Turns {
-		for _, b := range t.Blocks {
-			if b.Source != nil {
-				n++
-			}
-		}
-	}
-	return n
-}
+// Current implements [Case].
+func (c *BaseCase) Current() (request.Request, []request.Violation) { return c.request, c.refused }
 
 // Calls implements [Session].
 func (c *BaseCase) Calls() Calls {

@@ -59,6 +59,30 @@ func OnlyProviderSees(c Class) bool {
 	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified || c == ThinkingDisabledViolation
 }
 
+// A Tier says who may make a repair of a class. "" is the tier of a class that no row names.
+type Tier string
+
+// The tiers.
+const (
+	// Auto is for the plugin, the hooks and mend watch, too: the real program was measured before and after
+	// the repair, and no real conversation has a false finding of the class.
+	Auto   Tier = "auto"
+	Ask    Tier = "ask"    // only the user's word starts the repair
+	Report Tier = "report" // there is no repair
+)
+
+// Meaning returns what the tier allows, as a sentence.
+func (t Tier) Meaning() string {
+	switch t {
+	case Auto:
+		return "The plugin, the hooks and mend watch repair it without a question, unless the repair would send again what the agent leaves out now, or would remove what can be read."
+	case Report:
+		return "A repair does not change it."
+	case Ask:
+	}
+	return "The plugin, the hooks and mend watch name mend fix, which shows the repair and asks."
+}
+
 // A Severity says what a fault does. The zero Severity is invalid.
 type Severity uint8
 

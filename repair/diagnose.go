@@ -17,6 +17,7 @@ const LosesTimes = "The recorded times of these messages."
 type Diagnosis struct {
 	Rule     string // the code of the agent's or the provider's rule
 	Class    Class
+	Tier     Tier // of the class
 	Severity Severity
 	Ref      change.Ref // the record at fault: a part, or a message for a fault of the whole message
 	Message  string     // the id of the message that it is about, "" for none
@@ -86,7 +87,7 @@ func diagnose(c Case, o origin) []Diagnosis {
 		t := newSearch(left, o, func(_ Case, f Finding) bool {
 			_, ok := known[f.at(o.first(f.Ref))]
 			return f.Severity <= worst && !ok
-		})
+		}, false)
 		left = t.c
 		for _, d := range append(t.fixed, t.failed...) {
 			if _, ok := known[d.finding]; !ok {

@@ -11,6 +11,7 @@ type Explanation struct {
 	Code     string `json:"code"`               // a rule such as R11, a class, or a severity
 	Provider string `json:"provider,omitempty"` // whose rule it is, such as "anthropic"; "" for none
 	Class    Class  `json:"class,omitempty"`    // of a rule; "" for none
+	Tier     Tier   `json:"tier,omitempty"`     // of a class, or of the class of a rule
 	Meaning  string `json:"meaning"`            // sentences
 	Words    string `json:"words,omitempty"`    // what the provider or the agent says, "" if nothing
 	Example  string `json:"example,omitempty"`  // what is stored in such a case
@@ -47,6 +48,7 @@ func (t *Rules) ExplainClass(c Class) Explanation {
 	if !ok {
 		e = classExplanations[c]
 	}
+	e.Tier = cmp.Or(e.Tier, classExplanations[c].Tier) // an agent's row may have other words for a class of the engine
 	e.Code = string(c)
 	return e
 }
@@ -59,6 +61,7 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	e.Meaning, e.Words, e.Example = cmp.Or(e.Meaning, r.Meaning), cmp.Or(e.Words, r.Words), cmp.Or(e.Example, r.Example)
 	e.Fix, e.Loses = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses)
 	class := t.ExplainClass(e.Class)
+	e.Tier = class.Tier
 	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
 	switch {
 	case e.Fix != "":
@@ -98,100 +101,122 @@ var severityExplanations = map[Severity]Explanation{
 
 var classExplanations = map[Class]Explanation{
 	ToolResultMissing: {
+		Tier:    Auto,
 		Meaning: "A tool call has no result right after it. Usually the agent was interrupted while the tool ran, or a text was placed after the call.",
 		Fix:     "The call is marked as failed and keeps its input. Text after a call is moved behind its result.",
 		Loses:   "Nothing.",
 	},
 	ThinkingBlockOrder: {
+		Tier:    Auto,
 		Meaning: "A thinking block is not first in its step, or it is the last block of a message; or an unfinished tool loop has no thinking at its start.",
 		Fix:     "The thinking moves to the front of its step; only its id changes. Where that is not enough, a placeholder text closes the message.",
 		Loses:   "Nothing, if the thinking is signed.",
 	},
 	ThinkingDisabledViolation: {
+		Tier:    Auto,
 		Meaning: "The session contains thinking, but the model is asked without thinking, or does not support it.",
 		Fix:     "Those thinking blocks are removed. mend does so only if you ask for this class, or pass the provider's error.",
 		Loses:   "Those thinking blocks.",
 	},
 	EmptyContentMessage: {
+		Tier:    Auto,
 		Meaning: "A text is empty or only whitespace, or a message would be sent without content.",
 		Fix:     `The text becomes "[user interrupted]". If the message has other content, the blank text is removed.`,
 		Loses:   "Nothing.",
 	},
 	InvalidToolCall: {
+		Tier:    Auto,
 		Meaning: "The id, the name or the input of a tool call is one that the provider rejects: an empty or duplicate id, a name with a blank, an input that is not an object.",
 		Fix:     "The call gets a new id or a valid name, or its input is wrapped in an object.",
 		Loses:   "The former id or name.",
 	},
 	InvalidFile: {
+		Tier:    Auto,
 		Meaning: "An image or another file cannot be sent: it is too large, damaged, or of a type that the model does not accept.",
 		Fix:     "A line of text replaces the file and says what it was.",
 		Loses:   "The file. Its bytes stay in the journal.",
 	},
 	InvalidUnicode: {
+		Tier:    Auto,
 		Meaning: "A text or the input of a tool call contains half of a surrogate pair: half of an emoji, for example. The agent sends it as it is, and the provider cannot read the request.",
 		Fix:     "U+FFFD (\uFFFD) replaces that half.",
 		Loses:   "Nothing: half of a character cannot be shown.",
 	},
 	FirstPromptMissing: {
+		Tier:    Auto,
 		Meaning: "The conversation starts with an assistant message, because its first prompt is lost.",
 		Fix:     "A placeholder prompt is inserted.",
 		Loses:   "Nothing.",
 	},
 	OutputTooLong: {
+		Tier:    Ask,
 		Meaning: "The result of a tool call is longer than the provider accepts in one text.",
 		Fix:     "The result is replaced by the note that the agent itself writes for old results, or it is shortened.",
 		Loses:   "What is no longer sent. The stored text stays in the journal.",
 	},
 	ContextTooLong: {
+		Tier:    Report,
 		Meaning: "The next request is longer than the model's context window. Nothing in the session is broken.",
 		Fix:     "mend trim clears old results of tools in the request. They stay in the store.",
 		Loses:   "Nothing in the store. The model no longer sees these results.",
 	},
 	IncompleteRecord: {
+		Tier:    Auto,
 		Meaning: "A field that the agent needs is missing or has the wrong type.",
 		Fix:     "The field gets its value from the session, or one that means nothing.",
 		Loses:   "Values of a wrong type.",
 	},
 	UnreadableRecord: {
+		Tier:    Auto,
 		Meaning: "Something stored is truncated, empty, full of NUL bytes, or cannot be opened.",
 		Fix:     "Readable content is kept, the rest is rebuilt.",
 		Loses:   "What cannot be read.",
 	},
+	HiddenSession: {Tier: Ask},
+	MissingFolder: {Tier: Ask},
 	MissingHistory: {
+		Tier:    Ask,
 		Meaning: "Prompts, answers or outputs are stored, and the agent does not send them to the model, without a message.",
 		Fix:     "They are put where the agent reads them.",
 		Loses:   "Nothing.",
 	},
 	LostContent: {
+		Tier:    Report,
 		Meaning: "Messages of the session are lost: what they said is not in the store any more. The agent answers without it.",
 		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
 	ThinkingSignature: {
+		Tier:    Auto,
 		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so mend needs its error.",
 		Fix:     "mend repair --error TEXT removes the block that the error names. With --all it removes all of this kind.",
 		Loses:   "Those thinking blocks.",
 	},
 	EncryptedReasoning: {
+		Tier:    Auto,
 		Meaning: "The session contains reasoning that was encrypted for another account or key. Only that one can use it.",
 		Fix:     "mend repair --error TEXT removes the encrypted part. A readable summary stays.",
 		Loses:   "The encrypted reasoning.",
 	},
 	ThinkingBlockModified: {
+		Tier:    Ask,
 		Meaning: "A thinking block of the newest assistant message was altered after the provider signed it.",
 		Fix:     "mend repair --error TEXT removes the block. mend never writes or forges thinking.",
 		Loses:   "That thinking block.",
 	},
 	UnavailableTool: {
+		Tier:    Auto,
 		Meaning: "The model called a tool that does not exist.",
 		Fix:     "The call is marked as failed and keeps its input.",
 		Loses:   "Nothing.",
 	},
 	AssistantPrefillUnsupported: {
+		Tier:    Auto,
 		Meaning: "The request ends with an assistant message. Usually nothing stored is broken: send any message. It also happens if a message is dated in the future.",
 		Fix:     "Messages dated in the future get a time after the message before them.",
 		Loses:   "The recorded times of these messages.",
 	},
 	request.ItemID: {
+		Tier:    Auto,
 		Meaning: "The request names an item by an id that the provider does not have, has twice, or needs other items for.",
 		Fix:     "The id is removed. The same content is then sent in full.",
 		Loses:   "The item's id.",

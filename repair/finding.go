@@ -12,6 +12,7 @@ type Finding struct {
 	Short  string     // what a list shows in the place of the class; "" for that
 
 	Class    Class
+	Tier     Tier // of the class
 	Severity Severity
 }
 

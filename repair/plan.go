@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/request"
 )
 
 // A Request says what of a session shall be fixed: all that is broken, or with Latent
@@ -23,8 +25,7 @@ type Request struct {
 	Force   bool    // even if the agent is working in the session
 	// Restore says that the agent shall list the session again: only then it is fixed that it does not.
 	Restore bool
-	// Unattended says that the user cannot be asked: what may be the user's own, such as
-	// a file beside the records, stays where it is.
+	// Unattended says that the user cannot be asked: only findings with the tier [Auto] are fixed.
 	Unattended bool
 
 	Placeholder string // the text in place of missing content; blank for the agent's default
@@ -42,9 +43,16 @@ type Result struct {
 	All             bool        // Request.All, for an error
 	Proof           []Proof     // what After shows in every setting
 	UnknownProvider string      // see [Case]
-	// SentBefore and SentAfter are the stored blocks of the next request without and with the
-	// plan; 0 if the case does not count them.
-	SentBefore, SentAfter int
+	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan, and Added
+	// those of records that the agent leaves out without it, though it makes a request.
+	SentBefore, SentAfter, Added int
+}
+
+// An AskError says that the repair of a session is made only after a question.
+type AskError struct{ Session, Why string }
+
+func (e *AskError) Error() string {
+	return fmt.Sprintf("%s: mend fix %s shows the repair and asks", e.Why, e.Session)
 }
 
 // ErrBusy says that the agent is at work in the session.
@@ -64,14 +72,69 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	}
 	o := origin{}
 	t, fixed, failed := repeatUntilStable(c, o, req)
-	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed), SentBefore: c.Blocks(), SentAfter: t.c.Blocks()}
+	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
 	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
 	}
 	r.Proof, r.UnknownProvider = prove(t.c), t.c.UnknownProvider()
 	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(c.Records, t.c.Records)}
+	if len(r.Plan.Ops) > 0 {
+		r.compareRequests(c, o, req.Error != nil)
+	}
 	return r, nil
+}
+
+// compareRequests counts the blocks of the next request before and after the plan. A block is added if the request
+// before has nothing of its record. Where the records moved, its content shows that it was sent. If the request
+// before is refused, as mend finds or an error says, a message that the plan completes or makes is not added; if
+// the agent makes no request, nothing is.
+func (r *Result) compareRequests(c Case, o origin, hasError bool) {
+	before, refused := sentBlocks(c)
+	after, _ := sentBlocks(r.After)
+	r.SentBefore, r.SentAfter = len(before), len(after)
+	sent, completed, contents := map[change.Ref]bool{}, map[string]bool{}, map[string]int{}
+	for _, b := range before {
+		sent[b.Ref()] = true
+	}
+	for _, op := range r.Plan.Ops {
+		completed[op.Ref.Message] = op.Ref.Message != "" && (hasError || len(refused) > 0)
+	}
+	after = slices.DeleteFunc(after, func(b *request.Block) bool { return sent[o.first(b.Ref())] || completed[b.Ref().Message] })
+	if len(after) == 0 || slices.ContainsFunc(refused, func(v request.Violation) bool { return v.N < 0 }) {
+		return
+	}
+	for _, b := range before {
+		contents[contentOf(b)]++
+	}
+	for _, b := range after {
+		content := contentOf(b)
+		if contents[content]--; contents[content] < 0 {
+			r.Added++
+		}
+	}
+}
+
+// contentOf returns what a block has for the model, without its place.
+func contentOf(b *request.Block) string {
+	all := []string{string(b.Type), b.Text, b.Signature, b.ToolID, b.ToolName, string(b.Input), string(b.Output), b.URL, string(b.Data)}
+	for _, in := range b.Content {
+		all = append(all, contentOf(in))
+	}
+	return strings.Join(all, "\x00")
+}
+
+// sentBlocks returns the stored blocks of the request that the agent makes now, and what is refused of it.
+func sentBlocks(c Case) (all []*request.Block, refused []request.Violation) {
+	q, refused := c.Current()
+	for _, t := range q.Whole().Turns {
+		for _, b := range t.Blocks {
+			if b.Source != nil {
+				all = append(all, b)
+			}
+		}
+	}
+	return all, refused
 }
 
 func (r *Request) cause(fixed []Diagnosis) change.Cause {
@@ -154,20 +217,21 @@ func reset(c Case) Case {
 func fixRequested(c Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
-		return fixError(c, o, *req.Error, req.All)
+		return fixError(c, o, req)
 	case req.Restore:
-		return newSearch(c, o, func(_ Case, f Finding) bool { return f.Class == HiddenSession })
+		return newSearch(c, o, func(_ Case, f Finding) bool { return f.Class == HiddenSession }, req.Unattended)
 	case len(req.Classes) > 0:
-		return newSearch(c, o, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
+		return newSearch(c, o, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) }, req.Unattended)
 	}
 	return newSearch(c, o, func(_ Case, f Finding) bool {
 		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
-	})
+	}, req.Unattended)
 }
 
-// fixError fixes what an API error is about: the findings of its kind at the record
-// that it names. If there are none, or with all, it fixes all of its kind.
-func fixError(c Case, o origin, e APIError, all bool) *search {
+// fixError fixes what the API error of a request is about: the findings of its kind at the record
+// that it names. If there are none, or with All, it fixes all of its kind.
+func fixError(c Case, o origin, req Request) *search {
+	e := *req.Error
 	c = cmp.Or(c.Asking(e), c)
 	kind := sameKind(c, e)
 	var found []Finding
@@ -176,17 +240,17 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 			found = append(found, f)
 		}
 	}
-	if in, only := locate(c, e, found); in != nil && !all {
+	if in, only := locate(c, e, found); in != nil && !req.All {
 		named := map[key]bool{} // the places of others may change
 		for _, f := range found {
 			named[f.key()] = in(f)
 		}
-		t := newSearch(c, o, func(_ Case, f Finding) bool { return named[f.at(o.first(f.Ref))] })
+		t := newSearch(c, o, func(_ Case, f Finding) bool { return named[f.at(o.first(f.Ref))] }, req.Unattended)
 		if len(t.fixed) > 0 || only {
 			return t
 		}
 	}
-	return newSearch(c, o, kind)
+	return newSearch(c, o, kind, req.Unattended)
 }
 
 // sameKind returns the findings that the error is about: those of its rule, or if there

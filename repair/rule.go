@@ -94,6 +94,7 @@ func (t *Rules) Fault(s Session, f Finding) *Fault {
 	if x.Rule.ClassOf != nil {
 		x.Class = x.Rule.ClassOf(x)
 	}
+	x.Tier = t.ExplainClass(x.Class).Tier
 	return x
 }
 
@@ -126,7 +127,7 @@ func (x *Fault) Fixes() []Fix {
 // Describe returns the diagnosis of the finding, without a fix.
 func (x *Fault) Describe() Diagnosis {
 	return Diagnosis{
-		Rule: x.Code, Class: x.Class, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
+		Rule: x.Code, Class: x.Class, Tier: x.Tier, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
 		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix, Short: x.Short, Shown: x.Rule.Shown,
 	}
 }

@@ -24,6 +24,7 @@ type search struct {
 	wanted   wanted
 	depth    int  // of searches for what a fix caused, this one included
 	lossless bool // only fixes that lose nothing are tried
+	auto     bool // only fixes of findings with the tier [Auto] are tried
 	origin   origin
 	original map[key]Diagnosis     // of the findings that the first fixes left; nil in the beginning
 	tried    map[key]int           // number of attempts that did not hold
@@ -48,12 +49,14 @@ func (o origin) first(ref change.Ref) change.Ref {
 // noMore is more than the fixes of any finding.
 const noMore = 1 << 20
 
-// newSearch fixes what is wanted, as far as fixes hold. It adds to o the refs of
-// records that fixes rename.
-func newSearch(c Case, o origin, w wanted) *search { return runSearch(c, o, w, 0, false) }
+// newSearch fixes what is wanted, as far as fixes hold, with auto only what has the tier [Auto]. It adds to o
+// the refs of records that fixes rename.
+func newSearch(c Case, o origin, w wanted, auto bool) *search {
+	return (&search{c: c, wanted: w, origin: o, auto: auto}).run()
+}
 
-func runSearch(c Case, o origin, w wanted, depth int, lossless bool) *search {
-	s := &search{c: c, refs: &refSet{c: c}, findings: c.Findings(), wanted: w, depth: depth, lossless: lossless, origin: o}
+func (s *search) run() *search {
+	s.refs, s.findings = &refSet{c: s.c}, s.c.Findings()
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
 	for range maxRounds(len(s.findings.list)) {
 		group, n := s.next()
@@ -64,12 +67,12 @@ func runSearch(c Case, o origin, w wanted, depth int, lossless bool) *search {
 	}
 	way := ""
 	for _, f := range s.findings.list {
-		if !w(s.c, f) {
+		if !s.wanted(s.c, f) {
 			continue
 		}
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
 		d.WhyNot = cmp.Or(r.Why, s.refused, d.WhyNot, whyNone)
-		if f.Severity == Broken && depth == 0 && !r.Helps && d.WhyNot != s.refused {
+		if f.Severity == Broken && s.depth == 0 && !r.Helps && d.WhyNot != s.refused {
 			way = cmp.Or(way, s.forkAdvice(), " Continue in a new session.")
 			d.WhyNot += way
 		}
@@ -203,7 +206,7 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
-	sub := runSearch(o.c, since, caused, s.depth+1, lossless)
+	sub := (&search{c: o.c, wanted: caused, origin: since, depth: s.depth + 1, lossless: lossless, auto: s.auto}).run()
 	o = outcome{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
 	for is, was := range since {
 		if o.refs.has(is) {
@@ -280,6 +283,9 @@ func (s *search) reject(f Finding, x Fix, n int, err error) {
 
 // fixes returns the fixes of the finding, none if the agent refuses them all.
 func (s *search) fixes(f Finding) []Fix {
+	if s.auto && f.Tier != Auto {
+		return nil
+	}
 	fixes, err := s.c.Fixes(f)
 	var r *RefusalError
 	if errors.As(err, &r) {

@@ -15,7 +15,6 @@ import (
 	"mend/agent/claude"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -70,6 +69,21 @@ func (s testStore) client() *mend.Store {
 	return c
 }
 
+// repairSession repairs what is broken in a session, as a user does who agrees. It returns the id of the entry, ""
+// if there is nothing to repair.
+func repairSession(t *testing.T, c *mend.Store, id string) (entry string, r repair.Result, err error) {
+	t.Helper()
+	head, err := c.Session(t.Context(), id)
+	if err == nil {
+		r, err = c.ProposeRepair(t.Context(), head, repair.Request{})
+	}
+	if err != nil || len(r.Plan.Ops) == 0 {
+		return "", r, err
+	}
+	e, err := c.Apply(t.Context(), r.Plan)
+	return e.ID, r, err
+}
+
 // A repair appends, its undo gives back the same bytes, and neither changes the time, by which
 // Claude Code orders sessions.
 func TestRepairAndUndo(t *testing.T) {
@@ -77,7 +91,7 @@ func TestRepairAndUndo(t *testing.T) {
 		t.Run(damage, func(t *testing.T) {
 			s := newTestStore(t, damage)
 			c := s.client()
-			id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+			id, r, err := repairSession(t, c, fixture.Session)
 			if err != nil || id == "" || len(r.Remaining) > 0 {
 				t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
 			}
@@ -160,7 +174,7 @@ func TestHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.client()
-	id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+	id, r, err := repairSession(t, c, fixture.Session)
 	if err != nil || id != "" || len(r.Unfixable) == 0 {
 		t.Fatalf("Repair = %q, %v, %v; want nothing fixed", id, r.Unfixable, err)
 	}
@@ -186,7 +200,7 @@ func TestHardLinks(t *testing.T) {
 		t.Fatalf("%s: %v, %s", command, err, out)
 	}
 	s.want("separated", s.data)
-	if id, r, err := unattended.New(s.client()).Repair(t.Context(), fixture.Session, repair.Request{}); err != nil || id == "" || len(r.Remaining) > 0 {
+	if id, r, err := repairSession(t, s.client(), fixture.Session); err != nil || id == "" || len(r.Remaining) > 0 {
 		t.Errorf("Repair when separated = %q, %v, %v", id, r.Remaining, err)
 	}
 	if got, err := os.ReadFile(second); err != nil || !bytes.Equal(got, s.data) {
@@ -198,7 +212,7 @@ func TestHardLinks(t *testing.T) {
 func TestUndoBehindAgent(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	c := s.client()
-	id, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+	id, _, err := repairSession(t, c, fixture.Session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +273,7 @@ func TestSubagent(t *testing.T) {
 		}
 	}
 	s.note(os.Getpid(), procStart(t))
-	if _, _, err := unattended.New(c).Repair(t.Context(), id, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+	if _, _, err := repairSession(t, c, id); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Repair of a subagent of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.note(os.Getpid(), "1")
@@ -302,7 +316,7 @@ func TestTrimSubagent(t *testing.T) {
 // repairAndUndo repairs one record of a session, and checks that an undo restores the transcript.
 func (s testStore) repairAndUndo(c *mend.Store, id string) {
 	s.t.Helper()
-	repairID, r, err := unattended.New(c).Repair(s.t.Context(), id, repair.Request{})
+	repairID, r, err := repairSession(s.t, c, id)
 	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
 		s.t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}
@@ -350,12 +364,12 @@ func TestRunningProcess(t *testing.T) {
 	start := procStart(t)
 	c := s.client()
 	s.note(os.Getpid(), start)
-	if _, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+	if _, _, err := repairSession(t, c, fixture.Session); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Repair of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.want("refused", s.data)
 	s.note(os.Getpid(), "1")
-	id, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+	id, _, err := repairSession(t, c, fixture.Session)
 	if err != nil {
 		t.Fatalf("Repair beside a stale file = %v", err)
 	}

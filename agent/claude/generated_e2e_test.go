@@ -16,7 +16,6 @@ import (
 	"mend/change"
 	"mend/internal/request"
 	fixture "mend/internal/test/claude"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -70,7 +69,7 @@ func TestRealGenerated(t *testing.T) {
 				t.Errorf("before: the request is another one (-expected +real):\n%s", diff)
 			}
 			h.Put(fixture.Session, g.Data)
-			id, r, err := unattended.New(client(t, h)).Repair(t.Context(), fixture.Session, repair.Request{})
+			id, r, err := repairSession(t, client(t, h), fixture.Session)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func (Agent) Installer() agent.Installer {
 		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "settings.json", Project: "settings.local.json", AtEnd: true,
 		Offer:  "let Claude Code say when a resumed session lost its past",
 		Done:   "Sessions of Claude Code that start from now on use it.",
-		Repair: "type these two lines:\n! mend repair %[1]s --force --yes\n/resume %[1]s",
+		Repair: "type these two lines:\n! mend fix %[1]s --force --yes\n/resume %[1]s",
 		Opener: func() agent.Agent { return Agent{Except: Ancestors()} },
 		Warnings: func(text []byte) []string {
 			if off, _ := jsonedit.Get(text, "disableAllHooks"); string(off) == "true" {

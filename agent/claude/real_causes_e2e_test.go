@@ -17,8 +17,6 @@ import (
 
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/endpoint"
-	"mend/internal/unattended"
-	"mend/repair"
 )
 
 // TestRealKill kills the program at random moments of a prompt with a call. What it leaves is
@@ -47,7 +45,7 @@ func TestRealKill(t *testing.T) {
 			_ = p.Wait()
 			h.WaitEnded()
 			c := client(t, h)
-			id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+			id, r, err := repairSession(t, c, fixture.Session)
 			if err != nil || id != "" || len(r.Remaining) > 0 {
 				t.Errorf("Repair = %q, %v, %v, want nothing to do", id, r.Remaining, err)
 			}
@@ -93,7 +91,7 @@ func TestRealTwoProcesses(t *testing.T) {
 		before := h.Prompt(fixture.Session, prompt, true)
 		h.Put(fixture.Session, written)
 		c := client(t, h)
-		id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+		id, r, err := repairSession(t, c, fixture.Session)
 		if err != nil || slices.ContainsFunc(r.Remaining, isBroken) {
 			t.Fatalf("Repair = %v, %v", r.Remaining, err)
 		}
@@ -158,7 +156,7 @@ func TestRealFullDisk(t *testing.T) {
 	before := h.Prompt(fixture.Session, prompt, true)
 	h.Put(fixture.Session, written)
 	c := client(t, h)
-	id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+	id, r, err := repairSession(t, c, fixture.Session)
 	if err != nil || slices.ContainsFunc(r.Remaining, isBroken) {
 		t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}

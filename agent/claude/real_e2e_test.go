@@ -20,7 +20,6 @@ import (
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -127,7 +126,7 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 	}
 	h.Put(fixture.Session, data)
 	c := client(t, h)
-	id, r, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+	id, r, err := repairSession(t, c, fixture.Session)
 	if err != nil || slices.ContainsFunc(r.Remaining, isBroken) || (id != "") != (o.Rule != "") {
 		t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
 	}

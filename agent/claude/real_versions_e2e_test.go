@@ -12,8 +12,6 @@ import (
 
 	"mend/internal/jsonedit"
 	fixture "mend/internal/test/claude"
-	"mend/internal/unattended"
-	"mend/repair"
 )
 
 // cycle checks what the program sends of a session that it wrote itself: mend finds nothing in it.
@@ -23,7 +21,7 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	t.Helper()
 	written := h.Read(session)
 	c := clientOf(t, h, version)
-	if id, r, err := unattended.New(c).Repair(t.Context(), session, repair.Request{}); err != nil || id != "" || len(r.Remaining) > 0 {
+	if id, r, err := repairSession(t, c, session); err != nil || id != "" || len(r.Remaining) > 0 {
 		t.Errorf("%s: Repair of what is healthy = %q, %v, %v", version, id, r.Remaining, err)
 	}
 	healthy := h.Prompt(session, prompt, true)
@@ -31,7 +29,7 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	h.Put(session, broken)
 	before := h.Prompt(session, prompt, true)
 	h.Put(session, broken)
-	id, r, err := unattended.New(c).Repair(t.Context(), session, repair.Request{})
+	id, r, err := repairSession(t, c, session)
 	if err != nil || id == "" || len(r.Remaining) > 0 {
 		t.Fatalf("%s: Repair = %q, %v, %v", version, id, r.Remaining, err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/endpoint"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -29,7 +28,7 @@ func TestRealRunning(t *testing.T) {
 		c := client(t, h)
 		refused := func(when string) {
 			t.Helper()
-			if _, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+			if _, _, err := repairSession(t, c, fixture.Session); !errors.Is(err, repair.ErrBusy) {
 				t.Errorf("%s: Repair = %v, want %v", when, err, repair.ErrBusy)
 			}
 		}
@@ -47,7 +46,7 @@ func TestRealRunning(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		refused("in a call")
 		if !testing.Short() {
-			if id, _, err := unattended.New(c).Repair(t.Context(), other, repair.Request{}); err != nil || id == "" {
+			if id, _, err := repairSession(t, c, other); err != nil || id == "" {
 				t.Errorf("the other session: Repair = %q, %v", id, err)
 			}
 		}
@@ -56,7 +55,7 @@ func TestRealRunning(t *testing.T) {
 		}
 		_ = p.Wait()
 		h.WaitEnded()
-		id, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{})
+		id, _, err := repairSession(t, c, fixture.Session)
 		if err != nil || id == "" {
 			t.Errorf("after the kill: Repair = %q, %v", id, err)
 		}
@@ -78,7 +77,7 @@ func TestRealRunningOnScreen(t *testing.T) {
 		term := h.Open(api.URL, "--resume", fixture.Session)
 		term.Wait("Done 13.")
 		c := client(t, h)
-		if _, _, err := unattended.New(c).Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+		if _, _, err := repairSession(t, c, fixture.Session); !errors.Is(err, repair.ErrBusy) {
 			t.Errorf("Repair = %v, want %v", err, repair.ErrBusy)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	fixture "mend/internal/test/claude"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -27,7 +26,7 @@ func TestRealStubs(t *testing.T) {
 			}
 			compareRequest(t, "before", c, r)
 			h.Put(fixture.Session, s.Data)
-			id, result, err := unattended.New(client(t, h)).Repair(t.Context(), fixture.Session, repair.Request{})
+			id, result, err := repairSession(t, client(t, h), fixture.Session)
 			if err != nil {
 				t.Fatal(err)
 			}

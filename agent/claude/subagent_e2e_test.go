@@ -13,8 +13,6 @@ import (
 
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/endpoint"
-	"mend/internal/unattended"
-	"mend/repair"
 )
 
 // resumeAgent has the session send a message to its subagent, and returns what of the subagent's
@@ -69,7 +67,7 @@ func TestRealSubagent(t *testing.T) {
 	}
 	put(broken)
 	c := client(t, h)
-	done, r, err := unattended.New(c).Repair(t.Context(), id, repair.Request{})
+	done, r, err := repairSession(t, c, id)
 	if err != nil || done == "" || len(r.Remaining) > 0 {
 		t.Fatalf("Repair = %q, %v, %v", done, r.Remaining, err)
 	}

@@ -21,7 +21,7 @@ func (Agent) Installer() agent.Installer {
 		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "hooks.json", Project: "hooks.json",
 		Offer:    "let Codex say when a resumed session is damaged",
 		Done:     "When Codex starts next, it asks whether to trust the hooks: choose to trust them. Until then it runs none.",
-		Repair:   "end Codex, and run: mend repair %[1]s",
+		Repair:   "end Codex, and run: mend fix %[1]s",
 		Opener:   func() agent.Agent { return Agent{} },
 		Warnings: func([]byte) []string { return warnings() },
 	}

@@ -110,7 +110,7 @@ func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
 	}
 	switch text := "When a damaged session is resumed, mend says so, and how to repair it."; {
 	case s.Repair:
-		return append(notes, "When a session ends, and when it is resumed, mend repairs it if that loses nothing. What was loaded before that is loaded again with /resume.")
+		return append(notes, "When a session ends, and when it is resumed, mend repairs what the provider would refuse, if that loses nothing that can be read. What was loaded before that is loaded again with /resume.")
 	case f.AtEnd:
 		return append(notes, text+" With --repair it repairs the session.")
 	default:

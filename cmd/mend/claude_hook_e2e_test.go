@@ -47,29 +47,37 @@ func (c claudeTrial) mend(args ...string) {
 }
 
 // TestRealClaudeHook resumes a damaged session with the hook: the message is on the screen.
-// With --repair, what /resume loads has the whole history, and so has the next start.
+// With --repair, what /resume loads is what the provider accepts, and so is what the next start loads. History that
+// Claude Code leaves out is named, and sent again after the command that the message names.
 func TestRealClaudeHook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("types into a terminal; TestStories/claude_hook is the sample")
 	}
-	for _, repair := range []bool{false, true} {
-		t.Run(map[bool]string{false: "report", true: "repair"}[repair], func(t *testing.T) {
+	for _, trial := range []struct {
+		name, damage, shown string
+		flags               []string
+		repairs             bool
+	}{
+		{"report", "empty prompt", "this session is damaged", nil, false},
+		{"repair", "empty prompt", "mend repaired this session", []string{"--repair"}, true},
+		{"ask", "parent unknown twice", "! mend fix " + claude.Session, []string{"--repair"}, false},
+	} {
+		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
-			c := newClaudeTrial(t, "parent unknown twice")
-			install, shown := []string{"plugin", "install", "--yes", "--agent", "claude"}, "this session is damaged"
-			if repair {
-				install, shown = append(install, "--repair"), "mend repaired this session"
-			}
-			c.mend(append(install, "--yes")...)
+			c := newClaudeTrial(t, trial.damage)
+			c.mend(append([]string{"plugin", "install", "--yes", "--agent", "claude"}, trial.flags...)...)
 			api := endpoint.New(claude.Script)
 			defer api.Close()
 			term := c.Open(api.URL, "--resume", claude.Session)
-			term.Wait(shown)
-			if _, err := os.Stat(filepath.Join(filepath.Dir(c.Root()), ".local", "state", "mend", "journal.db")); (err == nil) != repair {
+			term.Wait(trial.shown)
+			if _, err := os.Stat(filepath.Join(filepath.Dir(c.Root()), ".local", "state", "mend", "journal.db")); (err == nil) != trial.repairs {
 				t.Errorf("the journal: %v", err)
 			}
-			if !repair {
+			switch trial.name {
+			case "report":
 				return
+			case "ask":
+				c.mend("fix", claude.Session, "--force", "--yes")
 			}
 			term.Send("/resume " + claude.Session)
 			term.Wait("P5fifth")

@@ -53,7 +53,7 @@ func TestRealCodexHook(t *testing.T) {
 			return "again please"
 		}
 		return ""
-	}, func(shown string) bool { return strings.Contains(shown, "mend repair "+testdata.CodexSession) }, "resume", "--no-daemon", testdata.CodexSession)
+	}, func(shown string) bool { return strings.Contains(shown, "mend fix "+testdata.CodexSession) }, "resume", "--no-daemon", testdata.CodexSession)
 	kill()
 	if !strings.Contains(shown, "Hook · mend: this session is damaged") {
 		t.Fatalf("the program does not show the message of the hook:\n%s", shown)

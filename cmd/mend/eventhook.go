@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ import (
 const maxEvent = 1 << 20
 
 // eventHook examines the session of which an agent reports an event, and answers what is wrong with it, as
-// the agent shows it. With repair it repairs the session first, if that loses nothing. It never fails, so
+// the agent shows it. With repair it repairs the session first, as the plugin does before a request. It never fails, so
 // that no session fails to begin because of it.
 func eventHook(ctx context.Context, env *environment, in agent.Installer, repair, keeps bool) error {
 	env.JSON = false
@@ -99,7 +100,7 @@ func answerEvent(ctx context.Context, env *environment, in agent.Installer, repa
 	if e.Turn || e.Ended && !repairs {
 		return nil, nil
 	}
-	plan, err := client.ProposeRepair(ctx, head, repair.Request{Force: true, Unattended: true})
+	plan, err := client.ProposeRepair(ctx, head, repair.Request{Force: true})
 	if err != nil {
 		return nil, err
 	}
@@ -154,39 +155,24 @@ func whyBroken(r repair.Result) string {
 		return all[0]
 	}
 	lost := ""
-	if n := r.SentAfter - r.SentBefore; n > 0 {
-		lost = fmt.Sprintf("It lost %d of %d blocks. ", n, r.SentAfter)
+	if r.Added > 0 {
+		lost = fmt.Sprintf("It lost %d of %d blocks. ", r.Added, r.SentAfter)
 	}
 	return fmt.Sprintf("%s%s And %s.", lost, all[0], term.Count(len(all)-1, "more problem"))
 }
 
-// repairForHook repairs a session if no other process uses it, the repair loses nothing and
-// leaves nothing broken, and the user has not undone the last one.
+// repairForHook repairs a session under the conditions of a repair before a request, if no other process uses it.
 func repairForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
-	r, err := client.ProposeRepair(ctx, head, repair.Request{Unattended: true})
-	if err != nil {
-		return "", err
-	}
-	undone, err := unattended.New(client).LastUndone(ctx, head.ID)
-	if err != nil {
-		return "", err
-	}
-	if undone || hasBroken(r.Remaining) || len(r.Plan.Ops) == 0 || loses(r.Fixed) {
-		return "", errors.New("the repair loses something, or leaves something broken, or the last one was undone")
-	}
-	if err := checkHookVersion(env, client, head, r.Fixed); err != nil {
-		return "", err
-	}
-	r.Plan.Cause.Live = true
-	writing.Store(true)
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	e, err := client.Apply(context.WithoutCancel(ctx), r.Plan)
-	if err != nil || e.State != change.Committed {
-		return "", errors.Join(err, fmt.Errorf("repair %s is %s", e.ID, e.State))
-	}
-	return e.ID, nil
+	c := unattended.New(client)
+	id, _, err := c.RepairIf(context.WithoutCancel(ctx), head, repair.Request{}, func(_ context.Context, r repair.Result) error {
+		err := c.CheckUnasked(ctx, head.ID, r)
+		if err == nil {
+			err = checkHookVersion(env, client, head, r.Fixed)
+		}
+		writing.Store(err == nil)
+		return cmp.Or(err, ctx.Err())
+	})
+	return id, err
 }
 
 // checkHookVersion returns an error if mend does not know the version of the agent that wrote the session. A session that
@@ -219,13 +205,4 @@ func checkHookVersion(env *environment, client *mend.Store, head change.Head, fo
 		}
 	}
 	return live.CheckVersion(known, v.Name, v.Verified, v.Newer)
-}
-
-func loses(ds []repair.Diagnosis) bool {
-	for _, d := range ds {
-		if d.Loses != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -91,6 +91,9 @@ func allTopics(env *environment) []topicJSON {
 	all = append(all, classTopics(env, rules)...)
 	all = append(all, rules...)
 	all = append(all, wordTopics...)
+	for _, tier := range []repair.Tier{repair.Auto, repair.Ask, repair.Report} {
+		all = append(all, newTopic(kindWord, repair.Explanation{Code: string(tier), Meaning: "Of a class of damage: who may repair it. " + tier.Meaning()}))
+	}
 	for _, e := range exitCodes {
 		for code := range strings.SplitSeq(e.code, ", ") {
 			all = append(all, newTopic(kindExit, repair.Explanation{Code: code, Meaning: sentenceCase(e.meaning), Words: e.name}))
@@ -373,7 +376,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		title += term.Faint("  a setting; mend config shows its value")
 	}
 	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
-	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
+	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Tier", tierText(o)}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
 	if o.Kind == kindExit {
 		rows[0][0] = "In JSON"
 	}
@@ -382,6 +385,14 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		t.Printf("\n%s", term.WrapRows(rows, 0, t.TextWidth()))
 	}
 	t.Printf("\n")
+}
+
+// tierText returns who may make the repair of a class, "" for another topic.
+func tierText(o topicJSON) string {
+	if o.Kind != kindClass {
+		return ""
+	}
+	return string(o.Tier) + ": " + o.Tier.Meaning()
 }
 
 // wrapped wraps a paragraph for the terminal.

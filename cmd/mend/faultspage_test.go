@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mend/repair"
 )
 
 // TestFaultsPage checks that every test that docs/origin.md and the fault model of docs/verified.md name exists, and
@@ -90,6 +92,40 @@ func addTests(all map[string]bool, file string) error {
 		}
 	}
 	return nil
+}
+
+// TestTiersPage compares the tiers in docs/faults.md with those of the classes. With -update it writes them.
+func TestTiersPage(t *testing.T) {
+	const file, begin, end = "../../docs/faults.md", "<!-- tiers: written by TestTiersPage -update -->\n", "<!-- end of tiers -->\n"
+	classes := map[repair.Tier][]string{}
+	for _, topic := range allTopics(newTestApp()) {
+		if topic.Kind == kindClass {
+			classes[topic.Tier] = append(classes[topic.Tier], "`"+topic.Code+"`")
+		}
+	}
+	want := ""
+	for _, tier := range []repair.Tier{repair.Auto, repair.Ask, repair.Report} {
+		slices.Sort(classes[tier])
+		want += "* *" + string(tier) + "*: " + strings.Join(classes[tier], ", ") + "\n"
+		delete(classes, tier)
+	}
+	if len(classes) > 0 {
+		t.Errorf("classes with no tier: %v", classes)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(page), begin)
+	was, after, ok := strings.Cut(rest, end)
+	if want = "\n" + want + "\n"; !ok || was != want {
+		if !*update {
+			t.Fatalf("docs/faults.md has\n%swant\n%s", was, want)
+		}
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestReadmeCommands checks that the README is short, and that its first page has a picture and what a

@@ -280,7 +280,8 @@ func (w *twice) pluginAndCommand() {
 		o := newTwice(w.T, w.c)
 		c := o.client()
 		plugin := func() int {
-			if _, _, err := unattended.New(c).Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true}); err != nil {
+			_, _, err := unattended.New(c).Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true})
+			if _, asks := errors.AsType[*repair.AskError](err); err != nil && !asks {
 				o.Errorf("the plugin: %v", err)
 			}
 			return len(o.entries())

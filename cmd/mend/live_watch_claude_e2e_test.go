@@ -56,16 +56,30 @@ func (c claudeTrial) watch() *lockedBuffer {
 	return out
 }
 
-// TestLiveWatchClaude follows the transcripts of the real Claude Code. A session that lost its past is
-// repaired, and resumed with all of it. After an error that only the provider knows, Claude Code takes out the
+// TestLiveWatchClaude follows the transcripts of the real Claude Code. A session that the provider refuses is
+// repaired, and answers. One that lost its past is named, with the command that brings it back. After an error that only the provider knows, Claude Code takes out the
 // image itself: watch changes nothing, and the next prompt is answered.
 func TestLiveWatchClaude(t *testing.T) {
 	t.Parallel()
 	t.Run("damaged", func(t *testing.T) {
 		t.Parallel()
-		c := newClaudeTrial(t, "parent unknown twice")
+		c := newClaudeTrial(t, "empty prompt")
 		out := c.watch()
 		waitFor(t, "the repair", func() bool { return strings.Contains(out.text(), "Repaired") })
+		if r := c.Prompt(claude.Session, "hello there", true); !r.Answered {
+			t.Errorf("after the repair: %+v", r)
+		}
+	})
+	t.Run("history left out", func(t *testing.T) {
+		t.Parallel()
+		c := newClaudeTrial(t, "parent unknown twice")
+		before := string(c.Read(claude.Session))
+		out := c.watch()
+		waitFor(t, "the name of the command", func() bool { return strings.Contains(out.text(), "mend fix "+claude.Session) })
+		if string(c.Read(claude.Session)) != before {
+			t.Error("the transcript was changed without a question")
+		}
+		c.mend("fix", claude.Session, "--yes")
 		r := c.Prompt(claude.Session, "hello there", true)
 		if !r.Answered || !slices.ContainsFunc(r.Blocks, func(b string) bool { return strings.Contains(b, "P1first") }) {
 			t.Errorf("after the repair: %+v", r)
@@ -107,7 +121,7 @@ func TestLiveWatchClaudeOpen(t *testing.T) {
 		t.Skip("types into a terminal")
 	}
 	t.Parallel()
-	c := newClaudeTrial(t, "parent unknown twice")
+	c := newClaudeTrial(t, "empty prompt")
 	api := endpoint.New(claude.Script)
 	t.Cleanup(api.Close)
 	term := c.Open(api.URL, "--resume", claude.Session)

@@ -64,7 +64,7 @@ repaired after its error; then send your prompt again. Each repair can be undone
   mend plugin install --agent kilo   for Kilo
   mend plugin install --agent claude --keep     also copy each session (mend keep --help)
   mend plugin install --agent codex --keep`
-	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
+	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair sessions that the provider would refuse, when they end and when they are resumed")
 	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
 	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
 	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))

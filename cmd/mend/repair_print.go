@@ -64,7 +64,7 @@ func planFacts(r repair.Result) (facts []fact) {
 			{"lost", summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) })},
 		}
 	}
-	if r.SentAfter > r.SentBefore {
+	if r.Added > 0 {
 		facts = append(facts, fact{"sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)}})
 	}
 	return append(facts, leftFacts(r.Remaining)...)

@@ -90,7 +90,7 @@ type Repairer interface {
 	// Repair plans the repair of a session and applies it. It returns the id of the
 	// journal entry, "" if there was nothing to repair. Of Options only Version
 	// and Model are used. The error wraps [repair.ErrBusy] if the session is busy and Force
-	// is not set.
+	// is not set; it is a [*repair.AskError] if the user has to be asked.
 	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
 	// RepairIf is Repair, but calls accept before it applies a plan. If that returns an
 	// error, nothing is changed, and RepairIf returns the error. If another program
@@ -98,7 +98,7 @@ type Repairer interface {
 	// head is one of Sessions, or has an ID alone.
 	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
 	// ProposeEdits plans the repair of what is broken in a session as edits of its next
-	// request. Nothing is written. The error says if that cannot be done.
+	// request. Nothing is written. The error says if that cannot be done, or leaves something broken.
 	ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error)
 	// State returns a stamp of the whole store, the zero stamp if that cannot be computed at
 	// once.
@@ -109,8 +109,9 @@ type Repairer interface {
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)
-	// LastUndone reports whether the newest change of the session is an undo.
-	LastUndone(ctx context.Context, id string) (bool, error)
+	// CheckUnasked returns an error if a repair must not be made before an error of the agent shows that it
+	// is needed.
+	CheckUnasked(ctx context.Context, id string, r repair.Result) error
 	// KnowsVersion reports whether mend was verified with this version of the agent, and
 	// whether it is newer than all of those; with "", with the newest version that wrote to
 	// the store, which it returns.

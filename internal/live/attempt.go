@@ -200,6 +200,7 @@ func (a *attempt) accept(ctx context.Context, r repair.Result) error {
 // wanted. It returns the error of [attempt.run].
 func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 	var before changedError
+	var ask *repair.AskError
 	switch {
 	case errors.As(err, &before):
 		a.log.Info("repaired already", "repair", before.entry)
@@ -211,6 +212,18 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		return err
 	case a.patient && errors.Is(err, repair.ErrBusy):
 		a.dedupe.progress(a.ref.ID)
+		return err
+	case errors.As(err, &ask):
+		outcome := LeftAlone
+		if a.reported {
+			outcome = Refused
+			a.dedupe.progress(a.ref.ID) // nothing was tried
+		}
+		a.report(outcome, "", err.Error())
+		a.log.Info("left alone", "why", err)
+		if !a.late && !a.quiet {
+			a.Toast(ctx, a.ref.Directory, Toast{"Session damaged", askText(ask.Session), VariantWarning, resultTime})
+		}
 		return err
 	case err != nil && !a.reported:
 		a.report(LeftAlone, "", err.Error())

@@ -35,7 +35,6 @@ type fakeAgent struct {
 	updated    int64
 	lastChange string // what LastChange returns
 	result     repair.Result
-	undone     bool
 	trims      []repair.TrimRequest
 	records    []change.Record      // in place of stored
 	others     []change.Head        // of other sessions
@@ -183,8 +182,8 @@ func (f *fakeAgent) Trim(_ context.Context, _ string, r repair.TrimRequest) (str
 	return f.entry, repair.Trimmed{Outputs: make([]repair.TrimmedOutput, 3)}, f.record("trim")
 }
 
-func (f *fakeAgent) LastUndone(context.Context, string) (bool, error) {
-	return f.undone, f.record("lastUndone")
+func (f *fakeAgent) CheckUnasked(context.Context, string, repair.Result) error {
+	return f.record("checkUnasked")
 }
 
 func (f *fakeAgent) State(context.Context) (change.Stamp, error) {

@@ -61,6 +61,11 @@ func TestRecoverySteps(t *testing.T) {
 			counted: map[string]int{"detected empty_content_message": 1, "failed empty_content_message": 1},
 		},
 		{
+			name: "a repair that needs a question", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errAsk} },
+			want:    append([]string{"messages"}, steps...),
+			counted: map[string]int{"detected empty_content_message": 1, "refused empty_content_message": 1},
+		},
+		{
 			name: "abort and toast fail", text: emptyText, repaired: true,
 			prep: func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest, "toast": errTest} },
 			want: append([]string{"messages"}, steps...),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"mend/change"
@@ -86,13 +85,8 @@ type Reply struct {
 // Reasons why a session is left as it is before a request. If the provider refuses the
 // request, the session is recovered then.
 var (
-	errTooLate  = errors.New("the agent no longer waits")
-	errLossy    = errors.New("the repair would remove content that can be read")
-	errStill    = errors.New("the session would be broken all the same")
-	errUndone   = errors.New("the last repair of this session was undone")
-	errClock    = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
-	errProvider = errors.New("mend does not know the rules of this provider")
-	errTooLong  = errors.New("the edits of the request are too long")
+	errTooLate = errors.New("the agent no longer waits")
+	errTooLong = errors.New("the edits of the request are too long")
 )
 
 // preflightNamed repairs the session that a question names, before the agent makes a request
@@ -169,11 +163,8 @@ func preflightRequest(a *attempt) repair.Request {
 
 // checkPreflight returns an error if a plan must not be applied before a request, or no longer.
 func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
-	if err := a.checkHarmless(ctx, a.ref.ID, r); err != nil {
+	if err := a.store.CheckUnasked(ctx, a.ref.ID, r); err != nil {
 		return err
-	}
-	if undone, err := a.store.LastUndone(ctx, a.ref.ID); undone || err != nil {
-		return errors.Join(err, errUndone)
 	}
 	if !a.late && a.busy(ctx, a.ref) {
 		return errWorking
@@ -208,10 +199,7 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 	defer release()
 	req := repair.Request{Except: h.opt.Disabled, Force: true} // the turn has begun
 	req.Version = q.Version
-	result, edits, err := h.store.ProposeEdits(ctx, q.Session.ID, h.complete(req))
-	if err == nil {
-		err = checkWhole(result, len(edits) > 0)
-	}
+	_, edits, err := h.store.ProposeEdits(ctx, q.Session.ID, h.complete(req))
 	log := h.opt.Log.With("session", q.Session.ID)
 	if err == nil && len(edits) > 0 && size(edits) > maxEdits {
 		err = errTooLong
@@ -239,69 +227,6 @@ func size(edits []repair.RequestEdit) (n int) {
 		n += len(edits[i].Data) + 200 // of the ids
 	}
 	return n
-}
-
-// checkWhole returns an error if something stays broken after a plan, or if nobody knows that the provider
-// accepts the result.
-func checkWhole(r repair.Result, planned bool) error {
-	for _, d := range r.Remaining {
-		if planned && d.Severity == repair.Broken {
-			return fmt.Errorf("%w: %s", errStill, d.Why)
-		}
-	}
-	for _, d := range r.Fixed {
-		if r.UnknownProvider != "" && d.Class != repair.UnreadableRecord && d.Class != repair.IncompleteRecord {
-			return fmt.Errorf("%w: %s", errProvider, r.UnknownProvider)
-		}
-	}
-	return nil
-}
-
-// checkHarmless returns an error if the repair of a session must not be applied without
-// asking.
-func (h *Hook) checkHarmless(ctx context.Context, id string, r repair.Result) error {
-	if err := checkWhole(r, true); err != nil {
-		return err
-	}
-	for _, d := range r.Fixed {
-		switch {
-		case d.Loses == "" || losesOnlyUnreadable(d.Class):
-		case d.Loses != repair.LosesTimes:
-			return fmt.Errorf("%w: %s", errLossy, d.Loses)
-		default:
-			if err := h.checkClock(ctx, id); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkClock returns an error if a session other than this one is dated in the future: then
-// the clock of the machine may be wrong, and not the dates.
-func (h *Hook) checkClock(ctx context.Context, id string) error {
-	heads, err := h.store.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	now := time.Now().UnixMilli()
-	for _, head := range heads {
-		if head.ID != id && max(head.Created, head.Updated) > now {
-			return errClock
-		}
-	}
-	return nil
-}
-
-// losesOnlyUnreadable reports whether a fix of a finding of this class loses only what
-// neither the agent nor the provider can read.
-func losesOnlyUnreadable(c repair.Class) bool {
-	switch c {
-	case repair.UnreadableRecord, repair.IncompleteRecord, repair.InvalidFile, repair.InvalidToolCall:
-		return true
-	default:
-		return false
-	}
 }
 
 // AnswerQuestion answers a question of the agent about a session, or about all sessions

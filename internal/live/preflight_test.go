@@ -3,24 +3,25 @@ package live
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"mend/change"
 	"mend/repair"
 )
 
-func fixed(severity repair.Severity, class repair.Class, loses string) repair.Diagnosis {
-	return repair.Diagnosis{Severity: severity, Class: class, Loses: loses, Why: "why"}
+func fixed(class repair.Class, loses string) repair.Diagnosis {
+	return repair.Diagnosis{Severity: repair.Broken, Class: class, Loses: loses, Why: "why"}
 }
+
+// errAsk is of a repair that needs a question.
+var errAsk = &repair.AskError{Session: "ses_1", Why: "why"}
 
 // TestPreflight checks when a session is repaired before a request, and when it is left
 // as it is.
 func TestPreflight(t *testing.T) {
-	lossless := repair.Result{Fixed: []repair.Diagnosis{fixed(repair.Broken, repair.EmptyContentMessage, "")}}
+	lossless := repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}
 	for _, c := range []struct {
 		name     string
 		change   func(*fakeAgent, *Question)
@@ -34,14 +35,10 @@ func TestPreflight(t *testing.T) {
 		{"a newer version that something contradicted", func(f *fakeAgent, q *Question) {
 			q.Version, f.versions = "9.9.9", versionMap{"9.9.9": "it sends other messages"}
 		}, false, UnverifiedError{"9.9.9", "it sends other messages"}},
-		{"a provider that is not known", func(f *fakeAgent, _ *Question) { f.result.UnknownProvider = "@ai-sdk/xai" }, false, errProvider},
-		{"a provider that is not known, and a record that the agent cannot read", func(f *fakeAgent, _ *Question) {
-			f.result.UnknownProvider, f.result.Fixed[0].Class = "@ai-sdk/xai", repair.UnreadableRecord
-		}, true, nil},
 		{"busy", func(f *fakeAgent, _ *Question) { f.busy = true }, false, errWorking},
 		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
-		{"undone", func(f *fakeAgent, _ *Question) { f.undone = true }, false, errUndone},
-		{"the journal cannot be read", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"lastUndone": errTest} }, false, errTest},
+		{"it must not be repaired unasked", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"checkUnasked": errTest} }, false, errTest},
+		{"the user has to be asked", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"repair": errAsk} }, false, errAsk},
 		{"too late", func(_ *fakeAgent, q *Question) { q.Begin = func(context.Context) (bool, error) { return false, nil } }, false, errTooLate},
 		{"the agent has ended", func(_ *fakeAgent, q *Question) {
 			q.Begin = func(context.Context) (bool, error) { return true, errAgentEnded }
@@ -50,26 +47,6 @@ func TestPreflight(t *testing.T) {
 			q.Deadline = time.Nanosecond
 			f.onRepair = func() { time.Sleep(time.Millisecond) }
 		}, false, errTooLate},
-		{"what is lost can be read", func(f *fakeAgent, _ *Question) {
-			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.ThinkingBlockOrder, "What the model thought."))
-		}, false, errLossy},
-		{"what is lost cannot be read", func(f *fakeAgent, _ *Question) {
-			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.UnreadableRecord, "The rest of the text."))
-		}, true, nil},
-		{"the times of messages", func(f *fakeAgent, _ *Question) {
-			f.updated, f.others = math.MaxInt64, []change.Head{{ID: "ses_2", Updated: 1}}
-			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.AssistantPrefillUnsupported, repair.LosesTimes))
-		}, true, nil},
-		{"the times of messages, and the clock may be wrong", func(f *fakeAgent, _ *Question) {
-			f.updated, f.others = math.MaxInt64, []change.Head{{ID: "ses_2", Created: math.MaxInt64}}
-			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.AssistantPrefillUnsupported, repair.LosesTimes))
-		}, false, errClock},
-		{"something stays broken", func(f *fakeAgent, _ *Question) {
-			f.result.Remaining = []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingSignature, "")}
-		}, false, errStill},
-		{"something latent stays", func(f *fakeAgent, _ *Question) {
-			f.result.Remaining = []repair.Diagnosis{fixed(repair.Latent, repair.ThinkingSignature, "")}
-		}, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fakeAgent{entry: "quail", result: lossless, versions: versionMap{}}
@@ -81,7 +58,7 @@ func TestPreflight(t *testing.T) {
 				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
 			}
 			toasts := 0
-			if c.repaired {
+			if c.repaired || errors.Is(c.err, errAsk) {
 				toasts = 1
 			}
 			if got := f.count("toast"); got != toasts {
@@ -184,7 +161,7 @@ func TestUnanswered(t *testing.T) {
 // shown once for each session.
 func TestRepairRequest(t *testing.T) {
 	edits := []repair.RequestEdit{{Message: "msg_1", Part: "prt_1", Data: []byte(`{"id":"prt_1"}`)}}
-	broken := []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingSignature, "")}
+	broken := []repair.Diagnosis{fixed(repair.ThinkingSignature, "")}
 	for _, c := range []struct {
 		name   string
 		change func(*fakeAgent, *Question)
@@ -193,11 +170,10 @@ func TestRepairRequest(t *testing.T) {
 	}{
 		{"broken", func(*fakeAgent, *Question) {}, 1, nil},
 		{"what is lost can be read", func(f *fakeAgent, _ *Question) {
-			f.result.Fixed = []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingBlockOrder, "What the model thought.")}
+			f.result.Fixed = []repair.Diagnosis{fixed(repair.ThinkingBlockOrder, "What the model thought.")}
 		}, 1, nil},
 		{"healthy", func(f *fakeAgent, _ *Question) { f.edits = nil }, 0, nil},
 		{"nothing can be fixed", func(f *fakeAgent, _ *Question) { f.edits, f.result.Remaining = nil, broken }, 0, nil},
-		{"something stays broken", func(f *fakeAgent, _ *Question) { f.result.Remaining = broken }, 0, errStill},
 		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
 		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, UnverifiedError{Version: "0.0.1"}},
 		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, errors.New("not a valid id")},

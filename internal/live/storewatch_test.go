@@ -13,7 +13,7 @@ import (
 // TestWatchStore checks when a change of the store leads to a repair without a question, and how
 // often a session is tried.
 func TestWatchStore(t *testing.T) {
-	unreadable := []repair.Diagnosis{fixed(repair.Broken, repair.UnreadableRecord, "")}
+	unreadable := []repair.Diagnosis{fixed(repair.UnreadableRecord, "")}
 	for _, c := range []struct {
 		name    string
 		change  func(*fakeAgent)
@@ -24,11 +24,7 @@ func TestWatchStore(t *testing.T) {
 		{"healthy", func(f *fakeAgent) { f.broken = nil }, 0, 0},
 		{"of another directory", func(f *fakeAgent) { f.others[0].Directory = "/q" }, 0, 0},
 		{"busy", func(f *fakeAgent) { f.busy = true }, 0, 0},
-		{"the repair loses what can be read", func(f *fakeAgent) {
-			f.result.Fixed[0].Loses = "A text."
-			f.result.Fixed[0].Class = repair.ThinkingBlockOrder
-		}, 1, 1},
-		{"undone", func(f *fakeAgent) { f.undone = true }, 1, 1},
+		{"it must not be repaired unasked", func(f *fakeAgent) { f.errors = map[string]error{"checkUnasked": errTest} }, 1, 1},
 		{"no repair", func(f *fakeAgent) { f.entry = "" }, 1, 1},
 		{"a tree", func(f *fakeAgent) { f.state = change.Stamp{} }, 0, 0},
 	} {

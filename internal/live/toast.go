@@ -88,6 +88,11 @@ func unexplainedText(e repair.APIError) string {
 	return "Nothing in the stored session explains this error. See: mend explain " + topic
 }
 
+// askText is of a repair that needs a question.
+func askText(session string) string {
+	return "To see the repair and decide, run: mend fix " + session
+}
+
 func failedText(err error) string {
 	const text = `Not repaired: %s. Run "mend scan" to see more.`
 	words := strings.Fields(err.Error())

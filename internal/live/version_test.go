@@ -54,7 +54,7 @@ func TestNewerVersion(t *testing.T) {
 		}, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fakeAgent{entry: "quail", result: repair.Result{Fixed: []repair.Diagnosis{fixed(repair.Broken, repair.EmptyContentMessage, "")}}}
+			f := &fakeAgent{entry: "quail", result: repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}}
 			h := f.hook(Options{Log: logTo(t), Versions: versionMap{}})
 			q := Question{Session: SessionRef{ID: "ses_1"}, Version: c.version, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			if _, err := h.AnswerQuestion(t.Context(), time.Time{}, q); err != nil {

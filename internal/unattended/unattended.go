@@ -69,9 +69,119 @@ func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (en
 	return e.ID, t, err
 }
 
-// LastUndone reports whether the newest change of the session is an undo. Aborted changes
+// Reasons why a session is left as it is.
+var (
+	errLossy    = errors.New("the repair would remove content that can be read")
+	errStill    = errors.New("the session would be broken all the same")
+	errUndone   = errors.New("the last repair of this session was undone")
+	errClock    = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
+	errProvider = errors.New("mend does not know the rules of this provider")
+)
+
+// checkTier returns a [*repair.AskError] if a repair needs a question, whatever asked for it: if it would send content
+// that the agent leaves out of the request that it makes now, which the user may want; if the fix of another
+// finding hides one with the tier [repair.Ask]; or if only findings with that tier have a fix.
+func checkTier(id string, req repair.Request, r repair.Result) error {
+	asks := func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Tier != repair.Auto }
+	switch {
+	case slices.ContainsFunc(r.Fixed, asks):
+		return errAsk(id)
+	case r.Added > 0:
+		return &repair.AskError{Session: id, Why: fmt.Sprintf("the repair would send what the agent leaves out now (blocks: %d)", r.Added)}
+	case len(r.Plan.Ops) == 0 && len(req.Classes) == 0:
+		return checkAsk(id, r)
+	}
+	return nil
+}
+
+func errAsk(id string) error {
+	return &repair.AskError{Session: id, Why: "mend does not repair this unasked"}
+}
+
+// checkAsk returns a [*repair.AskError] if something stays broken that has a repair with the tier [repair.Ask].
+func checkAsk(id string, r repair.Result) error {
+	for _, d := range r.Remaining {
+		if d.Severity == repair.Broken && d.Tier == repair.Ask && d.Fix != "" {
+			return errAsk(id)
+		}
+	}
+	return nil
+}
+
+// checkWhole returns an error if something stays broken after a plan, or if nobody knows that the provider
+// accepts the result.
+func checkWhole(id string, r repair.Result) error {
+	if err := checkAsk(id, r); err != nil {
+		return err
+	}
+	for _, d := range r.Remaining {
+		if d.Severity == repair.Broken {
+			return fmt.Errorf("%w: %s", errStill, d.Why)
+		}
+	}
+	for _, d := range r.Fixed {
+		if r.UnknownProvider != "" && d.Class != repair.UnreadableRecord && d.Class != repair.IncompleteRecord {
+			return fmt.Errorf("%w: %s", errProvider, r.UnknownProvider)
+		}
+	}
+	return nil
+}
+
+// CheckUnasked returns an error if a repair must not be made before an error of the agent shows that it is
+// needed: it leaves something broken, the provider's rules are not known, it loses what can be read, or the
+// user has undone the last repair of the session.
+func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) error {
+	if err := checkWhole(id, r); err != nil {
+		return err
+	}
+	for _, d := range r.Fixed {
+		switch {
+		case d.Loses == "" || losesOnlyUnreadable(d.Class):
+		case d.Loses != repair.LosesTimes:
+			return fmt.Errorf("%w: %s", errLossy, d.Loses)
+		default:
+			if err := c.checkClock(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	undone, err := c.lastUndone(ctx, id)
+	if undone {
+		return errUndone
+	}
+	return err
+}
+
+// losesOnlyUnreadable reports whether a fix of a finding of this class loses only what
+// neither the agent nor the provider can read.
+func losesOnlyUnreadable(c repair.Class) bool {
+	switch c {
+	case repair.UnreadableRecord, repair.IncompleteRecord, repair.InvalidFile, repair.InvalidToolCall:
+		return true
+	default:
+		return false
+	}
+}
+
+// checkClock returns an error if a session other than this one is dated in the future: then
+// the clock of the machine may be wrong, and not the dates.
+func (c Repairer) checkClock(ctx context.Context, id string) error {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UnixMilli()
+	for _, head := range heads {
+		if head.ID != id && max(head.Created, head.Updated) > now {
+			return errClock
+		}
+	}
+	return nil
+}
+
+// lastUndone reports whether the newest change of the session is an undo. Aborted changes
 // do not count. The error is that of the journal.
-func (c Repairer) LastUndone(ctx context.Context, id string) (bool, error) {
+func (c Repairer) lastUndone(ctx context.Context, id string) (bool, error) {
 	es, err := c.Log(ctx, journal.Query{Session: id})
 	for _, e := range es { // the newest first
 		if e.State != change.Aborted {
@@ -85,11 +195,11 @@ func (c Repairer) LastUndone(ctx context.Context, id string) (bool, error) {
 // wrote to the same records, or uses the journal or the store.
 var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
 
-// Repair plans the repair of one session for a running agent and applies it. It returns the id of the
-// journal entry, "" if there was nothing to repair. Of r.Options it uses Version
+// Repair plans the repair of one session for a running agent, of findings with the tier [repair.Auto], and
+// applies it. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses Version
 // and Model alone. It sets r.All if the same error was repaired before, as
 // [mend.Store.ProposeRepair] does. If another program interferes, it retries, and
-// returns the error of the last try. Its errors are those of
+// returns the error of the last try. Its errors are a [*repair.AskError], and those of
 // [mend.Store.ProposeRepair] and [mend.Store.Apply].
 func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
 	return c.RepairIf(ctx, change.Head{ID: id}, r, nil)
@@ -126,6 +236,9 @@ func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request
 	}
 	r.Unattended = true
 	result, err := c.ProposeRepair(ctx, head, r)
+	if err == nil {
+		err = checkTier(head.ID, r, result)
+	}
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err
 	}
@@ -169,12 +282,14 @@ func isInterference(err error) bool {
 
 // ProposeEdits plans the repair of what is broken in a session, as [Repairer.RepairIf] does, and
 // returns it as edits of the next request. It writes nothing. It is an error if
-// the repair cannot be made in a request.
+// the repair cannot be made in a request, or leaves something broken.
 func (c Repairer) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
 	errPlanned := errors.New("planned")
 	_, result, err = c.RepairIf(ctx, change.Head{ID: id}, r, func(context.Context, repair.Result) error { return errPlanned })
 	if errors.Is(err, errPlanned) {
-		edits, err = c.Reader().Edits(result.Plan.Ops)
+		if err = checkWhole(id, result); err == nil {
+			edits, err = c.Reader().Edits(result.Plan.Ops)
+		}
 	}
 	return result, edits, err
 }

@@ -232,7 +232,16 @@ func (c *Case) Request() request.Request {
 	return *c.request
 }
 
-// Blocks implements [repair.Case].
+// Current implements [repair.Case].
+func (c *Case) Current() (request.Request, []request.Violation) {
+	refused := checkRules(c.Request())
+	if c.conv.Hidden || c.conv.Leaf == nil {
+		refused = append(refused, request.Violation{Rule: ruleUnreadable, N: -1, M: -1})
+	}
+	return c.Request(), refused
+}
+
+// Blocks returns how many stored blocks the next request has.
 func (c *Case) Blocks() (n int) {
 	if c.conv.Hidden {
 		return 0

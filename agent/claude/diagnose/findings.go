@@ -35,6 +35,10 @@ func (c *Case) report(f repair.Finding, d found) {
 	if _, again := c.found[keyOf(f)]; again {
 		return
 	}
+	f.Tier = table().ExplainClass(f.Class).Tier
+	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Has(r) {
+		f.Tier = repair.Ask // it is refused only where the history before a break is sent again
+	}
 	c.findings.Add(repair.InUse, f)
 	c.found[keyOf(f)] = d
 }
@@ -43,7 +47,7 @@ func keyOf(f repair.Finding) string { return f.Code + "\x00" + f.Detail + "\x00"
 
 // Describe implements [repair.Case].
 func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
-	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: c.found[keyOf(f)].why, Text: f.Text}
+	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Tier: f.Tier, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: c.found[keyOf(f)].why, Text: f.Text}
 	if refusal := c.found[keyOf(f)].refusal; refusal != nil {
 		d.WhyNot = refusal.Why
 	}

@@ -51,6 +51,14 @@ func (c *Case) Next() (request.Request, []request.Violation) {
 	return c.next.Request, c.next.refused
 }
 
+// checkRules returns what the provider refuses of a request.
+func checkRules(q request.Request) (refused []request.Violation) {
+	for _, r := range rules() {
+		refused = append(refused, r.Check(q, false)...)
+	}
+	return refused
+}
+
 // A checkedRequest is a request and what the provider refuses of it.
 type checkedRequest struct {
 	request.Request
@@ -62,10 +70,7 @@ func (c *Case) check() *checkedRequest {
 	if c.linked != c.conv {
 		q = c.linked.Request(c.ref)
 	}
-	var refused []request.Violation
-	for _, r := range rules() {
-		refused = append(refused, r.Check(q, false)...)
-	}
+	refused := checkRules(q)
 	for i := range refused {
 		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // what the program adds is at fault
 			refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}

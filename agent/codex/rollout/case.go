@@ -8,6 +8,7 @@ import (
 	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/provider/openai"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -97,6 +98,17 @@ func (c *Case) Records(yield func(*change.Record) bool) {
 	if yield(&file) && c.row != nil {
 		yield(c.row)
 	}
+}
+
+// Current implements [repair.Case].
+func (c *Case) Current() (request.Request, []request.Violation) {
+	q, refused := c.Next()
+	for _, f := range c.Findings().All() {
+		if f.Severity == repair.Broken && f.Ref == c.src.Ref && f.Class != repair.MissingHistory { // the program does not open the session
+			refused = append(slices.Clip(refused), request.Violation{Rule: f.Code, N: -1, M: -1})
+		}
+	}
+	return q, refused
 }
 
 // Draft implements [repair.Case].

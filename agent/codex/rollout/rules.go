@@ -52,6 +52,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 	}
 	return repair.NewRules(
 		map[repair.Class]repair.Explanation{repair.OtherProvider: {
+			Tier:    repair.Ask,
 			Meaning: "The session belongs to another model provider than the settings of the agent name for new sessions.",
 			Fix:     "The session gets the provider of the settings.",
 			Loses:   "Nothing. That provider may reject reasoning that the other one encrypted.",

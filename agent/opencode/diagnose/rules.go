@@ -20,6 +20,7 @@ func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
 
 var classes = map[repair.Class]repair.Explanation{
 	IDsBeforeWrap: {
+		Tier:    repair.Auto,
 		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
 		Fix:     "Messages and what is in them get new ids in chronological order, and all references are updated.",
 		Loses:   "The former ids.",

@@ -56,8 +56,8 @@ func (c *simulation) Window() int {
 	return c.env.Window(c.render(c.settings[own]).Model)
 }
 
-// Blocks implements [repair.Case].
-func (c *simulation) Blocks() int { return 0 }
+// Current implements [repair.Case].
+func (c *simulation) Current() (request.Request, []request.Violation) { return c.Sent(own) }
 
 // LastError implements [repair.Case].
 func (c *simulation) LastError() []byte {

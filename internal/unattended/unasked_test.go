@@ -1,0 +1,348 @@
+package unattended_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/codex"
+	"mend/agent/opencode"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/request"
+	transcript "mend/internal/test/claude"
+	rollout "mend/internal/test/codex"
+	"mend/internal/test/damage"
+	"mend/internal/test/real"
+	"mend/internal/test/storetest"
+	"mend/internal/unattended"
+	"mend/repair"
+	"mend/testdata"
+)
+
+var update = flag.Bool("update", false, "write testdata/unasked.tsv")
+
+// golden has the damages that are not repaired without a question, each with what becomes of it before a request, and
+// after one that failed.
+const golden = "testdata/unasked.tsv"
+
+const repaired = "repaired"
+
+func TestMain(m *testing.M) { storetest.RunInMemory(m) }
+
+func open(t *testing.T, a agent.Agent, root string) *mend.Store {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: root, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var errPlanned = errors.New("planned")
+
+// outcome returns what would become of a session without a question.
+func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.Context, string, repair.Result) error) string {
+	t.Helper()
+	entry, _, err := unattended.New(c).RepairIf(t.Context(), head, repair.Request{Force: true}, func(ctx context.Context, r repair.Result) error {
+		return errors.Join(check(ctx, head.ID, r), errPlanned)
+	})
+	_, asks := errors.AsType[*repair.AskError](err)
+	switch {
+	case entry != "":
+		t.Error("it is repaired before the plan is accepted")
+	case asks:
+		return "asks"
+	case err == nil:
+		return "nothing"
+	case err.Error() == errPlanned.Error():
+		return repaired
+	}
+	why, _, _ := strings.Cut(err.Error(), ":")
+	return "left: " + strings.TrimSuffix(why, "\n"+errPlanned.Error())
+}
+
+// A damaged is a damaged session.
+type damaged struct {
+	store, name string
+	open        func(*testing.T) *mend.Store
+}
+
+// damages are those whose effect the real programs showed.
+func damages() (all []damaged) {
+	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
+		for _, k := range damage.Table {
+			all = append(all, damaged{"OpenCode " + damage.Versions[i], k.Name, func(t *testing.T) *mend.Store {
+				dir := t.TempDir()
+				id, err := testdata.Unpack(archive, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join(dir, "opencode", "opencode.db")
+				if _, err := os.Stat(path); err != nil {
+					path = filepath.Join(dir, "opencode", "storage")
+				}
+				damage.Edit(t, path, id, k.Apply)
+				return open(t, opencode.Agent{}, path)
+			}})
+		}
+	}
+	for _, d := range transcript.Damages {
+		all = append(all, damaged{"Claude Code", d.Name, func(t *testing.T) *mend.Store {
+			root := t.TempDir()
+			file := filepath.Join(root, "projects", "-home-user-project", transcript.Session+".jsonl")
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, d.Broken(), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, claude.Agent{}, root)
+		}})
+	}
+	for _, d := range rollout.Damages() {
+		if d.Index {
+			continue // it needs the real program
+		}
+		all = append(all, damaged{"Codex", d.Name, func(t *testing.T) *mend.Store {
+			h := rollout.NewHome(t, "")
+			h.Damage(d)
+			return open(t, codex.Agent{}, h.Root())
+		}})
+	}
+	return all
+}
+
+// TestUnasked plans the repair of each damage without a question, and compares what becomes of it with the golden file.
+// A plan that is made so keeps all content of the request that is not at fault. MEND_SWEEP=all and -update write
+// the file.
+func TestUnasked(t *testing.T) {
+	was, err := os.ReadFile(golden)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	known := map[string]string{}
+	for line := range strings.Lines(string(was)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		known[f[0]+"\t"+f[1]] = strings.Join(f[2:], "\t")
+	}
+	var now strings.Builder
+	for i, d := range damages() {
+		if !storetest.Includes(i, storetest.Thinned(1)) {
+			continue
+		}
+		t.Run(d.store+"/"+d.name, func(t *testing.T) {
+			c := d.open(t)
+			heads, err := c.Sessions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(heads) > 0 {
+				got = unasked(t, c, heads[0])
+			}
+			if got != "" {
+				fmt.Fprintf(&now, "%s\t%s\t%s\n", d.store, d.name, got)
+			}
+			if want := known[d.store+"\t"+d.name]; got != want && !*update {
+				t.Errorf("it is %q, want %q", got, want)
+			}
+		})
+	}
+	if *update && storetest.AllCases() {
+		if err := os.WriteFile(golden, []byte(now.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unasked returns what becomes of a session before a request and after one that failed, "" if it is repaired, or if
+// nothing is broken.
+func unasked(t *testing.T, c *mend.Store, head change.Head) string {
+	t.Helper()
+	before, err := c.Case(t.Context(), head)
+	if err != nil {
+		return ""
+	}
+	if !slices.ContainsFunc(before.Findings().All(), func(f repair.Finding) bool { return f.Severity == repair.Broken }) {
+		return ""
+	}
+	u := unattended.New(c)
+	first := outcome(t, c, head, u.CheckUnasked)
+	second := outcome(t, c, head, func(context.Context, string, repair.Result) error { return nil })
+	if second == repaired {
+		keepsContent(t, before, head.ID)
+	}
+	if first == repaired {
+		return ""
+	}
+	return first + "\t" + second
+}
+
+// keepsContent checks that a plan without a question keeps each prompt, answer, result and file of the request whose
+// message has no fault.
+func keepsContent(t *testing.T, before repair.Case, id string) {
+	t.Helper()
+	r, err := repair.Plan(id, before, repair.Request{Force: true, Unattended: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	atFault := map[string]bool{}
+	for _, d := range r.Fixed {
+		if d.Tier != repair.Auto {
+			t.Errorf("%s is repaired, and its tier is %s", d.Class, d.Tier)
+		}
+		atFault[d.Ref.Message], atFault[d.Message] = true, true
+	}
+	blocks := func(c repair.Case) (all []*request.Block) {
+		q, _ := c.Current()
+		for _, turn := range q.Whole().Turns {
+			all = append(all, turn.Blocks...)
+		}
+		return all
+	}
+	after := map[string]bool{}
+	for _, b := range blocks(r.After) {
+		after[string(b.Type)+b.Text+string(b.Output)+string(b.Data)] = true
+	}
+	for _, b := range blocks(before) {
+		if !b.IsThinking() && !atFault[b.Ref().Message] && !after[string(b.Type)+b.Text+string(b.Output)+string(b.Data)] {
+			t.Errorf("the repair loses %s %q of %s", b.Type, b.Text, b.Ref())
+		}
+	}
+}
+
+// TestUnaskedReal plans the repair of each real conversation without a question: there is none, whatever is found.
+func TestUnaskedReal(t *testing.T) {
+	home := t.TempDir()
+	real.Unpack(t, home)
+	n := 0
+	for name, a := range map[string]agent.Agent{".claude": claude.Agent{}, ".codex": codex.Agent{}} {
+		c := open(t, a, filepath.Join(home, name))
+		heads, err := c.Sessions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(heads)
+		for _, head := range heads {
+			for _, req := range []repair.Request{{Force: true}, {Force: true, Latent: true}, {Force: true, Error: &repair.APIError{Class: repair.MissingHistory, Index: -1, Block: -1}}} {
+				entry, r, err := unattended.New(c).Repair(t.Context(), head.ID, req)
+				if _, asks := errors.AsType[*repair.AskError](err); entry != "" || err != nil && !asks {
+					t.Errorf("%s: repair %q of %v, %v", head.ID, entry, r.Fixed, err)
+				}
+			}
+		}
+	}
+	if n != len(real.Sessions()) {
+		t.Errorf("%d sessions, want %d", n, len(real.Sessions()))
+	}
+}
+
+// TestUnaskedAfterError repairs what a running agent reports: calls that hang when it is idle, and thinking of which only
+// the provider knows that it is at fault.
+func TestUnaskedAfterError(t *testing.T) {
+	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
+	disabled := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."))
+	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
+		for name, req := range map[string]repair.Request{
+			"tool running":             {Classes: []repair.Class{repair.ToolResultMissing}, Latent: true, Force: true},
+			"none":                     {Error: &signature, Force: true},
+			"thinking alone in a step": {Error: &disabled, Force: true, All: true},
+		} {
+			dir := t.TempDir()
+			id, err := testdata.Unpack(archive, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, "opencode", "opencode.db")
+			if _, err := os.Stat(path); err != nil {
+				path = filepath.Join(dir, "opencode", "storage")
+			}
+			switch name {
+			case "tool running":
+				damage.Edit(t, path, id, damage.ByName(t, name))
+			case "thinking alone in a step":
+				damage.Edit(t, path, id, damage.Text(damage.Hello, ""))
+			}
+			if entry, r, err := unattended.New(open(t, opencode.Agent{}, path)).Repair(t.Context(), id, req); err != nil || entry == "" {
+				t.Errorf("%s, %s: Repair = %q of %v, %v", damage.Versions[i], name, entry, r.Remaining, err)
+			}
+		}
+	}
+}
+
+// TestCheckUnasked checks the conditions of a repair before an error of the agent.
+func TestCheckUnasked(t *testing.T) {
+	fixed := func(class repair.Class, loses string) repair.Result {
+		return repair.Result{Fixed: []repair.Diagnosis{{Severity: repair.Broken, Class: class, Loses: loses}}}
+	}
+	left := func(d repair.Diagnosis) repair.Result {
+		r := fixed(repair.EmptyContentMessage, "")
+		r.Remaining = []repair.Diagnosis{d}
+		return r
+	}
+	unknown := func(class repair.Class) repair.Result {
+		r := fixed(class, "")
+		r.UnknownProvider = "@ai-sdk/xai"
+		return r
+	}
+	dir := t.TempDir()
+	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "opencode", "storage")
+	c := open(t, opencode.Agent{}, root)
+	for _, test := range []struct {
+		name   string
+		result repair.Result
+		want   string // a part of the error
+	}{
+		{"nothing is lost", fixed(repair.EmptyContentMessage, ""), ""},
+		{"what is lost can be read", fixed(repair.ThinkingBlockOrder, "What the model thought."), "can be read"},
+		{"what is lost cannot be read", fixed(repair.UnreadableRecord, "The rest of the text."), ""},
+		{"the times of messages", fixed(repair.AssistantPrefillUnsupported, repair.LosesTimes), ""},
+		{"a provider that is not known", unknown(repair.EmptyContentMessage), "@ai-sdk/xai"},
+		{"a provider that is not known, and a record that the agent cannot read", unknown(repair.UnreadableRecord), ""},
+		{"something stays broken", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.ThinkingSignature, Tier: repair.Auto}), "broken all the same"},
+		{"something stays broken that needs a question", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.MissingHistory, Tier: repair.Ask, Fix: "fix"}), "mend fix " + id},
+		{"something latent stays", left(repair.Diagnosis{Severity: repair.Latent, Class: repair.ThinkingSignature}), ""},
+	} {
+		err := unattended.New(c).CheckUnasked(t.Context(), id, test.result)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+
+	damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: root, Session: id})
+	entry, _, err := unattended.New(c).Repair(t.Context(), id, repair.Request{})
+	if err != nil || entry == "" {
+		t.Fatalf("Repair = %q, %v", entry, err)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{entry}})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unattended.New(c).CheckUnasked(t.Context(), id, fixed(repair.EmptyContentMessage, "")); err == nil || !strings.Contains(err.Error(), "undone") {
+		t.Errorf("after an undo: %v", err)
+	}
+
+	other := filepath.Join(root, "session", "p", "ses_other.json")
+	text := fmt.Sprintf(`{"id":"ses_other","projectID":"p","directory":"/p","title":"t","version":"1.1.53","time":{"created":1,"updated":%d}}`, time.Now().Add(time.Hour).UnixMilli())
+	if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o700), os.WriteFile(other, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := unattended.New(c).CheckUnasked(t.Context(), id, fixed(repair.AssistantPrefillUnsupported, repair.LosesTimes)); err == nil || !strings.Contains(err.Error(), "clock") {
+		t.Errorf("with another session in the future: %v", err)
+	}
+}
