@@ -90,10 +90,11 @@ type Severity uint8
 const (
 	Broken Severity = iota + 1 // the provider refuses the session, or the agent dies on reading it
 	Latent                     // only another version or setting does, or it is stuck on the screen
+	Lost                       // a prompt, an answer or a result is missing, and the agent goes on without a word
 	Note                       // untidy
 )
 
-var severityNames = [...]string{Broken: "broken", Latent: "latent", Note: "note"}
+var severityNames = [...]string{Broken: "broken", Latent: "latent", Lost: "lost", Note: "note"}
 
 func (s Severity) String() string {
 	if int(s) < len(severityNames) && s > 0 {

@@ -83,7 +83,7 @@ func diagnose(c Case, o origin) []Diagnosis {
 	}
 	known := map[key]Diagnosis{}
 	left := c
-	for _, worst := range [...]Severity{Broken, Latent, Note} {
+	for _, worst := range [...]Severity{Broken, Latent, Lost, Note} {
 		t := newSearch(left, o, func(_ Case, f Finding) bool {
 			_, ok := known[f.at(o.first(f.Ref))]
 			return f.Severity <= worst && !ok

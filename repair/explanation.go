@@ -93,6 +93,10 @@ var severityExplanations = map[Severity]Explanation{
 		Meaning: "At risk: it works now, but would break if you continued it in another way, such as with another model; or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the agent, or thinking switched on or off, would break.",
 		Fix:     "mend repair --at-risk fixes it.",
 	},
+	Lost: {
+		Meaning: "The session works, but a prompt, an answer or the result of a tool call is missing from it or cannot be read. The agent goes on without it, and does not say so.",
+		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",
+	},
 	Note: {
 		Meaning: "Untidy, but harmless. mend scan --all shows notes.",
 		Fix:     "Nothing needs to be fixed.",

@@ -109,6 +109,32 @@ func undo(t *testing.T, c *mend.Store, id string) {
 	apply(t, c, p)
 }
 
+// TestTorn checks that a line with a part of what the model misses is lost content, and any other that cannot be read a note.
+func TestTorn(t *testing.T) {
+	for name, want := range map[string]string{
+		"prompt cut": "lost line-torn", "output cut": "lost line-torn", "answer cut": "lost line-torn",
+		"output NUL": "note line-scrap", "last line cut": "note line-scrap", "NUL behind the last line": "note line-scrap",
+		"compacted record cut": "note line-scrap", "none": "",
+	} {
+		h := fixture.NewHome(t, "")
+		h.Damage(fixture.ByName(name))
+		c := open(t, h, t.TempDir())
+		f, err := c.ScanOne(t.Context(), session(t, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, d := range f.Diagnoses {
+			if d.Rule == "line-torn" || d.Rule == "line-scrap" {
+				got += d.Severity.String() + " " + d.Rule
+			}
+		}
+		if got != want {
+			t.Errorf("%s: found %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestNewer checks that mend calls nothing broken, and changes nothing, that a newer version than it knows may read: a value of a form that is
 // unknown, also in the first record.
 func TestNewer(t *testing.T) {

@@ -84,7 +84,7 @@ explains every finding.`,
 // topics returns everything that can be explained.
 func allTopics(env *environment) []topicJSON {
 	var all []topicJSON
-	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
+	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
 		all = append(all, newTopic(kindSeverity, repair.ExplainSeverity(s)))
 	}
 	rules := ruleTopics(env)

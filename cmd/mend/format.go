@@ -19,6 +19,8 @@ func severityWord(s repair.Severity) string {
 		return term.Bad(s)
 	case repair.Latent:
 		return term.Warn(atRisk)
+	case repair.Lost:
+		return term.Warn(s)
 	case 0:
 		return term.Good("healthy")
 	default:

@@ -92,6 +92,11 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 		x.Wrong = "" // what is restored says it
 	}
 	printCulprit(env, x)
+	for _, d := range found.Diagnoses {
+		if d.Severity == repair.Lost && len(lost.Plan.Ops) == 0 {
+			env.Say("%s", term.Sentence(d.Why)+".")
+		}
+	}
 	switch {
 	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept) && env.unkept == nil):
 		return err

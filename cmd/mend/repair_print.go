@@ -111,7 +111,7 @@ func (f fact) shown() []string {
 
 // leftFacts returns what a repair leaves, a fact for each severity.
 func leftFacts(left []repair.Diagnosis) (facts []fact) {
-	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
+	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
 		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
 		if len(ds) == 0 {
 			continue

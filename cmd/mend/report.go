@@ -210,11 +210,11 @@ func programText() string {
 	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", version(), commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// countSeverities counts findings: "2 broken, 1 at risk, 0 notes".
+// countSeverities counts findings: "2 broken, 1 at risk, 0 lost, 0 notes".
 func countSeverities(ds []repair.Diagnosis) string {
 	n := map[repair.Severity]int{}
 	for _, d := range ds {
 		n[d.Severity]++
 	}
-	return fmt.Sprintf("%d broken, %d %s, %s", n[repair.Broken], n[repair.Latent], atRisk, term.Count(n[repair.Note], "note"))
+	return fmt.Sprintf("%d broken, %d %s, %d lost, %s", n[repair.Broken], n[repair.Latent], atRisk, n[repair.Lost], term.Count(n[repair.Note], "note"))
 }

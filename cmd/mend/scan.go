@@ -39,9 +39,11 @@ of this folder) or by @ (newest of all).
   broken   unusable now: the provider refuses it, or the agent crashes on it
   at risk  works, but shows as still running, or would break later; with --at-risk also
            what would break with another version, or if thinking is switched on or off
+  lost     works, but a prompt, an answer or a result is missing or cannot be read
   note     harmless
 
-Scan writes nothing to the store. It exits with 1 if a session is broken.
+Scan writes nothing to the store. It exits with 1 if a session is broken, or if a copy
+that mend kept can bring back what is lost.
 
 With --request it shows the next request of one session, with the refused blocks
 marked.`,
@@ -109,7 +111,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 			continue
 		}
 		total.join(&r)
-		left = fail.Worst(left, scanError(r.summary))
+		left = fail.Worst(left, r.problems())
 		if err := c.CheckAccess(); err != nil {
 			left = env.skipStore(ctx, left, err)
 		}
@@ -121,6 +123,9 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 		stores = append(stores, scanned)
 		for _, s := range r.json {
 			s.Agent = c.ID().Agent
+			if slices.Contains(r.restorable, s.Session) {
+				s.Command = env.cmdline("restore", s.Session)
+			}
 			found = append(found, s)
 		}
 	}
@@ -157,6 +162,14 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) er
 		progress.Step()
 	}
 	progress.Clear()
+	for _, h := range r.lost {
+		if !r.isKept(h.ID) {
+			continue
+		}
+		if done, err := proposeRestore(ctx, r.environment, c, h, mend.RestoreRequest{}); err == nil && len(done.Plan.Ops) > 0 {
+			r.restorable = append(r.restorable, h.ID)
+		}
+	}
 	if r.summary.Broken > 0 && r.damaged == nil {
 		r.damaged = checkFile(ctx, r.Terminal, c, 0)
 	}
@@ -243,6 +256,9 @@ type scanReport struct {
 	fixable int            // sessions that are latent, and of which a fix is known
 	alike   map[string]int // sessions by what is wrong with them alone; a number below zero was shown
 
+	lost       []change.Head // sessions that miss something
+	restorable []string      // the ids of those to which a kept copy brings it back
+
 	version   mend.Version // that was diagnosed for
 	elsewhere []elsewhereJSON
 }
@@ -254,6 +270,9 @@ func (r *scanReport) add(f mend.Finding) {
 		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
 	}
 	severity := f.Severity()
+	if slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Lost }) {
+		r.lost = append(r.lost, f.Session)
+	}
 	if severity == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
 		r.fixable++
 	}
@@ -265,7 +284,7 @@ func (r *scanReport) add(f mend.Finding) {
 			j.Command, _ = firstCommand(r.environment, f)
 		}
 		r.json = append(r.json, j)
-	case r.flags.all || r.named || severity != 0 && severity <= repair.Latent || f.Shown() != repair.Listed:
+	case r.flags.all || r.named || severity != 0 && severity <= repair.Lost || f.Shown() != repair.Listed:
 		r.shown = append(r.shown, f)
 	}
 }
@@ -273,7 +292,7 @@ func (r *scanReport) add(f mend.Finding) {
 // join adds what was found in another store.
 func (r *scanReport) join(s *scanReport) {
 	r.summary, r.shown, r.fixable = r.summary.Plus(s.summary), append(r.shown, s.shown...), r.fixable+s.fixable
-	r.damaged = cmp.Or(r.damaged, s.damaged)
+	r.restorable, r.damaged = append(r.restorable, s.restorable...), cmp.Or(r.damaged, s.damaged)
 }
 
 // print prints the findings, those of this folder first, of both the worst first, and the totals.
@@ -366,7 +385,12 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 		words = append(words, "cannot be examined")
 	}
 	switch s := f.Shown(); {
-	case s == repair.Listed, r.IsNarrow():
+	case r.IsNarrow():
+	case slices.Contains(r.restorable, f.Session.ID):
+		words = append(words, "mend restore")
+	case s == repair.Listed && f.Severity() == repair.Lost:
+		words = append(words, "no copy")
+	case s == repair.Listed:
 	case s == repair.NoFolder:
 		words = append(words, "mend move")
 	case s == repair.NotLoaded && !r.isKept(f.Session.ID):
@@ -403,11 +427,12 @@ func (r *scanReport) notShown() string {
 	return commands[0]
 }
 
-func scanError(s mend.Summary) error {
+// problems returns an error if something is broken, or can be brought back.
+func (r *scanReport) problems() error {
 	switch {
-	case s.Failed > 0:
-		return &unreadableError{s.Failed}
-	case s.Broken > 0:
+	case r.summary.Failed > 0:
+		return &unreadableError{r.summary.Failed}
+	case r.summary.Broken > 0, len(r.restorable) > 0:
 		return errProblems
 	}
 	return nil
@@ -459,7 +484,7 @@ func printFinding(env *environment, f mend.Finding, all bool) {
 		env.Printf("    %s\n", term.Faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
-		if all || d.Severity <= repair.Latent {
+		if all || d.Severity <= repair.Lost {
 			printDiagnosis(env.Terminal, d)
 		}
 	}
@@ -543,6 +568,12 @@ func (r *scanReport) printNext(apart bool) {
 		say("Next: run %s", r.notShown())
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:
 		say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
+	case len(r.restorable) > 0:
+		words := []string{"restore"}
+		if len(r.restorable) == 1 {
+			words = append(words, r.restorable[0])
+		}
+		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.cmdline(words...)))
 	case r.fixable > 0 && s.Broken == 0:
 		say("To fix what is %s: %s", atRisk, term.Command(r.cmdline(append(words, "--at-risk")...)))
 	}

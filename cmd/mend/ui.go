@@ -559,7 +559,7 @@ func inputText(b *request.Block) string {
 // uiFaults returns what of diagnoses is shown in a conversation.
 func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 	for _, d := range ds {
-		if d.Severity != repair.Broken && d.Severity != repair.Latent {
+		if d.Severity == repair.Note {
 			continue
 		}
 		f := ui.Fault{Broken: d.Severity == repair.Broken, Why: d.Why}

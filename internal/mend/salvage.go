@@ -97,7 +97,7 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 					continue
 				}
 				lost[f.Session] = append(lost[f.Session], repair.Diagnosis{
-					Rule: f.Rule, Class: repair.Class(f.Class), Severity: repair.Latent, Why: f.Why,
+					Rule: f.Rule, Class: repair.Class(f.Class), Severity: repair.Lost, Why: f.Why,
 					WhyNot: fmt.Sprintf("The salvage %s of %s could not read it. \"mend restore\" brings it back if it was kept; \"mend forget %s\" deletes the damaged database and this note.", e.ID, e.Time.Local().Format(time.DateOnly), e.ID),
 				})
 			}

@@ -15,6 +15,7 @@ type Summary struct {
 	Sessions int `json:"sessions"`
 	Broken   int `json:"broken"` // with those that could not be examined
 	Latent   int `json:"latent"`
+	Lost     int `json:"lost"`
 	Busy     int `json:"busy"`
 	Failed   int `json:"failed"` // could not be examined
 	NoFix    int `json:"noFix"`  // of the broken ones that were examined, those that mend has no fix for
@@ -75,13 +76,15 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 		}
 	case repair.Latent:
 		s.Latent++
+	case repair.Lost:
+		s.Lost++
 	case repair.Note:
 	}
 }
 
 // Healthy returns the number of sessions with nothing but notes.
 func (s *Summary) Healthy() int {
-	return max(0, s.Sessions-s.Broken-s.Latent)
+	return max(0, s.Sessions-s.Broken-s.Latent-s.Lost)
 }
 
 // SameCounts reports whether two summaries differ in nothing but their time.
@@ -95,6 +98,7 @@ func (s Summary) Plus(o Summary) Summary {
 	s.Sessions += o.Sessions
 	s.Broken += o.Broken
 	s.Latent += o.Latent
+	s.Lost += o.Lost
 	s.Busy += o.Busy
 	s.Failed += o.Failed
 	s.NoFix += o.NoFix

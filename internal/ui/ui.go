@@ -26,7 +26,7 @@ type Session struct {
 	Title     string
 	Folder    string
 	Time      time.Time // when it was used last
-	Severity  string    // "broken", "at risk" or "healthy"; "" for one of which only a copy is left
+	Severity  string    // "broken", "at risk", "lost" or "healthy"; "" for one of which only a copy is left
 	What      string    // what is wrong, in a few words
 	State     string    // such as "deleted" or "archived"; "" if its agent lists it
 	Lost      bool      // what helps it is that it is brought back, not that it is repaired
@@ -58,7 +58,7 @@ type Item struct {
 
 // A Fault is what is wrong with an item.
 type Fault struct {
-	Broken bool // else it is at risk
+	Broken bool // else it is at risk, or lost something
 	Why    string
 	Fix    string // what a repair does, what is lost by it, or why there is none
 }
@@ -381,12 +381,13 @@ func (m *model) changed(s Session) tea.Cmd {
 const (
 	groupBroken = iota
 	groupRisk
+	groupMissing
 	groupLost
 	groupHealthy
 	groupArchived
 )
 
-var groupNames = [...]string{"broken", "at risk", "can be brought back", "healthy", "archived"}
+var groupNames = [...]string{"broken", "at risk", "lost something", "can be brought back", "healthy", "archived"}
 
 func (s Session) group() int {
 	switch {
@@ -396,6 +397,8 @@ func (s Session) group() int {
 		return groupArchived
 	case s.Lost:
 		return groupLost
+	case s.Severity == "lost":
+		return groupMissing
 	case s.Severity == "at risk":
 		return groupRisk
 	}

@@ -204,7 +204,7 @@ func (m *model) listed() (rows []int) {
 	return rows
 }
 
-var groupStyles = [...]Style{groupBroken: Bad, groupRisk: Warn, groupLost: Warn, groupHealthy: Good, groupArchived: Faint}
+var groupStyles = [...]Style{groupBroken: Bad, groupRisk: Warn, groupMissing: Warn, groupLost: Warn, groupHealthy: Good, groupArchived: Faint}
 
 func (m *model) groupRow(group int, fit []Session, width int) string {
 	n := 0

@@ -201,8 +201,8 @@ func TestUTF16(t *testing.T) {
 	}
 }
 
-// A line that is no record is noted if a record may have been lost in it: a prompt's, of which the
-// answer came within the 5 seconds that 2.1 bridges, leaves no other trace.
+// What a line that is no record held is lost if it was a prompt, an answer or a result: a prompt's, of which the
+// answer came within the 5 seconds that 2.1 bridges, leaves no other trace. Any other such line is a note.
 func TestTornLine(t *testing.T) {
 	lines := claude.New().Lines
 	prompt := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"type":"user"`)) })
@@ -216,26 +216,34 @@ func TestTornLine(t *testing.T) {
 	file := func(lines ...[]byte) []byte { return append(bytes.Join(lines, []byte("\n")), '\n') }
 	torn := slices.Clone(lines)
 	torn[second] = torn[second][:len(torn[second])/2]
+	begun := slices.Clone(torn)
+	begun[second] = begun[second][:40]
+	context := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"attachment":`)) })
+	note := slices.Clone(lines)
+	note[context] = note[context][:len(note[context])/2]
 	for _, c := range []struct {
 		name string
 		data []byte
 		want string
 	}{
 		{"healthy", file(lines...), ""},
-		{"torn", file(torn...), fmt.Sprintf("line %d cannot be read", second+1)},
+		{"torn", file(torn...), fmt.Sprintf("lost line %d cannot be read", second+1)},
+		{"begun", file(begun...), fmt.Sprintf("lost line %d cannot be read", second+1)},
+		{"context torn", file(note...), fmt.Sprintf("note line %d cannot be read", context+1)},
 		{"blank", append(file(lines...), "\n \n"...), ""},
-		{"NUL bytes", append(file(lines...), 0, 0, 0), fmt.Sprintf("line %d cannot be read", len(lines)+1)},
-		{"no message", claude.ByName("message null").Broken(), "line 55 cannot be read"},
-		{"two", append(file(torn...), "x\n"...), fmt.Sprintf("line %d and 1 more cannot be read", second+1)},
+		{"NUL bytes", append(file(lines...), 0, 0, 0), fmt.Sprintf("note line %d cannot be read", len(lines)+1)},
+		{"no message", claude.ByName("message null").Broken(), "lost line 55 cannot be read"},
+		{"two", append(file(torn...), `{"parentUuid":"x"`+"\n"...), fmt.Sprintf("lost line %d and 1 more cannot be read", second+1)},
+		{"compacted", append(append(file(torn...), `{"parentUuid":null,"type":"system","subtype":"compact_boundary","uuid":"b","compactMetadata":{}}`+"\n"...), lines[len(lines)-1]...), fmt.Sprintf("note line %d cannot be read", second+1)},
 	} {
 		got := ""
 		for _, d := range repair.Diagnose(newCase(c.data)) {
-			if d.Rule == "line_unread" && d.Severity == repair.Note {
-				got = d.Text
+			if strings.HasSuffix(d.Text, "cannot be read") && (d.Severity == repair.Note || d.Severity == repair.Lost && d.Class == repair.LostContent) {
+				got = d.Severity.String() + " " + d.Text
 			}
 		}
 		if got != c.want {
-			t.Errorf("%s: noted %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: found %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -17,6 +17,7 @@ const (
 	ruleBreak     = "chain_broken"     // the conversation ends at a record before its beginning
 	ruleSidechain = "marked_sidechain" // records are marked as a subagent's
 	ruleUnread    = "line_unread"      // a line has a record that the program does not read
+	ruleTorn      = "line_torn"        // a line has a part of a prompt, an answer or a result
 	ruleUnknown   = "unknown_type"     // a newer version wrote records of types that are not known
 	ruleRepeated  = "uuid_repeated"    // two records have one id
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"mend/internal/ownfile"
 	"mend/repair"
@@ -63,29 +64,48 @@ func isUTF16(data []byte) bool {
 	})
 }
 
-// findTorn notes lines that are no record and have none in them, and prompts and answers without a
-// message: what they held is lost.
+// findTorn reports lines that are no record and have none in them, and prompts and answers without a
+// message. What a prompt, an answer or a result held is lost; other lines are a note.
 func (c *Case) findTorn() {
-	first, n := 0, 0
+	var lost, others []string
 	for i := range c.lines {
 		l := &c.lines[i]
-		empty := l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.Loads() && c.conv.Record(l.Record.UUID) == l.Record
-		if !empty && (l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0) {
-			continue
-		}
-		if n++; n == 1 {
-			first = i + 1
+		switch {
+		case l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.Loads() && c.conv.Record(l.Record.UUID) == l.Record:
+			lost = append(lost, strconv.Itoa(i+1))
+		case l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0:
+		case isMessagePart(l.Raw) && i > c.lastBoundary():
+			lost = append(lost, strconv.Itoa(i+1))
+		default:
+			others = append(others, strconv.Itoa(i+1))
 		}
 	}
-	if n == 0 {
+	c.reportTorn(lost, repair.Finding{Code: ruleTorn, Class: repair.LostContent, Severity: repair.Lost},
+		"A prompt, an answer or a result is not complete there, as after a crash or on a full disk. Claude Code skips it without a word, and the model does not see it.",
+		"The rest of the message is not in the file. If mend has kept it: mend restore "+c.base.Ref.Session+".")
+	c.reportTorn(others, repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Severity: repair.Note},
+		"It is no complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, it was no prompt, no answer and no result.", "It does no harm.")
+}
+
+func (c *Case) reportTorn(lines []string, f repair.Finding, why, whyNot string) {
+	if len(lines) == 0 {
 		return
 	}
-	text := fmt.Sprintf("line %d cannot be read", first)
-	if n > 1 {
-		text = fmt.Sprintf("line %d and %d more cannot be read", first, n-1)
+	f.Ref, f.Text = c.base.Ref, fmt.Sprintf("line %s cannot be read", lines[0])
+	if n := len(lines) - 1; n > 0 {
+		f.Text = fmt.Sprintf("line %s and %d more cannot be read", lines[0], n)
 	}
-	c.report(repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Note}, found{
-		why:     "It is not a complete message, as after a crash or on a full disk. Claude Code skips it: if it was a prompt or an answer, that does not reach the model.",
-		refusal: &repair.RefusalError{Final: true, Why: "The rest of the message is not in the file."},
-	})
+	c.report(f, found{why: why, refusal: &repair.RefusalError{Final: true, Why: whyNot}})
+}
+
+// isMessagePart reports whether a torn line is a part of a prompt, an answer or a result, as far as its type is there.
+func isMessagePart(raw []byte) bool {
+	has := func(member string) bool { return bytes.Contains(raw, []byte(member)) }
+	switch {
+	case has(`"attachment":`), has(`"type":"progress"`), has(`"type":"system"`):
+		return false
+	case has(`"message":{`), has(`"type":"user"`), has(`"type":"assistant"`):
+		return true
+	}
+	return has(`{"parentUuid":`)
 }

@@ -64,7 +64,7 @@ func (c *Case) faults() (all []repair.Finding) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "meta-again"} {
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "line-scrap", "meta-again"} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 		}
@@ -101,8 +101,10 @@ func (l *line) fault(behind bool) string {
 		return "line-shared"
 	case pieces(l.raw, isRecord) != nil:
 		return "line-events"
-	default:
+	case behind && isPart(l.raw):
 		return "line-torn"
+	default:
+		return "line-scrap"
 	}
 	return ""
 }
@@ -212,6 +214,12 @@ func (s *state) compaction() int {
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
 
 func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
+
+// isPart reports whether a line that is no record is a part of one that the model misses, as far as its type is there.
+func isPart(raw []byte) bool {
+	_, rest, torn := bytes.Cut(raw, begin)
+	return bytes.Contains(raw, []byte(`"response_item"`)) || torn && !bytes.Contains(rest, []byte(`"type":"`))
+}
 
 var begin = []byte(`{"timestamp":`)
 

@@ -153,8 +153,13 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes:   whole("The second beginning is removed.", "", (*draft).dropMeta),
 		},
 		repair.Rule{
-			Code: "line-torn", Class: repair.UnreadableRecord, Severity: repair.Note,
-			Meaning: "A line holds no record that can be read. Codex skips it without a word. What was said there is lost.", NoFix: "What the lines held is in no other place.",
+			Code: "line-torn", Class: repair.LostContent, Severity: repair.Lost,
+			Meaning: "A line holds a part of a record alone. Codex skips it without a word. What was said there is lost.", NoFix: "The rest of the record is not in the file. If mend has kept it: mend restore.",
+		},
+		repair.Rule{
+			Code: "line-scrap", Class: repair.UnreadableRecord, Severity: repair.Note,
+			Meaning: "A line holds no record that can be read. Codex skips it. As far as can be seen, the model misses nothing: it is before a compaction, about what Codex shows on the screen, or no part of a record.",
+			NoFix:   "It does no harm.",
 		},
 		repair.Rule{
 			Code: "unknown-type", Class: repair.UnreadableRecord, Severity: repair.Latent,

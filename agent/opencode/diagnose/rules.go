@@ -122,12 +122,12 @@ var rows = []repair.Rule{
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
 	{Code: "order", Find: find(findThinkingOrder)},
 	{
-		Code: "emptied", Class: repair.LostContent, Severity: repair.Latent, Find: find(findEmptied), NoFix: "mend restore brings it back if it was kept. OpenCode answers a prompt, and knows nothing of what was said before.",
+		Code: "emptied", Class: repair.LostContent, Severity: repair.Lost, Find: find(findEmptied), NoFix: "mend restore brings it back if it was kept. OpenCode answers a prompt, and knows nothing of what was said before.",
 		Meaning: "No message of the session has a part, though the model answered: everything that was said is gone. OpenCode shows empty messages, and answers the next prompt as if it were the first one.",
 		Example: "A database that lost the pages of its table of parts, or a tree without its folder part.",
 	},
 	{
-		Code: "salvaged", Class: repair.LostContent, Severity: repair.Latent,
+		Code: "salvaged", Class: repair.LostContent, Severity: repair.Lost,
 		Meaning: "A salvage could not read some records of the session in the damaged database.",
 		Example: "A part on a page that was overwritten, and of which no event has a copy.",
 		Fix:     "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
