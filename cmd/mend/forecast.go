@@ -176,7 +176,9 @@ func blocksJSON(blocks []*request.Block) []map[string]any {
 		case request.Image, request.Document:
 			m["mime"], m["name"], m["url"], m["data"] = b.Mime, b.Name, b.URL, string(b.Data)
 		default:
-			m["text"], m["signature"] = b.Text, b.Signature
+			if m["text"] = b.Text; b.IsThinking() && !b.Unsigned {
+				m["signature"] = b.Signature
+			}
 		}
 		all = append(all, m)
 	}

@@ -153,9 +153,27 @@ func (ts *testStore) repairAll() (loses, named []string) {
 // predicted request, or "".
 func (ts *testStore) signatureError() string {
 	ts.Helper()
-	var answer struct{ Request endpoint.Request }
+	var answer struct {
+		Request struct {
+			Turns []struct {
+				Role    string
+				Content []struct {
+					Type, Text string
+					Signature  *string
+				}
+			}
+		}
+	}
 	ts.runJSON(&answer, "scan", ts.session, "--request", "--thinking", "on")
-	for _, v := range endpoint.Violations(answer.Request) {
+	var q endpoint.Request
+	for _, turn := range answer.Request.Turns {
+		m := endpoint.Message{Role: turn.Role}
+		for _, b := range turn.Content {
+			m.Content = append(m.Content, endpoint.Block{Type: b.Type, Thinking: b.Text, Signature: b.Signature})
+		}
+		q.Messages = append(q.Messages, m)
+	}
+	for _, v := range endpoint.Violations(q) {
 		if v.Rule == "R7" {
 			return v.Message
 		}

@@ -101,7 +101,7 @@ func TestUndoOperation(t *testing.T) {
 		t.Errorf("log -n 2 = %s", log)
 	}
 	ts.want(exitDone, "verify")
-	export := filepath.Join(ts.journal, "audit.jsonl")
+	export := filepath.Join(t.TempDir(), "audit.jsonl")
 	ts.want(exitDone, "log", "--export", export)
 	ts.want(exitDone, "verify", export)
 }
