@@ -159,7 +159,11 @@ func (c *BaseCase) Findings() *Findings { return &c.findings }
 
 // Describe implements [Case].
 func (c *BaseCase) Describe(f Finding) Diagnosis {
-	d := c.fault(f).Describe()
+	x := c.fault(f)
+	d := x.Describe()
+	if f.Severity == Latent && !x.Rule.Asked { // the version in use goes on
+		d.Healed = x.Rule.Healed
+	}
 	if d.Ref == (change.Ref{}) {
 		d.Ref = c.session
 	}

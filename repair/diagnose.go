@@ -28,6 +28,7 @@ type Diagnosis struct {
 	WhyNot   string // where Fix is "": the reason, and what the user can do
 	Short    string // what a list shows in the place of the class; "" for that
 	Shown    Shown  // how the agent shows the session because of it
+	Healed   string // the version of the agent that needs no repair of it, as [Rule] has it; "" if the one in use is not older
 
 	finding key // as it was found first
 }

@@ -17,6 +17,7 @@ type Explanation struct {
 	Example  string `json:"example,omitempty"`  // what is stored in such a case
 	Fix      string `json:"fix,omitempty"`      // what a repair does about it
 	Loses    string `json:"loses,omitempty"`    // what the user loses by the fix
+	Healed   string `json:"healed,omitempty"`   // the versions of agents that need no repair, as [Rule] has it
 }
 
 // A Guide explains what an agent finds.
@@ -59,7 +60,7 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	r := t.Of(e.Code)
 	e.Class = cmp.Or(r.Class, e.Class)
 	e.Meaning, e.Words, e.Example = cmp.Or(e.Meaning, r.Meaning), cmp.Or(e.Words, r.Words), cmp.Or(e.Example, r.Example)
-	e.Fix, e.Loses = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses)
+	e.Fix, e.Loses, e.Healed = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses), r.Healed
 	class := t.ExplainClass(e.Class)
 	e.Tier = class.Tier
 	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")

@@ -81,6 +81,16 @@ func (fs *Findings) Count(setting int, code, message string) {
 	fs.counts[place{code, message, setting}]++
 }
 
+// IsWell reports whether nothing is wrong with a message under a setting, as far as its findings are known.
+func (fs *Findings) IsWell(setting int, f Finding) bool {
+	for p := range fs.counts {
+		if p.setting == setting && p.message == f.Ref.Message {
+			return false
+		}
+	}
+	return !fs.hides(place{f.Code, f.Ref.Message, setting})
+}
+
 // All returns the findings in the order in which they were added. The slice must
 // not be changed.
 func (fs *Findings) All() []Finding { return fs.list }

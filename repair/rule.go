@@ -25,6 +25,10 @@ type Rule struct {
 	NoFix   string                  // why there may be no fix, and what the user can do
 	Shown   Shown                   // how the agent shows the session because of it
 
+	// Healed says which version of the agent needs no repair of the fault, as far as it was measured, although older
+	// ones do; "" for none.
+	Healed string
+
 	// For [Rules.Explain]. Where Fix is empty that of the class is meant.
 	Meaning, Words, Example, Fix, Loses string
 }

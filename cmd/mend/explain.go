@@ -116,15 +116,26 @@ func ruleTopics(env *environment) []topicJSON {
 				kind = kindRule
 			}
 			t := newTopic(kind, e)
-			switch i := slices.IndexFunc(all, func(o topicJSON) bool { return o.Code == t.Code }); {
-			case i < 0:
+			i := slices.IndexFunc(all, func(o topicJSON) bool { return o.Code == t.Code })
+			if i < 0 {
 				all = append(all, t)
-			case all[i].Class == "": // this agent repairs it
-				all[i] = t
+				continue
 			}
+			if all[i].Class == "" { // this agent repairs it
+				all[i], t = t, all[i]
+			}
+			all[i].Healed = withHealed(all[i].Healed, t.Healed)
 		}
 	}
 	return all
+}
+
+// withHealed returns what heals in several agents, each once.
+func withHealed(all, one string) string {
+	if strings.Contains(all, one) {
+		return all
+	}
+	return strings.TrimSpace(all + " " + one)
 }
 
 // classTopics returns the classes that can be asked for by name and those of the rules.
@@ -141,6 +152,7 @@ func classTopics(env *environment, rules []topicJSON) []topicJSON {
 		for _, r := range rules {
 			if string(r.Class) == t.Code {
 				t.Rules = append(t.Rules, r.Code)
+				t.Healed = withHealed(t.Healed, r.Healed)
 			}
 		}
 		all = append(all, t)
@@ -376,7 +388,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		title += term.Faint("  a setting; mend config shows its value")
 	}
 	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
-	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Tier", tierText(o)}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
+	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Update", o.Healed}, {"Tier", tierText(o)}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
 	if o.Kind == kindExit {
 		rows[0][0] = "In JSON"
 	}

@@ -36,11 +36,9 @@ breaks that rule at that place. If no request shows the error, as with signature
 thinking and encrypted reasoning, it is the newest session of this folder whose last
 answer failed with it, or else the only one that has such content. Else fix asks;
 without a terminal it lists the sessions and exits with 5. If no session fits, it offers
-those that are broken. If none is, it asks what happened: a session is not listed, has
-forgotten its beginning, was deleted, the database is damaged, or each prompt ends with
-an error; and goes on there. Without a terminal it lists these with the command for each.
-You can also say what happened in your own words. If the error is not about a session,
-fix says what helps instead.
+those that are broken. If none is, it asks what happened, and goes on there; without a
+terminal it lists the commands. You can also say what happened in your own words. If the
+error is not about a session, fix says what helps instead.
 It is short for "mend repair --error TEXT".`,
 		Example: "  mend fix                                   asks for the error; paste it\n" +
 			"  mend fix 'my sessions are gone after the update'\n" +

@@ -68,6 +68,7 @@ type diagnosisJSON struct {
 	Fix      string `json:"cure"`
 	Loses    string `json:"loses"`
 	WhyNot   string `json:"whyNot,omitempty"` // if there is no fix
+	Healed   string `json:"healed,omitempty"` // the version of the agent that needs no repair of it
 }
 
 type repairJSON struct {
@@ -174,7 +175,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	for i, d := range ds {
 		out[i] = diagnosisJSON{
 			Rule: d.Rule, Class: string(d.Class), Severity: d.Severity.String(), Record: d.Ref.String(),
-			Why: d.Why, Says: d.Text, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot,
+			Why: d.Why, Says: d.Text, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot, Healed: d.Healed,
 		}
 	}
 	return out

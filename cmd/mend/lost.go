@@ -146,16 +146,13 @@ func showLost(ctx context.Context, env *environment, f repairFlags) error {
 		return err
 	}
 	clients, _ := openAll(ctx, env, false)
-	_, head, _, err := findLost(ctx, env, clients, nil, ".")
+	c, head, _, err := findLost(ctx, env, clients, nil, ".")
 	if err != nil || env.JSON {
 		return errProblems
 	}
-	for _, c := range clients {
-		if _, err := c.Session(ctx, head.ID); err == nil {
-			env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
-			printContinueCommand(env, c, head)
-			break
-		}
+	if _, err := c.Session(ctx, head.ID); err == nil {
+		env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
+		printContinueCommand(env, c, head)
 	}
 	return errProblems
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -64,25 +65,21 @@ func readInput(ctx context.Context, t *term.Terminal, value string) ([]byte, err
 	})
 }
 
+// subjectWords say why an error has no class. Of one that mend does not know the explanation says so.
+var subjectWords = map[request.Subject]string{
+	request.AboutUnclear: "not named by this text",
+	request.AboutSession: "none that a repair can fix",
+	request.AboutStore:   "none: it is about the agent's files, not one session",
+	request.AboutOther:   "none: it is about another agent",
+	request.AboutService: "none: it is not about a stored session",
+}
+
 // printAPIError prints what an error means.
 func printAPIError(env *environment, e repair.APIError) {
 	env.setAnswer("apiError", apiErrorJSON(e))
-	class := string(e.Class)
-	switch {
-	case class != "":
-	case !e.Recognised: // the explanation says so
-	case e.About == request.AboutUnclear:
-		class = "not named by this text"
-	case e.About == request.AboutSession && e.Rule != "":
+	class := cmp.Or(string(e.Class), subjectWords[e.About])
+	if e.Class == "" && e.About == request.AboutSession && e.Rule != "" {
 		class = "rule " + e.Rule
-	case e.About == request.AboutSession:
-		class = "none that a repair can fix"
-	case e.About == request.AboutStore:
-		class = "none: it is about the agent's files, not one session"
-	case e.About == request.AboutOther:
-		class = "none: it is about another agent"
-	default:
-		class = "none: it is not about a stored session"
 	}
 	env.Say("%s %s", term.Faint("Error:"), term.OneLine(strings.TrimPrefix(e.Text, "Error: "), 200))
 	if e.Recognised || class != "" {

@@ -510,6 +510,9 @@ func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 
 // printFix says what a repair does about a finding, and what that loses, or why it does nothing.
 func printFix(t *term.Terminal, d repair.Diagnosis, column int) {
+	if d.Healed != "" {
+		t.SayAt(column, term.Good("update:")+" "+term.Escape(d.Healed))
+	}
 	if d.Fix == "" {
 		t.SayAt(column, term.Warn("no fix:")+" "+term.Escape(d.WhyNot))
 		return

@@ -31,32 +31,30 @@ var waysText string
 
 // readWays returns the ways in ways.txt.
 func readWays() (all []way) {
-	talk := `\b(sessions?|conversations?|chats?|history|histories|transcripts?|threads?|messages)\b`
-	for line := range strings.Lines(strings.ReplaceAll(waysText, "TALK", talk)) {
-		line = strings.TrimSuffix(line, "\n")
-		name, what, named := strings.Cut(line, ": ")
-		switch pattern, isPattern := strings.CutPrefix(line, "\t/"); {
-		case isPattern:
-			all[len(all)-1].prose = append(all[len(all)-1].prose, "("+pattern+")")
-		case strings.HasPrefix(line, "\t"):
-			all[len(all)-1].Commands = append(all[len(all)-1].Commands, line[1:])
-		case named && line[0] != '#':
-			all = append(all, way{Name: name, What: what})
+	for paragraph := range strings.SplitSeq(strings.ReplaceAll(waysText, "TALK", `\b(sessions?|conversations?|chats?|history|histories|transcripts?|threads?|messages)\b`), "\n\n") {
+		var w way
+		for line := range strings.SplitSeq(paragraph, "\n") {
+			switch {
+			case strings.HasPrefix(line, "\t/"):
+				w.prose = append(w.prose, line[2:])
+			case strings.HasPrefix(line, "\t"):
+				w.Commands = append(w.Commands, line[1:])
+			case line != "":
+				w.Name, w.What, _ = strings.Cut(line, ": ")
+			}
 		}
+		all = append(all, w)
 	}
-	return all
+	return all[1:] // the first paragraph is a comment
 }
 
 // notProse matches what programs print, and people do not write about what they have lost.
 var notProse = regexp.MustCompile("[{}<>=;|`_\\\\]|[Ee]rror:|\\w(?:Error|Exception)\\b|: \\w+: ")
 
-// longestProse is the length of the longest text that is read as prose.
-const longestProse = 600
-
 // wayOf returns the way that a text in the words of a person is about; nil for an error and for any other text.
 func wayOf(readings []repair.APIError) *way {
 	text := readings[0].Text
-	if slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised }) || len(text) > longestProse || notProse.MatchString(text) {
+	if slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised }) || len(text) > 600 || notProse.MatchString(text) {
 		return nil
 	}
 	for _, w := range slices.Backward(readWays()) {
@@ -76,20 +74,17 @@ var (
 // offerWays asks which of the ways it is, and goes on there. Without a terminal it lists them with their commands, and returns err.
 func offerWays(ctx context.Context, env *environment, f repairFlags, err error) error {
 	all := readWays()
-	rows := make([][]string, len(all))
-	for i, w := range all {
-		rows[i] = []string{w.What}
+	var what, rows [][]string
+	for _, w := range all {
+		what, rows = append(what, []string{w.What}), append(rows, []string{w.What, strings.Join(w.Commands, ", ")})
 	}
 	if env.CanAsk && !env.JSON {
 		env.Say("%s", sentenceCase(err.Error()))
-		i, err := env.Pick(ctx, "What happened?", rows)
+		i, err := env.Pick(ctx, "What happened?", what)
 		if err != nil {
 			return err
 		}
 		return goWay(ctx, env, f, all[i])
-	}
-	for i, w := range all {
-		rows[i] = append(rows[i], strings.Join(w.Commands, ", "))
 	}
 	env.setAnswer("ways", all)
 	env.Say("What happened?")
@@ -104,14 +99,14 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 		clients, left := openAll(ctx, env, !f.dryRun)
 		return fail.Worst(checkDatabases(ctx, env, clients, f), fail.Worst(left, errProblems))
 	case "each_prompt":
-		if env.CanAsk && !env.JSON {
-			if f.errorText, err = askForError(ctx, env); err != nil {
-				return err
-			}
-			return runRepair(ctx, env, nil, f)
+		if !env.CanAsk || env.JSON {
+			env.Say("With the text of that error: %s", term.Command(w.Commands[0]))
+			return errProblems
 		}
-		env.Say("With the text of that error: %s", term.Command(w.Commands[0]))
-		return errProblems
+		if f.errorText, err = askForError(ctx, env); err != nil {
+			return err
+		}
+		return runRepair(ctx, env, nil, f)
 	case "not_listed":
 		if err = runMoveGone(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}); ctx.Err() != nil {
 			return err
@@ -151,25 +146,19 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 	var found []culprit.Culprit
 	var heads []change.Head
 	for _, c := range clients {
-		all, err := c.Sessions(ctx)
-		if err != nil {
-			continue // scan says so
-		}
-		heads = append(heads, all...)
-		fit, err := culprit.Find(ctx, c, all, readings, workingFolder(), func() {})
-		if err != nil {
-			return err
-		}
-		found = append(found, fit...)
+		all, _ := c.Sessions(ctx) // of a store that cannot be read, scan says so
+		fit, _ := culprit.Find(ctx, c, all, readings, workingFolder(), func() {})
+		heads, found = append(heads, all...), append(found, fit...)
 	}
-	command := "report"
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	command, head := "report", change.Head{}
 	if readings[0].Class == repair.ContextTooLong {
 		command = "trim"
 	}
-	head, err := mend.Named(heads, ".", workingFolder())
-	if errors.Is(err, mend.ErrNoSession) {
-		head, err = mend.Named(heads, "@", workingFolder())
-	}
+	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
+	firstIf(heads, mend.Here(heads, workingFolder()))
 	one := slices.IndexFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree != repair.IsBroken })
 	switch {
 	case one >= 0:
@@ -179,10 +168,11 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 		head, command = found[0].Session, "repair"
 		env.Say("%s", sentenceCase(broken(len(found), len(heads))))
 		listCulprits(env, found, culpritRows(env.Terminal, found))
-	case err != nil || readings[0].About == request.AboutStore:
+	case len(heads) == 0 || readings[0].About == request.AboutStore:
 		env.Say("No session is broken: mend looked at %s.", term.Count(len(heads), "session"))
 		return errProblems
 	default:
+		head = heads[0]
 		env.Say("No session is broken. The newest is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
 	}
 	command = env.cmdline(command, head.ID)

@@ -65,7 +65,7 @@ var (
 	}
 	BoundThinking = ErrorKind{
 		Rank: 25, Class: request.ThinkingSignature,
-		Explanation: "Something before this thinking was changed after the model wrote it: thinking is bound to what stood before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves: update the agent. With an older version, mend removes the thinking.",
+		Explanation: "Something before this thinking was changed after the model wrote it: thinking is bound to what stood before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves (read in these programs, not run): update the agent. With an older version, mend removes the thinking.",
 	}
 	ThinkingOrder = ErrorKind{
 		Rank: 30, Class: request.ThinkingBlockOrder,
@@ -93,7 +93,7 @@ var (
 	}
 	InvalidUnicode = ErrorKind{
 		Rank: 55, Class: request.InvalidUnicode, Any: []Words{{"surrogate in string"}, {"lone", "surrogate"}, {"unpaired", "surrogate"}},
-		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it as it is. The provider cannot read the request.",
+		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it as it is. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and OpenCode 1.14.48 does but for the input of a call: update the agent.",
 	}
 	InvalidFile = ErrorKind{
 		Rank: 80, Class: request.InvalidFile,
@@ -144,7 +144,7 @@ var (
 	}
 	ThinkingSignature = ErrorKind{
 		Rank: 190, Class: request.ThinkingSignature,
-		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed.",
+		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed. Claude Code 2.1.330 tries again without thinking by itself.",
 	}
 	InvalidBlock = ErrorKind{
 		Rank: 195, Class: request.IncompleteRecord,
@@ -154,12 +154,10 @@ var (
 
 const notRecognised = "mend does not know this error."
 
-// slashes writes paths of Windows, also those in JSON, with slashes.
-var slashes = strings.NewReplacer(`\\`, "/", `\`, "/")
-
-// squeeze returns the text in lower case, without white space and with slashes.
+// squeeze returns the text in lower case, without white space, and with slashes in the paths of Windows, also in JSON.
 func squeeze(text string) string {
-	return slashes.Replace(strings.Join(strings.Fields(strings.ToLower(text)), ""))
+	text = strings.Join(strings.Fields(strings.ToLower(text)), "")
+	return strings.ReplaceAll(strings.ReplaceAll(text, `\\`, "/"), `\`, "/")
 }
 
 // squeezed returns the words as a text of [squeeze] has them.

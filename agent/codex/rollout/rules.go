@@ -119,6 +119,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
 			Meaning: "Ordinals are missing, there twice, or too low. Codex may leave these records out where it shows the history.",
+			Healed:  "Codex 0.171.0 goes on; what it has projected into thread_history_1.sqlite before stays as it is.",
 			Fixes:   whole("The lines get ordinals. What Codex has left out on the screen before may stay missing there.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -19,7 +20,11 @@ func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 }
 
 func (c *simulation) describe(f repair.Finding) repair.Diagnosis {
-	d := rules().Fault(c, f).Describe()
+	x := rules().Fault(c, f)
+	d := x.Describe()
+	if newest := slices.Index(c.settings, setting{c.newestProfile(), c.settings[own].thinking}); x.Rule.Healed != "" && newest >= 0 && c.Findings().IsWell(newest, f) {
+		d.Healed = x.Rule.Healed
+	}
 	if d.WhyNot == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
 	}

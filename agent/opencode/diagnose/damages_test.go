@@ -154,3 +154,36 @@ func TestRenumberedIsNotFixed(t *testing.T) {
 		t.Errorf("Fixed = %s, Remaining = %s", summary(r.Fixed), summary(r.Remaining))
 	}
 }
+
+// That a newer version heals a fault is said where the real program went on with that damage (docs/verified.md), and nowhere
+// else; each rule that says so has such a damage.
+func TestHealed(t *testing.T) {
+	missing := map[string]bool{}
+	for _, r := range rows {
+		missing[r.Code] = r.Healed != ""
+	}
+	for i, version := range damage.Versions[:len(damage.Versions)-1] {
+		for _, w := range damage.Table {
+			alive := w.Want[len(w.Want)-1] == damage.Alive
+			if w.Want[i] == damage.Alive || damage.AddsFile(w.Name) {
+				continue
+			}
+			for _, d := range diagnosed(unpack(t, i, w.Apply).load(), Options{Now: fixtureTime, Version: version}) {
+				switch {
+				case d.Severity != repair.Broken:
+				case d.Healed != "" && !alive:
+					t.Errorf("%s: %s: %s is said to be healed, and %s is not alive", version, w.Name, d.Rule, damage.Versions[len(damage.Versions)-1])
+				case d.Healed == "" && alive && d.Rule != render.FailureField && rules().Of(d.Rule).Healed != "": // a store of an older version does not name the model
+					t.Errorf("%s: %s: %s is not said to be healed", version, w.Name, d.Rule)
+				case d.Healed != "":
+					missing[d.Rule] = false
+				}
+			}
+		}
+	}
+	for code, yes := range missing {
+		if yes {
+			t.Errorf("no damage shows that %s is healed", code)
+		}
+	}
+}

@@ -48,11 +48,13 @@ var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes
 
 // rows are in the order in which what they find is fixed.
 var rows = []repair.Rule{
+	{Code: "R1", Healed: "OpenCode 1.18.30 sends tool calls after the other blocks of their step."},
 	{Code: "R2", NoFix: notInStore},
-	{Code: "R6", Fixes: fixes(completeMessage)},
+	{Code: "R6", Fixes: fixes(completeMessage), Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
 	{Code: "R10", Fixes: fixes(completeMessage)},
 	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
 	{Code: "R16", Fixes: fixes(firstPromptFixes)},
+	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input of a call it does not."},
 
 	{Code: "O1", NoFix: notInStore},
 	{Code: "O2", NoFix: notInStore},
@@ -87,12 +89,14 @@ var rows = []repair.Rule{
 		Meaning: "A field that OpenCode needs to build the request is missing or has the wrong type. OpenCode crashes on it.",
 		Words:   `Missing key at [0]["info"]["agent"]`,
 		Example: `A completed tool call without "output".`,
+		Healed:  "OpenCode 1.18.33 answers all the same.",
 	},
-	{Code: render.FailureMedia, Class: repair.InvalidFile},
+	{Code: render.FailureMedia, Class: repair.InvalidFile, Healed: "OpenCode 1.15.0 leaves out what is attached to a result and is neither an image nor a PDF."},
 	{
 		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Why: why(whyClock), Fixes: fixes(fixClock),
 		Meaning: "An id from before the id clock wrapped on 2026-08-14, or a date in the future. OpenCode considers every new prompt answered and stays silent.",
 		Example: "A session of July 2026, opened in OpenCode 1.1 today.",
+		Healed:  "OpenCode 1.18.15 takes a prompt for answered only if an answer names it.",
 	},
 	{
 		Code: render.FailureEndless, Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Why: why(whyEndless), Fixes: fixes(fixLateAnswer),

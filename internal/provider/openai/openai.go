@@ -39,7 +39,6 @@ func ErrorTexts() provider.ErrorTexts {
 			),
 			provider.InvalidBlock.In(
 				provider.Words{"missing required parameter", "'input["},
-				provider.Words{"invalid value", "'input["},
 				provider.Words{"invalid value", "(input["},
 				provider.Words{"invalid value", "param", "input["},
 				provider.Words{"input.", ".type: invalid input"},
