@@ -101,7 +101,7 @@ func TestManyOps(t *testing.T) {
 		t.Errorf("Verify = %+v", r)
 	}
 	start = time.Now()
-	freed, err := j.GC(ctx, time.Now().Add(time.Hour))
+	freed, err := j.GC(ctx, time.Now().Add(time.Hour), nil)
 	if err != nil || freed.Images != 2*n {
 		t.Errorf("GC = %+v, %v", freed, err)
 	}

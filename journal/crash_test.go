@@ -281,7 +281,7 @@ func (w *workload) forget() error {
 }
 
 func (w *workload) gc() error {
-	_, err := w.j.GC(context.Background(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	_, err := w.j.GC(context.Background(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 	return err
 }
 

@@ -22,32 +22,55 @@ type Freed struct {
 	SharedWith []string
 }
 
-// GC removes the images of the entries begun before olderThan, except of pending and
-// conflicted ones and of those that hold files of the user's own or a whole database. The entries are still
+// Old returns the entries that were begun before olderThan, as GC counts, that are neither pending nor in conflict and of which
+// the images were not removed, newest first.
+func (j *Journal) Old(olderThan time.Time) (all []change.Entry, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.file.CheckReadable(); err != nil {
+		return nil, err
+	}
+	old, err := j.entriesOlderThan(olderThan)
+	undos := newUndoResolver(j.snap())
+	for _, st := range slices.Backward(old) {
+		var e change.Entry
+		if err == nil {
+			e, err = j.buildEntry(st, undos)
+			all = append(all, e)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing old repairs: %w", err)
+	}
+	return all, nil
+}
+
+// GC removes the images of those entries of Old that are wanted, with a nil function of all, except of those that hold files of the
+// user's own or a whole database. The entries are still
 // listed, but cannot be undone. The space is reused. If more than half of the file is
 // free, and more than 64 MiB, the file is compacted.
 //
 // For GC an entry was begun at the latest time of all entries up to it, not counting times
 // in the future; without such a time, when the next entry that has one was begun. So a
 // clock that was wrong for a while removes nothing early.
-func (j *Journal) GC(ctx context.Context, olderThan time.Time) (Freed, error) {
+func (j *Journal) GC(ctx context.Context, olderThan time.Time, wanted func(id string) bool) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	freed, err := j.gc(ctx, olderThan)
+	freed, err := j.gc(ctx, olderThan, wanted)
 	if err != nil {
 		return freed, fmt.Errorf("removing images from the journal: %w", err)
 	}
 	return freed, nil
 }
 
-func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
+func (j *Journal) gc(ctx context.Context, olderThan time.Time, wanted func(id string) bool) (Freed, error) {
 	var freed Freed
 	if err := j.prepareErasing(); err != nil {
 		return freed, err
 	}
 	old, err := j.entriesOlderThan(olderThan)
 	if err == nil {
-		old, err = j.withoutUserFiles(old)
+		old, err = j.withoutUserFiles(slices.DeleteFunc(old, func(st *entryState) bool { return wanted != nil && !wanted(IDOf(st.seq)) }))
 	}
 	if err != nil {
 		return freed, err

@@ -114,7 +114,7 @@ func TestGCCancelled(t *testing.T) {
 	for i := range 50 {
 		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Pre: &change.Image{Data: randomBytes(uint64(i), 1000)}})
 	}
-	freed, err := j.GC(done, time.Now().Add(time.Hour))
+	freed, err := j.GC(done, time.Now().Add(time.Hour), nil)
 	if !errors.Is(err, context.Canceled) || freed.Images != 1 {
 		t.Errorf("GC = %+v, %v, want one image removed", freed, err)
 	}
@@ -159,7 +159,7 @@ func TestGC(t *testing.T) {
 		{day(30), "6 4 3 2 1"},
 		{day(30), "6 4 3 2 1"},
 	} {
-		freed, err := j.GC(ctx, c.limit)
+		freed, err := j.GC(ctx, c.limit, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestGCUnknownTime(t *testing.T) {
 	}
 	wantErased := func(limit time.Time, want int) {
 		t.Helper()
-		if freed, err := j.GC(ctx, limit); err != nil || freed.Entries != want {
+		if freed, err := j.GC(ctx, limit, nil); err != nil || freed.Entries != want {
 			t.Errorf("GC(%v) = %+v, %v, want %d entries", limit, freed, err, want)
 		}
 	}

@@ -155,7 +155,7 @@ func (m *model) gc(t *rapid.T, j *Journal) {
 		return
 	}
 	limit := m.anyEntry(t).Time
-	if _, err := j.GC(ctx, limit); err != nil {
+	if _, err := j.GC(ctx, limit, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range m.entries {

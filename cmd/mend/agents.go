@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,71 +82,6 @@ func openAll(ctx context.Context, env *environment, write bool) (all []*mend.Sto
 	return all, left
 }
 
-// openNamed opens the store of the named sessions, or without names all stores. left is the worst error of those
-// that cannot be opened.
-func openNamed(ctx context.Context, env *environment, write bool, names []string) (all []*mend.Store, left, err error) {
-	if len(names) == 0 {
-		all, left = openAll(ctx, env, write)
-		return all, left, nil
-	}
-	c, err := openFor(ctx, env, write, names...)
-	return []*mend.Store{c}, nil, err
-}
-
-// openFor opens the store that has the named sessions. The names are looked up in the stores of
-// all agents together, so that "@" is the newest session of all. Without a name it opens the
-// store of the first agent.
-func openFor(ctx context.Context, env *environment, write bool, names ...string) (*mend.Store, error) {
-	options := agentOptions(env)
-	if len(names) == 0 || len(options) == 1 {
-		return openWith(ctx, env, options[0], write)
-	}
-	heads, owner, unread := sessionsOf(ctx, options)
-	found := -1
-	for _, name := range names {
-		h, err := findNamed(ctx, env, heads, name)
-		if errors.Is(err, mend.ErrNoSession) && unread != nil {
-			return nil, unread // the session may be there
-		}
-		if err != nil {
-			return nil, err
-		}
-		if i := owner[h.ID]; found >= 0 && found != i {
-			return nil, usagef("%s: a session of another agent; name sessions of one agent", name)
-		}
-		found = owner[h.ID]
-	}
-	if unread != nil {
-		env.noteSkipped(fmt.Errorf("another store is not examined: %w", unread))
-	}
-	return openWith(ctx, env, options[found], write)
-}
-
-// sessionsOf returns the sessions of all stores that can be read, newest first, for each the
-// index of its store, and the worst error of the others.
-func sessionsOf(ctx context.Context, options []mend.Options) (heads []change.Head, owner map[string]int, unread error) {
-	owner = map[string]int{}
-	for i, o := range options {
-		c, err := mend.Open(o)
-		var own []change.Head
-		if err == nil {
-			own, err = c.Sessions(ctx)
-		}
-		if err != nil {
-			unread = fail.Worst(unread, err)
-			continue
-		}
-		for _, h := range own {
-			owner[h.ID] = i
-		}
-		heads = append(heads, own...)
-	}
-	slices.SortStableFunc(heads, func(x, y change.Head) int {
-		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
-	})
-	return heads, owner, unread
-}
-
 // skipStore reports the error of a store, so that the verb goes on with the others. It returns
 // the worse of the error and left, which it returned for the stores before.
 func (env *environment) skipStore(ctx context.Context, left, err error) error {
@@ -184,7 +118,7 @@ func needsAgent(env *environment, c *mend.Store) bool {
 // everything without a question must not begin to write to the stores of another agent, so
 // that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
 // names the agents that are left alone. The error is as that of [openAll].
-func repairClients(ctx context.Context, env *environment, names []string, f repairFlags) ([]*mend.Store, error) {
+func repairClients(ctx context.Context, env *environment, names []string, f repairFlags) ([]storeSessions, error) {
 	all, left, err := openNamed(ctx, env, !f.dryRun, names)
 	if err != nil {
 		return nil, err
@@ -192,7 +126,7 @@ func repairClients(ctx context.Context, env *environment, names []string, f repa
 	if len(names) > 0 || len(all) == 0 || env.agentName != "" || env.opt.Store != "" || !f.yes && !env.JSON {
 		return all, left
 	}
-	if needsAgent(env, all[0]) {
+	if needsAgent(env, all[0].Store) {
 		if id := all[0].ID(); f.yes && !f.dryRun {
 			return nil, fail.Worst(left, fail.New(fail.Usage, "mend repair --yes --agent "+id.Agent, "repairing sessions of %s with --yes needs --agent %s or a session", agentOf(id), id.Agent))
 		}
@@ -206,7 +140,7 @@ func repairClients(ctx context.Context, env *environment, names []string, f repa
 }
 
 // otherAgents returns the names of the agents of stores.
-func otherAgents(clients []*mend.Store) []string {
+func otherAgents(clients []storeSessions) []string {
 	names := []string{}
 	for _, c := range clients {
 		names = append(names, c.ID().Agent)

@@ -74,12 +74,6 @@ func freeMemory() (end func()) {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-func printFiles(t *term.Terminal, files []change.Ref) {
-	for _, r := range files {
-		t.PrintErr("  %s\n", r)
-	}
-}
-
 // applyPlan applies a plan. This may take long: a large database is checked first.
 func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()

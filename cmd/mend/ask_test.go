@@ -203,7 +203,7 @@ func TestDryRunUnlocked(t *testing.T) {
 		{[]string{"repair", ts.session}, "Nothing to repair"},
 		{[]string{"recover"}, "No repair is pending."},
 		{[]string{"gc", "--older-than", "0s"}, "The undo data of 1 repair would be deleted"},
-		{[]string{"forget", "qevajo"}, "The undo data of 1 repair would be deleted"},
+		{[]string{"forget", "qevajo"}, "can no longer be undone after this."},
 	} {
 		began := time.Now()
 		code, out := ts.mend(append(c.args, "--dry-run")...)

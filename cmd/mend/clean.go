@@ -87,7 +87,7 @@ stays on the web; such sessions are named.`,
 				return err
 			}
 			return runClean(cmd.Context(), env, f, "sessions", func(ctx context.Context, c *mend.Store) (r agent.CleanRequest, err error) {
-				r.Sessions, err = c.Select(ctx, s)
+				r.Sessions, err = s.in(ctx, c)
 				return r, err
 			})
 		},
@@ -103,41 +103,47 @@ type selectionFlags struct {
 }
 
 func (p *selectionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions that were not used for `AGE`, such as 90d")
+	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions that were not used since `WHEN`: an age such as 90d, or a date")
 	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of those below it")
 }
 
 func (p *selectionFlags) any() bool { return p.older != "" || p.folder != "" }
 
-// selection returns the sessions of the flags, and those that are named.
-func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s mend.Selection, err error) {
-	if p.older != "" {
-		d, err := parseAge("older-than", p.older)
-		if err != nil {
-			return s, err
+// A cleanSelection says which sessions are cleaned: those that are named, or else those of the selection.
+type cleanSelection struct {
+	mend.Selection
+	named []namedSession
+}
+
+// in returns the sessions of a store that are cleaned.
+func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, error) {
+	here := s.Selection
+	for _, h := range s.named {
+		if h.of.Same(c.ID()) {
+			here.Named = append(here.Named, h.Head)
 		}
-		s.Before = time.Now().Add(-d)
+	}
+	if len(s.named) > 0 && len(here.Named) == 0 {
+		return nil, nil
+	}
+	return c.Select(ctx, here)
+}
+
+// selection returns the sessions of the flags, and those that are named.
+func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s cleanSelection, err error) {
+	now := time.Now()
+	if s.Before, err = parseWhen("older-than", p.older, now); err != nil {
+		return s, err
 	}
 	if p.folder != "" {
 		if s.Folder, err = filepath.Abs(p.folder); err != nil {
 			return s, err
 		}
 	}
-	if len(names) == 0 {
-		return s, nil
+	if len(names) > 0 {
+		s.named, err = findSessions(ctx, env, names)
 	}
-	heads, _, unread := sessionsOf(ctx, agentOptions(env))
-	for _, name := range names {
-		h, err := findNamed(ctx, env, heads, name)
-		if errors.Is(err, mend.ErrNoSession) && unread != nil {
-			return s, unread
-		}
-		if err != nil {
-			return s, err
-		}
-		s.Named = append(s.Named, h)
-	}
-	return s, nil
+	return s, err
 }
 
 func cleanImagesVerb(env *environment) *cobra.Command {
@@ -161,7 +167,7 @@ bytes go into the journal, and "mend undo" brings them back.`,
 				return err
 			}
 			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(b *batch, c *mend.Store) (j cleanedJSON, err error) {
-				heads, err := c.Select(b.ctx, s)
+				heads, err := s.in(b.ctx, c)
 				if err == nil {
 					j, err = cleanImages(b, c, f, heads)
 				}

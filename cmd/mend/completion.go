@@ -133,6 +133,7 @@ func candidates(cmd *cobra.Command, env *environment, found completions, args []
 	if found == nil {
 		return nil, directive
 	}
+	env.command = commandName(cmd)
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool {
@@ -162,13 +163,13 @@ const titleOfSession = "title of "
 
 // completeSessions returns the sessions with their titles, the newest first, then the titles. It prints no notes.
 func completeSessions(ctx context.Context, env *environment, _ []string) (all []cobra.Completion) {
-	quiet := environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, opt: env.opt, agentName: env.agentName}
+	quiet := environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, opt: env.opt, agentName: env.agentName, command: env.command}
 	quiet.opt.Note = nil
-	heads, _, _ := sessionsOf(ctx, agentOptions(&quiet))
-	for _, h := range heads {
+	named, _, _ := namedSessions(ctx, &quiet, alsoNamed[env.command])
+	for _, h := range named {
 		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(term.OneLine(h.Title, 60), h.Directory)))
 	}
-	for _, h := range heads {
+	for _, h := range named {
 		if title := strings.TrimSpace(h.Title); title != "" && term.OneLine(title, len(title)) == title {
 			all = append(all, cobra.CompletionWithDesc(title, titleOfSession+h.ID))
 		}
@@ -207,9 +208,11 @@ func completeRecords(_ context.Context, env *environment, args []string) (all []
 	if len(args) == 0 {
 		return nil
 	}
-	e, _, _ := env.opt.Journal.Show(args[0])
-	for _, o := range e.Ops {
-		all = append(all, cobra.CompletionWithDesc(o.Ref.String(), o.Ref.Kind.String()))
+	es, _ := env.opt.Journal.Find(args[0])
+	for _, e := range es {
+		for _, o := range e.Ops {
+			all = append(all, cobra.CompletionWithDesc(o.Ref.String(), o.Ref.Kind.String()))
+		}
 	}
 	return all
 }

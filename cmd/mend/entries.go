@@ -11,19 +11,43 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
 )
 
-// openEntry opens the store of the repair with the id, which the journal knows. A store that the
-// user names comes first.
-func openEntry(ctx context.Context, env *environment, id string, write bool) (*mend.Store, error) {
-	e, _, err := env.opt.Journal.Show(id)
+// findRepair returns the repair that the user names; an operation must be of one repair.
+func findRepair(env *environment, name string) (change.Entry, error) {
+	es, err := env.opt.Journal.Find(name)
 	if err != nil {
-		return nil, err
+		return change.Entry{}, err
 	}
-	return openStoreOf(ctx, env, e, write)
+	if len(es) > 1 {
+		return es[0], fail.New(fail.Usage, fmt.Sprintf("\"mend show %s\" lists them: name one", name), "operation %s has %d repairs", name, len(es))
+	}
+	return es[0], nil
+}
+
+// findSessionOrRepair returns the repairs that the user names, or the session. The whole id of a repair or an operation comes before
+// any session; a name that is the beginning of the id of a repair and names a session, too, is ambiguous.
+func findSessionOrRepair(ctx context.Context, env *environment, name string) ([]change.Entry, namedSession, error) {
+	es, noRepair := env.opt.Journal.Find(name)
+	if noRepair == nil && slices.Contains([]string{es[0].ID, mend.OperationOf(es[0])}, name) {
+		return es, namedSession{}, nil
+	}
+	found, err := findSessions(ctx, env, []string{name})
+	switch {
+	case err == nil && noRepair == nil && found[0].ID != name:
+		return nil, found[0], fail.New(fail.Usage, "use the whole id", "ambiguous name %q: it fits repair %s and session %s", name, es[0].ID, found[0].ID)
+	case err == nil:
+		return nil, found[0], nil
+	case !errors.Is(err, mend.ErrNoSession):
+		return nil, namedSession{}, err
+	case errors.Is(noRepair, journal.ErrNotFound):
+		return nil, namedSession{}, fmt.Errorf("%w, and no such session", noRepair)
+	}
+	return es, namedSession{}, noRepair
 }
 
 // openStoreOf opens the store of an entry, also if it was moved since.
@@ -129,51 +153,4 @@ func inForce(e change.Entry) bool {
 // undoInForce reports whether the entry is an undo that is not undone itself.
 func undoInForce(e change.Entry) bool {
 	return e.Cause.Kind == change.CauseUndo && !e.Cause.Partial && e.UndoneBy == "" && !e.Forgotten && len(e.Cause.Entries) > 0
-}
-
-// knownSessions returns the sessions of the stores, if there are any, newest first, and then those of
-// the journal that no store has.
-func knownSessions(ctx context.Context, env *environment) ([]change.Head, error) {
-	options := agentOptions(env)
-	heads, _, unread := sessionsOf(ctx, options)
-	switch {
-	case unread == nil:
-	case len(options) > 1:
-		env.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
-	case !errors.Is(unread, mend.ErrNoStore):
-		return nil, unread
-	}
-	es, err := env.opt.Journal.Log(journal.Query{})
-	if err != nil && !errors.Is(err, journal.ErrDamaged) { // then what can be read of it is enough to find a session
-		return nil, err
-	}
-	has := map[string]bool{}
-	for _, h := range heads {
-		has[h.ID] = true
-	}
-	for _, e := range es {
-		if e.Session != "" && !has[e.Session] {
-			has[e.Session] = true
-			heads = append(heads, change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
-		}
-	}
-	return heads, nil
-}
-
-// repairedSession returns the id of a session that the user names, among those of the store and
-// of the journal. For an id of the journal it reads no store.
-func repairedSession(ctx context.Context, env *environment, name string) (string, error) {
-	es, err := env.opt.Journal.Log(journal.Query{Session: name, Limit: 1})
-	if err != nil && !errors.Is(err, journal.ErrDamaged) {
-		return name, err
-	}
-	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session == name }) {
-		return name, nil
-	}
-	heads, err := knownSessions(ctx, env)
-	if err != nil {
-		return "", err
-	}
-	h, err := findNamed(ctx, env, heads, name)
-	return h.ID, err
 }

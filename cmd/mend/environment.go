@@ -33,15 +33,14 @@ import (
 type environment struct {
 	*term.Terminal
 	opt       mend.Options
-	agentName string            // the agent that the user names; "" for all
-	command   string            // the verb, as in "plugin install"
-	parsed    bool              // the command line is valid and the verb runs
-	answer    map[string]any    // of --json, printed at the end
-	jsonLines bool              // the answer is the last of several lines
-	stores    int               // how many [environment.nextStore] has named
-	picked    map[string]string // by name the session that the user picked of several
-	unkept    error             // why what was kept cannot be used, see [withKept]
-	kept      map[string]bool   // the sessions of which a state was kept; nil until that is asked
+	agentName string          // the agent that the user names; "" for all
+	command   string          // the verb, as in "plugin install"
+	parsed    bool            // the command line is valid and the verb runs
+	answer    map[string]any  // of --json, printed at the end
+	jsonLines bool            // the answer is the last of several lines
+	stores    int             // how many [environment.nextStore] has named
+	unkept    error           // why what was kept cannot be used, see [withKept]
+	kept      map[string]bool // the sessions of which a state was kept; nil until that is asked
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store
 	changes changes
@@ -239,23 +238,32 @@ func (env *environment) openAt(root string) (*mend.Store, error) {
 
 // openWith is open with other options.
 func openWith(ctx context.Context, env *environment, o mend.Options, write bool) (*mend.Store, error) {
+	c, err := mend.Open(o)
+	if err == nil {
+		_, err = prepare(ctx, env, c, write)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// prepare says what changes that were cut have left in a store. For a verb that writes it first recovers them.
+// It reports whether that changed anything.
+func prepare(ctx context.Context, env *environment, c *mend.Store, write bool) (recovered bool, _ error) {
 	if garbage := 200; os.Getenv("GOGC") == "" { // a scan holds little at a time
 		if write {
 			garbage = 10 // memory is dearer here than time
 		}
 		debug.SetGCPercent(garbage)
 	}
-	c, err := mend.Open(o)
-	if err != nil {
-		return nil, err
-	}
 	if v := env.opt.AgentVersion; v != "" && !semver.IsValid("v"+v) {
-		return nil, usagef("--agent-version %s: want a version such as 1.1.53", v)
+		return false, usagef("--agent-version %s: want a version such as 1.1.53", v)
 	}
 	warnAbandoned(env.Terminal, env.opt.Journal, c)
 	if !write {
 		warnPending(ctx, env, c)
-		return c, nil
+		return false, nil
 	}
 	done, err := c.Recover(ctx, false)
 	for _, e := range done {
@@ -270,7 +278,7 @@ func openWith(ctx context.Context, env *environment, o mend.Options, write bool)
 		}
 		err = nil
 	}
-	return c, err
+	return len(done) > 0, err
 }
 
 // warnPending reports pending repairs. Verbs that only read do not recover them, and work even

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent"
-	"mend/change"
 	"mend/internal/config"
 	"mend/internal/culprit"
 	"mend/internal/fail"
@@ -190,7 +189,7 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	if e.Class != "" {
 		return explainError(ctx, env, e, topics)
 	}
-	if heads, _, _ := sessionsOf(ctx, agentOptions(env)); isSession(heads, name) {
+	if all, _, _ := namedSessions(ctx, env, sources{}); isSession(all, name) {
 		return explainFindings(ctx, env, name, topics)
 	}
 	if e.Recognised { // in words that a title may have, too
@@ -203,10 +202,9 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 }
 
 // isSession reports whether a session has that name, or several have it.
-func isSession(heads []change.Head, name string) bool {
-	_, err := mend.Named(heads, name, workingFolder())
-	var several *mend.AmbiguousNameError
-	return err == nil || errors.As(err, &several)
+func isSession(all []namedSession, name string) bool {
+	_, err := mend.Named(headsOf(all), name, workingFolder())
+	return !errors.Is(err, mend.ErrNoSession)
 }
 
 // findTopics returns the topics with that code. The case of letters does not matter. "5" and
@@ -294,35 +292,33 @@ func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
 
 // explainFindings explains each finding of a session, or of a record.
 func explainFindings(ctx context.Context, env *environment, name string, topics []topicJSON) error {
-	c, err := openFor(ctx, env, false, name)
-	if err != nil {
-		return err
+	names := []string{name}
+	if isRecord(name) { // of any session
+		names = nil
 	}
-	c = c.Cached()
-	heads, err := headsFor(ctx, env, c, name)
+	stores, left, err := openNamed(ctx, env, false, names)
 	if err != nil {
 		return err
 	}
 	var found []topicJSON
 	var shown []sessionJSON
 	var last mend.Finding
-	for f := range c.Scan(ctx, heads) {
-		if isRecord(name) {
-			f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !strings.HasPrefix(d.Ref.String(), name) })
-			if len(f.Diagnoses) == 0 {
-				continue
+	for _, of := range stores {
+		c, heads := of.Cached(), of.named
+		if heads == nil {
+			if heads, err = c.Sessions(ctx); err != nil {
+				left = env.skipStore(ctx, left, err)
 			}
 		}
-		shown, last = append(shown, findingJSON(f)), f
-		printHeader(env.Terminal, f.Session)
-		if f.Severity() == 0 {
-			env.Printf("Nothing is wrong with this session.\n")
-		}
-		printUnexamined(env, f)
-		for _, d := range f.Diagnoses {
-			env.Printf("\n%s %s\n%s\n", severityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
-			printFix(env.Terminal, d, 0)
-			for _, t := range findTopics(topics, d.Rule) {
+		for f := range c.Scan(ctx, heads) {
+			if isRecord(name) {
+				f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !strings.HasPrefix(d.Ref.String(), name) })
+				if len(f.Diagnoses) == 0 {
+					continue
+				}
+			}
+			shown, last = append(shown, findingJSON(f)), f
+			for _, t := range printExplained(env, f, topics) {
 				if !slices.ContainsFunc(found, func(o topicJSON) bool { return o.Code == t.Code }) {
 					found = append(found, t)
 				}
@@ -330,7 +326,7 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 		}
 	}
 	if isRecord(name) && len(shown) == 0 {
-		return usagef("no finding at %s", term.Escape(name))
+		return cmp.Or(left, usagef("no finding at %s", term.Escape(name)))
 	}
 	env.setAnswer("sessions", nonNil(shown))
 	env.setAnswer("topics", nonNil(found))
@@ -341,16 +337,22 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 	if command, _ := firstCommand(env, last); len(shown) == 1 && command != "" {
 		env.Say("Next: %s", term.Command(command))
 	}
-	return nil
+	return left
 }
 
-// headsFor returns the session of that name, or for a record all sessions.
-func headsFor(ctx context.Context, env *environment, c *mend.Store, name string) ([]change.Head, error) {
-	all, err := c.Sessions(ctx)
-	if isRecord(name) || err != nil {
-		return all, err
+// printExplained prints the findings of a session, and returns the topics that explain them.
+func printExplained(env *environment, f mend.Finding, topics []topicJSON) (found []topicJSON) {
+	printHeader(env.Terminal, f.Session)
+	if f.Severity() == 0 {
+		env.Printf("Nothing is wrong with this session.\n")
 	}
-	return selectSessions(ctx, env, all, []string{name}, sessionFilter{})
+	printUnexamined(env, f)
+	for _, d := range f.Diagnoses {
+		env.Printf("\n%s %s\n%s\n", severityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
+		printFix(env.Terminal, d, 0)
+		found = append(found, findTopics(topics, d.Rule)...)
+	}
+	return found
 }
 
 func printTopics(t *term.Terminal, topics []topicJSON) {

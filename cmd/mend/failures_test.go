@@ -43,7 +43,7 @@ func TestFailures(t *testing.T) {
 		{&journal.AmbiguousError{Prefix: "q", IDs: []string{"qa", "qb"}}, 2, "usage", ""},
 		{journal.ErrNotFound, 2, "usage", `"mend log" lists the repairs`},
 		{mend.ErrNoSession, 2, "usage", `"mend scan --all" lists the sessions`},
-		{&mend.AmbiguousNameError{Name: "x", Sessions: make([]change.Head, 2)}, 2, "usage", `"mend scan --all" lists the sessions`},
+		{&mend.AmbiguousNameError{Name: "x", Fits: make([]int, 2)}, 2, "usage", `"mend scan --all" lists the sessions`},
 		{noLayout, 2, "usage", ""},
 		{noRecord, 2, "usage", ""},
 		{pending, 6, "pending", `run "mend recover"`},

@@ -205,7 +205,7 @@ func TestCase22Clock(t *testing.T) {
 			t.Errorf("entry %d is %s, want %s: the order is not that of the numbers", i, e.ID, want)
 		}
 	}
-	if freed, err := o.Journal.GC(t.Context(), time.Unix(-86300, 0)); err != nil || freed.Entries != 0 {
+	if freed, err := o.Journal.GC(t.Context(), time.Unix(-86300, 0), nil); err != nil || freed.Entries != 0 {
 		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
 	}
 	sb.mustExit(exitDone, "verify")

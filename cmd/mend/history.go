@@ -147,9 +147,11 @@ func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Quer
 		return q, "", err
 	}
 	if f.session != "" {
-		if q.Session, err = repairedSession(ctx, env, f.session); err != nil {
+		found, err := findSessions(ctx, env, []string{f.session})
+		if err != nil {
 			return q, "", err
 		}
+		q.Session = found[0].ID
 		none = fmt.Sprintf("No repairs of session %s.", q.Session)
 	}
 	if f.here || f.folder != "" {
@@ -180,7 +182,7 @@ func setState(q *journal.Query, state string) error {
 	return nil
 }
 
-// sessionsOf returns the sessions of the working folder, or of the one that the user names.
+// selectedSessions returns the ids of the sessions of the working folder, or of the one that the user names.
 func selectedSessions(ctx context.Context, env *environment, f logFlags) (map[string]bool, error) {
 	folder := workingFolder()
 	if f.folder != "" {
@@ -192,13 +194,16 @@ func selectedSessions(ctx context.Context, env *environment, f logFlags) (map[st
 			return nil, err
 		}
 	}
-	heads, err := knownSessions(ctx, env)
+	all, unread, err := namedSessions(ctx, env, alsoNamed[env.command])
 	if err != nil {
 		return nil, err
 	}
-	sessions, here := map[string]bool{}, mend.Here(heads, folder)
-	for _, h := range heads {
-		sessions[h.ID] = here(h)
+	if unread != nil && !errors.Is(unread, mend.ErrNoStore) {
+		env.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
+	}
+	sessions, here := map[string]bool{}, mend.Here(headsOf(all), folder)
+	for _, s := range all {
+		sessions[s.ID] = here(s.Head)
 	}
 	return sessions, nil
 }

@@ -84,10 +84,11 @@ type keptStateJSON struct {
 	Time     string `json:"time"`
 	Messages int    `json:"messages"`
 	Complete bool   `json:"complete"`
+	Bytes    int64  `json:"bytes"` // of its records
 }
 
 func stateJSON(s *keep.State) keptStateJSON {
-	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete()}
+	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete(), s.Size}
 }
 
 func runKeep(ctx context.Context, env *environment, names []string, f writeFlags) error {
@@ -110,7 +111,7 @@ func runKeep(ctx context.Context, env *environment, names []string, f writeFlags
 	err = env.opt.Journal.Kept(keep.Options{ReadOnly: f.dryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		r.stores, r.states = []keptJSON{}, r.states[:0]
 		for _, client := range clients {
-			if err := r.store(ctx, k, client, names); err != nil {
+			if err := r.store(ctx, k, client); err != nil {
 				if ctx.Err() != nil || exitCode(err) != exitUnusable || errors.Is(err, keep.ErrDamaged) {
 					return err
 				}
@@ -148,31 +149,17 @@ type keepRun struct {
 }
 
 // store copies the sessions of a store.
-func (r *keepRun) store(ctx context.Context, k *keep.Keep, client *mend.Store, names []string) error {
+func (r *keepRun) store(ctx context.Context, k *keep.Keep, client storeSessions) error {
 	s := keptJSON{Agent: client.ID().Agent, Store: client.ID().Root}
-	var heads []change.Head
-	if len(names) > 0 {
-		all, err := client.Sessions(ctx)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			h, err := findNamed(ctx, r.environment, all, name)
-			if err != nil {
-				return err
-			}
-			heads = append(heads, h)
-		}
-	}
 	var progress *term.Progress
 	var failures []string
-	err := client.KeepAll(ctx, k, heads, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
+	err := client.KeepAll(ctx, k, client.named, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
 		if progress == nil {
 			progress = r.Progress(n, "keeping")
 		}
 		progress.Step()
 		if is.None != nil {
-			if len(names) > 0 {
+			if client.named != nil {
 				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(is.Session.ID), whyNone(is.None)))
 			}
 			return
@@ -463,64 +450,6 @@ func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []cha
 	}
 }
 
-// keptStates returns the copies of the session that the user names: those with that id, or else those of the only session
-// whose last title or id begins so.
-func keptStates(env *environment, name string) (states []keep.State, err error) {
-	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: env.opt.Journal.Context}, func(k *keep.Keep) error {
-		if states, err = k.States(keep.Query{Session: name}); err != nil || len(states) > 0 {
-			return err
-		}
-		all, err := k.States(keep.Query{})
-		if err != nil {
-			return err
-		}
-		var heads []change.Head
-		seen := map[string]bool{}
-		for _, s := range all {
-			if !seen[s.Session] {
-				seen[s.Session] = true
-				heads = append(heads, change.Head{ID: s.Session, Title: s.Title, Directory: s.Folder, Updated: s.Updated})
-			}
-		}
-		h, err := findNamed(env.opt.Journal.Context, env, heads, name)
-		if err != nil {
-			return err
-		}
-		states = slices.DeleteFunc(all, func(s keep.State) bool { return s.Session != h.ID })
-		return nil
-	})
-	return states, err
-}
-
-// forgetKept erases copies of a session after a question. Of none that can be read there may be one in a file that was set aside.
-func forgetKept(ctx context.Context, env *environment, f writeFlags, name string, states []keep.State) error {
-	text := "No copy of " + term.Escape(name) + " can be read"
-	would, question := text+"; what was set aside as damaged would be erased.", text+damagedToo(env, time.Now())+". Go on?"
-	if len(states) > 0 {
-		text = term.CountWords(len(states), "kept copy", "kept copies") + " of " + quotedTitle(states[0].Title, states[0].Session)
-		would, question = text+" would be erased.", text+" can no longer be restored after this"+damagedToo(env, time.Now())+". Go on?"
-	}
-	if f.dryRun {
-		env.setAnswer("copies", len(states))
-		env.Say("%s", would)
-		return nil
-	}
-	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
-		return err
-	}
-	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
-		freed, err := k.Forget(ctx, states)
-		if err != nil {
-			return err
-		}
-		env.setAnswer("copies", freed.States)
-		if freed.States > 0 {
-			env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
-		}
-		return removeDamaged(env, time.Now())
-	})
-}
-
 // damagedBefore returns the damaged files with copies that were set aside before a time.
 func damagedBefore(env *environment, before time.Time) []string {
 	dir, err := env.opt.Journal.Folder()
@@ -540,10 +469,9 @@ func damagedToo(env *environment, before time.Time) string {
 	return ", and " + term.CountWords(n, "damaged keep.db that was set aside goes", "damaged keep.db that were set aside go") + ", too"
 }
 
-// removeDamaged removes the damaged files with copies that were set aside before a time. What can be read of them was
+// removeDamaged removes damaged files with copies that were set aside. What can be read of them was
 // brought over when the copies were opened.
-func removeDamaged(env *environment, before time.Time) error {
-	paths := damagedBefore(env, before)
+func removeDamaged(env *environment, paths []string) error {
 	size, err := keep.RemoveDamaged(paths)
 	if err != nil {
 		return fmt.Errorf("removing damaged copies: %w", err)
@@ -591,7 +519,7 @@ func thinKept(ctx context.Context, env *environment, f writeFlags, before time.T
 		}
 		env.setAnswer("copies", freed.States)
 		env.Say("%s %s (%s).", term.Good("Deleted"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
-		return removeDamaged(env, before)
+		return removeDamaged(env, aside)
 	})
 }
 

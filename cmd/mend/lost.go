@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,21 +44,15 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	default:
 		return false, nil
 	}
-	clients, left := openAll(ctx, env, !f.dryRun)
-	if len(clients) == 0 {
-		return true, left
-	}
 	if name == "" {
 		printAPIError(env, readings[0])
 		return true, showLost(ctx, env, f)
 	}
-	c, head, left, err := findLost(ctx, env, clients, left, name)
-	switch _, several := errors.AsType[*mend.AmbiguousNameError](err); {
-	case several: // they are listed
-		return true, err
-	case errors.Is(err, mend.ErrNoSession) && id != "" && env.unkept != nil:
-		return true, left
-	case errors.Is(err, mend.ErrNoSession) && id == "", errors.Is(err, mend.ErrNoSession) && left != nil:
+	found, unread, err := lookUp(ctx, env, alsoNamed["restore"], []string{name})
+	switch {
+	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.unkept != nil):
+		return true, cmp.Or(unread, err)
+	case errors.Is(err, mend.ErrNoSession) && (id == "" || unread != nil):
 		return false, nil
 	case errors.Is(err, mend.ErrNoSession):
 		if known {
@@ -71,7 +66,11 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	if known {
 		printAPIError(env, readings[0])
 	}
-	return true, env.both(ctx, left, fixNamed(ctx, env, c, head, f, culprit.Culprit{Session: head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}}))
+	c, left, err := openLost(ctx, env, &found[0], unread, !f.dryRun)
+	if err == nil {
+		err = fixNamed(ctx, env, c, found[0].Head, f, culprit.Culprit{Session: found[0].Head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}})
+	}
+	return true, env.both(ctx, left, err)
 }
 
 // fixNamed says where a session is, and repairs it or brings it back, or says how it goes on.
@@ -145,14 +144,11 @@ func showLost(ctx context.Context, env *environment, f repairFlags) error {
 	if err := runRestorable(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}, mend.RestoreRequest{Force: f.force}); err != nil {
 		return err
 	}
-	clients, _ := openAll(ctx, env, false)
-	c, head, _, err := findLost(ctx, env, clients, nil, ".")
+	found, _, err := lookUp(ctx, env, sources{}, []string{"."})
 	if err != nil || env.JSON {
 		return errProblems
 	}
-	if _, err := c.Session(ctx, head.ID); err == nil {
-		env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
-		printContinueCommand(env, c, head)
-	}
+	env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(found[0].ID)), quotedTitle(found[0].Title, "(no title)"))
+	printContinueCommand(env, found[0].store, found[0].Head)
 	return errProblems
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mend/change"
 	"mend/internal/fail"
@@ -61,9 +60,8 @@ func printOrphans(t *term.Terminal, id string, refs []change.Ref, mark string) {
 	}
 }
 
-// repairOrphans moves orphans into the journal: all, or those of the session whose id starts
-// with ids[0].
-func repairOrphans(ctx context.Context, env *environment, ids []string, f repairFlags) error {
+// repairOrphans moves orphans into the journal: all, or those of the session that the user names.
+func repairOrphans(ctx context.Context, env *environment, names []string, f repairFlags) error {
 	if f.latent || f.force || len(f.classes) > 0 || f.apiError != "" {
 		return usagef("--orphans can only be combined with --dry-run and --yes")
 	}
@@ -73,7 +71,7 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 		return err
 	}
 	printStore(env, c)
-	todo, left, err := proposeOrphans(ctx, env.Terminal, c, ids)
+	todo, left, err := proposeOrphans(ctx, env, c, names)
 	if err != nil {
 		return err
 	}
@@ -102,13 +100,26 @@ func repairOrphans(ctx context.Context, env *environment, ids []string, f repair
 }
 
 // proposeOrphans plans to move orphans. The error left is about those for which there is no plan.
-func proposeOrphans(ctx context.Context, t *term.Terminal, c *mend.Store, ids []string) (todo []proposal, left, err error) {
+func proposeOrphans(ctx context.Context, env *environment, c *mend.Store, names []string) (todo []proposal, left, err error) {
 	found, err := c.Orphans(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(ids) > 0 {
-		found = slices.DeleteFunc(found, func(o mend.Orphaned) bool { return !strings.HasPrefix(o.Session, ids[0]) })
+	if len(names) > 0 {
+		all, _, err := namedSessions(ctx, env, sources{})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, o := range found { // most of these sessions are gone
+			if !slices.ContainsFunc(all, func(s namedSession) bool { return s.ID == o.Session }) {
+				all = append(all, namedSession{change.Head{ID: o.Session}, c.ID(), c})
+			}
+		}
+		s, err := nameSession(ctx, env, all, names[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		found = slices.DeleteFunc(found, func(o mend.Orphaned) bool { return o.Session != s.ID })
 	}
 	for _, o := range found {
 		p, err := c.ProposeOrphans(ctx, o)
@@ -120,7 +131,7 @@ func proposeOrphans(ctx context.Context, t *term.Terminal, c *mend.Store, ids []
 		if err != nil {
 			return nil, nil, err
 		}
-		printOrphans(t, o.Session, o.Records(), "- delete ")
+		printOrphans(env.Terminal, o.Session, o.Records(), "- delete ")
 		todo = append(todo, proposal{head: change.Head{ID: o.Session}, result: repair.Result{Plan: p}})
 	}
 	return todo, left, nil

@@ -62,7 +62,7 @@ func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) 
 		return
 	}
 	for day := time.NewTicker(24 * time.Hour); ; {
-		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days))
+		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
 		freed, err = withArchives(ctx, env, freed, err)
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)

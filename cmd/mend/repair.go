@@ -123,11 +123,11 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 			left = env.skipStore(ctx, left, err)
 			continue
 		}
-		heads, err := selectSessions(ctx, env, all, names, f.sessionFilter)
+		heads, err := c.selected(all, f.sessionFilter)
 		if err != nil {
 			return err
 		}
-		some, err := repairHeads(ctx, env, c, heads, f, req, named)
+		some, err := repairHeads(ctx, env, c.Store, heads, f, req, named)
 		done = done || some
 		if errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil

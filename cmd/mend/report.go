@@ -42,11 +42,7 @@ The page is one file. It loads nothing and needs no script.`,
   mend report qevajo -o repair.html       a repair, by its id`,
 		Args: atMostOne("session or repair"),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			names, err := pickIfNone(cmd.Context(), env, names, "report")
-			if err != nil {
-				return err
-			}
-			return runReport(cmd.Context(), env, names[0], f)
+			return runReport(cmd.Context(), env, names, f)
 		},
 	}
 	fl := cmd.Flags()
@@ -57,11 +53,11 @@ The page is one file. It loads nothing and needs no script.`,
 	return cmd
 }
 
-func runReport(ctx context.Context, env *environment, name string, f reportFlags) error {
+func runReport(ctx context.Context, env *environment, names []string, f reportFlags) error {
 	if f.out == "-" && env.JSON {
 		return usagef("--json and --output - cannot be used together")
 	}
-	s, err := reportSource(ctx, env, name)
+	s, err := reportSource(ctx, env, names)
 	if err != nil {
 		return err
 	}
@@ -88,25 +84,35 @@ func runReport(ctx context.Context, env *environment, name string, f reportFlags
 	return nil
 }
 
-// reportSource collects what a report says about the session or the repair with that name. The whole id
-// of a repair comes before a title that has it.
-func reportSource(ctx context.Context, env *environment, name string) (report.Source, error) {
-	e, ops, noRepair := env.opt.Journal.Show(name)
-	if noRepair == nil && e.ID == name {
-		return reportRepair(ctx, env, e, ops)
+// reportSource collects what a report says about the session or the repair that the user names.
+func reportSource(ctx context.Context, env *environment, names []string) (report.Source, error) {
+	if len(names) == 0 {
+		c, head, err := openSession(ctx, env, nil, "report", false)
+		if err != nil {
+			return report.Source{}, err
+		}
+		return reportSession(ctx, c, head)
 	}
-	c, err := openFor(ctx, env, false, name)
+	es, s, err := findSessionOrRepair(ctx, env, names[0])
 	if err != nil {
 		return report.Source{}, err
 	}
-	head, err := findSession(ctx, env, c, name)
-	switch {
-	case err == nil:
-		return reportSession(ctx, c, head)
-	case errors.Is(err, mend.ErrNoSession) && noRepair == nil:
-		return reportRepair(ctx, env, e, ops)
+	if len(es) == 0 {
+		all, err := openFound(ctx, env, []namedSession{s}, false)
+		if err != nil {
+			return report.Source{}, err
+		}
+		return reportSession(ctx, all[0].Store, s.Head)
 	}
-	return report.Source{}, err
+	e, err := findRepair(env, names[0])
+	if err != nil {
+		return report.Source{}, err
+	}
+	_, ops, err := env.opt.Journal.Show(e.ID)
+	if err != nil {
+		return report.Source{}, err
+	}
+	return reportRepair(ctx, env, e, ops)
 }
 
 // sessionReport is about a session and the repair that mend plans for it.

@@ -49,14 +49,17 @@ The current bytes are saved to the journal first, so the decision can be undone.
 }
 
 func runResolve(ctx context.Context, env *environment, id string, d mend.Decision, f writeFlags) error {
-	c, err := openEntry(ctx, env, id, !f.dryRun)
-	var e change.Entry
+	e, err := findRepair(env, id)
+	if err != nil {
+		return err
+	}
+	c, err := openStoreOf(ctx, env, e, !f.dryRun)
 	var p change.Plan
 	switch {
 	case err == nil:
-		e, p, err = c.ProposeResolve(ctx, id, d)
+		e, p, err = c.ProposeResolve(ctx, e.ID, d)
 	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is to be written there
-		e, err = env.opt.Journal.Unresolved(id)
+		e, err = env.opt.Journal.Unresolved(e.ID)
 	}
 	if err != nil {
 		return err

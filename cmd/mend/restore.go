@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,44 +91,12 @@ were kept and that their agent has no more, as after its database was removed.`,
 // parseRestore returns the meaning of --at.
 func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 	text := strings.TrimSpace(at)
-	r.At, err = parseWhen("at", shortAge(text), now)
-	if err == nil {
-		return r, nil
-	}
-	for _, form := range []string{time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		if t, ferr := time.ParseInLocation(form, text, time.Local); ferr == nil {
-			r.At = t
-			return r, nil
-		}
-	}
-	if change.ValidateID(text) != nil || strings.ContainsAny(text[:1], "0123456789-") {
+	r.At, err = parseWhen("at", text, now)
+	if err == nil || change.ValidateID(text) != nil || strings.ContainsAny(text[:1], "0123456789-") {
 		return r, err
 	}
 	r.State = text
 	return r, nil
-}
-
-// spokenAge matches an age as people write it.
-var spokenAge = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
-})
-
-// shortAge returns an age as other flags have it, such as 2h for "2 hours ago"; any other text as it is.
-func shortAge(text string) string {
-	switch strings.ToLower(text) {
-	case "now":
-		return "0s"
-	case "yesterday":
-		return "1d"
-	}
-	m := spokenAge().FindStringSubmatch(text)
-	if m == nil {
-		return text
-	}
-	if strings.HasPrefix(strings.ToLower(m[1]), "a") {
-		m[1] = "1"
-	}
-	return m[1] + strings.ToLower(m[2][:1])
 }
 
 // A restorable is a session that can be brought back, with its store.
@@ -148,10 +114,13 @@ func (x restorable) storeID() change.StoreID {
 }
 
 // noStore says what to do about a session whose store is not there now.
-func (x restorable) noStore(env *environment) error {
-	return fail.New(fail.Problems, fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(x.storeID()), env.cmdline("restore", x.Session.ID)),
-		"session %s was kept, but its store is not there now: %s", x.Session.ID, term.ShortenHome(x.storeID().Root))
+func (s namedSession) noStore(env *environment) error {
+	return fail.New(fail.Problems, fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(s.of), env.cmdline("restore", s.ID)),
+		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.of.Root))
 }
+
+// named returns the session as one that the user has named.
+func (x restorable) named() namedSession { return namedSession{x.Session, x.storeID(), x.store} }
 
 // listUnfound returns the sessions that were kept of stores that are not there now.
 func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k *keep.Keep) (all []restorable, err error) {
@@ -251,7 +220,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		env.Printf("\n")
 		env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
 		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
-			env.Note(all[i].noStore(env).Error() + ". Start " + agentOf(all[i].storeID()) + " once, so that its store exists")
+			env.Note(all[i].named().noStore(env).Error() + ". Start " + agentOf(all[i].storeID()) + " once, so that its store exists")
 		}
 		return err
 	}
@@ -260,7 +229,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		return err
 	}
 	if all[i].store == nil {
-		return all[i].noStore(env)
+		return all[i].named().noStore(env)
 	}
 	return restoreOne(ctx, env, all[i].store, all[i].Session, f, r)
 }
@@ -322,18 +291,40 @@ func (x restorable) json(env *environment) restorableJSON {
 
 // runRestore restores the session that the user names.
 func runRestore(ctx context.Context, env *environment, name string, f writeFlags, r mend.RestoreRequest) error {
-	clients, left := openAll(ctx, env, !f.dryRun)
-	if len(clients) == 0 {
-		return lostStore(env, left)
+	found, unread, err := lookUp(ctx, env, alsoNamed["restore"], []string{name})
+	switch {
+	case errors.Is(err, mend.ErrNoSession) && unread != nil:
+		return lostStore(env, unread) // it may be in that store
+	case errors.Is(err, mend.ErrNoSession) && env.unkept == nil:
+		err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
 	}
-	c, head, left, err := findLost(ctx, env, clients, left, name)
-	if errors.Is(err, mend.ErrNoSession) && left != nil {
-		return left // it may be in that store
+	if err != nil {
+		return err
 	}
+	c, left, err := openLost(ctx, env, &found[0], unread, !f.dryRun)
 	if err == nil {
-		err = restoreOne(ctx, env, c, head, f, r)
+		err = restoreOne(ctx, env, c, found[0].Head, f, r)
 	}
 	return env.both(ctx, left, err)
+}
+
+// openLost opens the store of a session that may be gone, as [openFound] does. It reports that a store is skipped: left is unread,
+// the error of that one.
+func openLost(ctx context.Context, env *environment, s *namedSession, unread error, write bool) (c *mend.Store, left, err error) {
+	switch {
+	case errors.Is(unread, mend.ErrNoStore):
+		left = &reportedError{unread} // the other error says more
+	case unread != nil:
+		left = env.skipStore(ctx, nil, unread)
+	}
+	if s.store == nil {
+		return nil, left, s.noStore(env)
+	}
+	all, err := openFound(ctx, env, []namedSession{*s}, write)
+	if err == nil {
+		s.Head = all[0].named[0]
+	}
+	return s.store, left, err
 }
 
 // lostStore returns the error if there is no store, with what the user can do if sessions of one were kept.
@@ -356,67 +347,6 @@ func lostStore(env *environment, left error) error {
 		return err
 	})
 	return left
-}
-
-// findLost returns the session that a user names, and its store: of those that are listed and those that were kept and are gone.
-// A store that cannot be read is skipped: unread is the worst error of these, and left.
-func findLost(ctx context.Context, env *environment, clients []*mend.Store, left error, name string) (_ *mend.Store, _ change.Head, unread, _ error) {
-	owner := map[string]*mend.Store{}
-	var listed, gone []change.Head
-	var unfound []restorable
-	err := withKept(env, func(k *keep.Keep) error {
-		var readable []*mend.Store
-		for _, c := range clients {
-			own, err := c.Sessions(ctx)
-			if err != nil {
-				left = env.skipStore(ctx, left, err)
-				continue
-			}
-			readable = append(readable, c)
-			for _, h := range own {
-				owner[h.ID] = c
-			}
-			listed = append(listed, own...)
-		}
-		for _, c := range readable {
-			lost, unread, err := c.Gone(ctx, k)
-			if unread != nil {
-				left = env.skipStore(ctx, left, unread)
-			}
-			if err != nil {
-				return err
-			}
-			for _, h := range lost {
-				if owner[h.ID] == nil { // else another store has it
-					owner[h.ID], gone = c, append(gone, h)
-				}
-			}
-		}
-		var err error
-		unfound, err = listUnfound(ctx, env, readable, k)
-		return cmp.Or(err, ctx.Err())
-	})
-	if err != nil {
-		return nil, change.Head{}, left, err
-	}
-	newestFirst := func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) }
-	slices.SortStableFunc(listed, newestFirst)
-	slices.SortStableFunc(gone, newestFirst)
-	var several *mend.AmbiguousNameError
-	head, err := findNamed(ctx, env, slices.Concat(listed, gone), name) // "." and "@" are listed ones, if there are any
-	if errors.Is(err, mend.ErrNoSession) && !errors.As(err, &several) {
-		if i := slices.IndexFunc(unfound, func(x restorable) bool {
-			_, err := mend.Named([]change.Head{x.Session}, name, workingFolder())
-			return err == nil
-		}); i >= 0 && name != "@" {
-			err = unfound[i].noStore(env)
-		} else if env.unkept != nil {
-			left = fail.Worst(left, env.unkeptError(fmt.Sprintf("%s: no session that is listed has this name", name)))
-		} else {
-			err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
-		}
-	}
-	return owner[head.ID], head, left, err
 }
 
 // proposeRestore plans to bring a session back, with what was kept of it.
@@ -486,7 +416,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 // goneBelow returns the sessions of the subagents of a session, and of theirs, that were kept and are gone.
 func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
 	err = withKept(env, func(k *keep.Keep) error {
-		gone, _, err := c.Gone(ctx, k) // of another store that cannot be read [findLost] has said so
+		gone, _, err := c.Gone(ctx, k) // of another store that cannot be read [namedSessions] has said so
 		by := map[string][]change.Head{}
 		for _, h := range gone {
 			by[h.Parent] = append(by[h.Parent], h)

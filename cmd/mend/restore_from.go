@@ -48,7 +48,7 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 			switch {
 			case x.State != mend.Deleted:
 			case x.store == nil:
-				left = fail.Worst(left, x.noStore(env))
+				left = fail.Worst(left, x.named().noStore(env))
 			default:
 				gone = append(gone, x)
 			}

@@ -103,7 +103,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	total := scanReport{environment: env, flags: f, named: len(names) > 0}
 	for _, c := range clients {
 		r := scanReport{environment: env, flags: f, classes: classes, named: len(names) > 0}
-		if err := r.scan(ctx, c.Cached(), names); err != nil {
+		if err := r.scan(ctx, c); err != nil {
 			if ctx.Err() != nil || exitCode(err) != exitUnusable {
 				return err
 			}
@@ -145,16 +145,17 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 }
 
 // scan examines the sessions of a store and prints what it found.
-func (r *scanReport) scan(ctx context.Context, c *mend.Store, names []string) error {
+func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
+	c := s.Cached()
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return err
 	}
-	heads, err := selectSessions(ctx, r.environment, all, names, r.flags.sessionFilter)
+	heads, err := s.selected(all, r.flags.sessionFilter)
 	if err != nil {
 		return err
 	}
-	whole := len(names) == 0 && r.flags.sessionFilter.all()
+	whole := !r.named && r.flags.sessionFilter.all()
 	r.nextStore(c)
 	progress := r.Progress(len(heads), "scanning")
 	for f := range c.ScanChecked(ctx, heads, largestChecked, func(err error) { r.damaged = noteCheck(ctx, r.Terminal, err) }) {

@@ -1,50 +1,46 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/journal"
 	"mend/repair"
 )
 
 // A sessionFilter says which sessions a verb is about if the user names none.
 type sessionFilter struct {
 	here  bool
-	since string // an age, "" for any
+	since string // a time, "" for any
 }
 
 func (f *sessionFilter) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.here, "here", false, "only sessions of this folder")
-	fl.StringVar(&f.since, "since", "", "only what was used in the last `AGE`, such as 7d or 12h")
+	fl.StringVar(&f.since, "since", "", "only what was used since `WHEN`: an age such as 7d or 12h, a date or a time")
 }
 
 // all reports whether the filter leaves every session.
 func (f *sessionFilter) all() bool { return !f.here && f.since == "" }
 
-// after returns the time from which on sessions are wanted, zero for any time.
-func (f *sessionFilter) after() (time.Time, error) {
-	if f.since == "" {
-		return time.Time{}, nil
-	}
-	d, err := parseAge("since", f.since)
-	return time.Now().Add(-d), err
-}
-
 // apply returns the sessions that the filter leaves: those of this folder first. It may change the
 // order of heads.
 func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
-	after, err := f.after()
+	after, err := parseWhen("since", f.since, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -58,100 +54,301 @@ func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 	return heads, nil
 }
 
-// selectSessions returns those of all sessions that the user names, or if there are no names those
-// that the filter leaves: those of this folder first, and the newest of both.
-func selectSessions(ctx context.Context, env *environment, all []change.Head, names []string, f sessionFilter) ([]change.Head, error) {
-	if len(names) == 0 {
-		return f.apply(all)
-	}
-	if !f.all() {
-		return nil, usagef("--here and --since go without a session")
-	}
-	var heads []change.Head
-	for _, name := range names {
-		h, err := findNamed(ctx, env, all, name)
+// A namedSession is a session that a name can mean.
+type namedSession struct {
+	change.Head
+	of    change.StoreID // the store that has it, or had it
+	store *mend.Store    // nil if no store that can be read has it
+}
+
+// The sources of sessions that no store has: what names can mean besides the sessions of the stores.
+type sources struct {
+	gone    bool // what can be restored: from a copy, or from another store of the agent
+	copies  bool // all copies
+	journal bool
+}
+
+// alsoNamed has the verbs to which a name can also mean a session that no store has.
+var alsoNamed = map[string]sources{
+	"restore": {gone: true},
+	"forget":  {copies: true, journal: true},
+	"log":     {copies: true, journal: true},
+	"undo":    {journal: true},
+}
+
+// namedSessions returns all sessions that a name can mean, of the stores of all agents: those that an agent
+// has, newest first, and then the others, newest first. unread is the worst error of the stores that cannot be read.
+func namedSessions(ctx context.Context, env *environment, also sources) (all []namedSession, unread, err error) {
+	var stores []*mend.Store
+	for _, o := range agentOptions(env) {
+		c, err := mend.Open(o)
+		var heads []change.Head
+		if err == nil {
+			heads, err = c.Sessions(ctx)
+		}
 		if err != nil {
-			return nil, err
+			unread = fail.Worst(unread, err)
+			continue
 		}
-		if !slices.ContainsFunc(heads, func(o change.Head) bool { return o.ID == h.ID }) {
-			heads = append(heads, h)
+		stores = append(stores, c)
+		for _, h := range heads {
+			all = append(all, namedSession{h, c.ID(), c})
 		}
 	}
-	return heads, nil
-}
-
-// findSession returns the session that the user names.
-func findSession(ctx context.Context, env *environment, c *mend.Store, name string) (change.Head, error) {
-	all, err := c.Sessions(ctx)
-	if err != nil {
-		return change.Head{}, err
+	newestFirst := func(x, y namedSession) int {
+		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	}
-	return findNamed(ctx, env, all, name)
+	slices.SortStableFunc(all, newestFirst)
+	known := map[string]bool{}
+	for _, s := range all {
+		known[s.ID] = true
+	}
+	var others []namedSession
+	add := func(h change.Head, of change.StoreID, c *mend.Store) {
+		if h.ID != "" && !known[h.ID] {
+			known[h.ID], others = true, append(others, namedSession{h, of, c})
+		}
+	}
+	if also.gone || also.copies {
+		err = withKept(env, func(k *keep.Keep) error {
+			if k != nil && also.copies {
+				states, err := k.States(keep.Query{Agent: env.agentName})
+				for _, s := range states { // newest first
+					add(s.Head(), s.Store, nil)
+				}
+				return err
+			}
+			if also.copies {
+				return nil
+			}
+			for _, c := range stores {
+				gone, beside, err := c.Gone(ctx, k)
+				unread = fail.Worst(unread, beside)
+				if err != nil {
+					return err
+				}
+				for _, h := range gone {
+					add(h, c.ID(), c)
+				}
+			}
+			unfound, err := listUnfound(ctx, env, stores, k)
+			for _, x := range unfound {
+				add(x.Session, x.storeID(), nil)
+			}
+			return cmp.Or(err, ctx.Err())
+		})
+	}
+	if also.journal && err == nil {
+		var es []change.Entry
+		if es, err = env.opt.Journal.Log(journal.Query{Agent: env.agentName}); errors.Is(err, journal.ErrDamaged) {
+			err = nil // what can be read of it is enough to find a session
+		}
+		for _, e := range es {
+			add(change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder}, e.Store, nil)
+		}
+	}
+	slices.SortStableFunc(others, newestFirst)
+	return append(all, others...), unread, err
 }
 
-// findNamed returns the session with the name. If several have it, the user picks one, once for a name;
+// lookUp returns the sessions that a user names, each once. For a session that the journal may know, by its whole id, it
+// reads no store. unread is the worst error of the stores that cannot be read: a session that is not found may be there.
+func lookUp(ctx context.Context, env *environment, also sources, names []string) (found []namedSession, unread, err error) {
+	if also.journal && len(names) == 1 {
+		es, err := env.opt.Journal.Log(journal.Query{Session: names[0], Agent: env.agentName, Limit: 1})
+		if i := slices.IndexFunc(es, func(e change.Entry) bool { return e.Session == names[0] }); i >= 0 {
+			return []namedSession{{change.Head{ID: es[i].Session, Title: es[i].Cause.Title}, es[i].Store, nil}}, nil, nil
+		}
+		if err != nil && !errors.Is(err, journal.ErrDamaged) {
+			return nil, nil, err
+		}
+	}
+	all, unread, err := namedSessions(ctx, env, also)
+	for _, name := range names {
+		var s namedSession
+		if err == nil {
+			s, err = nameSession(ctx, env, all, name)
+		}
+		if errors.Is(err, mend.ErrNoSession) && env.unkept != nil {
+			code, hint := fail.Of(env.unkept)
+			err = fail.New(code, hint, "%w, and what was kept is not looked at", err)
+		}
+		if err != nil {
+			return nil, unread, err
+		}
+		if !slices.ContainsFunc(found, func(o namedSession) bool { return o.ID == s.ID && o.of.Same(s.of) }) {
+			found = append(found, s)
+		}
+	}
+	return found, unread, err
+}
+
+// findSessions is lookUp for the verb that runs, which goes on without the stores that cannot be read.
+func findSessions(ctx context.Context, env *environment, names []string) ([]namedSession, error) {
+	also := alsoNamed[env.command]
+	found, unread, err := lookUp(ctx, env, also, names)
+	missing := unread != nil && !errors.Is(unread, mend.ErrNoStore)
+	if errors.Is(err, mend.ErrNoSession) && (missing || unread != nil && also == (sources{})) {
+		return nil, unread // the session may be there
+	}
+	if missing && err == nil {
+		env.noteSkipped(fmt.Errorf("another store is not examined: %w", unread))
+	}
+	return found, err
+}
+
+// nameSession returns the session of all that the name means. If there are several, the user picks one;
 // without a terminal it lists them on stderr.
-func findNamed(ctx context.Context, env *environment, all []change.Head, name string) (change.Head, error) {
-	h, err := mend.Named(all, name, workingFolder())
+func nameSession(ctx context.Context, env *environment, all []namedSession, name string) (namedSession, error) {
+	heads := headsOf(all)
+	i, err := mend.Named(heads, name, workingFolder())
+	if err == nil {
+		return all[i], nil
+	}
 	several, ok := errors.AsType[*mend.AmbiguousNameError](err)
 	if !ok || env.JSON {
-		return h, err
+		return namedSession{}, err
 	}
-	if i := slices.IndexFunc(several.Sessions, func(h change.Head) bool { return h.ID == env.picked[name] }); i >= 0 {
-		return several.Sessions[i], nil
+	var found []namedSession
+	for _, i := range several.Fits {
+		found = append(found, all[i])
+	}
+	here := mend.Here(headsOf(found), workingFolder())
+	firstIf(found, func(s namedSession) bool { return here(s.Head) })
+	rows := sessionRows(env.Terminal, headsOf(found), heads)
+	if slices.ContainsFunc(found, func(s namedSession) bool { return s.of.Agent != found[0].of.Agent }) {
+		for i, s := range found {
+			rows[i] = slices.Insert(rows[i], 1, agentOf(s.of))
+		}
 	}
 	if !env.CanAsk {
-		listAmbiguous(env.Terminal, several.Sessions, all)
-		return h, err
+		listAmbiguous(env.Terminal, rows)
+		return namedSession{}, err
 	}
-	found := slices.Clone(several.Sessions)
-	hereFirst(found)
-	i, err := env.Pick(ctx, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), sessionRows(env.Terminal, found, all))
-	if err != nil {
-		return change.Head{}, err
+	if i, err = env.Pick(ctx, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), rows); err != nil {
+		return namedSession{}, err
 	}
-	if env.picked == nil {
-		env.picked = map[string]string{}
-	}
-	env.picked[name] = found[i].ID
 	return found[i], nil
+}
+
+func headsOf(all []namedSession) []change.Head {
+	heads := make([]change.Head, len(all))
+	for i, s := range all {
+		heads[i] = s.Head
+	}
+	return heads
 }
 
 // maxAmbiguous is how many sessions are listed that have one name.
 const maxAmbiguous = 10
 
-func listAmbiguous(t *term.Terminal, found, all []change.Head) {
-	found = slices.Clone(found)
-	hereFirst(found)
-	for _, line := range term.Align(sessionRows(t, found[:min(len(found), maxAmbiguous)], all), t.Width) {
+func listAmbiguous(t *term.Terminal, rows [][]string) {
+	for _, line := range term.Align(rows[:min(len(rows), maxAmbiguous)], t.Width) {
 		t.PrintErr("%s\n", line)
 	}
-	if n := len(found) - maxAmbiguous; n > 0 {
+	if n := len(rows) - maxAmbiguous; n > 0 {
 		t.PrintErr("%s\n", term.Faint(fmt.Sprintf("and %d more", n)))
 	}
 }
 
-// pickIfNone returns the names of sessions that the user gave, or the one that the user picks of all, those of this
-// folder first. Without a terminal the error says that the verb needs a session.
-func pickIfNone(ctx context.Context, env *environment, names []string, verb string) ([]string, error) {
+// oneSession returns the session that the user names, or the one that the user picks of all, those of this folder first. Without
+// a terminal the error says that the verb needs a session.
+func oneSession(ctx context.Context, env *environment, names []string, verb string) (namedSession, error) {
 	if len(names) > 0 {
-		return names, nil
+		found, err := findSessions(ctx, env, names[:1])
+		if err != nil {
+			return namedSession{}, err
+		}
+		return found[0], nil
 	}
-	heads, _, unread := sessionsOf(ctx, agentOptions(env))
+	all, unread, err := namedSessions(ctx, env, sources{})
 	switch {
-	case len(heads) == 0 && unread != nil:
-		return nil, unread
+	case err != nil:
+		return namedSession{}, err
+	case len(all) == 0 && unread != nil:
+		return namedSession{}, unread
 	case !env.CanAsk:
-		return nil, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
-	case len(heads) == 0:
-		return nil, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
+		return namedSession{}, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
+	case len(all) == 0:
+		return namedSession{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
-	hereFirst(heads)
-	i, err := env.Pick(ctx, "Which session?", sessionRows(env.Terminal, heads, heads))
+	here := mend.Here(headsOf(all), workingFolder())
+	firstIf(all, func(s namedSession) bool { return here(s.Head) })
+	i, err := env.Pick(ctx, "Which session?", sessionRows(env.Terminal, headsOf(all), headsOf(all)))
 	if err != nil {
-		return nil, err
+		return namedSession{}, err
 	}
-	return []string{heads[i].ID}, nil
+	return all[i], nil
+}
+
+// openSession opens the store of the session that the user names or picks, as [prepare] does, and returns both.
+func openSession(ctx context.Context, env *environment, names []string, verb string, write bool) (*mend.Store, change.Head, error) {
+	s, err := oneSession(ctx, env, names, verb)
+	if err != nil {
+		return nil, s.Head, err
+	}
+	all, err := openFound(ctx, env, []namedSession{s}, write)
+	if err != nil {
+		return nil, s.Head, err
+	}
+	return all[0].Store, all[0].named[0], nil
+}
+
+// A storeSessions is a store that a verb is about, with the sessions that the user names in it; nil if the user names none.
+type storeSessions struct {
+	*mend.Store
+	named   []change.Head
+	changed bool // since the user named them: a recovery finished what was cut
+}
+
+// openFound opens the stores of sessions that were found, as [prepare] does.
+func openFound(ctx context.Context, env *environment, found []namedSession, write bool) (all []storeSessions, err error) {
+	for _, s := range found {
+		i := slices.IndexFunc(all, func(o storeSessions) bool { return o.Store == s.store })
+		if i < 0 {
+			recovered, err := prepare(ctx, env, s.store, write)
+			if err != nil {
+				return nil, err
+			}
+			i, all = len(all), append(all, storeSessions{Store: s.store, changed: recovered})
+		}
+		if all[i].changed {
+			if h, err := s.store.Session(ctx, s.ID); err == nil { // else the verb says so
+				s.Head = h
+			}
+		}
+		all[i].named = append(all[i].named, s.Head)
+	}
+	return all, nil
+}
+
+// openNamed opens the stores of the named sessions, or without names all stores. left is the worst error of those
+// that cannot be opened.
+func openNamed(ctx context.Context, env *environment, write bool, names []string) (all []storeSessions, left, err error) {
+	if len(names) == 0 {
+		stores, left := openAll(ctx, env, write)
+		for _, c := range stores {
+			all = append(all, storeSessions{Store: c})
+		}
+		return all, left, nil
+	}
+	found, err := findSessions(ctx, env, names)
+	if err == nil {
+		all, err = openFound(ctx, env, found, write)
+	}
+	return all, nil, err
+}
+
+// selected returns the sessions that a verb is about: those that the user names, or of all those that the filter leaves, those of
+// this folder first.
+func (s storeSessions) selected(all []change.Head, f sessionFilter) ([]change.Head, error) {
+	if s.named != nil && !f.all() {
+		return nil, usagef("--here and --since go without a session")
+	}
+	if s.named != nil {
+		return s.named, nil
+	}
+	return f.apply(all)
 }
 
 // parseClasses returns the classes with these names.
@@ -167,37 +364,53 @@ func parseClasses(env *environment, names []string) (classes []repair.Class, err
 }
 
 // parseWhen parses a time that a flag has: an age, a date or a time; zero for "".
-func parseWhen(flag, s string, now time.Time) (time.Time, error) {
-	if s == "" {
+func parseWhen(flag, text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+	for _, form := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
+	age := shortAge(text)
+	d, err := time.ParseDuration(age)
+	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(age, unit); ok {
+			var n uint64
+			n, err = strconv.ParseUint(number, 10, 16)
+			d = time.Duration(n) * hours * time.Hour
+		}
 	}
-	d, err := parseAge(flag, s)
-	if err != nil {
-		return time.Time{}, usagef("--%s %s: want an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z", flag, s)
+	if err != nil || d < 0 {
+		return time.Time{}, usagef("--%s %s: want an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z", flag, text)
 	}
 	return now.Add(-d), nil
 }
 
-// parseAge parses the age that a flag has: a duration, or a number of days or weeks.
-func parseAge(flag, s string) (time.Duration, error) {
-	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {
-		if number, ok := strings.CutSuffix(s, unit); ok {
-			n, err := strconv.ParseUint(number, 10, 16)
-			if err != nil {
-				return 0, usagef("--%s %s: want an age such as 90d or 12h", flag, s)
-			}
-			return time.Duration(n) * hours * time.Hour, nil
-		}
+// spokenAge matches an age as people write it.
+var spokenAge = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
+})
+
+// shortAge returns an age in short, such as 2h for "2 hours ago"; any other text as it is.
+func shortAge(text string) string {
+	switch strings.ToLower(text) {
+	case "now":
+		return "0s"
+	case "yesterday":
+		return "1d"
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return 0, usagef("--%s %s: want an age such as 90d or 12h", flag, s)
+	m := spokenAge().FindStringSubmatch(text)
+	if m == nil {
+		return text
 	}
-	return d, nil
+	if strings.HasPrefix(strings.ToLower(m[1]), "a") {
+		m[1] = "1"
+	}
+	return m[1] + strings.ToLower(m[2][:1])
 }

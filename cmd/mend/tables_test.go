@@ -189,7 +189,7 @@ var screens = []struct {
 		for i := range n {
 			heads = append(heads, screenHead(i))
 		}
-		listAmbiguous(a.Terminal, heads, heads)
+		listAmbiguous(a.Terminal, sessionRows(a.Terminal, heads, heads))
 	}},
 }
 

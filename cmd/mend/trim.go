@@ -166,20 +166,6 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 	return nil
 }
 
-// openSession opens the store and returns the session that the user names or picks.
-func openSession(ctx context.Context, env *environment, names []string, verb string, write bool) (*mend.Store, change.Head, error) {
-	names, err := pickIfNone(ctx, env, names, verb)
-	if err != nil {
-		return nil, change.Head{}, err
-	}
-	c, err := openFor(ctx, env, write, names...)
-	if err != nil {
-		return nil, change.Head{}, err
-	}
-	head, err := findSession(ctx, env, c, names[0])
-	return c, head, err
-}
-
 // applyOne asks about the plan of one session that was shown, and applies it, or says that it was a
 // dry run. question has %s for the name of the session.
 func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {

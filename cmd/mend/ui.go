@@ -291,7 +291,7 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 	c := b.clients[s.Store]
 	switch {
 	case c == nil && known:
-		return x.noStore(b.environment)
+		return x.named().noStore(b.environment)
 	case c == nil:
 		return mend.ErrNoSession
 	}

@@ -86,11 +86,11 @@ func runUndo(ctx context.Context, env *environment, ids []string, session string
 	}
 	v.named = len(ids) > 0 || session != ""
 	if session != "" {
-		id, err := repairedSession(ctx, env, session)
+		found, err := findSessions(ctx, env, []string{session})
 		if err != nil {
 			return err
 		}
-		v.session = id
+		v.session = found[0].ID
 	} else if len(ids) == 0 {
 		newest, err := newestRepair(ctx, env, "no repair that is not undone", inForce)
 		if err != nil {

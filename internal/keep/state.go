@@ -43,6 +43,11 @@ type State struct {
 	marks []mark
 }
 
+// Head returns the session as it was.
+func (s *State) Head() change.Head {
+	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Parent: s.Parent, Updated: s.Updated}
+}
+
 // A mark is a place between two messages at which a chunk begins, with what of the state is between the first
 // message and it.
 type mark struct {

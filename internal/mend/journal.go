@@ -174,7 +174,7 @@ func (l *Journal) Log(q journal.Query) (es []change.Entry, err error) {
 	return es, err
 }
 
-// Show returns the entry with that id, or whose id begins with it, and its ops. If its
+// Show returns the entry with that id and its ops; [Journal.Find] has what a user names. If its
 // images were removed the ops are nil and the error is nil: the entry is Forgotten.
 func (l *Journal) Show(id string) (e change.Entry, ops []change.Op, err error) {
 	err = l.read(func(j *journal.Journal) error {
@@ -198,16 +198,34 @@ func OperationOf(e change.Entry) string { return operationPrefix + journal.IDOf(
 // Find returns the entries that a user names, newest first: the one with that id, or whose id begins with
 // it, or all of the operation with that id.
 func (l *Journal) Find(name string) (es []change.Entry, err error) {
-	id, whole := strings.CutPrefix(name, operationPrefix)
 	err = l.read(func(j *journal.Journal) error {
-		e, err := j.Get(id)
-		if es = []change.Entry{e}; err != nil || !whole {
-			return err
-		}
-		es, err = j.List(journal.Query{Operation: e.Operation})
+		es, err = find(j, name)
 		return err
 	})
 	return es, err
+}
+
+func find(j *journal.Journal, name string) ([]change.Entry, error) {
+	id, whole := strings.CutPrefix(name, operationPrefix)
+	e, err := j.Get(id)
+	if !whole {
+		return []change.Entry{e}, err
+	}
+	if several, ok := errors.AsType[*journal.AmbiguousError](err); ok { // perhaps they are of one operation
+		e, err = j.Get(several.IDs[0])
+		for _, id := range several.IDs {
+			if other, failed := j.Get(id); failed != nil || other.Operation != e.Operation {
+				err = &journal.AmbiguousError{Prefix: name, IDs: several.IDs}
+			}
+		}
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		err = fmt.Errorf("%q: %w", name, journal.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.List(journal.Query{Operation: e.Operation})
 }
 
 // Verify checks the whole journal. With the head that an earlier call returned, it also
@@ -224,11 +242,20 @@ func (l *Journal) Verify(head string) (r journal.Report, err error) {
 	return r, err
 }
 
+// Old returns the entries of which GC may remove the images, newest first, see [journal.Journal.Old].
+func (l *Journal) Old(t time.Time) (es []change.Entry, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		es, err = j.Old(t)
+		return err
+	})
+	return es, err
+}
+
 // GC removes the images of entries that began before t, except pending and conflicted
-// ones. The entries stay and can no longer be undone.
-func (l *Journal) GC(ctx context.Context, t time.Time) (freed journal.Freed, err error) {
+// ones; with a function only of those that are wanted. The entries stay and can no longer be undone.
+func (l *Journal) GC(ctx context.Context, t time.Time, wanted func(id string) bool) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
-		freed, err = j.GC(ctx, t)
+		freed, err = j.GC(ctx, t, wanted)
 		return err
 	})
 	return freed, err

@@ -8,41 +8,41 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/fail"
 )
 
-// An AmbiguousNameError is returned for a name that several sessions have. It wraps
-// [ErrNoSession].
+// An AmbiguousNameError is returned for a name that several sessions have.
 type AmbiguousNameError struct {
-	Name     string
-	Sessions []change.Head // newest first
+	Name string
+	Fits []int // the indices of the sessions, newest first
 }
 
 func (e *AmbiguousNameError) Error() string {
-	return fmt.Sprintf("ambiguous session %q: it fits %d sessions", e.Name, len(e.Sessions))
+	return fmt.Sprintf("ambiguous session %q: it fits %d sessions", e.Name, len(e.Fits))
 }
 
-// Unwrap returns [ErrNoSession].
-func (e *AmbiguousNameError) Unwrap() error { return ErrNoSession }
+// Failure returns the exit code and the hint of [ErrNoSession].
+func (e *AmbiguousNameError) Failure() (fail.Code, string) { return fail.Of(ErrNoSession) }
 
-// Named returns the session that a user names, of heads, which are newest first: by its id or the start of it,
+// Named returns the index of the session that a user names, of heads, which are newest first: by its id or the start of it,
 // by its title or a part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
 // as "@" for the newest of all. The first of these that fits any session counts. The error
-// wraps [ErrNoSession] and is an [*AmbiguousNameError] if several sessions fit.
-func Named(heads []change.Head, name, dir string) (change.Head, error) {
+// wraps [ErrNoSession] if none fits, and is an [*AmbiguousNameError] if several do.
+func Named(heads []change.Head, name, dir string) (int, error) {
 	switch name {
 	case "":
-		return change.Head{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
+		return 0, fmt.Errorf("%w: the name is empty", ErrNoSession)
 	case "@":
 		if len(heads) == 0 {
-			return change.Head{}, fmt.Errorf("%w: the store has none", ErrNoSession)
+			return 0, fmt.Errorf("%w: the store has none", ErrNoSession)
 		}
-		return heads[0], nil
+		return 0, nil
 	case ".":
 		i := slices.IndexFunc(heads, Here(heads, dir))
 		if i < 0 {
-			return change.Head{}, fmt.Errorf("%w in %s", ErrNoSession, cmp.Or(dir, "the current folder, which does not exist"))
+			return 0, fmt.Errorf("%w in %s", ErrNoSession, cmp.Or(dir, "the current folder, which does not exist"))
 		}
-		return heads[i], nil
+		return i, nil
 	}
 	lower := strings.ToLower(name)
 	for _, fits := range []func(change.Head) bool{
@@ -51,24 +51,23 @@ func Named(heads []change.Head, name, dir string) (change.Head, error) {
 		func(h change.Head) bool { return strings.HasPrefix(h.ID, name) },
 		func(h change.Head) bool { return strings.Contains(strings.ToLower(h.Title), lower) },
 	} {
-		found := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return !fits(h) })
+		var found []int
+		for i := range heads {
+			if fits(heads[i]) {
+				found = append(found, i)
+			}
+		}
 		if len(found) == 0 {
 			continue
 		}
-		if h, ok := withSubagents(found); ok {
-			return h, nil
+		// The session that all others are subagents of: their ids are its id, a dot, and more.
+		main := slices.MinFunc(found, func(a, b int) int { return cmp.Compare(len(heads[a].ID), len(heads[b].ID)) })
+		if !slices.ContainsFunc(found, func(i int) bool { return i != main && !strings.HasPrefix(heads[i].ID, heads[main].ID+".") }) {
+			return main, nil
 		}
-		return change.Head{}, &AmbiguousNameError{name, found}
+		return 0, &AmbiguousNameError{name, found}
 	}
-	return change.Head{}, fmt.Errorf("%w: %q", ErrNoSession, name)
-}
-
-// withSubagents returns the session that all others are subagents of: their ids are its id, a dot,
-// and more.
-func withSubagents(found []change.Head) (change.Head, bool) {
-	main := slices.MinFunc(found, func(a, b change.Head) int { return cmp.Compare(len(a.ID), len(b.ID)) })
-	others := slices.DeleteFunc(slices.Clone(found), func(h change.Head) bool { return strings.HasPrefix(h.ID, main.ID+".") })
-	return main, len(others) == 1
+	return 0, fmt.Errorf("%w: %q", ErrNoSession, name)
 }
 
 // Here returns which sessions are of a folder: those that were started in it, or if there are

@@ -20,6 +20,8 @@ func TestNamed(t *testing.T) {
 		{ID: "7c1e-1.agent-2", Title: "subagent: two"},
 		{ID: "9d-1.agent-1", Title: "subagent: of one session"},
 		{ID: "9d-2.agent-1", Title: "subagent: of another"},
+		{ID: "twice"},
+		{ID: "twice"}, // of two stores
 	}
 	for _, c := range []struct {
 		name, dir, want string // want: an id, "none", or "several"
@@ -39,6 +41,7 @@ func TestNamed(t *testing.T) {
 		{"%", "/", "ses_a1"},
 		{"nope", "/", "none"},
 		{"", "/", "none"},
+		{"twice", "/", "several"},
 		{"@", "/", "ses_c3"},
 		{".", "/home/u/app", "ses_c3"},
 		{".", "/home/u/site", "ses_c1"},
@@ -48,7 +51,7 @@ func TestNamed(t *testing.T) {
 	} {
 		got, err := mend.Named(heads, c.name, c.dir)
 		var several *mend.AmbiguousNameError
-		is := got.ID
+		is := heads[got].ID
 		switch {
 		case errors.As(err, &several):
 			is = "several"

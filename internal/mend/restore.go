@@ -80,7 +80,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	}
 	for id, states := range kept {
 		if best := lastWhole(ctx, k, states); !listed[id] && best != nil {
-			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
+			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
 	beside, errBeside := c.elsewhere(ctx)
@@ -299,11 +299,6 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 // isRestored reports whether a state is restored if the user names none.
 func isRestored(s keep.State) bool { return s.Complete() && s.Why != keptBefore }
 
-// headOf returns a session as it was kept.
-func headOf(s keep.State) change.Head {
-	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Parent: s.Parent, Updated: s.Updated}
-}
-
 // keptStates returns what was kept of the sessions of the store, or of one, newest first.
 func (c *Store) keptStates(k *keep.Keep, session string) (map[string][]keep.State, error) {
 	of := map[string][]keep.State{}
@@ -347,7 +342,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 	}
 	for _, states := range of {
 		if best := lastWhole(ctx, k, states); best != nil {
-			all = append(all, Restorable{Session: headOf(*best), State: Deleted, Kept: best, Copied: best.Messages})
+			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
 	return all, ctx.Err()
@@ -389,7 +384,7 @@ func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unr
 		delete(kept, h.ID)
 	}
 	for _, states := range kept {
-		gone = append(gone, headOf(states[0]))
+		gone = append(gone, states[0].Head())
 	}
 	slices.SortFunc(gone, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	return gone, unread, err
@@ -599,18 +594,17 @@ func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) err
 // and all later ones. It reports false if the records changed otherwise since: then what was kept before the
 // repair counts.
 func (c *Store) beforeRepair(ctx context.Context, head change.Head, r RestoreRequest) (e change.Entry, done Restored, ok bool, err error) {
-	err = c.journal.read(func(j *journal.Journal) (err error) {
-		e, err = j.Get(r.State)
-		return err
-	})
-	if err == nil && e.Session != head.ID {
-		err = fail.New(fail.Usage, "\"mend log "+head.ID+"\" lists its repairs", "restoring session %s: repair %s is of another session", head.ID, e.ID)
-	}
+	es, err := c.journal.Find(r.State)
 	if err != nil {
 		return e, done, false, err
 	}
+	i := slices.IndexFunc(es, func(e change.Entry) bool { return e.Session == head.ID })
+	if i < 0 {
+		return e, done, false, fail.New(fail.Usage, "\"mend log "+head.ID+"\" lists its repairs", "restoring session %s: repair %s is of another session", head.ID, r.State)
+	}
+	e = es[i]
 	id := c.ID()
-	es, err := c.Log(ctx, journal.Query{Store: &id, Session: head.ID, State: change.Committed, InForce: true, After: e.Seq - 1})
+	es, err = c.Log(ctx, journal.Query{Store: &id, Session: head.ID, State: change.Committed, InForce: true, After: e.Seq - 1})
 	var ids []string
 	for _, e := range es {
 		ids = append(ids, e.ID)

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/internal/keep"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+func forgetVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	var copies bool
+	cmd := &cobra.Command{
+		Use:   "forget SESSION|ID",
+		Short: "Erase a session's or a repair's old data, and the copies of a session",
+		Long: `The journal contains what repairs replaced, which is text of your conversations.
+Forget erases the data of one repair, of an operation, or of every repair of a session,
+from the journal's file. Those repairs can no longer be undone; the log keeps a line for
+each. Files of yours that they moved into the journal are deleted for good. Of a salvage
+it deletes the damaged database.
+
+Of a session it also erases the copies that "mend keep" has made; with --copies only these.
+The agent need not have the session any more.
+
+It shows what goes, with titles and sizes, and asks; it erases what it has shown, and
+nothing that was added since. --dry-run only shows it.`,
+		Args: oneArg("session or repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error { return runForget(cmd.Context(), env, ids[0], f, copies) },
+	}
+	f.add(cmd, "")
+	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, and keep what undoes its repairs")
+	return cmd
+}
+
+// An erasure is what forget erases: what it has shown, and nothing else.
+type erasure struct {
+	entries []change.Entry // repairs, whose data goes
+	states  []keep.State   // copies of sessions
+	damaged []string       // files with copies that were set aside
+}
+
+func runForget(ctx context.Context, env *environment, name string, f writeFlags, copies bool) error {
+	damaged := damagedBefore(env, time.Now())
+	if len(damaged) > 0 && !f.dryRun { // what is readable of them is brought over
+		if err := env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
+			return err
+		}
+	}
+	es, s, err := findSessionOrRepair(ctx, env, name)
+	var x erasure
+	switch isRepair := err == nil && len(es) > 0; {
+	case isRepair && copies:
+		return usagef("--copies needs a session, and %s is a repair", name)
+	case isRepair:
+		x.entries = es
+	case err == nil:
+		x, err = erasureOf(ctx, env, s, copies)
+		x.damaged = damaged
+	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // a copy of it may be there
+		x.damaged, s.ID, err = damaged, name, nil
+	}
+	if err != nil {
+		return err
+	}
+	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Forgotten })
+	if len(x.entries)+len(x.states)+len(x.damaged) == 0 {
+		answerFreed(env, journal.Freed{}, nil)
+		env.setAnswer("copies", 0)
+		env.Say("There is nothing to delete.")
+		return nil
+	}
+	if !env.JSON {
+		x.print(env, s)
+	}
+	if f.dryRun {
+		env.Say("Dry run: nothing was erased.")
+		x.answer(env)
+		return nil
+	}
+	if err := confirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
+		return err
+	}
+	return x.erase(ctx, env)
+}
+
+// answer sets the JSON answer of a dry run.
+func (x *erasure) answer(env *environment) {
+	states := []keptStateJSON{}
+	for i := range x.states {
+		states = append(states, stateJSON(&x.states[i]))
+	}
+	env.setAnswer("repairs", entriesJSON(x.entries))
+	env.setAnswer("copies", len(states))
+	env.setAnswer("states", states)
+}
+
+// erasureOf returns what is known of a session: its repairs, unless only copies are wanted, and its copies.
+func erasureOf(ctx context.Context, env *environment, s namedSession, copies bool) (x erasure, err error) {
+	if !copies {
+		if x.entries, err = env.opt.Journal.Log(journal.Query{Session: s.ID, Agent: env.agentName}); err != nil {
+			return x, err
+		}
+	}
+	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		x.states, err = k.States(keep.Query{Session: s.ID, Agent: env.agentName})
+		return err
+	})
+	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
+	return x, err
+}
+
+// print shows what goes: repairs, files of the user, copies by store, and damaged files; and what cannot be done any more then. s
+// is the session that the user named.
+func (x *erasure) print(env *environment, s namedSession) {
+	if len(x.entries) > 0 {
+		_ = printEntries(env, x.entries, nil, "")
+	}
+	var rows [][]string
+	for _, r := range movedUserFiles(x.entries) {
+		rows = append(rows, []string{"a file of yours", term.Escape(r.String())})
+	}
+	for i := 0; i < len(x.states); {
+		s, n, size := x.states[i], 0, int64(0)
+		for ; i < len(x.states) && x.states[i].Store.Same(s.Store); i++ {
+			n, size = n+1, size+x.states[i].Size
+		}
+		rows = append(rows, []string{
+			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(term.Age(time.Since(s.Time)))), agentOf(s.Store), quotedTitle(s.Title, s.Session),
+		})
+	}
+	for _, path := range x.damaged {
+		rows = append(rows, []string{"a damaged file with copies", term.Escape(term.ShortenHome(path))})
+	}
+	env.PrintRows(rows, "")
+	env.Say("%s", x.harm(s))
+}
+
+// harm says what cannot be done any more once x is erased.
+func (x *erasure) harm(s namedSession) string {
+	var parts []string
+	if n := len(x.entries); n > 0 {
+		size := int64(0)
+		for _, e := range x.entries {
+			for _, o := range e.Ops {
+				size += sizeOf(o.Pre) + sizeOf(o.Post)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), ofSession(x.entries), term.Size(size)))
+		if files := movedUserFiles(x.entries); len(files) > 0 {
+			parts = append(parts, term.Count(len(files), "file")+" of yours, listed above, will be deleted for good.")
+		}
+	}
+	if n := len(x.states); n > 0 {
+		size := int64(0)
+		for _, s := range x.states {
+			size += s.Size
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), quotedTitle(x.states[0].Title, s.ID), term.Size(size)))
+	}
+	if n := len(x.damaged); n > 0 {
+		text := term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too.")
+		if len(x.states) == 0 {
+			text = "No copy of " + term.Escape(s.ID) + " can be read; " + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " ")
+}
+
+func sizeOf(d *change.Digest) int64 {
+	if d == nil {
+		return 0
+	}
+	return d.Size
+}
+
+// erase erases what x has, and no copy that was made since.
+func (x *erasure) erase(ctx context.Context, env *environment) error {
+	var freed journal.Freed
+	if len(x.entries) > 0 {
+		kept, err := forgetDatabases(env, x.entries)
+		if err == nil {
+			freed, err = env.opt.Journal.Forget(ctx, x.entries)
+		}
+		freed.Bytes += kept
+		if freed, err = withArchives(ctx, env, freed, err); err != nil {
+			return err
+		}
+	}
+	answerFreed(env, freed, nil)
+	if len(x.entries) > 0 {
+		printFreed(env, freed)
+	}
+	if len(x.states) == 0 && len(x.damaged) == 0 {
+		return nil
+	}
+	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		var shown []keep.State // as they are in the file now, which may have been made again
+		for _, s := range x.states {
+			now, err := k.States(keep.Query{Store: &s.Store, Session: s.Session})
+			if err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(now, func(n keep.State) bool { return n.Time.Equal(s.Time) }); i >= 0 {
+				shown = append(shown, now[i])
+			}
+		}
+		freed, err := k.Forget(ctx, shown)
+		if err != nil {
+			return err
+		}
+		env.setAnswer("copies", freed.States)
+		if freed.States > 0 {
+			env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+		}
+		return removeDamaged(env, x.damaged)
+	})
+}
+
+// forgetDatabases removes the databases that the entries have exchanged for others. A crash leaves entries of which the
+// files are gone.
+func forgetDatabases(env *environment, es []change.Entry) (freed int64, err error) {
+	for _, e := range es {
+		if !e.HasDatabase() {
+			continue
+		}
+		c, err := env.openAt(e.Store.Root)
+		if err != nil {
+			return freed, err
+		}
+		n, err := c.Forget([]change.Entry{e})
+		freed += n
+		if err != nil {
+			return freed, err
+		}
+	}
+	return freed, nil
+}
