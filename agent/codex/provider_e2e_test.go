@@ -76,6 +76,16 @@ func TestRealProvider(t *testing.T) {
 				return
 			}
 			damaged()
+			text := "which is no longer configured"
+			if c.rule == "provider-other" { // the program continues it on the screen
+				text = "Worked for"
+			}
+			shown, kill := h.Screen(func(shown string) bool { return strings.Contains(shown, text) }, "resume", "--no-daemon", testdata.CodexSession)
+			kill()
+			if !strings.Contains(shown, text) {
+				t.Errorf("the screen lacks %q:\n%s", text, shown)
+			}
+			damaged()
 			e := s.ParseAPIError([]byte(seen.Output))
 			if e.Class != repair.OtherProvider {
 				t.Errorf("the error is of the class %q", e.Class)

@@ -71,7 +71,7 @@ func readProviders(files []string) (p rollout.Providers) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return rollout.Providers{}
 		}
-		p.All = append(p.All, slices.Collect(maps.Keys(c.Providers))...)
+		p.All = append(p.All, slices.Sorted(maps.Keys(c.Providers))...)
 		if i < 2 {
 			p.Current = cmp.Or(p.Current, c.Provider)
 		}

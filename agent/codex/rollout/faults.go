@@ -304,7 +304,7 @@ func (c *Case) newMeta(stamp string) []byte {
 		{"source", cmp.Or(c.row.Text("source"), "cli")},
 		{"originator", cmp.Or(c.row.Text("originator"), "codex_cli_rs")},
 		{"cli_version", cmp.Or(c.row.Text("cli_version"), Version)},
-		{"model_provider", cmp.Or(c.row.Text("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), "openai")},
+		{"model_provider", cmp.Or(c.row.Text("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), c.src.Providers.Current, "openai")},
 		{"history_mode", mode},
 	} {
 		value := []byte(m[1])
