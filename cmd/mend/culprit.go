@@ -15,7 +15,6 @@ import (
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
-	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -48,11 +47,7 @@ func noCulprit(env *environment, e repair.APIError, looked string) error {
 	} else {
 		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
 	}
-	err := errNoCulprit
-	if e.About == request.AboutSession && (e.API != "" || e.Agent != "") { // of another agent or API one may be
-		err = errNoCandidate
-	}
-	return fail.New(fail.Problems, hint, "%w: looked at %s", err, looked)
+	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, looked)
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that

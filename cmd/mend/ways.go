@@ -65,11 +65,8 @@ func wayOf(readings []repair.APIError) *way {
 	return nil
 }
 
-// The causes of the error if no session fits an error, and none is broken, or none of those that may show it.
-var (
-	errNoCulprit   = errors.New("no session fits this error, and none is broken")
-	errNoCandidate = errors.New("no session fits this error")
-)
+// errNoCulprit is the cause of the error if no session fits an error, and none that is broken may have caused it.
+var errNoCulprit = errors.New("no session fits this error")
 
 // offerWays asks which of the ways it is, and goes on there. Without a terminal it lists them with their commands, and returns err.
 func offerWays(ctx context.Context, env *environment, f repairFlags, err error) error {

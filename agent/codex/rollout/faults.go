@@ -60,11 +60,16 @@ func (c *Case) faults() (all []repair.Finding) {
 			unknown = append(unknown, kind)
 		}
 	}
+	for _, it := range c.items {
+		if it.isMarked() {
+			places["encrypted-marker"] = append(places["encrypted-marker"], strconv.Itoa(c.lines[it.at].n))
+		}
+	}
 	if c.row == nil && slices.ContainsFunc(c.lines[max(last, 0):], func(l line) bool { return !utf8.Valid(l.raw) }) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "line-scrap", "meta-again"} {
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "line-scrap", "meta-again", "encrypted-marker"} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 		}
@@ -75,7 +80,7 @@ func (c *Case) faults() (all []repair.Finding) {
 	if last > 1 && string(c.lines[last].payload.Get("replacement_history").Raw()) == "[]" {
 		add("compacted-empty", "")
 	}
-	return append(all, c.markers()...)
+	return all
 }
 
 // isNewer reports whether a version began the session that is newer than those that are known: it may read what they do not.
@@ -237,23 +242,27 @@ func pieces(raw []byte, is func(raw []byte) bool) [][]byte {
 // records returns the pieces of a line of which one at least is a whole record that the model misses.
 func records(raw []byte) [][]byte { return pieces(raw, isWhole) }
 
-// markers returns a finding for each message with what cannot be encrypted content: a marker that another program put in its place.
-func (c *Case) markers() (all []repair.Finding) {
-	seen := map[string]bool{}
-	for _, it := range c.items {
-		s := it.value.TextAt("encrypted_content")
-		if s == "" || seen[it.group] || len(s) >= minEncrypted && !strings.ContainsAny(s, " <>*…") {
-			continue
-		}
-		seen[it.group] = true
-		text := rules().Of("encrypted-marker").Meaning + fmt.Sprintf(" Here it is %.40q.", s)
-		all = append(all, repair.Finding{Code: "encrypted-marker", Ref: c.ref(it.group), Block: it.index, Text: text})
-	}
-	return all
+// isMarked reports whether an item has something in the place of its encrypted content that cannot be that: a marker of another program. The
+// vector and the check of a cipher alone take more than 20 letters.
+func (it *item) isMarked() bool {
+	s := it.value.TextAt("encrypted_content")
+	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
 }
 
-// minEncrypted is less than the letters of anything encrypted: the vector and the check of its cipher take more.
-const minEncrypted = 20
+// dropMarked removes the compaction that is marked, or else the reasoning that is.
+func (d *draft) dropMarked() error {
+	marked := slices.DeleteFunc(history(d.lines), func(it item) bool { return !it.isMarked() })
+	for _, it := range slices.Backward(marked) {
+		if strings.HasPrefix(it.kind, "compaction") {
+			_, err := d.RemoveCompaction()
+			return err
+		}
+		if err := d.dropIDs(d.c.ref(it.group), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // setMeta makes the first line the record of the session: one that is there, or else what can be read of the first line, and what the row
 // and other records say.

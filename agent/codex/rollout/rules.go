@@ -184,7 +184,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "encrypted-marker", Class: repair.EncryptedReasoning, Severity: repair.Latent,
 			Meaning: "In the place of encrypted reasoning, or of an encrypted summary, is a text that is not encrypted, as where the rollout was made anonymous. A provider that checks it rejects the request.", Words: "could not be verified",
-			Fixes: dropReasoning,
+			Fixes: whole("That reasoning is removed, with the ids of its turns; a compaction with such a summary is removed, and the whole history is sent again.", "", (*draft).dropMarked),
 		},
 		repair.Rule{
 			Code: "O14", Class: repair.EncryptedReasoning,
