@@ -254,8 +254,7 @@ type scanReport struct {
 	damaged error // the file of the store is damaged as a whole; nil if it is not
 	shown   []mend.Finding
 	json    []sessionJSON
-	fixable int            // sessions that are latent, and of which a fix is known
-	alike   map[string]int // sessions by what is wrong with them alone; a number below zero was shown
+	fixable int // sessions that are latent, and of which a fix is known
 
 	lost       []change.Head // sessions that miss something
 	restorable []string      // the ids of those to which a kept copy brings it back
@@ -335,19 +334,17 @@ func (r *scanReport) printTable(all []change.Head) {
 		return
 	}
 	short := shortIDs(r.Terminal, all)
-	r.alike = map[string]int{}
+	alike := map[string]int{}
 	for _, f := range r.shown {
-		if key := alikeKey(f); key != "" {
-			r.alike[key]++
-		}
+		alike[shortOf(f)]++
 	}
 	var rows [][]string
 	for _, f := range r.shown {
-		if n := r.alike[alikeKey(f)]; n > mostAlike { // one line for all
-			r.alike[alikeKey(f)] = -n
-			rows = append(rows, []string{severityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", "to list them: " + term.Command(r.cmdline("scan", "-v"))})
-		}
-		if r.alike[alikeKey(f)] < 0 {
+		if key := shortOf(f); key != "" && alike[key] > mostAlike { // one line for all
+			rows = append(rows, []string{severityWord(f.Severity()), term.Bold(term.Count(alike[key], "session")), r.whatIsWrong(f), "", "", "to list them: " + term.Command(r.cmdline("scan", "-v"))})
+			alike[key] = 0
+			continue
+		} else if key != "" && alike[key] == 0 {
 			continue
 		}
 		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
@@ -361,11 +358,11 @@ func (r *scanReport) printTable(all []change.Head) {
 	r.Printf("\n")
 }
 
-// mostAlike is how many sessions with the same that is wrong, and nothing else, have a line each.
+// mostAlike is how many sessions have a line each although the same is wrong with all.
 const mostAlike = 5
 
-// alikeKey returns what is wrong with a session if that has a name of its own in a list and nothing else is wrong; else "".
-func alikeKey(f mend.Finding) string {
+// shortOf returns what is wrong with a session if nothing else is and it has a short name; else "".
+func shortOf(f mend.Finding) string {
 	if len(f.Diagnoses) != 1 || f.Diagnoses[0].Short == "" {
 		return ""
 	}
