@@ -31,6 +31,12 @@ type Entry struct {
 	Damage    string // what of it cannot be read; its State is then Unknown
 }
 
+// IsUndo reports whether the entry is an undo. A restore of an earlier state reverts entries, too, and is none: older versions of
+// mend did not give its cause a text.
+func (e *Entry) IsUndo() bool {
+	return e.Cause.Kind == CauseUndo && e.Cause.Text == "" && (e.Actor == nil || e.Actor.Verb != "restore")
+}
+
 // Files returns the refs of the files of the user's own that the entry moved, in the order of
 // its ops.
 func (e *Entry) Files() (refs []Ref) {

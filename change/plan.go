@@ -41,7 +41,7 @@ type Plan struct {
 // A Cause says why a plan was made.
 type Cause struct {
 	Kind      CauseKind `json:"kind"`
-	Text      string    `json:"text,omitempty"`      // the API error, or the new folder
+	Text      string    `json:"text,omitempty"`      // the API error, the new folder, or the earlier state that a restore brings back by an undo
 	Entries   []uint64  `json:"of,omitempty"`        // numbers of the entries that an undo, redo or decision is about
 	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: Entries do not count as undone
 	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words, each once

@@ -226,10 +226,13 @@ func addColumns(i *change.Image, now change.Record) *change.Image {
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))
 	for i, o := range ops {
-		if o.Ref.Kind != change.KindFolder {
+		done := o.Post.Equal(now[i])
+		if o.Ref.Kind == change.KindFolder { // its mode does not count
+			done = (o.Post == nil) == (now[i] == nil)
+		} else {
 			o.Pre = now[i]
 		}
-		if !o.Pre.Equal(o.Post) {
+		if !done {
 			rebased = append(rebased, o)
 		}
 	}

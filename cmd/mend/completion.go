@@ -177,7 +177,10 @@ func completeSessions(ctx context.Context, env *environment, _ []string) (all []
 	return all
 }
 
-func undoable(e change.Entry) bool   { return e.State == change.Committed && inForce(e) }
+func undoable(e change.Entry) bool {
+	return e.State == change.Committed && e.UndoneBy == "" && !e.Forgotten && !e.IsUndo()
+}
+
 func undone(e change.Entry) bool     { return e.UndoneBy != "" && !e.Forgotten }
 func conflicted(e change.Entry) bool { return e.State == change.Conflicted }
 

@@ -88,69 +88,34 @@ func movedTo(ctx context.Context, env *environment, e change.Entry) string {
 	return ""
 }
 
-// newestRepair returns the newest entry of the stores that mend finds, or of the store that the
-// user names, for which wanted is true. If there is none, the error says so in the words of what.
-func newestRepair(ctx context.Context, env *environment, what string, wanted func(change.Entry) bool) (change.Entry, error) {
-	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed})
-	if err != nil {
-		return change.Entry{}, err
-	}
-	roots, err := storeRoots(env)
-	if err != nil {
-		return change.Entry{}, err
-	}
-	elsewhere := map[change.StoreID]bool{}
-	var away change.Entry
-	for _, e := range es { // the newest first
-		if !wanted(e) || elsewhere[e.Store] {
-			continue
-		}
-		if slices.Contains(roots, e.Store.Root) || movedTo(ctx, env, e) != "" {
-			return e, nil
-		}
-		elsewhere[e.Store] = true
-		if away.ID == "" {
-			away = e
-		}
-	}
-	switch {
-	case len(es) == 0:
-		what = "no repairs yet"
-	case away.ID != "":
-		what += fmt.Sprintf(" here; %s was made in %s", away.ID, term.ShortenHome(away.Store.Root))
-	}
-	return change.Entry{}, fmt.Errorf("%w: %s", mend.ErrNothingToDo, what)
-}
-
-// storeRoots returns the canonical paths of the stores.
-func storeRoots(env *environment) ([]string, error) {
+// newest returns what find finds in the journal: of all stores, of those of the agent that the user names, or of the store that the
+// user names. If that is nothing, the error says so in the words of none.
+func newest(ctx context.Context, env *environment, find func(wanted func(change.Entry) bool) ([]change.Entry, error), none string) ([]change.Entry, error) {
+	var store *mend.Store
 	if env.opt.Store != "" {
 		c, err := mend.Open(env.opt)
 		if err != nil {
 			return nil, err
 		}
-		return []string{c.ID().Root}, nil
+		store, none = c, none+" in "+term.ShortenHome(c.ID().Root)
 	}
-	var roots []string
-	for _, l := range env.opt.Agents.Stores() {
-		if path, err := filepath.EvalSymlinks(l.Path); err == nil {
-			roots = append(roots, path)
+	elsewhere := map[change.StoreID]bool{}
+	es, err := find(func(e change.Entry) bool {
+		if !slices.ContainsFunc(env.opt.Agents, func(a agent.Agent) bool { return a.Name() == e.Store.Agent }) {
+			return false
 		}
-	}
-	if len(roots) == 0 {
-		if _, err := mend.Open(env.opt); !errors.Is(err, agent.ErrNoStore) {
-			return nil, err
+		if store != nil && !elsewhere[e.Store] {
+			elsewhere[e.Store] = !store.Owns(ctx, e)
 		}
+		return !elsewhere[e.Store]
+	})
+	if err != nil || len(es) > 0 {
+		return es, err
 	}
-	return roots, nil
-}
-
-// inForce reports whether the entry is a repair that is not undone.
-func inForce(e change.Entry) bool {
-	return e.UndoneBy == "" && !e.Forgotten && e.Cause.Kind != change.CauseUndo && e.Cause.Kind != change.CauseRedo
-}
-
-// undoInForce reports whether the entry is an undo that is not undone itself.
-func undoInForce(e change.Entry) bool {
-	return e.Cause.Kind == change.CauseUndo && !e.Cause.Partial && e.UndoneBy == "" && !e.Forgotten && len(e.Cause.Entries) > 0
+	err = fmt.Errorf("%w: %s", mend.ErrNothingToDo, none)
+	if all, _ := find(func(change.Entry) bool { return true }); len(all) > 0 {
+		id := all[0].ID
+		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend show %s\" shows it", id, term.ShortenHome(all[0].Store.Root), id))
+	}
+	return nil, err
 }

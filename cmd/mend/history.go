@@ -297,7 +297,10 @@ func causeText(e change.Entry) string {
 	}
 	switch ids := strings.Join(reverted, ", "); e.Cause.Kind {
 	case change.CauseUndo:
-		if e.Cause.Partial {
+		switch {
+		case !e.IsUndo():
+			return "restore: " + cmp.Or(term.OneLine(e.Cause.Text, 40), "before "+ids)
+		case e.Cause.Partial:
 			return "undo of some of " + ids
 		}
 		return "undo of " + ids
@@ -352,18 +355,18 @@ func showVerb(env *environment) *cobra.Command {
 		Short: "Show what a repair or an operation changed, and why",
 		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
 every change. It also shows which entries changed the same places before (follows) and after (again), what is
-there now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest repair that is not undone.
+there now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest change that is in force and is no undo.
 Of an operation, which is what one run of mend did, it lists the repairs.`,
 		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			release := env.opt.Journal.Hold()
 			defer release()
 			if len(ids) == 0 {
-				newest, err := newestRepair(cmd.Context(), env, "no repair that is not undone", inForce)
+				newest, err := newest(cmd.Context(), env, env.opt.Journal.Newest, "no change is in force")
 				if err != nil {
 					return err
 				}
-				ids = []string{newest.ID}
+				ids = []string{newest[0].ID}
 			}
 			op, err := env.opt.Journal.Find(ids[0])
 			if err != nil {

@@ -225,7 +225,7 @@ func TestTerminal(t *testing.T) {
 			exitRefused,
 			nil,
 		},
-		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no repair that is not undone"}},
+		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no change is in force"}},
 		{
 			"a request without a name",
 			[]string{"scan", "--request"},

@@ -930,29 +930,22 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 // newest returns the names of what is undone, or applied again, if the user names nothing: of a session, or if
 // there is nothing of it, of all.
 func (b *uiBackend) newest(ctx context.Context, env *environment, s ui.Session, redo bool) ([]string, error) {
-	is, none := inForce, "no repair that is not undone"
+	find, none := b.opt.Journal.Newest, "no change is in force"
 	if redo {
-		is, none = undoInForce, "no repair is undone"
+		find, none = b.opt.Journal.NewestUndo, "no change is undone"
 	}
+	var es []change.Entry
+	var err error
 	if c := b.clients[s.Store]; c != nil {
-		e, err := newestRepair(ctx, env, none, func(e change.Entry) bool { return is(e) && e.Session == s.ID && c.Owns(ctx, e) })
-		switch {
-		case err == nil && redo:
-			return []string{journal.IDOf(e.Cause.Entries[len(e.Cause.Entries)-1])}, nil
-		case err == nil:
-			return []string{e.ID}, nil
-		case !errors.Is(err, mend.ErrNothingToDo):
-			return nil, err
-		}
+		es, err = find(func(e change.Entry) bool { return e.Session == s.ID && c.Owns(ctx, e) })
 	}
-	e, err := newestRepair(ctx, env, none, is)
-	switch {
-	case err != nil:
-		return nil, err
-	case redo:
-		return undoneBy(env, e)
+	if len(es) == 0 && err == nil {
+		es, err = newest(ctx, env, find, none)
 	}
-	return []string{mend.OperationOf(e)}, nil
+	if err == nil && redo {
+		return undoneBy(es), nil
+	}
+	return idsOf(es), err
 }
 
 // Journal implements [ui.Backend].

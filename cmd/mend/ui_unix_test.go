@@ -65,7 +65,7 @@ func TestUI(t *testing.T) {
 			s.press("l")
 			s.waitShown("done · just now · redo of qevajo, 1 change · A title")
 			s.press("\x7fU")
-			s.waitShown("Undo repair qevajo")
+			s.waitShown("Undo redo walazu")
 			s.press("y")
 			s.waitShown("broken (1)")
 			s.press("a")

@@ -42,9 +42,10 @@ func undoVerb(env *environment) *cobra.Command {
 		Long: `Undo restores what a repair changed: the same bytes, names and modes as before. It has
 an entry of its own in the journal, and can itself be undone.
 
-ID is that of a repair, or of an operation: all that one run of mend changed, such as
-"mend repair" without a session. Without an id it is the newest operation that is not
-undone. It is shown before you are asked.
+ID is the id of a repair, or of an operation: all that one run of mend changed, such as
+"mend repair" without a session. Without an id, undo takes back the newest operation of
+the journal that is in force and is no undo: also a restore, a redo, a clean, and what the
+plugin, a hook or "mend watch" did, in any store. It is shown before you are asked.
 
 If something changed the same place after the repair, undo leaves that session as it is and
 shows the place: before, what the repair wrote, and now. The other sessions of an
@@ -92,11 +93,9 @@ func runUndo(ctx context.Context, env *environment, ids []string, session string
 		}
 		v.session = found[0].ID
 	} else if len(ids) == 0 {
-		newest, err := newestRepair(ctx, env, "no repair that is not undone", inForce)
-		if err != nil {
-			return err
+		v.list = func() ([]change.Entry, error) {
+			return newest(ctx, env, env.opt.Journal.Newest, "no change is in force")
 		}
-		v.names, v.wanted = []string{mend.OperationOf(newest)}, inForce
 	}
 	return v.run()
 }
@@ -109,6 +108,8 @@ func redoVerb(env *environment) *cobra.Command {
 		Long: `Redo re-applies a repair that was undone. If that undo reverted several repairs at
 once, as undo --session does, all of them are re-applied. With the id of an operation
 it re-applies all of it that is undone.
+
+A redo is a change of its own: "mend undo" takes it back.
 
 Without an id it is what was undone last. It is shown before you are asked.`,
 		Args: atMostOne("repair"),
@@ -130,26 +131,21 @@ func runRedo(ctx context.Context, env *environment, ids []string, f writeFlags) 
 		},
 	}
 	if len(ids) == 0 { // what the newest undo reverted is applied again
-		newest, err := newestRepair(ctx, env, "no repair is undone", undoInForce)
+		undos, err := newest(ctx, env, env.opt.Journal.NewestUndo, "no change is undone")
 		if err != nil {
 			return err
 		}
-		if v.names, err = undoneBy(env, newest); err != nil {
-			return err
-		}
+		v.names = undoneBy(undos)
 	}
 	return v.run()
 }
 
-// undoneBy returns the ids of what was undone together with the newest undo.
-func undoneBy(env *environment, newest change.Entry) (ids []string, err error) {
-	undos, err := env.opt.Journal.Find(mend.OperationOf(newest))
+// undoneBy returns names of what undos reverted, for each one that stands for all that it reverted.
+func undoneBy(undos []change.Entry) (ids []string) {
 	for _, u := range undos {
-		if undoInForce(u) && u.State == change.Committed {
-			ids = append(ids, journal.IDOf(u.Cause.Entries[0]))
-		}
+		ids = append(ids, journal.IDOf(u.Cause.Entries[0]))
 	}
-	return ids, err
+	return ids
 }
 
 // A reversal is an undo or a redo of repairs, each session on its own.
@@ -157,15 +153,16 @@ type reversal struct {
 	*environment
 	ctx     context.Context
 	flags   writeFlags
-	release func()                  // of the journal, see [mend.Journal.Hold]
-	names   []string                // of repairs and operations
-	session string                  // instead of names: all repairs of it
-	named   bool                    // the user named them
-	one     bool                    // only one repair can be meant: --only names its records
-	wanted  func(change.Entry) bool // of an operation, what is not reverted already
+	release func()                         // of the journal, see [mend.Journal.Hold]
+	names   []string                       // of repairs and operations
+	session string                         // instead of names: all repairs of it
+	list    func() ([]change.Entry, error) // instead of names: what is reverted now, newest first
+	named   bool                           // the user named them
+	one     bool                           // only one repair can be meant: --only names its records
+	wanted  func(change.Entry) bool        // of an operation, what is not reverted already
 	propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
 
-	stores map[change.StoreID]opened
+	stores map[change.StoreID]opened // nil: none was opened yet
 	todo   []sessionReversal
 	counts recordCounts // of all plans
 }
@@ -186,7 +183,10 @@ type opened struct {
 
 // entries returns the entries that the names are about, newest first. What was aborted changed nothing.
 func (v *reversal) entries() (all []change.Entry, err error) {
-	if v.session != "" {
+	switch {
+	case v.list != nil:
+		return v.list()
+	case v.session != "":
 		return v.entriesOfSession()
 	}
 	for _, name := range v.names {
@@ -221,8 +221,10 @@ func (v *reversal) entriesOfSession() ([]change.Entry, error) {
 
 // open opens the store of each of the entries. That may finish a reversal that was interrupted.
 func (v *reversal) open(es []change.Entry) {
-	v.stores = map[change.StoreID]opened{}
 	for _, e := range es {
+		if v.stores == nil {
+			v.stores = map[change.StoreID]opened{}
+		}
 		if _, ok := v.stores[e.Store]; !ok {
 			c, err := openStoreOf(v.ctx, v.environment, e, !v.flags.dryRun)
 			v.stores[e.Store] = opened{c, err}
@@ -308,12 +310,16 @@ func (v *reversal) run() error {
 		return err
 	}
 	if v.open(es); len(v.stores) == 1 && v.stores[es[0].Store].err != nil {
-		return v.stores[es[0].Store].err
+		if err = v.stores[es[0].Store].err; v.list != nil && errors.Is(err, mend.ErrNoStore) {
+			err = fail.WithHint(err, `nothing was changed. "mend log" lists the older changes; "mend undo ID" takes one of them back`)
+		}
+		return err
 	}
-	if (len(es) > 1 || v.session != "") && !v.flags.dryRun { // a recovery may have reverted or finished some
+	if (len(es) > 1 || v.session != "" || v.list != nil) && !v.flags.dryRun { // a recovery may have reverted or finished some
 		if es, err = v.entries(); err != nil {
 			return err
 		}
+		v.open(es)
 	}
 	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
 		v.release() // it takes long
@@ -463,7 +469,14 @@ func nameRepairs(repairs []change.Entry) string {
 	case len(repairs) > 1:
 		return fmt.Sprintf("%d repairs of %s", len(repairs), name)
 	}
-	return fmt.Sprintf("repair %s of %s", repairs[0].ID, name)
+	what := "repair"
+	switch e := repairs[0]; {
+	case e.Cause.Kind == change.CauseRedo:
+		what = "redo"
+	case e.Cause.Kind == change.CauseUndo && !e.IsUndo():
+		what = "restore"
+	}
+	return fmt.Sprintf("%s %s of %s", what, repairs[0].ID, name)
 }
 
 // printReversal says which of the repairs were undone or applied again, beginning with the entry e, and how to revert that.

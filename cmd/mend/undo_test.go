@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
+	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/dbtest"
 )
@@ -87,6 +89,56 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	if !maps.Equal(dropped(), damaged) {
 		t.Error("the undo does not restore the rows")
 	}
+}
+
+// TestUndoNewest undoes without an id what another session than the last repaired one got since: a redo, and a restore of an
+// earlier state. A restore is no undo for a redo, either.
+func TestUndoNewest(t *testing.T) {
+	ts := newBrokenStore(t, 2)
+	damaged := ts.snapshot()
+	ts.want(exitDone, "repair", ts.session, "--yes")
+	first := ts.snapshot()
+	ts.want(exitDone, "repair", "--yes")
+	both := ts.snapshot()
+	same := func(want map[string]string, args ...string) {
+		t.Helper()
+		if ts.want(exitDone, append(args, "--yes")...); !maps.Equal(ts.snapshot(), want) {
+			t.Errorf("mend %s leaves another store", strings.Join(args, " "))
+		}
+	}
+	ts.want(exitDone, "undo", "qevajo", "--yes")
+	second := ts.snapshot()
+	same(both, "redo", "qevajo")
+	same(second, "undo")
+	same(both, "redo")
+	same(second, "restore", ts.session, "--at", "qevajo")
+	if out := ts.want(exitDone, "log", "-n", "1"); !strings.Contains(out, "restore: before repair qevajo") {
+		t.Error(out)
+	}
+	if out := ts.want(exitRefused, "redo", "--yes"); !strings.Contains(out, "no change is undone") {
+		t.Error(out)
+	}
+	same(both, "undo")
+	same(second, "undo")
+	same(damaged, "undo")
+	same(second, "redo")
+	same(both, "undo", newestUndo(t, ts)) // the undo of an undo is a redo
+	same(second, "undo")
+	same(damaged, "undo")
+	ts.want(exitRefused, "undo", "--yes")
+	if maps.Equal(first, both) {
+		t.Error("only one session was repaired")
+	}
+}
+
+// newestUndo returns the id of the undo that redo without an id would take back next.
+func newestUndo(t *testing.T, ts *testStore) string {
+	t.Helper()
+	es, err := mend.OpenJournal(ts.journal).NewestUndo(func(change.Entry) bool { return true })
+	if err != nil || len(es) == 0 {
+		t.Fatal(es, err)
+	}
+	return es[0].ID
 }
 
 // want runs mend, which must exit with the code, and returns its output.

@@ -157,7 +157,11 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 		if err != nil {
 			return err
 		}
-		p, err = c.revert(ctx, j, es, change.Cause{Kind: change.CauseUndo, Partial: r.Only != nil}, r)
+		cause := change.Cause{Kind: change.CauseUndo, Partial: r.Only != nil}
+		if !cause.Partial && !slices.ContainsFunc(es, func(e change.Entry) bool { return !e.IsUndo() }) {
+			cause = redoCause(es)
+		}
+		p, err = c.revert(ctx, j, es, cause, r)
 		return err
 	})
 	return p, err
@@ -357,13 +361,18 @@ func (c *Store) redo(ctx context.Context, j *journal.Journal, r UndoRequest) (ch
 	if es, err = entriesOf(j, undos); err != nil {
 		return change.Plan{}, err
 	}
-	var redone []string // for the log, which names the repairs rather than the undo
-	for _, u := range es {
+	return c.revert(ctx, j, es, redoCause(es), UndoRequest{Force: r.Force})
+}
+
+// redoCause returns the cause of a change that reverts undos. Its text names the repairs, for the log.
+func redoCause(undos []change.Entry) change.Cause {
+	var redone []string
+	for _, u := range undos {
 		for _, seq := range u.Cause.Entries {
 			redone = append(redone, journal.IDOf(seq))
 		}
 	}
-	return c.revert(ctx, j, es, change.Cause{Kind: change.CauseRedo, Text: strings.Join(redone, ", ")}, UndoRequest{Force: r.Force})
+	return change.Cause{Kind: change.CauseRedo, Text: strings.Join(redone, ", ")}
 }
 
 // A Decision says how to resolve a conflict.

@@ -616,5 +616,6 @@ func (c *Store) beforeRepair(ctx context.Context, head change.Head, r RestoreReq
 	if err != nil {
 		return e, done, false, nil // of the journal alone it cannot be restored
 	}
-	return e, Restored{Plan: p, Session: head, State: "before repair " + e.ID}, true, nil
+	p.Cause.Text = "before repair " + e.ID
+	return e, Restored{Plan: p, Session: head, State: p.Cause.Text}, true, nil
 }

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/opencode"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/claude"
+	"mend/internal/test/codex"
+	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+	"mend/journal"
+	"mend/testdata"
+)
+
+// A changedStore is a store in which each of several commands has something to change.
+type changedStore struct {
+	*testing.T
+	dir     string // has all of it
+	path    string // of the store
+	journal string
+	version string // of the agent, "" to leave it to mend
+	verbs   []storeVerb
+}
+
+// A storeVerb is a command that changes a store.
+type storeVerb struct {
+	name string
+	args []string // with --yes
+}
+
+// changedStores makes a store of each kind.
+var changedStores = []struct {
+	kind string
+	make func(*testing.T) *changedStore
+}{
+	{"database", newChangedDatabase},
+	{"tree", newChangedTree},
+	{"claude", newChangedTranscripts},
+	{"codex", newChangedRollouts},
+}
+
+func newChangedStore(t *testing.T, path string) *changedStore {
+	s := &changedStore{T: t, dir: storetest.FastDir(t)}
+	s.path, s.journal = filepath.Join(s.dir, path), filepath.Join(s.dir, "journal")
+	s.write("old/file", "x")
+	s.write("new/file", "x")
+	return s
+}
+
+// write writes a file below the folder of the store.
+func (s *changedStore) write(path, text string) {
+	s.Helper()
+	path = filepath.Join(s.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// move returns the command that gives the sessions of a folder another one.
+func (s *changedStore) move() storeVerb {
+	return storeVerb{"move", []string{"move", filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")}}
+}
+
+// mend runs mend on the store.
+func (s *changedStore) mend(args ...string) (code int, out string) {
+	s.Helper()
+	if s.version != "" {
+		args = append(args, "--agent-version", s.version)
+	}
+	return runMend(s.T, s.path, s.journal, args...)
+}
+
+// entries returns all of the journal, newest first.
+func (s *changedStore) entries() []change.Entry {
+	s.Helper()
+	es, err := mend.OpenJournal(s.journal).Log(journal.Query{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return es
+}
+
+// do runs a command, and returns the id of the operation that it made, "" for none.
+func (s *changedStore) do(v storeVerb) (operation, out string) {
+	s.Helper()
+	before := len(s.entries())
+	if v.name == "salvage" {
+		s.salvage()
+	} else {
+		_, out = s.mend(append(slices.Clone(v.args), "--yes")...)
+	}
+	if es := s.entries(); len(es) > before {
+		operation = mend.OperationOf(es[0])
+	}
+	return operation, out
+}
+
+// everything returns what the store has: each record, and what is beside them.
+func (s *changedStore) everything() map[string]string {
+	s.Helper()
+	all, err := damage.Snapshot(s.path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if beside, err := damage.Snapshot(filepath.Join(filepath.Dir(s.path), "snapshot")); err == nil {
+		for name, text := range beside {
+			all["beside "+name] = text
+		}
+	}
+	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, ".mend") || strings.HasSuffix(name, ".lock") })
+	return all
+}
+
+func newChangedDatabase(t *testing.T) *changedStore {
+	s := newChangedStore(t, "opencode/opencode.db")
+	s.version = "1.18.33"
+	fixture := func(names ...string) (path, session string) {
+		path, session = dbtest.Unpack(t, s.version)
+		for _, name := range names {
+			damage.Edit(t, path, session, damage.ByName(t, name))
+		}
+		return path, session
+	}
+	broken, session := fixture("tool running", "long outputs")
+	s.write("opencode/snapshot/abc/HEAD", "ref")
+	data, err := os.ReadFile(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("opencode/opencode.db", string(data))
+	healthy, _ := fixture()
+	compacted, _ := fixture("compacted")
+	kept, archived := copyRows(t, s.path, healthy, session, "2"), copyRows(t, s.path, healthy, session, "3")
+	short := copyRows(t, s.path, compacted, session, "4")
+	dbtest.Alter(t, s.path, "UPDATE project SET id = 'p1'", "UPDATE session SET project_id = 'p1', directory = '"+filepath.Join(s.dir, "old")+"'",
+		"UPDATE session SET time_archived = 5, directory = '"+s.dir+"' WHERE id = '"+archived+"'",
+		"INSERT INTO part SELECT 'prt_orphan', 'msg_none', 'ses_none', time_created, time_updated, data FROM part LIMIT 1")
+	s.keep(kept)
+	dbtest.Alter(t, s.path, "DELETE FROM part WHERE id = (SELECT max(id) FROM part WHERE session_id = '"+kept+"')")
+	s.verbs = []storeVerb{
+		{"repair", []string{"repair", session, "--force", "--at-risk"}},
+		{"orphans", []string{"repair", "--orphans"}},
+		{"trim", []string{"trim", session, "--to", "1", "--keep-turns", "0"}},
+		{"trim hard", []string{"trim", session, "--to", "1000", "--keep-turns", "0", "--hard"}},
+		{"uncompact", []string{"uncompact", short}},
+		s.move(),
+		{"restore rows", []string{"restore", archived}},
+		{"restore kept", []string{"restore", kept}},
+		{"clean session", []string{"clean", "sessions", session}},
+		{"clean kept", []string{"clean", "sessions", kept}},
+		{"clean events", []string{"clean", "events"}},
+		{"clean snapshots", []string{"clean", "snapshots"}},
+		{"salvage", nil},
+	}
+	return s
+}
+
+// keep keeps a copy of a session.
+func (s *changedStore) keep(session string) {
+	s.Helper()
+	if code, out := s.mend("keep", session); code != exitDone {
+		s.Fatalf("keep: exit code %d: %s", code, out)
+	}
+}
+
+// copyRows adds the session of another database of the same version, with all of its rows, under ids with that digit.
+func copyRows(t *testing.T, path, from, session, digit string) (id string) {
+	t.Helper()
+	for _, table := range [][]string{{"session", "id"}, {"message", "id", "session_id", "data"}, {"part", "id", "message_id", "session_id", "data"}, {"event_sequence", "aggregate_id"}, {"event", "id", "aggregate_id", "data"}} {
+		set := ""
+		for _, col := range table[1:] {
+			set += fmt.Sprintf(", %s = replace(replace(%[1]s, '_1fba', '_%sfba'), '_e045', '_e%[2]s45')", col, digit)
+		}
+		dbtest.Alter(t, path, fmt.Sprintf("ATTACH '%s' AS o; CREATE TEMP TABLE x AS SELECT * FROM o.%s; UPDATE x SET %s; INSERT INTO %[2]s SELECT * FROM x", from, table[0], set[2:]))
+	}
+	return strings.Replace(session, "_e045", "_e"+digit+"45", 1)
+}
+
+// salvage salvages the database, though it is sound.
+func (s *changedStore) salvage() {
+	s.Helper()
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: s.path, Journal: mend.OpenJournal(s.journal), Cache: filepath.Join(s.journal, "cache")})
+	if err == nil {
+		var found mend.Salvage
+		if found, err = c.ProposeSalvage(s.Context(), false, nil); err == nil {
+			_, err = c.Apply(s.Context(), found.Plan)
+		}
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func newChangedTree(t *testing.T) *changedStore {
+	s := newChangedStore(t, "opencode/storage")
+	s.version = "1.1.53"
+	session, err := testdata.Unpack(testdata.OpenCode1153, s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := &testStore{T: t, version: s.version, session: session, path: s.path, journal: s.journal}
+	kept := ts.copySession(2, "Kept")
+	ts.copySession(3, "Other")
+	for _, name := range []string{"blank answer", "long outputs"} {
+		damage.Edit(t, s.path, session, damage.ByName(t, name))
+	}
+	s.edit(filepath.Join("session", "*", "*.json"), "/home/user/project", filepath.Join(s.dir, "old"))
+	s.keep(kept)
+	lost, _ := filepath.Glob(filepath.Join(s.path, "part", "*", "*002.json"))
+	if err := os.Remove(lost[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.write("opencode/storage/message/ses_none/msg_none.json", `{"id":"msg_none","sessionID":"ses_none","role":"user","time":{"created":1}}`)
+	s.verbs = []storeVerb{
+		{"repair", []string{"repair", session}},
+		{"repair all", []string{"repair"}},
+		{"orphans", []string{"repair", "--orphans"}},
+		{"trim", []string{"trim", session, "--to", "1", "--keep-turns", "0"}},
+		s.move(),
+		{"restore kept", []string{"restore", kept}},
+		{"clean session", []string{"clean", "sessions", session}},
+		{"clean kept", []string{"clean", "sessions", kept}},
+	}
+	return s
+}
+
+// edit replaces a text in all files that a pattern below the store names.
+func (s *changedStore) edit(pattern, old, to string) {
+	s.Helper()
+	files, err := filepath.Glob(filepath.Join(s.path, pattern))
+	for _, f := range files {
+		data, errRead := os.ReadFile(f)
+		if err == nil {
+			err = errRead
+		}
+		if err == nil {
+			err = os.WriteFile(f, bytes.ReplaceAll(data, []byte(old), []byte(to)), 0o600)
+		}
+	}
+	if err != nil || len(files) == 0 {
+		s.Fatal(pattern, err)
+	}
+}
+
+func newChangedTranscripts(t *testing.T) *changedStore {
+	s := newChangedStore(t, ".claude")
+	var ids []string
+	for i, name := range []string{"parent unknown", "none", "compaction that preserves nothing"} {
+		id := fmt.Sprintf("%d%s", i+4, claude.Session[1:])
+		s.write(filepath.Join(".claude/projects/-home-user-project", id+".jsonl"), strings.ReplaceAll(string(claude.ByName(name).Broken()), claude.Session, id))
+		ids = append(ids, id)
+	}
+	s.edit("projects/*/*.jsonl", "/home/user/project", filepath.Join(s.dir, "old"))
+	project := strings.NewReplacer("/", "-", ".", "-").Replace(filepath.Join(s.dir, "old"))
+	if err := os.Rename(filepath.Join(s.path, "projects/-home-user-project"), filepath.Join(s.path, "projects", project)); err != nil {
+		t.Fatal(err)
+	}
+	s.write(filepath.Join(".claude/projects", project, ids[1], "tool-results/a.txt"), "a result")
+	s.keep(ids[1])
+	s.cut(filepath.Join("projects", project, ids[1]+".jsonl"))
+	s.verbs = []storeVerb{
+		{"repair", []string{"repair", ids[0], "--agent", "claude"}},
+		{"repair all", []string{"repair", "--agent", "claude"}},
+		{"trim", []string{"trim", ids[0], "--to", "1", "--keep-turns", "0"}},
+		{"uncompact", []string{"uncompact", ids[2]}},
+		s.move(),
+		{"restore kept", []string{"restore", ids[1]}},
+		{"clean session", []string{"clean", "sessions", ids[0]}},
+		{"clean kept", []string{"clean", "sessions", ids[1]}},
+	}
+	return s
+}
+
+// cut takes the last ten lines of a file of the store away.
+func (s *changedStore) cut(path string) {
+	s.Helper()
+	data, err := os.ReadFile(filepath.Join(s.path, path))
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.path, path), bytes.Join(lines[:len(lines)-11], nil), 0o600)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func newChangedRollouts(t *testing.T) *changedStore {
+	s := newChangedStore(t, ".codex")
+	var ids, files []string
+	for i, name := range []string{"answer twice", "none"} {
+		id := fmt.Sprintf("%d%s", i+4, testdata.CodexSession[1:])
+		files = append(files, strings.ReplaceAll(codex.File, testdata.CodexSession, id))
+		s.write(filepath.Join(".codex", files[i]), strings.ReplaceAll(string(codex.ByName(name).Broken()), testdata.CodexSession, id))
+		ids = append(ids, id)
+	}
+	s.write(".codex/config.toml", "model = \"x\"\n")
+	s.write(".codex/thread-writer-locks/.coordination.lock", "")
+	for _, file := range files {
+		s.edit(file, "/home/user/src/cx/base/work", filepath.Join(s.dir, "old"))
+	}
+	s.keep(ids[1])
+	s.cut(files[1])
+	s.verbs = []storeVerb{
+		{"repair", []string{"repair", ids[0], "--agent", "codex"}},
+		s.move(),
+		{"restore kept", []string{"restore", ids[1]}},
+		{"clean session", []string{"clean", "sessions", ids[0]}},
+		{"clean kept", []string{"clean", "sessions", ids[1]}},
+	}
+	return s
+}

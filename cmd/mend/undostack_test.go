@@ -1,0 +1,303 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/storetest"
+	"mend/journal"
+)
+
+// TestUndoStack runs random sequences of commands on a store of each kind against a stack as the model: "undo" takes back what is
+// on top, byte for byte, until the store is as it was at the beginning. MEND_UNDO_SEEDS is how many sequences are tried, and
+// MEND_UNDO_SEED is the only one.
+func TestUndoStack(t *testing.T) {
+	seeds := storetest.Count(2000, 200)
+	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
+		seeds = n
+	}
+	if testing.Short() {
+		seeds /= 10
+	}
+	only, errOnly := strconv.Atoi(os.Getenv("MEND_UNDO_SEED"))
+	for k, kind := range changedStores {
+		t.Run(kind.kind, func(t *testing.T) {
+			s := kind.make(t)
+			reset := storetest.Save(t, s.dir)
+			for seed := range seeds {
+				if seed%len(changedStores) != k || errOnly == nil && seed != only {
+					continue
+				}
+				m := &undoModel{changedStore: s, r: rand.New(rand.NewPCG(uint64(seed), 0))}
+				m.run()
+				if t.Failed() {
+					t.Fatalf("MEND_UNDO_SEED=%d:\n  %s", seed, strings.Join(m.done, "\n  "))
+				}
+				reset()
+			}
+		})
+	}
+}
+
+// An undoModel is a stack of what was changed, beside the store in which it was.
+type undoModel struct {
+	*changedStore
+	r      *rand.Rand
+	done   []string // for the reader of a failure
+	layers []*layer // in force, the newest last
+	undone []*layer // and not applied again
+}
+
+// A layer is what one command changed.
+type layer struct {
+	operation string
+	origin    string               // of a redo: the operation that was applied again
+	diff      map[string][2]string // by record what was before and after; "" for nothing
+	whole     bool                 // the whole database was exchanged
+	file      string               // a hash of the database before
+}
+
+func (m *undoModel) run() {
+	base := m.records()
+	for range 4 + m.r.IntN(5) {
+		if m.Failed() {
+			return
+		}
+		switch n := m.r.IntN(100); {
+		case n < 50:
+			v := m.verbs[m.r.IntN(len(m.verbs))]
+			m.change(v.name, func() string { operation, _ := m.do(v); return operation })
+		case n < 70:
+			m.undo()
+		case n < 80:
+			m.undoID()
+		case n < 87:
+			m.redo("redo")
+		case n < 93 && len(m.undone) > 0:
+			m.redo("redo", m.undone[m.r.IntN(len(m.undone))].operation)
+		default:
+			m.restore()
+		}
+	}
+	for len(m.layers) > 0 && !m.Failed() {
+		m.undo()
+	}
+	if code, out := m.mend("undo", "--yes"); code != exitRefused || !strings.Contains(out, "no change is in force") {
+		m.Errorf("undo of nothing: exit code %d: %s", code, out)
+	}
+	if !maps.Equal(base, m.records()) {
+		m.Error("the store is not as it was at the beginning")
+	}
+}
+
+// records returns everything by record, a line of a transcript on its own: without the order of lines, and without folders, of which one that
+// was made for several sessions stays until all of them are gone.
+func (m *undoModel) records() map[string]string {
+	m.Helper()
+	all := map[string]string{}
+	for name, text := range m.everything() {
+		mode, data, _ := strings.Cut(text, " ")
+		switch {
+		case strings.HasPrefix(text, "d"):
+		case strings.HasSuffix(name, ".jsonl"):
+			all[name] = mode
+			for line := range strings.Lines(data) {
+				all[name+" "+line] += "1"
+			}
+		default:
+			all[name] = text
+		}
+	}
+	return all
+}
+
+// change runs a command that may change the store, and puts what it changed on the stack.
+func (m *undoModel) change(name string, do func() (operation string)) *layer {
+	m.Helper()
+	before, file := m.records(), m.file()
+	l := &layer{operation: do(), file: file, diff: map[string][2]string{}, whole: name == "salvage"}
+	m.done = append(m.done, name+": "+l.operation)
+	after := m.records()
+	for key, text := range before {
+		if after[key] != text {
+			l.diff[key] = [2]string{text, after[key]}
+		}
+	}
+	for key, text := range after {
+		if _, was := before[key]; !was {
+			l.diff[key] = [2]string{"", text}
+		}
+	}
+	if l.operation == "" {
+		if len(l.diff) > 0 {
+			m.Errorf("%s changed %d records, and the journal has no entry", name, len(l.diff))
+		}
+		return nil
+	}
+	m.layers = append(m.layers, l)
+	return l
+}
+
+// undo takes back the newest layer.
+func (m *undoModel) undo() {
+	m.Helper()
+	if len(m.layers) == 0 {
+		return
+	}
+	top := m.layers[len(m.layers)-1]
+	before := m.records()
+	code, out := m.mend("undo", "--yes")
+	m.done = append(m.done, fmt.Sprintf("undo (of %s): %d", top.operation, code))
+	if top.whole && code == exitConflict {
+		if !maps.Equal(before, m.records()) {
+			m.Error("a refused undo changed the store")
+		}
+		code, out = m.mend("undo", "--yes", "--force") // it was written to since: other pages, though the same rows
+	}
+	if code != exitDone {
+		m.Errorf("undo of %s: exit code %d: %s", top.operation, code, out)
+		return
+	}
+	if left := m.compare(top, before, true); len(left) > 0 {
+		m.Errorf("the undo of %s leaves %d records as they were", top.operation, len(left))
+	}
+	if top.whole && m.file() != top.file {
+		m.Error("the undo of a salvage does not bring the same file back")
+	}
+	m.layers = m.layers[:len(m.layers)-1]
+	m.undone = append(m.undone, top)
+}
+
+// compare checks what an undo of a layer did, and returns what of it is not undone. With whole all of it is that was as the layer left it.
+func (m *undoModel) compare(l *layer, before map[string]string, whole bool) (left map[string][2]string) {
+	m.Helper()
+	left = map[string][2]string{}
+	after := m.records()
+	for key, d := range l.diff {
+		switch {
+		case before[key] == d[1] && after[key] == d[0]:
+			continue
+		case before[key] == d[1] && whole, after[key] != before[key]:
+			m.Errorf("%s is %.200q, want %.200q", key, after[key], d[0])
+		}
+		left[key] = d
+	}
+	for _, all := range []map[string]string{before, after} {
+		for key := range all {
+			if _, own := l.diff[key]; !own && before[key] != after[key] {
+				m.Errorf("%s is no part of the change, and is %.200q instead of %.200q", key, after[key], before[key])
+			}
+		}
+	}
+	return left
+}
+
+// undoID undoes any layer above the last salvage, or a part of it: what was changed again since stays, with a reason.
+func (m *undoModel) undoID() {
+	m.Helper()
+	from := 0
+	for i, l := range m.layers {
+		if l.whole {
+			from = i
+		}
+	}
+	if len(m.layers) == 0 {
+		return
+	}
+	i := from + m.r.IntN(len(m.layers)-from)
+	l, name := m.layers[i], m.layers[i].operation
+	if l.origin != "" && m.r.IntN(2) == 0 && !slices.ContainsFunc(m.layers, func(o *layer) bool { return o.operation == l.origin }) {
+		name = l.origin // it is in force again, and has its name
+	}
+	before := m.records()
+	code, out := m.mend("undo", name, "--yes")
+	m.done = append(m.done, fmt.Sprintf("undo %s: %d", name, code))
+	if code != exitDone && code != exitConflict && code != exitRefused {
+		m.Errorf("undo %s: exit code %d: %s", name, code, out)
+	}
+	left := m.compare(l, before, code == exitDone)
+	if maps.Equal(before, m.records()) && (!l.whole || code != exitDone) {
+		return
+	}
+	undone := *l
+	m.undone = append(m.undone, &undone)
+	maps.DeleteFunc(left, func(key string, d [2]string) bool { // what a later restore had taken back already is in force again after the undo of that
+		return before[key] != d[1] && !slices.ContainsFunc(m.layers[i+1:], func(o *layer) bool { _, has := o.diff[key]; return has })
+	})
+	if l.diff = left; len(left) == 0 {
+		m.layers = slices.Delete(m.layers, i, i+1)
+	}
+}
+
+// redo applies again what was undone. It may be refused.
+func (m *undoModel) redo(args ...string) {
+	m.Helper()
+	before := len(m.entries())
+	out := ""
+	l := m.change(strings.Join(args, " "), func() (operation string) {
+		if _, out = m.mend(append(args, "--yes")...); len(m.entries()) > before && m.entries()[0].State == change.Committed {
+			operation = mend.OperationOf(m.entries()[0])
+		}
+		return operation
+	})
+	if l == nil {
+		return
+	}
+	for _, seq := range m.entry(m.entries()[0].Cause.Entries[0]).Cause.Entries {
+		l.origin = mend.OperationOf(m.entry(seq))
+	}
+	i := slices.IndexFunc(m.undone, func(u *layer) bool { return u.operation == l.origin })
+	if i < 0 {
+		m.Errorf("redo of %s, which is not undone: %s", l.origin, out)
+		return
+	}
+	l.whole = m.undone[i].whole
+	m.undone = slices.Delete(m.undone, i, i+1)
+}
+
+func (m *undoModel) entry(seq uint64) change.Entry {
+	m.Helper()
+	e, _, err := mend.OpenJournal(m.journal).Show(journal.IDOf(seq))
+	if err != nil {
+		m.Fatal(err)
+	}
+	return e
+}
+
+// restore brings a session back as it was before one of its repairs.
+func (m *undoModel) restore() {
+	m.Helper()
+	es := slices.DeleteFunc(m.entries(), func(e change.Entry) bool {
+		return e.Session == "" || e.Session == change.NoSession || e.State != change.Committed
+	})
+	if len(es) == 0 {
+		return
+	}
+	e := es[m.r.IntN(len(es))]
+	m.change("restore before "+e.ID, func() string {
+		operation, _ := m.do(storeVerb{"restore", []string{"restore", e.Session, "--at", e.ID}})
+		return operation
+	})
+}
+
+// file returns a hash of the files of a database, "" of another store.
+func (m *undoModel) file() string {
+	sum := sha256.New()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(m.path + suffix)
+		if err != nil && suffix == "" {
+			return ""
+		}
+		sum.Write(data)
+	}
+	return string(sum.Sum(nil))
+}

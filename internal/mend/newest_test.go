@@ -1,0 +1,88 @@
+package mend_test
+
+import (
+	"slices"
+	"testing"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/damage"
+	"mend/repair"
+)
+
+// TestNewest follows what undo and redo take back if the user names nothing, while two repairs of a session are undone, redone and
+// restored in several orders.
+func TestNewest(t *testing.T) {
+	b := newBench(t)
+	apply := func(p change.Plan, err error) string {
+		t.Helper()
+		var e change.Entry
+		if err == nil {
+			e, err = b.client.Apply(t.Context(), p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.ID
+	}
+	fix := func(d func(damage.Store)) string {
+		t.Helper()
+		d(damage.Tree{T: t, Root: b.store, Session: b.session})
+		r, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{Force: true})
+		return apply(r.Plan, err)
+	}
+	undo := func(ids ...string) string {
+		t.Helper()
+		return apply(b.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: ids}))
+	}
+	redo := func(ids ...string) string {
+		t.Helper()
+		return apply(b.client.ProposeUndo(t.Context(), mend.UndoRequest{IDs: ids, Redo: true}))
+	}
+	all := func(change.Entry) bool { return true }
+	l := mend.OpenJournal(b.journal())
+	want := func(what string, newest []string, undos ...string) {
+		t.Helper()
+		for i, find := range []func(func(change.Entry) bool) ([]change.Entry, error){l.Newest, l.NewestUndo} {
+			es, err := find(all)
+			var got []string
+			for _, e := range es {
+				got = append(got, e.ID)
+			}
+			if err != nil || !slices.Equal(got, [][]string{newest, undos}[i]) {
+				t.Errorf("%s: the newest are %v, %v, want %v", what, got, err, [][]string{newest, undos}[i])
+			}
+		}
+	}
+	want("at the beginning", nil)
+	one := fix(damage.Text(damage.Hello, " \n"))
+	two := fix(damage.Text(damage.Done, " \n"))
+	want("two repairs", []string{two})
+	u := undo(one)
+	want("the older one undone", []string{two}, u)
+	again := redo(one)
+	want("it is redone", []string{again})
+	u = undo(again)
+	want("the redo is undone", []string{two}, u)
+	again = redo(again)
+	want("and redone", []string{again})
+	u = undo(one)
+	want("the repair is undone instead", []string{two}, u)
+	again = undo(u)
+	want("the undo is undone", []string{again})
+	u = undo(one, two)
+	want("both undone", nil, u)
+	again = redo(one)
+	want("both redone", []string{again})
+	u = undo(one)
+	want("one of them undone", []string{two}, u)
+	again = redo(one)
+	done, err := b.client.ProposeRestore(t.Context(), nil, b.head(t), mend.RestoreRequest{State: one})
+	restored := apply(done.Plan, err)
+	want("restored from before the first", []string{restored})
+	u = undo(restored)
+	want("the restore is undone", []string{again}, u)
+	if es, err := l.Newest(func(e change.Entry) bool { return e.ID == two }); err != nil || len(es) != 1 || es[0].ID != two {
+		t.Errorf("of the second repair alone: %v, %v", es, err)
+	}
+}
