@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"mend/change"
@@ -197,11 +198,16 @@ type Reader interface {
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	// Holders names the other processes that have the store's database open; none if it is no database.
 	Holders(ctx context.Context) ([]string, error)
-	// KeptFolder returns the folder in which the files are that ops took away, for changes of the journal with that
-	// id; "" if the journal has all that they took away.
-	KeptFolder(journal string, ops []change.Op) string
-	// Forget removes the files that are kept for ops beside those of the journal with that id, and returns how many bytes these were.
-	Forget(journal string, ops []change.Op) (int64, error)
+	// KeptFiles returns what the changes of the journal with that id keep beside the store; nil if the journal has all of it.
+	KeptFiles(journal string) KeptFiles
+}
+
+// KeptFiles are what changes have taken out of a store and keep beside it: archives of rows, folders, whole databases.
+type KeptFiles interface {
+	// CheckKept returns an error if what ops took away is not kept whole.
+	CheckKept(ctx context.Context, ops []change.Op) error
+	// Sweep removes all but what is needed for ops, and returns how many bytes that was. With dry it removes nothing.
+	Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error)
 }
 
 // A Relocation is a session, and the folder, which exists, to which it is to belong.
@@ -241,14 +247,10 @@ type Copy struct {
 
 // UnreadText returns the first of Unread and how many more there are; "" for none.
 func (c *Copy) UnreadText() string {
-	switch n := len(c.Unread); n {
-	case 0:
-		return ""
-	case 1:
-		return c.Unread[0]
-	default:
-		return fmt.Sprintf("%s, and %d more", c.Unread[0], n-1)
+	if n := len(c.Unread) - 1; n > 0 {
+		return fmt.Sprintf("%s, and %d more", c.Unread[0], n)
 	}
+	return strings.Join(c.Unread, "")
 }
 
 // A Lack is what of a session is gone: records, or the text in them.

@@ -144,11 +144,8 @@ func (base) Reclaim(context.Context) (before, after int64, err error) { return 0
 // Holders implements [Store].
 func (base) Holders(context.Context) ([]string, error) { return nil, nil }
 
-// KeptFolder implements [Store].
-func (base) KeptFolder(string, []change.Op) string { return "" }
-
-// Forget implements [Store].
-func (base) Forget(string, []change.Op) (int64, error) { return 0, nil }
+// KeptFiles implements [Store].
+func (base) KeptFiles(string) KeptFiles { return nil }
 
 // A BaseAgent is embedded in an [Agent]. It answers for what the agent does not have: that there is
 // none.

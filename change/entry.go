@@ -28,6 +28,7 @@ type Entry struct {
 	UndoneBy  string // the id of the newest committed undo that is not itself undone
 	Resolved  string // how and by which entry a conflict was resolved
 	Forgotten bool   // its images were removed: it cannot be undone
+	Erased    bool   // its texts were removed, too
 	Damage    string // what of it cannot be read; its State is then Unknown
 }
 

@@ -197,7 +197,7 @@ func newEntry(st *entryState) change.Entry {
 		Dir:     string(b.Dir),
 		Session: string(b.Session),
 		Cause:   st.begin.cause(),
-		State:   st.state(), Forgotten: st.imagesErased,
+		State:   st.state(), Forgotten: st.imagesErased, Erased: st.textsErased,
 		Operation: cmp.Or(b.Operation, st.seq),
 	}
 	if r := st.resolve; r != nil {

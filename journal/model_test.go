@@ -146,7 +146,7 @@ func (m *model) forget(t *rapid.T, j *Journal) {
 		t.Fatalf("Forget of a %s entry: %v", e.State, err)
 	}
 	if err == nil {
-		e.Forgotten, e.Cause.Text, e.Cause.Diagnoses, e.Conflicts, e.Kept = true, "", nil, nil, nil
+		e.Forgotten, e.Erased, e.Cause.Text, e.Cause.Diagnoses, e.Conflicts, e.Kept = true, true, "", nil, nil, nil
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"mend/change"
 	"mend/internal/atomicfile"
@@ -62,6 +63,17 @@ func (e *heldError) Error() string {
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e *heldError) Failure() (fail.Code, string) {
 	return fail.Refused, "nothing was changed. End that program, then run the command again"
+}
+
+const tick = 50 * time.Millisecond
+
+// holders names the other processes that have a file of the database at path open. If all of them may be of mend, it waits for them.
+func holders(ctx context.Context, path string) (who []string, err error) {
+	for began := time.Now(); ; time.Sleep(tick) {
+		if who, err = holdersNow(ctx, path); len(who) == 0 || err != nil || !mayBeOwn(who) || time.Since(began) > patience || ctx.Err() != nil {
+			return who, err
+		}
+	}
 }
 
 // Holders names the other processes that have a file of the database open.
@@ -527,17 +539,19 @@ func (x *exchange) check(ctx context.Context, op change.Op) error {
 	if !now.Equal(op.Pre) {
 		return &change.ConflictError{Conflicts: []change.Conflict{{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: now, Why: "it was changed since"}}}
 	}
-	kept, err := x.setAt(ctx, filepath.Join(x.own.Path, x.dir(&x.post), x.base))
+	return x.checkSet(ctx, &x.post, op.Post)
+}
+
+// checkSet returns an error if the files of a set are not kept as its image says.
+func (x *exchange) checkSet(ctx context.Context, set *fileSet, image *change.Image) error {
+	kept, err := x.setAt(ctx, filepath.Join(x.own.Path, x.dir(set), x.base))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fail.New(fail.Refused, "", "the files that would come back are no longer kept")
 	}
-	if err != nil {
-		return err
+	if err == nil && !bytes.Equal(kept.image().Data, image.Data) {
+		err = fail.New(fail.Refused, "", "the kept files in %s are not those that the journal knows", x.dir(set))
 	}
-	if !bytes.Equal(kept.image().Data, op.Post.Data) {
-		return fail.New(fail.Refused, "", "the kept files in %s are not those that the journal knows", x.dir(&x.post))
-	}
-	return nil
+	return err
 }
 
 // Commit makes an exchange. Else it is that of the [Store].
@@ -821,58 +835,97 @@ func (x *exchange) removeAdopted() error {
 	return x.own.Empty(x.dir(&x.post), x.own.Remove)
 }
 
-// KeptFolder returns the folder in which the files are that an exchange took away.
-func (o *Owned) KeptFolder(ops []change.Op) string {
-	if isRows(ops) {
-		return filepath.Join(filepath.Dir(o.id.Root), stage.Dir, o.owner, ops[0].Ref.Part)
+// keptNames returns the names that what ops took away, or bring back, has in the owner's folder.
+func keptNames(ops []change.Op) (names []string) {
+	for _, op := range ops {
+		switch op.Ref.Kind {
+		case change.KindRows:
+			names = append(names, op.Ref.Part)
+		case change.KindTree:
+			names = append(names, keptTree(op.Ref))
+		case change.KindDatabase:
+			for _, image := range []*change.Image{op.Pre, op.Post} {
+				if set, err := setOf(image); err == nil {
+					names = append(names, set.name())
+				}
+			}
+		default:
+		}
 	}
-	if isTrees(ops) {
-		return filepath.Join(filepath.Dir(o.id.Root), stage.Dir, o.owner)
-	}
-	set, err := setOf(ops[0].Pre)
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(o.id.Root), stage.Dir, o.owner, set.name())
+	return names
 }
 
-// Forget removes the files that are kept for an exchange, and returns how many bytes these were.
-func (o *Owned) Forget(ops []change.Op) (freed int64, err error) {
-	if isRows(ops) {
-		return o.forgetRows(ops[0].Ref)
+// Sweep removes what the owner has beside the database, except what is needed for ops, and returns how many bytes that was: what
+// forgotten changes have taken away, and what a process that was killed has built. With dry it removes nothing.
+func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
+	if !dry {
+		err = o.For(builder).Discard(ctx, change.Staged{})
 	}
-	if isTrees(ops) {
-		for _, op := range ops {
-			n, errOne := o.forgetTree(op.Ref)
-			freed, err = freed+n, errors.Join(err, errOne)
-		}
-		return freed, err
+	if err != nil || o.owner == "" {
+		return 0, err
 	}
-	if !isExchange(ops) {
-		return 0, nil
-	}
-	x, err := o.exchange(ops)
-	if err != nil {
+	x := &exchange{Owned: o, base: filepath.Base(o.id.Root)}
+	if err := x.open(); err != nil {
 		return 0, err
 	}
 	defer x.close()
-	for _, set := range []*fileSet{&x.pre, &x.post} {
-		d, err := x.own.Root.Sub(x.dir(set))
-		if errors.Is(err, fs.ErrNotExist) {
+	own, err := x.own.Root.Sub(x.own.OwnerDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer own.Close()
+	names, err := own.Names()
+	stay := keptNames(needed)
+	for _, name := range names {
+		if slices.Contains(stay, name) || err != nil {
 			continue
 		}
-		if err != nil {
-			return freed, err
+		var t Tree
+		if t, err = treeAt(ctx, x.own.Root, x.own.OwnerDir(), name); err == nil && !dry {
+			err = x.removeAll(own, name)
 		}
-		for _, suffix := range suffixes {
-			if e, err := d.Stat(x.base + suffix); err == nil && e.Exists {
-				freed += e.Size
+		freed += t.Bytes
+	}
+	if err != nil || dry {
+		return freed, err
+	}
+	return freed, x.own.RemoveEmpty(x.own.OwnerDir())
+}
+
+// CheckKept returns an error if what ops took away is not kept whole beside the database.
+func (o *Owned) CheckKept(ctx context.Context, ops []change.Op) error {
+	switch {
+	case isRows(ops):
+		x, err := o.rowsChange(ops)
+		if err != nil {
+			return err
+		}
+		defer x.close()
+		return x.checkArchive()
+	case isTrees(ops):
+		x, err := o.treesChange(ops)
+		if err != nil {
+			return err
+		}
+		defer x.close()
+		for _, op := range ops {
+			kept, err := treeAt(ctx, x.own.Root, x.own.OwnerDir(), keptTree(op.Ref))
+			if err != nil {
+				return err
+			}
+			if op.Pre != nil && (kept.Image == nil || !bytes.Equal(kept.Image.Data, op.Pre.Data)) {
+				return fail.New(fail.Unusable, "", "the folder %s is no longer kept as it was", op.Ref)
 			}
 		}
-		d.Close()
-		if err := x.own.Empty(x.dir(set), x.own.Remove); err != nil {
-			return freed, err
-		}
+		return nil
 	}
-	return freed, nil
+	x, err := o.exchange(ops)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	return x.checkSet(ctx, &x.pre, ops[0].Pre)
 }

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,8 +19,17 @@ import (
 	"mend/internal/processes"
 )
 
-// holders names the other processes that have a file of the database at path open, or a lock on it.
-func holders(ctx context.Context, path string) (who []string, err error) {
+// patience is how long a change of the whole file waits for other processes of mend, such as "mend watch": they are done soon.
+const patience = 10 * time.Second
+
+// mayBeOwn reports whether processes that have the database open are of mend.
+func mayBeOwn(who []string) bool {
+	own, err := processes.Process(os.Getpid()).Name()
+	return err == nil && !slices.ContainsFunc(who, func(name string) bool { return !strings.HasPrefix(name, own+" (") })
+}
+
+// holdersNow names the other processes that have a file of the database at path open, or a lock on it.
+func holdersNow(ctx context.Context, path string) (who []string, err error) {
 	type id struct{ dev, ino uint64 }
 	files := map[id]bool{}
 	for _, suffix := range suffixes {
@@ -103,7 +114,11 @@ func lockDatabase(path string) (unlock func(), err error) {
 		return nil, err
 	}
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: lockStart, Len: lockSize}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock); err != nil {
+	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock)
+	for began := time.Now(); err != nil && time.Since(began) < time.Second; err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock) {
+		time.Sleep(tick) // a process of mend may read
+	}
+	if err != nil {
 		_ = f.Close()
 		return nil, fail.New(fail.Refused, "nothing was changed. End that program, then run the command again", "another program has locked the database")
 	}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -488,6 +489,23 @@ func (o *Owned) rowsChange(ops []change.Op) (*rowsChange, error) {
 
 func (x *rowsChange) path() string { return x.archivePath(x.list.name()) }
 
+// checkArchive returns an error if the archive is not there, or not what was written.
+func (x *rowsChange) checkArchive() error {
+	f, err := openPlain(x.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoArchive
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	l, err := readArchive(f, func(string, []string) error { return nil }, func([]Value) error { return nil })
+	if err == nil && !bytes.Equal(l.image().Data, x.list.image().Data) {
+		err = errArchive
+	}
+	return err
+}
+
 // prepareRows checks what can be checked before the change is in the journal.
 func (o *Owned) prepareRows(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st := change.Staged{Store: o.id, Ops: p.Ops}
@@ -545,7 +563,7 @@ func (o *Owned) commitRows(ctx context.Context, st change.Staged) (change.Outcom
 		out.Cause = fmt.Errorf("writing to %s: %w", o.id.Root, err)
 	}
 	if x.fresh { // no row was deleted
-		if _, err := o.forgetRows(x.op.Ref); err != nil && out.Cause != nil {
+		if err := x.forget(); err != nil && out.Cause != nil {
 			out.Cause = errors.Join(out.Cause, err)
 		}
 	}
@@ -557,10 +575,8 @@ func (x *rowsChange) adoptArchive() error {
 	if !x.remove {
 		return nil
 	}
-	if _, err := os.Lstat(x.path()); err == nil {
-		return nil // of a redo
-	}
-	x.fresh = true
+	_, err := os.Lstat(x.path())
+	x.fresh = err != nil // else it is of a redo, or the same rows were removed before
 	if err := x.adopt(x.list.name()); err != nil {
 		return err
 	}
@@ -732,20 +748,12 @@ func (o *Owned) settleRows(ctx context.Context, st change.Staged) (out change.Ou
 	case x.remove == (n[rowSame] == 0):
 		out.State = change.Committed
 	case x.remove:
-		_, err = o.forgetRows(x.op.Ref)
+		err = x.forget()
 	}
 	return out, err
 }
 
-// forgetRows removes an archive, and returns how many bytes it had.
-func (o *Owned) forgetRows(ref change.Ref) (freed int64, err error) {
-	x := &exchange{Owned: o, base: filepath.Base(o.id.Root)}
-	if err := errors.Join(ref.Validate(), x.open()); err != nil {
-		return 0, err
-	}
-	defer x.close()
-	if info, err := os.Lstat(x.archivePath(ref.Part)); err == nil {
-		freed = info.Size()
-	}
-	return freed, x.own.Empty(x.own.OwnerDir()+"/"+ref.Part, x.own.Remove)
+// forget removes the archive.
+func (x *rowsChange) forget() error {
+	return x.own.Empty(x.own.OwnerDir()+"/"+x.list.name(), x.own.Remove)
 }

@@ -297,24 +297,6 @@ func (o *Owned) settleTrees(ctx context.Context, st change.Staged) (out change.O
 	return out, nil
 }
 
-// forgetTree deletes a folder that is kept, and returns how many bytes it had.
-func (o *Owned) forgetTree(ref change.Ref) (freed int64, err error) {
-	if err := ref.Validate(); err != nil {
-		return 0, err
-	}
-	x := &exchange{Owned: o, base: filepath.Base(o.id.Root)}
-	if err := x.open(); err != nil {
-		return 0, err
-	}
-	defer x.close()
-	t, err := treeAt(context.Background(), x.own.Root, x.own.OwnerDir(), keptTree(ref))
-	if err != nil || t.Image == nil {
-		return 0, err
-	}
-	p := x.own.OwnerDir() + "/" + keptTree(ref)
-	return t.Bytes, x.own.Empty(p, x.removeAll)
-}
-
 // removeAll removes a file, or a folder with all that is in it. It follows no link.
 func (x *exchange) removeAll(d *safedir.Dir, name string) error {
 	e, err := d.Stat(name)

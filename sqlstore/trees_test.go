@@ -147,11 +147,16 @@ func TestTreesRefused(t *testing.T) {
 		for _, ref := range treeRefs {
 			ops = append(ops, change.Op{Ref: ref})
 		}
-		freed, err := s.Forget(ops)
-		if freed != int64(len("content of aaa")+len("content of bbb")+2*len("/etc")) {
-			t.Errorf("Forget freed %d bytes of %q", freed, before)
+		if freed, err := s.Sweep(t.Context(), ops, false); freed != 0 || err != nil {
+			t.Errorf("Sweep freed %d bytes of what is needed, %v", freed, err)
 		}
-		return err
+		for _, dry := range []bool{true, false} {
+			freed, err := s.Sweep(t.Context(), nil, dry)
+			if freed != int64(len("content of aaa")+len("content of bbb")+2*len("/etc")) || err != nil {
+				t.Errorf("Sweep freed %d bytes of %q, %v", freed, before, err)
+			}
+		}
+		return nil
 	}))
 	if left := f.trees(".mend"); len(left) > 0 {
 		t.Errorf("left over: %q", left)

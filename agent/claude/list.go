@@ -93,13 +93,7 @@ func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) er
 // CheckAccess implements [agent.Store]: it returns the error of the first folder of transcripts that
 // could not be read when the folders were last walked.
 func (s *store) CheckAccess(bool) error {
-	if _, walked := s.Unread(); !walked {
-		if _, err := s.State(context.Background()); err != nil {
-			return err
-		}
-	}
-	err, _ := s.Unread()
-	return err
+	return s.Unread()
 }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.

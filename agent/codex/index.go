@@ -77,6 +77,5 @@ func (s *store) readIndex() (map[string]*change.Record, error) {
 // CheckAccess implements [agent.Store].
 func (s *store) CheckAccess(bool) error {
 	_, err := s.rows()
-	unread, _ := s.Unread()
-	return cmp.Or(err, unread)
+	return cmp.Or(err, s.Unread())
 }

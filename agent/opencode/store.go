@@ -160,22 +160,13 @@ func (s *store) Holders(ctx context.Context) ([]string, error) {
 	return db.Holders(ctx)
 }
 
-// KeptFolder implements [agent.Store].
-func (s *store) KeptFolder(journal string, ops []change.Op) string {
+// KeptFiles implements [agent.Store].
+func (s *store) KeptFiles(journal string) agent.KeptFiles {
 	db, ok := s.records.(*database.Store)
 	if !ok {
-		return ""
+		return nil
 	}
-	return db.For(journal).KeptFolder(ops)
-}
-
-// Forget implements [agent.Store].
-func (s *store) Forget(journal string, ops []change.Op) (int64, error) {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return 0, nil
-	}
-	return db.For(journal).Forget(ops)
+	return db.For(journal)
 }
 
 // load returns a session with its messages, and the stamp of its records. The error is that of the

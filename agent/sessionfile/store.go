@@ -83,14 +83,12 @@ func (s *Store) Note(format, path string, args ...any) {
 // Begin begins a walk of all folders with [Store.Each].
 func (s *Store) Begin() { s.unread.Store(new(error)) }
 
-// Unread returns the error of the first folder of the last walk that is a link, or cannot be read: sessions may be in it. walked reports
-// whether there was a walk.
-func (s *Store) Unread() (err error, walked bool) {
-	p := s.unread.Load()
-	if p == nil {
-		return nil, false
+// Unread returns the error of the first folder of the last walk that is a link, or cannot be read: sessions may be in it.
+func (s *Store) Unread() error {
+	if p := s.unread.Load(); p != nil {
+		return *p
 	}
-	return *p, true
+	return nil
 }
 
 // openNames opens a folder and returns its names in order. It returns no folder if there is none, or if it is a link or cannot be read, which
@@ -122,7 +120,7 @@ func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 	default:
 		return nil, nil, err
 	}
-	if first, _ := s.Unread(); first == nil {
+	if s.Unread() == nil {
 		err = fmt.Errorf("listing the sessions of %s: %w", filepath.Join(s.ID().Root, in.Path, folder), err)
 		s.unread.Store(&err)
 	}

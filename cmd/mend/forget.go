@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/term"
 	"mend/journal"
@@ -72,12 +73,11 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 	if err != nil {
 		return err
 	}
-	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Forgotten })
-	if len(x.entries)+len(x.states)+len(x.damaged) == 0 {
-		answerFreed(env, journal.Freed{}, nil)
+	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Erased })
+	if len(x.entries)+len(x.states)+len(x.damaged) == 0 && !f.dryRun {
+		err := sweepAlone(ctx, env, nil) // a forget that was killed may have left something
 		env.setAnswer("copies", 0)
-		env.Say("There is nothing to delete.")
-		return nil
+		return err
 	}
 	if !env.JSON {
 		x.print(env, s)
@@ -184,26 +184,29 @@ func sizeOf(d *change.Digest) int64 {
 	return d.Size
 }
 
-// erase erases what x has, and no copy that was made since.
+// erase erases what x has, and no copy that was made since. A kill leaves what the next forget removes, see [sweep].
 func (x *erasure) erase(ctx context.Context, env *environment) error {
 	var freed journal.Freed
 	if len(x.entries) > 0 {
-		kept, err := forgetDatabases(env, x.entries)
-		if err == nil {
-			freed, err = env.opt.Journal.Forget(ctx, x.entries)
-		}
-		freed.Bytes += kept
-		if freed, err = withArchives(ctx, env, freed, err); err != nil {
+		var err error
+		if freed, err = env.opt.Journal.Forget(ctx, x.entries); err != nil {
 			return err
 		}
 	}
+	var copies error
+	if len(x.states)+len(x.damaged) > 0 {
+		copies = x.eraseCopies(ctx, env)
+	}
+	left, err := sweep(ctx, env, false)
+	freed.Bytes += left
 	answerFreed(env, freed, nil)
 	if len(x.entries) > 0 {
 		printFreed(env, freed)
 	}
-	if len(x.states) == 0 && len(x.damaged) == 0 {
-		return nil
-	}
+	return fail.Worst(copies, err)
+}
+
+func (x *erasure) eraseCopies(ctx context.Context, env *environment) error {
 	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		var shown []keep.State // as they are in the file now, which may have been made again
 		for _, s := range x.states {
@@ -225,24 +228,4 @@ func (x *erasure) erase(ctx context.Context, env *environment) error {
 		}
 		return removeDamaged(env, x.damaged)
 	})
-}
-
-// forgetDatabases removes the databases that the entries have exchanged for others. A crash leaves entries of which the
-// files are gone.
-func forgetDatabases(env *environment, es []change.Entry) (freed int64, err error) {
-	for _, e := range es {
-		if !e.HasDatabase() {
-			continue
-		}
-		c, err := env.openAt(e.Store.Root)
-		if err != nil {
-			return freed, err
-		}
-		n, err := c.Forget([]change.Entry{e})
-		freed += n
-		if err != nil {
-			return freed, err
-		}
-	}
-	return freed, nil
 }

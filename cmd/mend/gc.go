@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
 )
@@ -65,12 +69,15 @@ func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Ti
 		if len(es) > 0 {
 			env.Printf("The undo data of %s would be deleted:\n", term.Count(len(es), "repair"))
 		}
-		return printEntries(env, es, nil, "There is nothing to delete.")
+		none := "There is nothing to delete."
+		left, err := sweep(ctx, env, true)
+		if left > 0 {
+			none = fmt.Sprintf("%s that mend keeps and no repair needs would be deleted.", term.Size(left))
+		}
+		return fail.Worst(printEntries(env, es, nil, none), err)
 	}
 	if len(es) == 0 {
-		answerFreed(env, journal.Freed{}, yours)
-		env.Printf("There is nothing to delete.\n")
-		return nil
+		return sweepAlone(ctx, env, yours)
 	}
 	if !env.JSON {
 		_ = printEntries(env, es, nil, "")
@@ -80,18 +87,34 @@ func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Ti
 	}
 	shown := idsOf(es)
 	freed, err := env.opt.Journal.GC(ctx, before, func(id string) bool { return slices.Contains(shown, id) })
-	if freed, err = withArchives(ctx, env, freed, err); err != nil {
+	if err != nil {
 		return err
 	}
+	left, err := sweep(ctx, env, false)
+	freed.Bytes += left
 	answerFreed(env, freed, yours)
 	printFreed(env, freed)
-	return nil
+	return err
+}
+
+// sweepAlone removes what mend keeps and no repair needs, where nothing else is to be deleted.
+func sweepAlone(ctx context.Context, env *environment, yours []string) error {
+	left, err := sweep(ctx, env, false)
+	answerFreed(env, journal.Freed{Bytes: left}, yours)
+	if left > 0 {
+		env.Say("%s %s that mend kept and no repair needed.", term.Good("Deleted"), term.Size(left))
+	} else if err == nil {
+		env.Printf("There is nothing to delete.\n")
+	}
+	return err
 }
 
 // answerFreed sets the JSON answer about what was removed from the journal. yours has the ids of repairs that are kept because
 // they hold files of the user's own.
 func answerFreed(env *environment, f journal.Freed, yours []string) {
-	env.answer = map[string]any{"entries": f.Entries, "images": f.Images, "bytes": f.Bytes, "held": nonNil(f.SharedWith), "files": nonNil(yours)}
+	for name, v := range map[string]any{"entries": f.Entries, "images": f.Images, "bytes": f.Bytes, "held": nonNil(f.SharedWith), "files": nonNil(yours)} {
+		env.setAnswer(name, v)
+	}
 }
 
 func printFreed(env *environment, f journal.Freed) {
@@ -125,28 +148,40 @@ func idsWithFiles(es []change.Entry) []string {
 	return ids
 }
 
-// withArchives removes the archives that "mend clean" has made and that no entry needs any more.
-func withArchives(ctx context.Context, env *environment, freed journal.Freed, err error) (journal.Freed, error) {
-	es, errLog := env.opt.Journal.Log(journal.Query{})
-	if err = errors.Join(err, errLog); err != nil {
-		return freed, err
+// sweep removes what mend has beside the stores and no repair needs, and finishes what a forget that was killed has left. It returns how
+// many bytes were beside the stores. With dry it removes nothing.
+func sweep(ctx context.Context, env *environment, dry bool) (freed int64, err error) {
+	es, err := env.opt.Journal.Log(journal.Query{})
+	if err == nil && len(es) > 0 && !dry {
+		_, err = env.opt.Journal.Forget(ctx, nil)
 	}
-	seen := map[string]bool{}
+	if path, errPath := env.opt.Journal.Folder(); errPath == nil && err == nil && !dry {
+		if _, missing := os.Lstat(keep.Path(path)); missing == nil {
+			err = env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil })
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	paths := map[string]bool{env.opt.Store: true}
+	for _, l := range env.opt.Agents.Stores() {
+		paths[l.Path] = true
+	}
 	for _, e := range es {
-		if !e.HasArchive() || seen[e.Store.Root] {
-			continue
+		paths[e.Store.Root] = true
+	}
+	delete(paths, "")
+	for path := range paths {
+		n := int64(0)
+		c, errOne := env.openAt(path)
+		if errOne == nil {
+			n, errOne = c.Sweep(ctx, dry)
 		}
-		seen[e.Store.Root] = true
-		c, err := env.openAt(e.Store.Root)
-		if err != nil {
-			continue // the store is gone, and what was beside it
-		}
-		n, err := c.ForgetArchives(ctx)
-		if freed.Bytes += n; err != nil {
-			return freed, err
+		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // else what was beside it is gone, too
+			err = env.skipStore(ctx, err, errOne)
 		}
 	}
-	return freed, nil
+	return freed, err
 }
 
 // ofSession names the session of the entries, "" if there are several.

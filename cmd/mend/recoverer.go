@@ -63,7 +63,9 @@ func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) 
 	}
 	for day := time.NewTicker(24 * time.Hour); ; {
 		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
-		freed, err = withArchives(ctx, env, freed, err)
+		if err == nil {
+			_, err = sweep(ctx, env, false)
+		}
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)
 		} else if freed.Images > 0 {

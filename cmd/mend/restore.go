@@ -386,7 +386,10 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	}
 	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
 	if f.dryRun {
-		return fail.Worst(finishDryRun(env, done.Plan), unreadProblem(done))
+		if err := finishDryRun(env, done.Plan); err != nil || done.Unread == "" {
+			return err
+		}
+		return errProblems
 	}
 	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), diffOf(done.Plan.Ops)); err != nil {
 		return err
@@ -396,7 +399,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	if err := applyRestore(b, c, done); err != nil {
 		return err
 	}
-	b.err = unreadProblem(done)
+	b.restored(head, done, nil)
 	r.Gone = r.From == "" // else they may be of another store
 	for _, h := range below {
 		p, err := proposeRestore(ctx, env, c, h, r)
@@ -453,14 +456,6 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 			break
 		}
 		done.Plan, done.From, done.Other = rows.Plan, nil, ""
-	}
-	return nil
-}
-
-// unreadProblem returns an error that only sets the exit code if a session does not come back with all of its records.
-func unreadProblem(done mend.Restored) error {
-	if done.Unread != "" {
-		return errProblems
 	}
 	return nil
 }

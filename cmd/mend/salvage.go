@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -90,11 +91,7 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 		return err
 	}
 	printCommitted(env.Terminal, e, e.Cause.Title, "")
-	kept, err := c.KeptFolder(s.Plan.Ops)
-	if err != nil {
-		return err
-	}
-	env.SayAt(2, fmt.Sprintf("The damaged file is kept in %s until %s.", term.Escape(term.ShortenHome(kept)), term.Command("mend forget "+e.ID)))
+	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", term.Escape(term.ShortenHome(filepath.Join(filepath.Dir(c.ID().Root), ".mend"))), term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
 		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("repair"))))
 	}

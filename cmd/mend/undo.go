@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -292,9 +293,17 @@ func (v *reversal) printDiff(t *term.Terminal) {
 	}
 }
 
-// hintMove says how a session that was moved and continued since gets its former folder back, with all that it has now.
+// hintMove says what helps if something is in the place of what a change took away, and how a session that was moved and continued since gets
+// its former folder back, with all that it has now.
 func hintMove(err error, e change.Entry) error {
-	if _, conflict := errors.AsType[*change.ConflictError](err); !conflict || e.Cause.Kind != change.CauseMove || e.Cause.Folder == "" {
+	conflict, ok := errors.AsType[*change.ConflictError](err)
+	switch {
+	case ok && e.HasRows():
+		return fail.WithHint(err, "nothing was changed. Undo first what brought rows of it back (\"mend log\"), or delete the archive: mend forget "+e.ID)
+	case ok && e.HasArchive():
+		path := filepath.Join(filepath.Dir(e.Store.Root), conflict.Conflicts[0].Ref.Project, conflict.Conflicts[0].Ref.Part)
+		return fail.WithHint(err, "nothing was changed. Move away what was made there since, then run the command again: mv "+shellWord(path)+" "+shellWord(path+".new"))
+	case !ok || e.Cause.Kind != change.CauseMove || e.Cause.Folder == "":
 		return err
 	}
 	back := "mend move " + shellWord(e.Cause.Text) + " " + shellWord(e.Cause.Folder)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/term"
@@ -18,11 +19,12 @@ func verifyVerb(env *environment) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Verify the journal, the kept copies, or an export",
+		Short: "Verify all that an undo and a restore need, or an export",
 		Long: `Check every checksum and the hash chain of the journal, and print the head of the
 chain. This detects damage and tampering. Keep the printed head somewhere else:
 --head then also detects a truncated or rebuilt journal, or an older copy of it. The
-copies of sessions that "mend keep" makes are checked, too.
+copies of sessions that "mend keep" makes are checked, too, and what is kept beside the
+stores for an undo: archives of "mend clean", folders, and databases of "mend salvage".
 
 With FILE it checks what "mend log --export FILE" wrote, on any machine, without a journal or a store; - is
 standard input.
@@ -53,7 +55,34 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 	if len(files) == 1 {
 		return nil
 	}
-	return verifyKept(ctx, env)
+	return env.both(ctx, verifyBeside(ctx, env), verifyKept(ctx, env))
+}
+
+// verifyBeside checks what undo needs of what is kept beside the stores: archives of rows, folders, whole databases.
+func verifyBeside(ctx context.Context, env *environment) error {
+	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed, InForce: true})
+	if err != nil {
+		return err
+	}
+	n, b := 0, newBatch(ctx, env, 2)
+	for _, e := range es {
+		if e.Forgotten || !e.HasArchive() && !e.HasDatabase() {
+			continue
+		}
+		c, err := openStoreOf(ctx, env, e, false)
+		if err == nil {
+			err = c.CheckKept(ctx, e)
+		}
+		if n++; err != nil {
+			hint := fmt.Sprintf("nothing of your sessions is touched. \"mend forget %s\" removes what is left of it", e.ID)
+			b.fail("repair "+e.ID+" cannot be undone", "", []string{e.ID}, fail.New(fail.Unusable, hint, "%w", err))
+		}
+	}
+	env.setAnswer("beside", n)
+	if n > 0 && len(b.failed) == 0 {
+		env.Printf("%s: of %s.\n", term.Good("What is kept beside the stores is intact"), term.Count(n, "repair"))
+	}
+	return b.result()
 }
 
 // verifyKept checks the copies of sessions, if there are any.

@@ -31,6 +31,7 @@ const (
 	keyFormat  = "format"
 	keyNext    = "next"
 	keyThinned = "thinned"
+	keyErasing = "erasing" // a forget has begun, and the file may still have the bytes
 
 	bucketBlobs    = "blobs"
 	bucketStates   = "states"
@@ -86,7 +87,7 @@ func Path(dir string) string { return filepath.Join(dir, fileName) }
 
 // Open opens the copies in the folder of the journal. For writing it creates the file if there is none, for
 // this user alone, and sets a damaged one aside. For reading it changes nothing; without a file there are no
-// copies. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
+// copies. It finishes a Forget that was cut. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
 func Open(dir string, o Options) (*Keep, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 2 * time.Second
@@ -104,7 +105,10 @@ func Open(dir string, o Options) (*Keep, error) {
 		}
 	}
 	if err == nil && !o.ReadOnly {
-		if err = k.salvage(dir); err != nil {
+		if err = k.finishErasing(); err == nil {
+			err = k.salvage(dir)
+		}
+		if err != nil {
 			err = errors.Join(k.found(err), k.Close())
 		}
 	}

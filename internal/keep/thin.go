@@ -94,7 +94,26 @@ func (k *Keep) Size() int64 {
 	return k.file.Snap.Size() - free
 }
 
-// Forget removes states, and rewrites the file so that it no longer has their bytes.
+// finishErasing removes what a Forget that was cut has left in the file: chunks that no state needs, and free pages.
+func (k *Keep) finishErasing() error {
+	if _, erasing, err := k.file.Mark(keyErasing); err != nil || !erasing {
+		return err
+	}
+	ctx := k.opts.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	stay, err := k.States(Query{})
+	if err == nil {
+		_, err = k.remove(ctx, nil, stay, 0)
+	}
+	if err == nil {
+		err = k.file.Compact(ctx, keyErasing)
+	}
+	return err
+}
+
+// Forget removes states, and rewrites the file so that it no longer has their bytes. If it is cut, the next Open for writing does the rest.
 func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 	all, err := k.States(Query{})
 	if err != nil {
@@ -111,14 +130,14 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 				return err
 			}
 		}
-		return nil
+		return w.Put(boltfile.Meta, []byte(keyErasing), []byte{1})
 	})
 	var freed Freed
 	if err == nil {
 		freed, err = k.remove(ctx, states, stay, 0)
 	}
-	if err == nil && len(states) > 0 {
-		err = k.file.Compact(ctx)
+	if err == nil {
+		err = k.file.Compact(ctx, keyErasing)
 	}
 	if err != nil {
 		return freed, fmt.Errorf("forgetting kept copies: %w", k.found(err))

@@ -13,7 +13,6 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/internal/fail"
-	"mend/journal"
 	"mend/repair"
 )
 
@@ -99,34 +98,6 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 // Reclaim gives free pages of the store's database back to the file system.
 func (c *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	return c.store.Reclaim(ctx)
-}
-
-// ForgetArchives removes the archives of entries that are forgotten, and returns how many bytes these had. An archive that
-// another entry needs stays.
-func (c *Store) ForgetArchives(ctx context.Context) (freed int64, err error) {
-	es, err := c.Log(ctx, journal.Query{})
-	if err != nil {
-		return 0, err
-	}
-	needed, gone := map[change.Ref]bool{}, map[change.Ref]bool{}
-	for _, e := range es {
-		if !e.HasArchive() {
-			continue
-		}
-		for _, o := range e.Ops {
-			needed[o.Ref] = needed[o.Ref] || !e.Forgotten
-			gone[o.Ref] = true
-		}
-	}
-	id, err := c.journal.ID()
-	for ref := range gone {
-		if err == nil && !needed[ref] {
-			var n int64
-			n, err = c.store.Forget(id, []change.Op{{Ref: ref}})
-			freed += n
-		}
-	}
-	return freed, err
 }
 
 // A Selection says which sessions are removed: those that are named, or all that fit both of the others.

@@ -218,7 +218,9 @@ func entriesOf(j *journal.Journal, ids []string) ([]change.Entry, error) {
 // revert returns the plan that undoes the entries, which are oldest first.
 func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
 	lists, reverts, version := make([][]change.Op, len(es)), []string{}, ""
+	archive := false // what was taken away comes back as a whole, and overwrites nothing
 	for i, e := range es {
+		archive = archive || e.HasArchive()
 		if !c.Owns(ctx, e) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}
@@ -249,7 +251,7 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 		}
 	}
 	seen := j.Seen()
-	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen, Reverts: reverts}, r.Force)
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen, Reverts: reverts}, r.Force && !archive)
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not

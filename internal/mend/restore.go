@@ -71,10 +71,11 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 			unread = append(unread, f)
 		}
 		r, ok, err := c.restorable(ctx, k, f, kept[f.Session.ID])
-		if err != nil {
-			return nil, err
+		if err != nil && f.Err == nil {
+			f.Err = err
+			unread = append(unread, f)
 		}
-		if ok {
+		if ok && err == nil {
 			all = append(all, r)
 		}
 	}
@@ -201,6 +202,7 @@ func (c *Store) lacking(ctx context.Context, k *keep.Keep, now current, states [
 		return nil, agent.Lack{}, nil
 	}
 	compared := false
+	var failed error
 	for i := range states {
 		s := &states[i]
 		shows := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records
@@ -215,6 +217,7 @@ func (c *Store) lacking(ctx context.Context, k *keep.Keep, now current, states [
 			return nil, agent.Lack{}, ctx.Err()
 		}
 		if err != nil { // it cannot be restored from there
+			failed = cmp.Or(failed, err)
 			continue
 		}
 		removed, edited := c.editedSince(ctx, s.Session, s.Time)
@@ -225,7 +228,10 @@ func (c *Store) lacking(ctx context.Context, k *keep.Keep, now current, states [
 		}
 		compared = true
 	}
-	return nil, agent.Lack{}, nil
+	if compared {
+		failed = nil
+	}
+	return nil, agent.Lack{}, failed
 }
 
 // records returns the records of a state.

@@ -145,32 +145,3 @@ func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Sal
 	}
 	return broken, tooLarge, ctx.Err()
 }
-
-// KeptFolder returns the folder in which the files are that ops took away; "" if the journal has all of it.
-func (c *Store) KeptFolder(ops []change.Op) (folder string, err error) {
-	err = c.journal.read(func(j *journal.Journal) error {
-		folder = c.store.KeptFolder(j.ID(), ops)
-		return nil
-	})
-	return folder, err
-}
-
-// Forget removes the files that are kept beside the store for the entries, and returns how many bytes these were.
-func (c *Store) Forget(es []change.Entry) (freed int64, err error) {
-	for _, e := range es {
-		_, ops, err := c.journal.Show(e.ID)
-		if err != nil {
-			return freed, err
-		}
-		id := ""
-		if err := c.journal.read(func(j *journal.Journal) error { id = j.ID(); return nil }); err != nil {
-			return freed, err
-		}
-		n, err := c.store.Forget(id, ops)
-		freed += n
-		if err != nil {
-			return freed, err
-		}
-	}
-	return freed, nil
-}

@@ -1,0 +1,62 @@
+package mend
+
+import (
+	"context"
+	"errors"
+
+	"mend/change"
+	"mend/journal"
+	"mend/txn"
+)
+
+// Sweep removes what mend has beside the store and no entry of the journal needs, and returns how many bytes that was: what forgotten
+// entries have taken away, what was staged, and what a process that was killed has built. With dry it removes nothing.
+func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
+	id, err := c.journal.ID()
+	if err != nil {
+		return 0, err
+	}
+	files := c.store.KeptFiles(id)
+	sweep := func(j *journal.Journal) error {
+		var needed []change.Op
+		es, err := j.List(journal.Query{})
+		for _, e := range es {
+			if err != nil || e.Forgotten || e.State == change.Aborted || !e.HasDatabase() && !e.HasArchive() {
+				continue
+			}
+			var ops []change.Op
+			ops, err = j.Ops(e)
+			needed = append(needed, ops...)
+		}
+		if err == nil && files != nil {
+			freed, err = files.Sweep(ctx, needed, dry)
+		}
+		return err
+	}
+	if id == "" || dry {
+		err = c.journal.read(sweep)
+		return freed, err
+	}
+	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
+		pending, err := j.List(journal.Query{State: change.Pending, Limit: 1})
+		if err == nil && len(pending) == 0 { // they need what is staged
+			err = st.Discard(ctx, change.Staged{})
+		}
+		return errors.Join(err, sweep(j))
+	})
+	return freed, err
+}
+
+// CheckKept returns an error if the entry cannot be undone because what it took away is not kept whole beside
+// the store.
+func (c *Store) CheckKept(ctx context.Context, e change.Entry) error {
+	_, ops, err := c.journal.Show(e.ID)
+	id, errID := c.journal.ID()
+	if err = errors.Join(err, errID); err != nil {
+		return err
+	}
+	if files := c.store.KeptFiles(id); files != nil {
+		return files.CheckKept(ctx, ops)
+	}
+	return nil
+}
