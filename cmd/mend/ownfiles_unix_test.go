@@ -235,7 +235,7 @@ func TestAnswersReplaceNothing(t *testing.T) {
 	sb.mustRepair()
 	sb.mustExit(exitDone, "keep", "--store", sb.store)
 	sb.mustExit(exitDone, "clean", "events", "--yes", "--store", database) // the journal knows that store now
-	for _, dir := range []string{"config/mend", "free"} {
+	for _, dir := range []string{"config/mend", "cache/mend", "free"} {
 		if err := os.MkdirAll(filepath.Join(sb.dir, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
