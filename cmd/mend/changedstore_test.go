@@ -95,18 +95,18 @@ func (s *changedStore) entries() []change.Entry {
 }
 
 // do runs a command, and returns the id of the operation that it made, "" for none.
-func (s *changedStore) do(v storeVerb) (operation, out string) {
+func (s *changedStore) do(v storeVerb) (operation string) {
 	s.Helper()
 	before := len(s.entries())
 	if v.name == "salvage" {
 		s.salvage()
 	} else {
-		_, out = s.mend(append(slices.Clone(v.args), "--yes")...)
+		_, _ = s.mend(append(slices.Clone(v.args), "--yes")...)
 	}
 	if es := s.entries(); len(es) > before {
 		operation = mend.OperationOf(es[0])
 	}
-	return operation, out
+	return operation
 }
 
 // everything returns what the store has: each record, and what is beside them.

@@ -75,7 +75,7 @@ func (m *undoModel) run() {
 		switch n := m.r.IntN(100); {
 		case n < 50:
 			v := m.verbs[m.r.IntN(len(m.verbs))]
-			m.change(v.name, func() string { operation, _ := m.do(v); return operation })
+			m.change(v.name, func() string { return m.do(v) })
 		case n < 70:
 			m.undo()
 		case n < 80:
@@ -284,8 +284,7 @@ func (m *undoModel) restore() {
 	}
 	e := es[m.r.IntN(len(es))]
 	m.change("restore before "+e.ID, func() string {
-		operation, _ := m.do(storeVerb{"restore", []string{"restore", e.Session, "--at", e.ID}})
-		return operation
+		return m.do(storeVerb{"restore", []string{"restore", e.Session, "--at", e.ID}})
 	})
 }
 
