@@ -221,8 +221,12 @@ func TestRepairNames(t *testing.T) {
 		args   []string
 		single bool // it is about one repair alone
 	}{
-		{args: []string{"show", "NAME"}}, {args: []string{"undo", "NAME", "--dry-run"}}, {args: []string{"redo", "NAME", "--dry-run"}}, {args: []string{"forget", "NAME", "--dry-run"}},
-		{args: []string{"report", "NAME", "-o", "-", "--with-text"}, single: true}, {args: []string{"resolve", "NAME", "--keep", "--dry-run"}, single: true},
+		{args: []string{"show", "NAME"}},
+		{args: []string{"undo", "NAME", "--dry-run"}},
+		{args: []string{"redo", "NAME", "--dry-run"}},
+		{args: []string{"forget", "NAME", "--dry-run"}},
+		{args: []string{"report", "NAME", "-o", "-", "--with-text"}, single: true},
+		{args: []string{"resolve", "NAME", "--keep", "--dry-run"}, single: true},
 		{args: []string{"restore", first.Session, "--dry-run", "--at", "NAME"}},
 	} {
 		for name, want := range map[string]string{
@@ -251,8 +255,14 @@ func TestTimes(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
 	for _, args := range [][]string{
-		{"scan", "--since"}, {"repair", "--dry-run", "--since"}, {"log", "--since"}, {"log", "--until"}, {"gc", "--dry-run", "--older-than"},
-		{"clean sessions", "--dry-run", "--older-than"}, {"clean images", "--dry-run", "--older-than"}, {"restore", sb.session, "--dry-run", "--at"},
+		{"scan", "--since"},
+		{"repair", "--dry-run", "--since"},
+		{"log", "--since"},
+		{"log", "--until"},
+		{"gc", "--dry-run", "--older-than"},
+		{"clean sessions", "--dry-run", "--older-than"},
+		{"clean images", "--dry-run", "--older-than"},
+		{"restore", sb.session, "--dry-run", "--at"},
 	} {
 		words := append(strings.Fields(args[0]), args[1:]...)
 		for text, ok := range map[string]bool{

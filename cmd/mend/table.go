@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/mend"
 	"mend/internal/term"
 )
 
@@ -106,11 +105,6 @@ func sessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]s
 		rows[i] = append([]string{term.Bold(short[h.ID])}, sessionCells(t, h)...)
 	}
 	return rows
-}
-
-// hereFirst sorts the sessions of the working folder before the others.
-func hereFirst(heads []change.Head) {
-	firstIf(heads, mend.Here(heads, workingFolder()))
 }
 
 // firstIf moves the items that are first to the front. The order is otherwise unchanged.
