@@ -123,14 +123,14 @@ func TestTorn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, d := range f.Diagnoses {
 			if d.Rule == "line-torn" || d.Rule == "line-scrap" {
-				got += d.Severity.String() + " " + d.Rule
+				got.WriteString(d.Severity.String() + " " + d.Rule)
 			}
 		}
-		if got != want {
-			t.Errorf("%s: found %q, want %q", name, got, want)
+		if got.String() != want {
+			t.Errorf("%s: found %q, want %q", name, got.String(), want)
 		}
 	}
 }
@@ -505,12 +505,12 @@ func TestProviders(t *testing.T) {
 		}
 		s := open(t, h, t.TempDir())
 		f, err := s.ScanOne(t.Context(), session(t, s))
-		got := ""
+		var got strings.Builder
 		for _, d := range f.Diagnoses {
-			got += d.Rule
+			got.WriteString(d.Rule)
 		}
-		if err != nil || got != c.want {
-			t.Errorf("%s: %q, %v, want %q", c.name, got, err, c.want)
+		if err != nil || got.String() != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.name, got.String(), err, c.want)
 		}
 	}
 }

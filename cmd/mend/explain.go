@@ -123,18 +123,10 @@ func ruleTopics(env *environment) []topicJSON {
 			if all[i].Class == "" { // this agent repairs it
 				all[i], t = t, all[i]
 			}
-			all[i].Healed = withHealed(all[i].Healed, t.Healed)
+			all[i].Healed = strings.TrimSpace(strings.ReplaceAll(all[i].Healed, t.Healed, "") + " " + t.Healed) // each once
 		}
 	}
 	return all
-}
-
-// withHealed returns what heals in several agents, each once.
-func withHealed(all, one string) string {
-	if strings.Contains(all, one) {
-		return all
-	}
-	return strings.TrimSpace(all + " " + one)
 }
 
 // classTopics returns the classes that can be asked for by name and those of the rules.
@@ -151,7 +143,7 @@ func classTopics(env *environment, rules []topicJSON) []topicJSON {
 		for _, r := range rules {
 			if string(r.Class) == t.Code {
 				t.Rules = append(t.Rules, r.Code)
-				t.Healed = withHealed(t.Healed, r.Healed)
+				t.Healed = strings.TrimSpace(strings.ReplaceAll(t.Healed, r.Healed, "") + " " + r.Healed)
 			}
 		}
 		all = append(all, t)

@@ -12,7 +12,8 @@ import (
 func TestHealedPage(t *testing.T) {
 	const page, begin, end = "../../docs/faults.md", "<!-- healed: written by TestHealedPage -update -->\n", "<!-- end of healed -->"
 	sentence := regexp.MustCompile(`^(OpenCode|Claude Code|Codex) \d+\.\d+\.\d+ [a-z].*\.$`)
-	want := "| rule | class | what the newer version does |\n|---|---|---|\n"
+	var want strings.Builder
+	want.WriteString("| rule | class | what the newer version does |\n|---|---|---|\n")
 	for _, ag := range agents {
 		for _, e := range ag.Guide().Rules() {
 			switch {
@@ -20,7 +21,7 @@ func TestHealedPage(t *testing.T) {
 			case !sentence.MatchString(e.Healed) || !strings.HasPrefix(e.Healed, ag.Title()+" "):
 				t.Errorf("%s: %s: %q does not begin with the agent and its version", ag.Name(), e.Code, e.Healed)
 			default:
-				want += fmt.Sprintf("| `%s` | `%s` | %s |\n", e.Code, e.Class, e.Healed)
+				want.WriteString(fmt.Sprintf("| `%s` | `%s` | %s |\n", e.Code, e.Class, e.Healed))
 			}
 		}
 	}
@@ -31,9 +32,9 @@ func TestHealedPage(t *testing.T) {
 	before, rest, _ := strings.Cut(string(text), begin)
 	got, after, ok := strings.Cut(rest, end)
 	if *update && ok {
-		err = os.WriteFile(page, []byte(before+begin+want+end+after), 0o644)
+		err = os.WriteFile(page, []byte(before+begin+want.String()+end+after), 0o644)
 	}
-	if err != nil || !ok || got != want && !*update {
-		t.Errorf("docs/faults.md has\n%swant\n%s%v", got, want, err)
+	if err != nil || !ok || got != want.String() && !*update {
+		t.Errorf("docs/faults.md has\n%swant\n%s%v", got, want.String(), err)
 	}
 }

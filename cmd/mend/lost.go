@@ -39,8 +39,8 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	switch {
 	case id != "" && (strings.Contains(strings.ToLower(text), "found") || text == id):
 	case says:
-	case id == "" && !known && len(text) <= longestTitle && !notTitle().MatchString(text):
-		name = text
+	case !known && len(text) <= longestTitle && !notTitle().MatchString(text):
+		name = cmp.Or(id, text)
 	default:
 		return false, nil
 	}
@@ -50,6 +50,9 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	}
 	found, unread, err := lookUp(ctx, env, alsoNamed["restore"], []string{name})
 	switch {
+	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !says: // it may be no title
+		printAPIError(env, readings[0])
+		return true, offerWays(ctx, env, f, unread)
 	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.unkept != nil):
 		return true, cmp.Or(unread, err)
 	case errors.Is(err, mend.ErrNoSession) && (id == "" || unread != nil):

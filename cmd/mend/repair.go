@@ -177,7 +177,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	switch {
 	case errors.Is(err, errNoCulprit) && prose != nil:
 		return goWay(ctx, env, f, *prose)
-	case errors.Is(err, errNoCulprit) && (!e.Recognised || e.About == request.AboutUnclear):
+	case (errors.Is(err, errNoCulprit) || len(clients) == 0) && (!e.Recognised || e.About == request.AboutUnclear):
 		return offerWays(ctx, env, f, err)
 	case err != nil:
 		return err

@@ -108,7 +108,7 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 		if err = runMoveGone(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}); ctx.Err() != nil {
 			return err
 		}
-		env.Printf("\n")
+		env.Printf("Every session that mend finds: %s\n\n", term.Command(w.Commands[2]))
 	case "forgotten":
 		env.Say("If the agent compacted the session: %s", term.Command(w.Commands[1]))
 	}

@@ -10,31 +10,45 @@ import (
 
 // What people write about a conversation that they have lost leads to its way.
 func TestWaysOfProse(t *testing.T) {
-	for text, want := range map[string]string{
-		"I renamed my project folder and all my sessions are gone": "not_listed",
-		"all my sessions disappeared after the update to 1.18":     "not_listed",
-		"gone after update":                                                                   "not_listed",
-		"my entire chat history disappeared":                                                  "not_listed",
-		"Sessions not shown in the resume picker":                                             "not_listed",
-		"I can't find my conversation from yesterday":                                         "not_listed",
-		"where are my chats?":                                                                 "not_listed",
-		"I moved the repository to another disk, and opencode lists nothing":                  "not_listed",
-		"resumed and only the last message is shown":                                          "forgotten",
-		"lost the history":                                                                    "forgotten",
-		"Claude forgot everything that we did before lunch":                                   "forgotten",
-		"The session is empty and I do not know why. Yesterday it had my whole conversation.": "forgotten",
-		"deleted all transcripts older than 30 days":                                          "deleted",
-		"I deleted the wrong session by accident":                                             "deleted",
-		"Claude Code wiped my conversations":                                                  "deleted",
-		"after the power cut the database is corrupted":                                       "damaged",
-		"my opencode db is malformed":                                                         "damaged",
-		"there is an error at each prompt":                                                    "each_prompt",
-		"it fails on every single message":                                                    "each_prompt",
-		"out of cheese":                                                                       "",
-		"please make the parser faster":                                                       "",
+	for want, texts := range map[string][]string{
+		"not_listed": {
+			"I renamed my project folder and all my sessions are gone",
+			"all my sessions disappeared after the update to 1.18",
+			"gone after update",
+			"my entire chat history disappeared",
+			"Sessions not shown in the resume picker",
+			"I can't find my conversation from yesterday",
+			"where are my chats?",
+			"I moved the repository to another disk, and opencode lists nothing",
+		},
+		"forgotten": {
+			"resumed and only the last message is shown",
+			"lost the history",
+			"Claude forgot everything that we did before lunch",
+			"The session is empty and I do not know why. Yesterday it had my whole conversation.",
+		},
+		"deleted": {
+			"deleted all transcripts older than 30 days",
+			"I deleted the wrong session by accident",
+			"Claude Code wiped my conversations",
+		},
+		"damaged": {
+			"after the power cut the database is corrupted",
+			"my opencode db is malformed",
+		},
+		"each_prompt": {
+			"there is an error at each prompt",
+			"it fails on every single message",
+		},
+		"": {
+			"out of cheese",
+			"please make the parser faster",
+		},
 	} {
-		if got := wayNamed(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
+		for _, text := range texts {
+			if got := wayNamed(text); got != want {
+				t.Errorf("%q is %q, want %q", text, got, want)
+			}
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Whatever a text was made of, none of it controls the terminal; colours and ends of lines stay.
 func TestNothingControls(t *testing.T) {
 	var all strings.Builder
-	for r := rune(0); r < 0x3000; r++ {
+	for r := range rune(0x3000) {
 		all.WriteRune(r)
 	}
 	hostile := all.String() + "\x1b]0;t\a\x1b[8m\x1b[2J\u009b31m\xff\x9b\ufeff\U000e0041"

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,9 +82,7 @@ func TestVerdicts(t *testing.T) {
 	sessions := 0
 	for _, s := range open(t) {
 		sessions += len(s.heads)
-		for id, lines := range s.verdicts(t, s.heads...) {
-			found[id] = lines
-		}
+		maps.Copy(found, s.verdicts(t, s.heads...))
 	}
 	all := real.Sessions()
 	if sessions != len(all) {
