@@ -90,7 +90,25 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 	if err := confirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
 		return err
 	}
-	return x.erase(ctx, env)
+	if err := x.erase(ctx, env); err != nil || len(es) > 0 || copies {
+		return err
+	}
+	return noteArchives(env)
+}
+
+// noteArchives names the repairs that took rows of many sessions, or a whole database, which are kept.
+func noteArchives(env *environment) error {
+	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed})
+	var ids []string
+	for _, e := range es {
+		if !e.Forgotten && (e.HasRows() || e.HasDatabase()) {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) > 0 {
+		env.Note(fmt.Sprintf("what %s took out of a database, with all sessions that were in it, is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
+	}
+	return err
 }
 
 // answer sets the JSON answer of a dry run.
