@@ -183,7 +183,7 @@ func copyRows(t *testing.T, path, from, session, digit string) (id string) {
 	for _, table := range [][]string{{"session", "id"}, {"message", "id", "session_id", "data"}, {"part", "id", "message_id", "session_id", "data"}, {"event_sequence", "aggregate_id"}, {"event", "id", "aggregate_id", "data"}} {
 		var set strings.Builder
 		for _, col := range table[1:] {
-			set.WriteString(fmt.Sprintf(", %s = replace(replace(%[1]s, '_1fba', '_%sfba'), '_e045', '_e%[2]s45')", col, digit))
+			fmt.Fprintf(&set, ", %s = replace(replace(%[1]s, '_1fba', '_%sfba'), '_e045', '_e%[2]s45')", col, digit)
 		}
 		dbtest.Alter(t, path, fmt.Sprintf("ATTACH '%s' AS o; CREATE TEMP TABLE x AS SELECT * FROM o.%s; UPDATE x SET %s; INSERT INTO %[2]s SELECT * FROM x", from, table[0], set.String()[2:]))
 	}

@@ -21,7 +21,7 @@ func TestHealedPage(t *testing.T) {
 			case !sentence.MatchString(e.Healed) || !strings.HasPrefix(e.Healed, ag.Title()+" "):
 				t.Errorf("%s: %s: %q does not begin with the agent and its version", ag.Name(), e.Code, e.Healed)
 			default:
-				want.WriteString(fmt.Sprintf("| `%s` | `%s` | %s |\n", e.Code, e.Class, e.Healed))
+				fmt.Fprintf(&want, "| `%s` | `%s` | %s |\n", e.Code, e.Class, e.Healed)
 			}
 		}
 	}
