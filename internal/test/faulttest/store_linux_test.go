@@ -85,9 +85,10 @@ func (sb *sandbox) writeRollout() {
 	if err != nil {
 		sb.Fatal(err)
 	}
-	damage.SQL(sb.T, filepath.Join(sb.store, codexIndex))("PRAGMA journal_mode = wal; " +
-		"CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/home/user/src/cx/base/work', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x'); " +
-		"INSERT INTO threads (id, rollout_path) VALUES ('" + sb.session + "', '/nowhere.jsonl')")
+	index := damage.SQL(sb.T, filepath.Join(sb.store, codexIndex)) // runs one statement
+	index("PRAGMA journal_mode = wal")
+	index("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/home/user/src/cx/base/work', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x')")
+	index("INSERT INTO threads (id, rollout_path) VALUES (?1, '/nowhere.jsonl')", sb.session)
 }
 
 // codexIndex is the name of the database with the rows of sessions.
