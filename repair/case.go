@@ -73,7 +73,7 @@ func RecordsOf(c Case) (all []change.Record) {
 
 // A Setting is one way in which a session may be sent.
 type Setting struct {
-	Version  string // of the agent
+	Version  string // of the agent: one that tests have run, and like which the one in use is judged
 	Thinking bool   // the model is asked to think
 }
 

@@ -302,12 +302,17 @@ func (r *repairRun) printVerdict() {
 	}
 }
 
-// provenText says with which versions the repaired sessions work, and in which settings they would
-// break, as the end of a sentence; "" if nothing was checked.
+// provenText says with which versions that tests have run the repaired sessions work, for which one in use that is
+// predicted, and in which settings they would break, as the end of a sentence; "" if nothing was checked.
 func provenText(agent string, ps []proposal) string {
-	var versions, failed []string
+	var versions, predicted, failed []string
 	switched := false
 	for _, p := range ps {
+		used := p.result.Plan.AgentVersion
+		isTested := slices.ContainsFunc(p.result.Proof, func(q repair.Proof) bool { return q.Version == used })
+		if text := term.OneLine(used, 30); used != "" && !isTested && !slices.Contains(predicted, text) {
+			predicted = append(predicted, text)
+		}
 		for _, q := range p.result.Proof {
 			switched = switched || q.Thinking != p.result.Proof[0].Thinking
 			if len(q.Rules) == 0 {
@@ -322,7 +327,11 @@ func provenText(agent string, ps []proposal) string {
 			}
 		}
 	}
-	switch text := "works with " + agent + " " + term.Enumerate(versions); {
+	text := "works with " + agent + " " + term.Enumerate(versions)
+	if len(predicted) > 0 {
+		text += " (predicted for " + term.Enumerate(predicted) + ")"
+	}
+	switch {
 	case len(versions) == 0 && len(failed) == 0:
 		return ""
 	case len(versions) == 0:

@@ -259,11 +259,7 @@ func (c *Case) Blocks() (n int) {
 // Settings implements [repair.Case]: whether the model thinks changes nothing that Claude Code does not
 // get over by itself.
 func (c *Case) Settings() []repair.Setting {
-	version := c.base.Version
-	if !Versions.Verified(version) { // it is judged as the newest
-		version = transcript.Version
-	}
-	return []repair.Setting{{Version: version}}
+	return []repair.Setting{{Version: transcript.Version}}
 }
 
 // Sent implements [repair.Case].

@@ -31,7 +31,7 @@ func (c *simulation) Sent(setting int) (request.Request, []request.Violation) {
 // versionOf returns the version that stands for a setting.
 func (c *simulation) versionOf(set setting) string {
 	switch {
-	case c.request.Version != "" && set.profile == c.settings[own].profile:
+	case render.Tested(c.request.Version) && set.profile == c.settings[own].profile:
 		return c.request.Version
 	case set.profile == render.ProfileFor(""):
 		return render.NewestVerified

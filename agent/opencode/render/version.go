@@ -64,6 +64,11 @@ func ProfileFor(version string) Profile {
 // NewestVerified is the newest version that was observed. Its profile is the last one.
 const NewestVerified = "1.18.34"
 
+// Tested reports whether tests have run the version. The others are judged like one of these.
+func Tested(version string) bool {
+	return ProfileFor(version).Version == version || version == "1.18.33" || version == NewestVerified
+}
+
 // Verified reports whether the version lies between the oldest and the newest one that
 // were observed.
 func Verified(version string) bool {
