@@ -204,6 +204,8 @@ type Reader interface {
 
 // KeptFiles are what changes have taken out of a store and keep beside it: archives of rows, folders, whole databases.
 type KeptFiles interface {
+	// Keeps reports whether what an op took away, or brought back, is kept, for whatever journal.
+	Keeps(o change.OpInfo) bool
 	// CheckKept returns an error if what ops took away is not kept whole.
 	CheckKept(ctx context.Context, ops []change.Op) error
 	// Sweep removes all but what is needed for ops, and returns how many bytes that was. With dry it removes nothing.

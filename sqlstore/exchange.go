@@ -202,10 +202,10 @@ func setOf(i *change.Image) (f fileSet, err error) {
 }
 
 // name returns the name of the set's folder.
-func (f *fileSet) name() string {
-	sum := sha256.Sum256(f.image().Data)
-	return "db-" + hex.EncodeToString(sum[:8])
-}
+func (f *fileSet) name() string { return setName(sha256.Sum256(f.image().Data)) }
+
+// setName returns the name of the folder of a set whose list has that hash.
+func setName(sum [sha256.Size]byte) string { return "db-" + hex.EncodeToString(sum[:8]) }
 
 // isExchange reports whether the ops exchange the database.
 func isExchange(ops []change.Op) bool {
@@ -838,21 +838,34 @@ func (x *exchange) removeAdopted() error {
 // keptNames returns the names that what ops took away, or bring back, has in the owner's folder.
 func keptNames(ops []change.Op) (names []string) {
 	for _, op := range ops {
-		switch op.Ref.Kind {
-		case change.KindRows:
-			names = append(names, op.Ref.Part)
-		case change.KindTree:
-			names = append(names, keptTree(op.Ref))
-		case change.KindDatabase:
-			for _, image := range []*change.Image{op.Pre, op.Post} {
-				if set, err := setOf(image); err == nil {
-					names = append(names, set.name())
-				}
-			}
-		default:
-		}
+		names = append(names, keptNamesOf(change.OpInfo{Ref: op.Ref, Pre: change.DigestOf(op.Pre), Post: change.DigestOf(op.Post)})...)
 	}
 	return names
+}
+
+func keptNamesOf(o change.OpInfo) (names []string) {
+	switch o.Ref.Kind {
+	case change.KindRows:
+		names = []string{o.Ref.Part}
+	case change.KindTree:
+		names = []string{keptTree(o.Ref)}
+	case change.KindDatabase:
+		for _, set := range []*change.Digest{o.Pre, o.Post} {
+			if set != nil {
+				names = append(names, setName(set.SHA256))
+			}
+		}
+	default:
+	}
+	return names
+}
+
+// Keeps reports whether what an op took away, or brought back, is kept beside the database, by any owner.
+func (s *Store) Keeps(o change.OpInfo) bool {
+	return slices.ContainsFunc(keptNamesOf(o), func(name string) bool {
+		found, err := filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", escapeGlob(name)))
+		return err == nil && len(found) > 0
+	})
 }
 
 // Sweep removes what the owner has beside the database, except what is needed for ops, and returns how many bytes that was: what

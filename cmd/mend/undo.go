@@ -64,7 +64,7 @@ operation are restored all the same; run it again for the rest.`,
 			case len(ids) == 0 && r.Only != nil:
 				return usagef("--only needs a repair id")
 			}
-			r.Force = f.force
+			r.Force, r.Named = f.force, env.opt.Store != ""
 			return runUndo(cmd.Context(), env, ids, session, f, r)
 		},
 	}
@@ -124,11 +124,12 @@ Without an id it is what was undone last. It is shown before you are asked.`,
 func runRedo(ctx context.Context, env *environment, ids []string, f writeFlags) error {
 	release := env.opt.Journal.Hold()
 	defer release()
+	named := env.opt.Store != ""
 	v := reversal{
 		environment: env, ctx: ctx, flags: f, release: release, names: ids, named: len(ids) > 0,
 		wanted: func(e change.Entry) bool { return e.UndoneBy != "" },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: true, Force: f.force})
+			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: true, Force: f.force, Named: named})
 		},
 	}
 	if len(ids) == 0 { // what the newest undo reverted is applied again

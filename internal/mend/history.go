@@ -132,6 +132,7 @@ type UndoRequest struct {
 	Only  []string // of the records, those named; nil for all
 	Force bool     // even if records no longer hold what the repair wrote
 	Redo  bool     // undo the newest undo of each entry instead
+	Named bool     // the user named the store: it may also be one that only looks like the entries' own, which is gone
 }
 
 // Errors of undo, redo and resolve.
@@ -221,7 +222,7 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 	archive := false // what was taken away comes back as a whole, and overwrites nothing
 	for i, e := range es {
 		archive = archive || e.HasArchive()
-		if !c.Owns(ctx, e) {
+		if owns, likely := c.owns(ctx, e); !owns && (!r.Named || !likely) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}
 		ops, err := j.Ops(e)
@@ -363,7 +364,7 @@ func (c *Store) redo(ctx context.Context, j *journal.Journal, r UndoRequest) (ch
 	if es, err = entriesOf(j, undos); err != nil {
 		return change.Plan{}, err
 	}
-	return c.revert(ctx, j, es, redoCause(es), UndoRequest{Force: r.Force})
+	return c.revert(ctx, j, es, redoCause(es), UndoRequest{Force: r.Force, Named: r.Named})
 }
 
 // redoCause returns the cause of a change that reverts undos. Its text names the repairs, for the log.

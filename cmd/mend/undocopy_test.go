@@ -1,0 +1,56 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/test/storetest"
+)
+
+// TestUndoInCopy undoes each kind of change in a copy of its store: that is refused while the original is in its place, and where
+// the original was moved to, also to another file system, it is undone.
+func TestUndoInCopy(t *testing.T) {
+	for _, kind := range changedStores {
+		t.Run(kind.kind, func(t *testing.T) {
+			s := kind.make(t)
+			reset := storetest.Save(t, s.dir)
+			base, original := s.everything(), s.path
+			top, _, _ := strings.Cut(strings.TrimPrefix(s.path, s.dir+"/"), "/")
+			elsewhere := func(name, program string) {
+				t.Helper()
+				dir := filepath.Join(s.dir, name)
+				if err := os.Mkdir(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if out, err := exec.CommandContext(t.Context(), "sh", "-c", program+` "$0" "$1"`, filepath.Join(s.dir, top), dir).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				s.path = filepath.Join(dir, strings.TrimPrefix(original, s.dir))
+			}
+			for _, v := range s.verbs {
+				for _, move := range []string{"mv", "move() { cp -a \"$@\" && rm -r \"$1\"; }; move"} {
+					operation := s.do(v)
+					if operation == "" {
+						t.Fatalf("%s changed nothing", v.name)
+					}
+					elsewhere("copy", "cp -a")
+					before := s.everything()
+					code, out := s.mend("undo", operation, "--yes")
+					if code != exitRefused || !strings.Contains(out, "belongs to another store") || !maps.Equal(before, s.everything()) {
+						t.Errorf("%s: undo in a copy: exit code %d, the copy is the same: %t: %s", v.name, code, maps.Equal(before, s.everything()), out)
+					}
+					elsewhere("moved", move)
+					if code, out := s.mend("undo", operation, "--yes"); code != exitDone || !maps.Equal(s.everything(), base) {
+						t.Errorf("%s: undo after %s: exit code %d, the store is as before: %t: %s", v.name, move, code, maps.Equal(s.everything(), base), out)
+					}
+					s.path = original
+					reset()
+				}
+			}
+		})
+	}
+}
