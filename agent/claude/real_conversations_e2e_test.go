@@ -18,7 +18,6 @@ import (
 	"mend/internal/test/endpoint"
 	"mend/internal/test/real"
 	"mend/internal/test/storetest"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -65,13 +64,22 @@ func TestRealConversations(t *testing.T) {
 			before := resume(t, h, s.ID, "before")
 			h.Put(s.ID, data)
 			c := client(t, h)
-			id, r, err := unattended.New(c).Repair(t.Context(), s.ID, repair.Request{})
-			if err != nil || (id != "") != isBroken {
-				t.Fatalf("Repair = %q, %v, %v; broken: %t", id, r.Remaining, err, isBroken)
+			head, err := c.Session(t.Context(), s.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
+			if err != nil || (len(r.Plan.Ops) > 0) != isBroken {
+				t.Fatalf("ProposeRepair has %d ops, %v, %v; broken: %t", len(r.Plan.Ops), r.Remaining, err, isBroken)
 			}
 			if !isBroken {
 				return
 			}
+			e, err := c.Apply(t.Context(), r.Plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := e.ID
 			repaired := h.Read(s.ID)
 			after := resume(t, h, s.ID, "after")
 			t.Logf("%d blocks are sent before the repair, %d after it", len(before.Blocks), len(after.Blocks))
