@@ -23,7 +23,10 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
+	"mend/internal/mend"
+	"mend/internal/provider/anthropic"
 	"mend/internal/test/damage"
+	"mend/internal/test/encode"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/mutation"
 	"mend/internal/test/opencode"
@@ -238,9 +241,9 @@ func (g *generator) end() {
 type opinion struct {
 	Diagnoses  []diagnosis
 	Violations []struct{ Rule string }
-	Request    json.RawMessage
 	Model      struct{ ProviderID, ModelID string }
 
+	request  []byte // as Anthropic's API has it
 	severity string
 	text     string
 }
@@ -290,13 +293,31 @@ func (g *generator) ask(ts *testStore) (o opinion, wrong string) {
 	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&o); err != nil || code != exitDone && code != exitProblems {
 		return o, fmt.Sprintf("mend scan: exit code %d, %v: %.600s", code, err, out)
 	}
+	o.request = g.foreseen(ts)
 	o.text, o.severity = out, "healthy"
-	for _, severity := range []string{"note", "latent", "broken"} {
+	for _, severity := range []string{"note", "lost", "latent", "broken"} {
 		if slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Severity == severity }) {
 			o.severity = severity
 		}
 	}
 	return o, ""
+}
+
+// foreseen returns the next request that mend expects for the session.
+func (g *generator) foreseen(ts *testStore) []byte {
+	c, err := mend.Open(mend.Options{Agents: agents, Store: ts.path, Journal: mend.OpenJournal(ts.journal), AgentVersion: ts.version})
+	if err != nil {
+		g.Fatal(err)
+	}
+	head, err := c.Session(g.Context(), ts.session)
+	if err != nil {
+		return nil // the case says why
+	}
+	f, err := c.Forecast(g.Context(), head)
+	if err != nil {
+		return nil
+	}
+	return encode.JSON(anthropic.Provider{}, f.Request)
 }
 
 // mend runs mend. A panic has its own exit code.
@@ -389,15 +410,15 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 			return "", fmt.Sprintf("%s, but mend expects a request for %v", said, o.Model)
 		}
 		asked := real.Calls[0]
-		subtask := bytes.Contains(o.Request, []byte(render.SubtaskResult))
+		subtask := bytes.Contains(o.request, []byte(render.SubtaskResult))
 		if subtask { // its own requests come before
 			asked = real.Calls[len(real.Calls)-1]
 		}
-		theirs, ours := sent(t, asked.Raw, prompt), sent(t, o.Request, render.PromptText)
+		theirs, ours := sent(t, asked.Raw, prompt), sent(t, o.request, render.PromptText)
 		if n := len(ours) - 2; subtask && len(theirs) == len(ours) { // the call and the result cannot be known
 			theirs, ours = theirs[:n], ours[:n]
 		}
-		if compacted(asked.Raw, o.Request) {
+		if compacted(asked.Raw, o.request) {
 			if verdict == opencode.Alive {
 				return "alive, compacted before the prompt", ""
 			}
