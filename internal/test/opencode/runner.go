@@ -186,7 +186,20 @@ func (s *StoreRunner) exchangeRows(from, id string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return errors.Join(db.BusyTimeout(timeout), db.Exec(exchangeScript(from, id, fixtureDir, s.home.Project())))
+	return errors.Join(db.BusyTimeout(timeout), db.Exec("drop trigger if exists late_message; drop trigger if exists late_part"),
+		db.Exec(exchangeScript(from, id, fixtureDir, s.home.Project())), db.Exec(s.dropLate(id)))
+}
+
+// dropLate returns the statements that ignore rows of earlier tries. The program summarises a session after it
+// has answered, and writes its last prompt again: the id of that message is in the new session, too.
+func (s *StoreRunner) dropLate(id string) string {
+	var script []string
+	for _, table := range []string{"message", "part"} {
+		script = append(script, fmt.Sprintf("create trigger late_%[1]s before insert on %[1]s "+
+			"when new.session_id <> %[2]s and new.session_id glob %[3]s begin select raise(ignore); end",
+			table, sqlite3.Quote(id), sqlite3.Quote(s.session[:len(s.session)-4]+"????")))
+	}
+	return strings.Join(script, ";")
 }
 
 // CopyRows replaces the rows of a database by those of the one in from, which has one session.
