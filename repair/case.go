@@ -96,14 +96,15 @@ type BaseCase struct {
 
 // NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that. Its rules are those of the engine.
 func NewBaseCase(q request.Request, refused []request.Violation) (c BaseCase) {
-	c.Examine(nil, change.Ref{}, &Rules{all: engineRules()}, q, refused, nil)
+	c.Examine(nil, change.Ref{}, &Rules{all: engineRules()}, q, refused, nil, "")
 	return c
 }
 
 // Examine finds what is wrong: faults that no request shows, and then what is refused of the next request. self is the case that has the
-// BaseCase, and session is where a fault is that is at no record.
-func (c *BaseCase) Examine(self Session, session change.Ref, t *Rules, q request.Request, refused []request.Violation, faults []Finding) {
+// BaseCase, session is where a fault is that is at no record, and newer is [Findings].Newer.
+func (c *BaseCase) Examine(self Session, session change.Ref, t *Rules, q request.Request, refused []request.Violation, faults []Finding, newer string) {
 	*c = BaseCase{self: self, session: session, rules: t, request: q, refused: refused, turns: map[change.Ref][]int{}}
+	c.findings.Newer = newer
 	for i, t := range q.Turns {
 		for _, ref := range t.Messages {
 			c.turns[ref] = append(c.turns[ref], i)
@@ -113,7 +114,7 @@ func (c *BaseCase) Examine(self Session, session change.Ref, t *Rules, q request
 		c.Report(f)
 	}
 	for _, v := range refused {
-		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken}
+		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: BesideUnknown(q, v)}
 		switch {
 		case len(v.Refs) > 0:
 			f.Ref = v.Refs[0]

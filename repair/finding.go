@@ -1,6 +1,11 @@
 package repair
 
-import "mend/change"
+import (
+	"slices"
+
+	"mend/change"
+	"mend/internal/request"
+)
 
 // A Finding is one fault of a session.
 type Finding struct {
@@ -14,6 +19,18 @@ type Finding struct {
 	Class    Class
 	Tier     Tier // of the class
 	Severity Severity
+
+	// Unknown says that mend does not know what is at fault: a kind, a field, or the form of one. See [Findings].
+	Unknown bool
+}
+
+// BesideUnknown reports whether a violation may be due to content that mend does not know: some is in its turn, or in the one
+// before or after that.
+func BesideUnknown(q request.Request, v request.Violation) bool {
+	if v.N < 0 || v.N > len(q.Turns) {
+		return false
+	}
+	return slices.ContainsFunc(q.Turns[max(v.N-1, 0):min(v.N+2, len(q.Turns))], func(t request.Turn) bool { return t.Unknown })
 }
 
 // A key identifies a finding among those of a session.
@@ -47,6 +64,9 @@ type Findings struct {
 
 	sharing map[string][]Stored // see [sharing]; nil until it is asked for
 
+	// Newer is the agent with its version, if that is newer than all that mend knows; else "". What is unknown in its
+	// sessions is a note without a fix, and a fix that changes it does not hold.
+	Newer string
 	// Hides, if not nil, reports whether findings with the code may be hidden under the
 	// setting by another one, such as a failure of the agent before it sends a request. A
 	// fix does not cause what it uncovers.
@@ -59,6 +79,9 @@ type Findings struct {
 // Add adds a finding under a setting. Its severity is the worst under any setting. What
 // is added first is fixed first.
 func (fs *Findings) Add(setting int, f Finding) {
+	if f.Unknown = f.Unknown && fs.Newer != ""; f.Unknown {
+		f.Severity = Note
+	}
 	fs.Count(setting, f.Code, f.Ref.Message)
 	i, ok := fs.at[f.key()]
 	if !ok {

@@ -7,7 +7,7 @@ import (
 )
 
 // judge returns the trials of which it is to be said that they do not hold: their finding stays in the
-// later session, or something new is wrong that they may have caused. The trials of one message hold
+// later session, something new is wrong that they may have caused, or something is changed that mend does not know. The trials of one message hold
 // together or not at all, and so do all that are whole. sure is false if it is not known which of
 // them do not hold.
 //
@@ -24,6 +24,11 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 		if mayCause || !s.findings.hides(p) {
 			failed[p.message] = true
 			all = all || !mayCause || whole
+		}
+	}
+	for _, f := range s.findings.list {
+		if f.Unknown && s.isGone(f, o) {
+			failed[f.Ref.Message], all = true, all || whole || tried[f.Ref.Message] == 0
 		}
 	}
 	moved := s.moved(o)
@@ -43,17 +48,24 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 	return bad, sure
 }
 
-// isFixed reports whether the finding is gone: at its record, and at the ref that its record
-// has now. moved is of [search.moved].
-func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
+// isGone reports whether the finding is gone at its record, and at the ref that its record has now.
+func (s *search) isGone(f Finding, o outcome) bool {
 	left := o.c.Findings()
 	if left.has(f.key()) {
 		return false
 	}
-	if is, ok := o.to[f.Ref]; ok {
-		return !left.has(f.at(is))
+	is, renamed := o.to[f.Ref]
+	return !renamed || !left.has(f.at(is))
+}
+
+// isFixed reports whether the finding is gone: at its record, and at the ref that its record
+// has now. moved is of [search.moved].
+func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
+	if !s.isGone(f, o) {
+		return false
 	}
-	return f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
+	_, renamed := o.to[f.Ref]
+	return renamed || f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
 }
 
 // moved returns where findings are new in parts that the session did not have before: a part may

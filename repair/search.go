@@ -286,6 +286,11 @@ func (s *search) fixes(f Finding) []Fix {
 	if s.auto && f.Tier != Auto {
 		return nil
 	}
+	if f.Unknown {
+		why := s.findings.Newer + " is newer than the versions that mend knows. It may write this rightly, so mend leaves it as it is."
+		s.reasons[f.key()] = &RefusalError{Why: why, Final: true}
+		return nil
+	}
 	fixes, err := s.c.Fixes(f)
 	var r *RefusalError
 	if errors.As(err, &r) {

@@ -51,6 +51,7 @@ type Turn struct {
 	// request has nothing. The prompt that is not stored yet is not among them.
 	Messages []change.Ref
 	Summary  bool // it stands for what a compaction replaced
+	Unknown  bool // content that mend does not know is stored in it, or beside it
 }
 
 // The roles of turns besides those of messages.

@@ -122,6 +122,9 @@ func loadCase(b *base, e edits) *Case {
 	c.apply()
 	c.conv = transcript.Load(c.lines, b.size(), b.Agent)
 	c.linked = c.conv
+	if Versions.Newer(b.Version) {
+		c.findings.Newer = fmt.Sprintf("Claude Code %.20s", b.Version)
+	}
 	return c
 }
 

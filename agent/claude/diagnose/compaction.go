@@ -107,6 +107,7 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 		return
 	}
 	f := c.recordFinding(ruleBoundary, repair.MissingHistory, summary.UUID)
+	f.Unknown = c.followsUnknown(summary)
 	f.Text = "the messages that a compaction preserved do not reach the request"
 	d := found{why: "The beginning of a compaction is lost. So Claude sees its summary, and not the messages that it preserved."}
 	d.fixes = []repair.Fix{{

@@ -39,6 +39,7 @@ func (c *Case) findBreaks() {
 			break
 		}
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, b.Record.UUID)
+		f.Unknown = c.followsUnknown(b.Record)
 		n := transcript.Messages(b.Found)
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
@@ -48,6 +49,14 @@ func (c *Case) findBreaks() {
 		}
 		c.report(f, d)
 	}
+}
+
+// followsUnknown reports whether a record follows one of a type that is not known, which may be part of the conversation for a
+// newer version.
+func (c *Case) followsUnknown(r *transcript.Record) bool {
+	return slices.ContainsFunc(c.lines, func(l transcript.Line) bool {
+		return l.Record != nil && l.Record.UUID == r.Parent && l.Record.UUID != "" && l.Record.UnknownType() != ""
+	})
 }
 
 // link returns a fix that links a record to the one before it, by which n messages are sent again.
@@ -80,7 +89,7 @@ func (c *Case) findSkipped() {
 			continue
 		}
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
-		f.Detail, f.Text = "skipped", count(n)+" not sent"
+		f.Detail, f.Text, f.Unknown = "skipped", count(n)+" not sent", c.followsUnknown(r)
 		c.report(f, found{
 			why:   fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: Claude does not see %s between them%s.", count(n), c.promptsIn(skipped)),
 			fixes: []repair.Fix{link(r, before, n)},

@@ -91,7 +91,7 @@ func (c *Case) findRefusal(q request.Request, v request.Violation) {
 	if r == nil {
 		return
 	}
-	f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message}
+	f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Unknown: repair.BesideUnknown(q, v)}
 	if v.M >= 0 && q.Turns[v.N].Blocks[v.M].Ref() == f.Ref {
 		f.Block = q.Turns[v.N].Blocks[v.M].Index
 	} else if v.Block != nil && v.Block.Ref() == f.Ref {
@@ -139,13 +139,6 @@ func (c *Case) sent(q request.Request) (all []*transcript.Block) {
 	return all
 }
 
-// otherBlockTypes are the types of blocks that the provider takes, beside those of [transcript.BlockFields].
-var otherBlockTypes = []string{
-	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
-	"text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "container_upload", "search_result", "tool_reference",
-	"tool_search_tool_result", "advisor_tool_result", "fallback", "compaction",
-}
-
 // tooMuch returns the documents that have to go, the largest first, so that the request is not too
 // large. Only those count that are larger than any image.
 func tooMuch(blocks []*transcript.Block) map[*request.Block]bool {
@@ -185,12 +178,8 @@ func (c *Case) checkStored(b *transcript.Block) {
 func (c *Case) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
-	d := c.fixedBy(b.Record.UUID, why, fixes...)
-	if class == repair.IncompleteRecord && Versions.Newer(c.base.Version) { // the provider may take it from that version
-		f.Severity = repair.Note
-		d = found{why: why, refusal: &repair.RefusalError{Final: true, Why: fmt.Sprintf("Claude Code %.20s is newer than the versions that mend knows. It may send this rightly, so mend leaves it as it is.", c.base.Version)}}
-	}
-	c.report(f, d)
+	f.Unknown = class == repair.IncompleteRecord
+	c.report(f, c.fixedBy(b.Record.UUID, why, fixes...))
 }
 
 // placeOf returns the place of an element of a result.
@@ -260,7 +249,7 @@ func (c *Case) checkShape(b *transcript.Block) {
 	kind := b.Kind
 	allowed, known := transcript.BlockFields[kind]
 	if !known {
-		if !slices.Contains(otherBlockTypes, kind) {
+		if b.Unknown {
 			text := fmt.Sprintf("[a block of the type %q]", kind)
 			if s, ok := b.Value.Text(); ok && !request.IsBlank(s) {
 				text = s

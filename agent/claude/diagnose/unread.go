@@ -72,9 +72,8 @@ func (c *Case) findUnknown() {
 		return
 	}
 	text := fmt.Sprintf("records of types that mend does not know: %.200s", strings.Join(types, ", "))
-	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Note}, found{
-		why:     fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them.", c.base.Version, text),
-		refusal: &repair.RefusalError{Final: true, Why: "mend judges the rest as Claude Code " + transcript.Version + " loads it, and leaves these records as they are."},
+	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Unknown: true}, found{
+		why: fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them. mend judges the rest as Claude Code %s loads it.", c.base.Version, text, transcript.Version),
 	})
 }
 

@@ -118,6 +118,13 @@ var BlockFields = map[string][]BlockField{
 	},
 }
 
+// otherBlockTypes are the types of blocks that the provider takes, beside those of [BlockFields].
+var otherBlockTypes = []string{
+	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
+	"text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "container_upload", "search_result", "tool_reference",
+	"tool_search_tool_result", "advisor_tool_result", "fallback", "compaction",
+}
+
 // InnerTypes are the types of blocks that the provider takes in a result.
 var InnerTypes = []string{"text", "image", "document", "search_result", "tool_reference"}
 

@@ -63,6 +63,8 @@ type Block struct {
 	Value jsonedit.Value
 	// Kind is the type as it is stored.
 	Kind string
+	// Unknown says that mend does not know the type.
+	Unknown bool
 	// NotText says that a field which must be a string is none.
 	NotText string
 	Record  *Record
@@ -252,7 +254,7 @@ func (r *Record) toolIDs(kind request.BlockType) iter.Seq[string] {
 
 func newBlock(v jsonedit.Value) *Block {
 	b := &Block{Value: v}
-	if v.Kind() != '{' {
+	if b.Unknown = v.Kind() != '{'; b.Unknown {
 		return b
 	}
 	member := func(name string) string {
@@ -264,6 +266,7 @@ func newBlock(v jsonedit.Value) *Block {
 	}
 	b.Kind, b.typed = textOf(v.Get("type"), "text", "thinking", "tool_use", "tool_result", "image")
 	b.Type = request.BlockType(b.Kind)
+	b.Unknown = BlockFields[b.Kind] == nil && !slices.Contains(otherBlockTypes, b.Kind)
 	switch b.Type {
 	case request.Text:
 		b.Text = member("text")

@@ -31,6 +31,13 @@ type message struct {
 	records []*Record
 }
 
+// hasUnknown reports whether the message has a block of a type that mend does not know.
+func (m *message) hasUnknown() bool {
+	return slices.ContainsFunc(m.records, func(r *Record) bool {
+		return slices.ContainsFunc(r.Blocks(), func(b *Block) bool { return b.Unknown })
+	})
+}
+
 // A builder makes a request.
 type builder struct {
 	c        *Conversation
@@ -410,6 +417,7 @@ func (b *builder) join() {
 				t.Messages = append(t.Messages, b.ref(r))
 			}
 		}
+		t.Unknown = slices.ContainsFunc(rest[:n], (*message).hasUnknown)
 		if t.Role == change.RoleUser && n > 1 {
 			request.MoveFirst(t.Blocks, isResult)
 		}

@@ -73,7 +73,7 @@ func newCase(s Source, st state, asked *repair.APIError) *Case {
 	c := &Case{state: st, src: s}
 	c.items = history(c.lines)
 	q := c.render()
-	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults())
+	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults(), c.newer())
 	c.Ask(asked, func(e *repair.APIError) repair.Case { return newCase(s, st, e) })
 	return c
 }

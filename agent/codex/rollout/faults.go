@@ -21,14 +21,14 @@ import (
 // faults returns what no request shows.
 func (c *Case) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
-		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...)})
+		isUnknown := code == "record-member" || code == "unknown-type"
+		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown})
 	}
 	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))
 	}
-	newer := c.isNewer()
 	switch at, id := metaOf(c.lines); {
-	case id == c.src.Ref.Session, newer:
+	case id == c.src.Ref.Session, c.newer() != "":
 	case len(c.items) == 0 && (at < 0 || c.lines[at].kind != "session_meta"):
 		add("rollout-empty", "")
 	default:
@@ -50,9 +50,6 @@ func (c *Case) faults() (all []repair.Finding) {
 	for i := range c.lines {
 		l := &c.lines[i]
 		code, kind := l.fault(i > last), l.unknownKind()
-		if code == "record-member" && newer {
-			code, kind = "", "of another form"
-		}
 		if code != "" {
 			places[code] = append(places[code], strconv.Itoa(l.n))
 		}
@@ -83,11 +80,17 @@ func (c *Case) faults() (all []repair.Finding) {
 	return all
 }
 
-// isNewer reports whether a version began the session that is newer than those that are known: it may read what they do not.
-func (c *Case) isNewer() bool {
+// newer returns the program and the version that began the session, if it is newer than those that are known; else "".
+func (c *Case) newer() string {
 	at, _ := metaOf(c.lines)
-	return at >= 0 && c.lines[at].payload.TextAt("id") == c.src.Ref.Session &&
-		semver.Compare("v"+c.lines[at].payload.TextAt("cli_version"), "v"+Version) > 0
+	if at < 0 || c.lines[at].payload.TextAt("id") != c.src.Ref.Session {
+		return ""
+	}
+	version := c.lines[at].payload.TextAt("cli_version")
+	if semver.Compare("v"+version, "v"+Version) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("Codex %.20s", version)
 }
 
 // fault returns the rule by which the program does not read the line, "" for none. It reads no record before a compaction.

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mend/change"
@@ -18,11 +19,29 @@ const maxOutput = 40_000
 // render returns the request that the program sends when the user types one more prompt.
 func (c *Case) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
-	for _, it := range c.items {
+	at := 0                                                           // the line with the last item
+	for i, it := range c.items {
 		q.Turns = append(q.Turns, c.turn(it))
+		if it.added {
+			continue
+		}
+		if c.hasUnknown(at, it.at) {
+			q.Turns[i].Unknown, q.Turns[i+1].Unknown = true, true
+		}
+		at = it.at
+	}
+	if c.hasUnknown(at, len(c.lines)) {
+		q.Turns[len(q.Turns)-1].Unknown = true
 	}
 	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "…"}}})
 	return q
+}
+
+// hasUnknown reports whether one of the lines holds content that mend does not know.
+func (c *Case) hasUnknown(from, to int) bool {
+	return from < to && slices.ContainsFunc(c.lines[from:to], func(l line) bool {
+		return l.unknownKind() != "" || l.kind == "" && isMissed(l.value.TextAt("type"))
+	})
 }
 
 func (c *Case) ref(group string) change.Ref {

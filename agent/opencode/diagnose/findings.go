@@ -2,10 +2,12 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
@@ -41,6 +43,7 @@ func (c *simulation) findAll() *repair.Findings {
 	v := &repair.Findings{
 		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
 		Once:  func(code string) bool { return code == render.FailureScreen },
+		Newer: c.newer(),
 	}
 	if c.isUnknown() {
 		for _, code := range [...]string{"place", "hidden", "row"} {
@@ -57,7 +60,7 @@ func (c *simulation) findAll() *repair.Findings {
 		}
 	}
 	for _, f := range c.screenFailures() {
-		c.addFinding(v, own, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent})
+		c.addFinding(v, own, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: schema.IsUnknown(f.Why)})
 	}
 	// A record that cannot be read cannot be shown either. A fix after which it is read,
 	// but still not shown, causes nothing new.
@@ -67,6 +70,33 @@ func (c *simulation) findAll() *repair.Findings {
 		}
 	}
 	return v
+}
+
+// newer returns the program and the version that wrote the session, or will read it, if that is newer than all that were observed; else "".
+func (c *simulation) newer() string {
+	for _, version := range []string{c.request.Version, c.s.Version} {
+		if render.Newer(version) {
+			return fmt.Sprintf("%s %.20s", cmp.Or(c.env.Agent, "OpenCode"), version)
+		}
+	}
+	return ""
+}
+
+// markUnknown marks the turns of messages with content that mend does not know, and of those beside them.
+func (c *simulation) markUnknown(turns []request.Turn) {
+	unknown := map[string]bool{}
+	for _, f := range c.screen() {
+		unknown[f.Ref.Message] = unknown[f.Ref.Message] || schema.IsUnknown(f.Why)
+	}
+	beside := map[change.Ref]bool{}
+	for i, m := range c.s.Messages {
+		for j := max(i-1, 0); unknown[m.Ref.Message] && j <= min(i+1, len(c.s.Messages)-1); j++ {
+			beside[c.s.Messages[j].Ref] = true
+		}
+	}
+	for i, t := range turns {
+		turns[i].Unknown = slices.ContainsFunc(t.Messages, func(ref change.Ref) bool { return beside[ref] })
+	}
 }
 
 // runRules adds what the rules on records find.
@@ -104,7 +134,7 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 		if i == own {
 			severity = c.severity(w)
 		}
-		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity}
+		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity, Unknown: repair.BesideUnknown(c.render(set).Request, w)}
 		if i == own || c.judgesAll() {
 			c.addFinding(v, i, f)
 		} else {

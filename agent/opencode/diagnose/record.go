@@ -116,7 +116,7 @@ func findInfo(c *simulation) []finding {
 	if len(words) == 0 {
 		return nil
 	}
-	return []finding{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; ")}}
+	return []finding{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; "), Unknown: true}}
 }
 
 // findLostInfo finds a session of which only the messages are left.

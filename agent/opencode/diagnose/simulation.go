@@ -236,6 +236,9 @@ func (c *simulation) render(set setting) render.Request {
 	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
 	s.Model = c.request.Model
 	r := c.view().Render(s)
+	if c.newer() != "" {
+		c.markUnknown(r.Turns)
+	}
 	c.requests = append(c.requests, rendered{r, set})
 	return r
 }

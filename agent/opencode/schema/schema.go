@@ -25,6 +25,11 @@ func CheckMessage(id string, v js.Value) string { return check("msg", id, &Messa
 // CheckPart is CheckMessage for a part.
 func CheckPart(id string, v js.Value) string { return check("prt", id, &Part, v) }
 
+// IsUnknown reports whether a check has failed because of a kind that the table does not have: a version to come may have it.
+func IsUnknown(why string) bool {
+	return strings.HasSuffix(why, isUnknown) || strings.Contains(why, isNotOneOf)
+}
+
 // check returns why a record with this id and this content is invalid, or "".
 func check(prefix, id string, t *Type, v js.Value) string {
 	if why := checkPrefix(id, prefix); why != "" {

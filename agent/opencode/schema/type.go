@@ -117,10 +117,16 @@ func (t *Type) Check(v js.Value) string {
 	return ""
 }
 
+// The reasons of values that only a version to come may have.
+const (
+	isUnknown  = " is unknown"
+	isNotOneOf = " is not one of "
+)
+
 func (t *Type) checkText(text string) string {
 	switch {
 	case t.Words != nil && !slices.Contains(t.Words, text):
-		return " is not one of " + strings.Join(t.Words, ", ")
+		return isNotOneOf + strings.Join(t.Words, ", ")
 	case text == "" && (t.Kind == Name || t.Filled):
 		return " is empty"
 	case t.Kind == Path && text != "" && !IsAbsolute(text):
@@ -178,7 +184,7 @@ func (t *Type) checkObject(v js.Value) string {
 	if t.Kind == Union {
 		fields, known := t.Cases[textOf(v.Get(t.By.Name))]
 		if !known {
-			return "." + t.By.Name + " is unknown"
+			return "." + t.By.Name + isUnknown
 		}
 		if why := checkFields(v, fields); why != "" {
 			return why

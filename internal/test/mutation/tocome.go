@@ -1,0 +1,51 @@
+package mutation
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Unknown is the name of each kind and member that [ToCome] adds.
+const Unknown = "from_the_future"
+
+// A Variant is a JSON text with one change.
+type Variant struct {
+	Name string
+	Data []byte
+}
+
+// kinds are the members that name a kind.
+var kinds = []string{"type", "subtype", "kind", "status", "role", "phase", "finish", "reason", "stop_reason", "history_mode"}
+
+// ToCome returns a JSON text as versions to come may write it: with a member in each object, and an element in each
+// list of objects, that no version knows, and with an unknown name in the place of each kind. also are further members
+// that name a kind.
+func ToCome(data []byte, also ...string) (all []Variant) {
+	add := func(n Node, how, arg string) {
+		if out, ok := n.edit(data, how, arg); ok {
+			all = append(all, Variant{how + " " + arg + " at " + n.Pointer, out})
+		}
+	}
+	for _, n := range Nodes(data) {
+		name := n.Pointer[bytes.LastIndexByte([]byte(n.Pointer), '/')+1:]
+		value := n.Value(data)
+		switch {
+		case value[0] == '{':
+			add(Node{n.Pointer, -1, n.start + 1, n.start + 1}, "set", member(value))
+		case value[0] == '[' && bytes.HasPrefix(bytes.TrimSpace([]byte(value[1:])), []byte("{")):
+			add(Node{n.Pointer, -1, n.start + 1, n.start + 1}, "set", `{"type":"`+Unknown+`","`+Unknown+`":1},`)
+		case value[0] == '"' && (slices.Contains(kinds, name) || slices.Contains(also, name)):
+			add(n, "set", `"`+Unknown+`"`)
+		}
+	}
+	return all
+}
+
+// member returns an unknown member at the beginning of an object.
+func member(object string) string {
+	text := `"` + Unknown + `":{"a":1}`
+	if bytes.HasPrefix(bytes.TrimSpace([]byte(object[1:])), []byte("}")) {
+		return text
+	}
+	return text + ","
+}
