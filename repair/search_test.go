@@ -1,63 +1,244 @@
 package repair_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"mend/change"
 	"mend/repair"
 )
 
-// A chain is a case whose fault becomes the next one with each fix, until none is left. It is the
-// state of a session of one record.
-type chain struct {
-	repair.BaseCase
-
-	at, end  int
-	findings repair.Findings
+// bad returns a rule of the toy agent that finds the texts with a word. Its fixes are made of the block.
+func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []repair.Fix) repair.Rule {
+	return repair.Rule{Code: word, Class: repair.IncompleteRecord, Severity: severity, Find: func(s repair.Session) (fs []repair.Finding) {
+		for _, ref := range s.Messages() {
+			for _, b := range s.Stored(ref).Blocks() {
+				if slices.Contains(strings.Fields(b.Text), word) {
+					fs = append(fs, repair.Finding{Ref: b.Ref(), Text: word})
+				}
+			}
+		}
+		return fs
+	}, Fixes: fixes}
 }
 
-var record = change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
+// become returns a fix after which a text has other words.
+func become(x *repair.Fault, words, loses string) repair.Fix {
+	b := x.Target()
+	return repair.Fix{Text: "The text becomes " + words, Loses: loses, Edit: func(d repair.Draft) error {
+		if b == nil {
+			return repair.ErrNoBlock
+		}
+		return d.SetText(b, words)
+	}}
+}
 
-func newChain(at, end int) *chain {
-	c := &chain{at: at, end: end}
-	if at < end {
-		c.findings.Add(repair.InUse, repair.Finding{Code: fmt.Sprint("fault ", at), Ref: record, Severity: repair.Broken})
+// single returns fixes with these words, each of which loses what follows a slash.
+func single(all ...string) func(x *repair.Fault) []repair.Fix {
+	return func(x *repair.Fault) (fixes []repair.Fix) {
+		for _, s := range all {
+			words, loses, _ := strings.Cut(s, "/")
+			fixes = append(fixes, become(x, words, loses))
+		}
+		return fixes
 	}
-	return c
 }
 
-func (c *chain) Findings() *repair.Findings { return &c.findings }
-
-func (c *chain) Records(yield func(*change.Record) bool) {
-	yield(&change.Record{Ref: record, Data: []byte{byte(c.at)}})
+func alike(f func(x *repair.Fault) []repair.Fix) func(x *repair.Fault) []repair.Fix {
+	return func(x *repair.Fault) []repair.Fix {
+		all := f(x)
+		for i := range all {
+			all[i].Alike = true
+		}
+		return all
+	}
 }
 
-func (c *chain) Describe(f repair.Finding) repair.Diagnosis {
-	return repair.Diagnosis{Rule: f.Code, Severity: f.Severity, Ref: f.Ref}
+func whole(f func(x *repair.Fault) []repair.Fix) func(x *repair.Fault) []repair.Fix {
+	return func(x *repair.Fault) []repair.Fix {
+		all := f(x)
+		for i := range all {
+			all[i].Whole = true
+		}
+		return all
+	}
 }
 
-func (c *chain) Fixes(repair.Finding) ([]repair.Fix, error) {
-	return []repair.Fix{{Text: "The next one.", Edit: func(repair.Draft) error { return nil }}}, nil
+// The rules of the search, each as a case. The texts are prompts, with answers between them.
+func TestSearch(t *testing.T) {
+	broken := repair.Broken
+	ask := bad("x", broken, single("good"))
+	ask.Class = repair.MissingHistory
+	refuse := func(r repair.RefusalError) func(x *repair.Fault) []repair.Fix {
+		return func(x *repair.Fault) []repair.Fix {
+			refused := repair.Fix{Text: "refused", Edit: func(repair.Draft) error { return &r }}
+			return []repair.Fix{refused, become(x, "good", "")}
+		}
+	}
+	for _, x := range []struct {
+		name    string
+		rules   []repair.Rule
+		texts   string // of the prompts
+		request repair.Request
+		want    string
+		loses   string
+		whyNot  string
+	}{
+		{"nothing is wrong", nil, "a,b", repair.Request{}, "a,b", "", ""},
+		{"the first fix that holds", []repair.Rule{bad("x", broken, single("x x", "good", "best"))}, "x", repair.Request{}, "good", "", ""},
+		{"a fix that makes another fault does not hold", []repair.Rule{bad("x", broken, single("y", "good")), bad("y", broken, nil)}, "x", repair.Request{}, "good", "", ""},
+		{"nor one that makes a latent fault", []repair.Rule{bad("x", broken, single("y", "good")), bad("y", repair.Latent, nil)}, "x", repair.Request{}, "good", "", ""},
+		{"what a fix causes is fixed with it", []repair.Rule{bad("x", broken, single("y")), bad("y", broken, single("good"))}, "x", repair.Request{}, "good", "", ""},
+		{"a fix alone comes before two of the same loss", []repair.Rule{bad("x", broken, single("y", "best")), bad("y", broken, single("good"))}, "x", repair.Request{}, "best", "", ""},
+		{"two fixes without loss come before one with loss", []repair.Rule{bad("x", broken, single("y", "best/much")), bad("y", broken, single("good"))}, "x", repair.Request{}, "good", "", ""},
+		{"fixes without loss take none with loss along", []repair.Rule{bad("x", broken, single("y", "best/little")), bad("y", broken, single("good/much"))}, "x", repair.Request{}, "best", "little", ""},
+		{"each message has its own fix", []repair.Rule{bad("x", broken, single("x x", "good"))}, "x,x,a,x", repair.Request{}, "good,good,a,good", "", ""},
+		{"one that cannot be fixed leaves the others", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
+			if x.Ref.Message == "m2" {
+				return []repair.Fix{become(x, "y", "")}
+			}
+			return []repair.Fix{become(x, "good", "")}
+		}), bad("y", broken, nil)}, "x,x,x,x", repair.Request{}, "good,good,x,good", "", "mend knows no change"},
+		{"blocks of a message with fixes that are alike", []repair.Rule{bad("x", broken, alike(single("good")))}, "x+x+a+x", repair.Request{}, "good+good+a+good", "", ""},
+		{"blocks of a message with fixes that are not", []repair.Rule{bad("x", broken, single("good"))}, "x+x+a+x", repair.Request{}, "good+good+a+good", "", ""},
+		{"whole fixes, one after the other", []repair.Rule{bad("x", broken, whole(single("good")))}, "x,x,x", repair.Request{}, "good,good,good", "", ""},
+		{"whole fixes that are alike", []repair.Rule{bad("x", broken, whole(alike(single("good"))))}, "x,x,x", repair.Request{}, "good,good,good", "", ""},
+		{"whole fixes, one of which does not hold", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
+			words := "good"
+			if x.Ref.Message == "m2" {
+				words = "y"
+			}
+			return whole(alike(single(words)))(x)
+		}), bad("y", broken, nil)}, "x,x,x", repair.Request{}, "good,good,x", "", "mend knows no change"},
+		{"a refused fix: the next one", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no"}))}, "x", repair.Request{}, "good", "", ""},
+		{"a refusal for good", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no", Final: true}))}, "x", repair.Request{}, "x", "", "no Continue in a new session."},
+		{"a refusal that helps", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no", Final: true, Helps: true}))}, "x", repair.Request{}, "x", "", "no"},
+		{"no fix", []repair.Rule{bad("x", broken, nil)}, "x", repair.Request{}, "x", "", "mend knows no change"},
+		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, single("good"))}, "x", repair.Request{}, "x", "", ""},
+		{"what is latent, asked for", []repair.Rule{bad("x", repair.Latent, single("good"))}, "x", repair.Request{Latent: true}, "good", "", ""},
+		{"a note stays", []repair.Rule{bad("x", repair.Note, single("good"))}, "x", repair.Request{Latent: true}, "x", "", ""},
+		{"a class that is asked for", []repair.Rule{bad("x", repair.Note, single("good"))}, "x", repair.Request{Classes: []repair.Class{repair.IncompleteRecord}}, "good", "", ""},
+		{"another class that is asked for", []repair.Rule{bad("x", broken, single("good"))}, "x", repair.Request{Classes: []repair.Class{repair.InvalidFile}}, "x", "", ""},
+		{"a class that is left alone", []repair.Rule{bad("x", broken, single("good"))}, "x", repair.Request{Except: []repair.Class{repair.IncompleteRecord}}, "x", "", ""},
+		{"unattended, a class that is only asked about", []repair.Rule{ask}, "x", repair.Request{Unattended: true}, "x", "", "mend knows no change"},
+		{"a second finding that the same fix removes", []repair.Rule{bad("x", broken, single("good")), bad("y", broken, single("y"))}, "x y", repair.Request{}, "good", "", ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var all []message
+			for _, p := range strings.Split(x.texts, ",") {
+				m := prompt()
+				for _, s := range strings.Split(p, "+") {
+					m.steps[0] = append(m.steps[0], text(s))
+				}
+				all = append(all, m)
+			}
+			r, err := repair.Plan("ses_1", newCase(newToy(claude, all...), x.rules...), x.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var prompts, loses, whyNot []string
+			for _, m := range stateOf(r.After).messages {
+				var words []string
+				for _, b := range m.steps[0] {
+					words = append(words, b.Text)
+				}
+				prompts = append(prompts, strings.Join(words, "+"))
+			}
+			for _, d := range r.Fixed {
+				if d.Loses != "" {
+					loses = append(loses, d.Loses)
+				}
+			}
+			for _, d := range r.Unfixable {
+				whyNot = append(whyNot, d.WhyNot)
+			}
+			if got := strings.Join(prompts, ","); got != x.want || (len(r.Plan.Ops) > 0) != (got != x.texts) {
+				t.Errorf("got %s with %d ops, want %s", got, len(r.Plan.Ops), x.want)
+			}
+			if got := strings.Join(loses, " "); got != x.loses {
+				t.Errorf("lost %q, want %q", got, x.loses)
+			}
+			if got := strings.Join(whyNot, " "); !strings.HasPrefix(got, x.whyNot) || (got == "") != (x.whyNot == "") {
+				t.Errorf("unfixable: %q, want %q", got, x.whyNot)
+			}
+		})
+	}
 }
-
-func (c *chain) Draft() repair.Draft { return &chainDraft{at: c.at, end: c.end} }
-
-type chainDraft struct {
-	repair.NoEdits
-
-	at, end int
-}
-
-func (d *chainDraft) Apply(_ repair.Finding, x repair.Fix) error { d.at++; return x.Edit(d) }
-func (d *chainDraft) Case() repair.Case                          { return newChain(d.at, d.end) }
 
 // Fixes of which each causes the next fault hold together, or not at all.
 func TestFixesHoldTogether(t *testing.T) {
-	for end, fixed := range []bool{true, true, true, true, true, false} {
-		r, err := repair.Plan("ses_1", newChain(0, end), repair.Request{})
-		if err != nil || (len(r.Remaining) == 0) != fixed || (len(r.Plan.Ops) > 0) != (fixed && end > 0) {
+	for end, isFixed := range []bool{true, true, true, true, true, false} {
+		var rules []repair.Rule
+		for i := range end {
+			next := fmt.Sprint("f", i+1)
+			rules = append(rules, bad(fmt.Sprint("f", i), repair.Broken, single(next)))
+		}
+		r, err := repair.Plan("ses_1", newCase(newToy(claude, prompt(text("f0"))), rules...), repair.Request{})
+		if err != nil || (len(r.Remaining) == 0) != isFixed || (len(r.Plan.Ops) > 0) != (isFixed && end > 0) {
 			t.Errorf("%d faults: %d ops, %d remain, %v", end, len(r.Plan.Ops), len(r.Remaining), err)
 		}
 	}
+}
+
+// A session in use is not changed, unless the user insists.
+func TestBusy(t *testing.T) {
+	s := newToy(claude, prompt(text("x")))
+	s.busy = "a process uses it"
+	c := newCase(s, bad("x", repair.Broken, single("good")))
+	if _, err := repair.Plan("ses_1", c, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+	if r, err := repair.Plan("ses_1", c, repair.Request{Force: true}); err != nil || len(r.Plan.Ops) == 0 || !r.Plan.Force {
+		t.Errorf("with force: %d ops, %v", len(r.Plan.Ops), err)
+	}
+	if _, err := repair.Trim("ses_1", c, repair.TrimRequest{}); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("trim: got %v, want ErrBusy", err)
+	}
+	if _, err := repair.Uncompact("ses_1", c, repair.UncompactRequest{}); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("uncompact: got %v, want ErrBusy", err)
+	}
+}
+
+// A diagnosis has each class once for a record, the worst of a message first, and the fix that holds.
+func TestDiagnose(t *testing.T) {
+	c := newCase(newToy(claude, prompt(text("n x y")), prompt(text("x"))),
+		bad("n", repair.Note, nil), bad("x", repair.Broken, single("good")), bad("y", repair.Latent, single("good")))
+	var got []string
+	for _, d := range repair.Diagnose(c) {
+		got = append(got, fmt.Sprintf("%s %s %s %s", d.Rule, d.Severity, d.Ref.Message, d.Fix))
+	}
+	want := []string{"n note m0 The text becomes good", "x broken m1 The text becomes good"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// The plan changes only what its fixes change, and says why.
+func TestPlan(t *testing.T) {
+	c := newCase(newToy(claude, prompt(text("x")), answer(text("ok")), prompt(text("x"))), bad("x", repair.Broken, single("good/words")))
+	r, err := repair.Plan("ses_1", c, repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := map[change.Ref]bool{}
+	for _, op := range r.Plan.Ops {
+		refs[messageOf(op.Ref)] = true
+	}
+	if len(refs) != 2 || !refs[*refOf("m0")] || !refs[*refOf("m2")] {
+		t.Errorf("ops on %v", refs)
+	}
+	if f := r.Plan.Cause.Findings; len(f) != 1 || f[0].Count != 2 || f[0].Rule != "x" || f[0].Loses != "words" || r.Plan.Session != "ses_1" {
+		t.Errorf("the cause has %+v", f)
+	}
+	if r.SentBefore != 3 || r.SentAfter != 3 || r.Added != 0 || len(r.Proof) != 1 || len(r.Proof[0].Rules) != 0 {
+		t.Errorf("%d blocks before, %d after, %d added; proof %v", r.SentBefore, r.SentAfter, r.Added, r.Proof)
+	}
+}
+
+func messageOf(ref change.Ref) change.Ref {
+	ref.Kind, ref.Part = change.KindMessage, ""
+	return ref
 }

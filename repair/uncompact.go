@@ -114,7 +114,8 @@ func countNew(before request.Request, after Case) (n int) {
 	}
 	for _, t := range wholeOf(after).Turns {
 		for _, ref := range t.Messages {
-			if !was[ref] {
+			if !was[ref] { // a message of several steps is in several turns
+				was[ref] = true
 				n++
 			}
 		}

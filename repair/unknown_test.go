@@ -18,6 +18,8 @@ type newer struct {
 	fixed, removed bool
 }
 
+var record = change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
+
 var other = change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_2"}
 
 func (c *newer) Findings() *repair.Findings {

@@ -1,0 +1,147 @@
+package repair_test
+
+import (
+	"testing"
+
+	"mend/repair"
+)
+
+// asked returns an error of a rule at a place of the request; -1 for none.
+func asked(rule string, class repair.Class, index, block int, calls ...string) *repair.APIError {
+	return &repair.APIError{Rule: rule, Class: class, Index: index, Block: block, Calls: calls, Text: "the error"}
+}
+
+// thoughts is a session in which each answer has signed thinking.
+func thoughts() []message {
+	return []message{
+		prompt(text("1")), answer(think("a", "sa"), text("one")),
+		prompt(text("2")), answer(think("b", "sb"), think("c", "sc"), text("two")),
+		prompt(text("3")), answer(think("d", "sd"), text("three")),
+		prompt(text("4")),
+	}
+}
+
+// What an error names is fixed, and nothing else.
+func TestFixesOfErrors(t *testing.T) {
+	const loses = "thinking"
+	const (
+		one, two, three = "user[1] assistant[~a(sa) one] ", "user[2] assistant[~b(sb) ~c(sc) two] ", "user[3] assistant[~d(sd) three] "
+		next            = "user[4]"
+	)
+	item1 := repair.APIError{Rule: "O10", Class: repair.ItemID, Index: -1, Block: -1, Items: []string{"msg_1"}, Text: "the error"}
+	runFixed(t, []fixed{
+		{
+			name: "the block that it names", provider: claude, session: thoughts(), rules: "R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 3, 1)},
+			want:    one + "user[2] assistant[~b(sb) two] " + three + next,
+		},
+		{
+			name: "the turn that it names", provider: claude, session: thoughts(), rules: "R7 R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 3, -1)},
+			want:    one + "user[2] assistant[two] " + three + next,
+		},
+		{
+			name: "another block than thinking: the rest of its turn", provider: claude, session: thoughts(), rules: "R7 R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 3, 2)},
+			want:    one + "user[2] assistant[two] " + three + next,
+		},
+		{
+			name: "a turn beside: the nearest one before it", provider: claude, session: thoughts(), rules: "R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 2, 0)},
+			want:    "user[1] assistant[one] " + two + three + next,
+		},
+		{
+			name: "a number that is too large: the newest", provider: claude, session: thoughts(), rules: "R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 40, 0)},
+			want:    one + two + "user[3] assistant[three] " + next,
+		},
+		{
+			name: "no place: the newest", provider: claude, session: thoughts(), rules: "R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, -1, -1)},
+			want:    one + two + "user[3] assistant[three] " + next,
+		},
+		{
+			name: "changed thinking is in the newest, whatever place it names", provider: claude, session: thoughts(), rules: "R8", loses: loses,
+			request: repair.Request{Error: asked("R8", repair.ThinkingBlockModified, 1, 0)},
+			want:    one + two + "user[3] assistant[three] " + next,
+		},
+		{
+			name: "all of its kind", provider: claude, session: thoughts(), rules: "R7 R7 R7 R7", loses: loses,
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 3, 0), All: true},
+			want:    "user[1] assistant[one] user[2] assistant[two] user[3] assistant[three] " + next,
+		},
+		{
+			name: "a model that does not think: all", provider: claude, session: thoughts(), rules: "thinking thinking thinking", loses: loses,
+			request: repair.Request{Error: asked("", repair.ThinkingDisabledViolation, -1, -1)},
+			want:    "user[1] assistant[one] user[2] assistant[two] user[3] assistant[three] " + next,
+		},
+		{
+			name: "an item that the provider does not have: all", provider: gpt, rules: "item item",
+			session: []message{prompt(text("1")), answer(item("msg_1", text("a"))), prompt(text("2")), answer(item("msg_2", text("b")))},
+			request: repair.Request{Error: &item1},
+			want:    "user[1] assistant[a] user[2] assistant[b]",
+		},
+		{
+			name: "encrypted reasoning of the place that it names", provider: gpt, rules: "encrypted O3 O3", loses: "encrypted",
+			session: []message{prompt(text("1")), answer(item("rs_1", think("", "e1")), item("msg_1", text("a"))), prompt(text("2")), answer(item("rs_2", think("", "e2")), item("msg_2", text("b")))},
+			request: repair.Request{Error: asked("", repair.EncryptedReasoning, 1, -1)},
+			want:    "user[1] assistant[~ a] user[2] assistant[~(e2) b]",
+		},
+	})
+}
+
+// The sessions that an error may be about.
+func TestMatchError(t *testing.T) {
+	long := "call_0123456789012345678901234567890123456789"
+	broken := []message{
+		prompt(text("1")), answer(call("toolu_1", "ls", "{}")), prompt(text("2")), answer(call("toolu_2", "ls", "{}"), call(long, "ls", "{}")), prompt(text("3")),
+	}
+	rule, class := "R1", repair.ToolResultMissing
+	for _, x := range []struct {
+		name  string
+		error *repair.APIError
+		all   []message
+		want  repair.Degree
+		n     int
+	}{
+		{"the place", asked(rule, class, 1, -1), broken, repair.BreaksThere, 1},
+		{"another turn", asked(rule, class, 2, -1), broken, repair.BreaksElsewhere, 1},
+		{"another block of the turn", asked(rule, class, 3, 1), broken, repair.BreaksElsewhere, 1},
+		{"any block of a turn with one", asked(rule, class, 1, 4), broken, repair.BreaksThere, 1},
+		{"no place", asked(rule, class, -1, -1), broken, repair.BreaksRule, 1},
+		{"the call", asked(rule, class, -1, -1, "toolu_2"), broken, repair.BreaksThere, 3},
+		{"a call that is not there", asked(rule, class, -1, -1, "toolu_3"), broken, 0, 0},
+		{"the beginning of a short id", asked(rule, class, -1, -1, "toolu_"), broken, 0, 0},
+		{"an id that is cut off", asked(rule, class, -1, -1, long[:33]), broken, repair.BreaksThere, 3},
+		{"an id that is cut off too early", asked(rule, class, -1, -1, long[:31]), broken, 0, 0},
+		{"another rule", asked("R13", repair.InvalidToolCall, -1, -1), broken, 0, 0},
+		{"the rule of another provider", asked("O1", class, 1, -1), broken, repair.BreaksThere, 1},
+		{"the rule of another provider, without a place", asked("O1", class, -1, -1), broken, repair.HasClass, 1},
+		{"the class alone", asked("", class, -1, -1), broken, repair.BreaksRule, 1},
+		{"nothing", asked("", "", -1, -1), broken, 0, 0},
+		{"thinking at the place", asked("R7", repair.ThinkingSignature, 3, 1), thoughts(), repair.HasContent, -1},
+		{"a text beside thinking", asked("R7", repair.ThinkingSignature, 3, 2), thoughts(), repair.HasContent, -1},
+		{"no thinking in the turn", asked("R7", repair.ThinkingSignature, 2, -1), thoughts(), 0, 0},
+		{"thinking anywhere", asked("R7", repair.ThinkingSignature, -1, -1), thoughts(), repair.HasContent, -1},
+		{"no thinking at all", asked("R7", repair.ThinkingSignature, -1, -1), broken, 0, 0},
+	} {
+		got := repair.MatchError(newCase(newToy(claude, x.all...)), *x.error)
+		if got.Degree != x.want || x.want != 0 && got.N != x.n {
+			t.Errorf("%s: degree %d at %d, want %d at %d", x.name, got.Degree, got.N, x.want, x.n)
+		}
+	}
+	quoted := repair.APIError{Class: repair.ItemID, Index: -1, Block: -1, Items: []string{"msg_2"}}
+	items := newToy(gpt, prompt(text("1")), answer(item("msg_1", text("a")), item("msg_2", text("b"))))
+	if got := repair.MatchError(newCase(items), quoted); got.Degree != repair.HasQuoted || got.N != 1 || got.M != 1 {
+		t.Errorf("an item that the error names: %+v", got)
+	}
+}
+
+// What remains of the kind of an error, which only the provider can judge.
+func TestSuspects(t *testing.T) {
+	s := newToy(claude, thoughts()...)
+	r, err := repair.Plan("ses_1", newCase(s), repair.Request{Error: asked("R7", repair.ThinkingSignature, 3, 0)})
+	if err != nil || len(r.Suspects) != 3 || r.Suspects[0].Ref.Message != "m1" || r.Suspects[0].WhyNot != "" {
+		t.Errorf("%d suspects: %+v, %v", len(r.Suspects), r.Suspects, err)
+	}
+}

@@ -1,0 +1,478 @@
+package repair_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/provider"
+	"mend/internal/request"
+	"mend/repair"
+)
+
+// A message is one of a toy session: a prompt, or an answer in steps. A call has its result in its Output,
+// or in a block of a later prompt.
+type message struct {
+	id, role string
+	summary  bool
+	steps    [][]*request.Block
+}
+
+// prompt returns a prompt with the blocks.
+func prompt(blocks ...*request.Block) message {
+	return message{role: change.RoleUser, steps: [][]*request.Block{blocks}}
+}
+
+// answer returns an answer of one step.
+func answer(blocks ...*request.Block) message { return answers(blocks) }
+
+func answers(steps ...[]*request.Block) message {
+	return message{role: change.RoleAssistant, steps: steps}
+}
+
+func step(blocks ...*request.Block) []*request.Block { return blocks }
+
+func text(s string) *request.Block { return &request.Block{Type: request.Text, Text: s} }
+
+// think returns thinking with a signature; without one if that is "".
+func think(s, signature string) *request.Block {
+	return &request.Block{Type: request.Thinking, Text: s, Signature: signature, Unsigned: signature == ""}
+}
+
+// call returns a call without a result.
+func call(id, tool, input string) *request.Block {
+	return &request.Block{Type: request.ToolUse, ToolID: id, ToolName: tool, Input: json.RawMessage(input)}
+}
+
+// done returns a call with its result.
+func done(id, tool, input, output string) *request.Block {
+	b := call(id, tool, input)
+	b.Output, _ = json.Marshal(output)
+	return b
+}
+
+func result(id, output string) *request.Block {
+	b := &request.Block{Type: request.ToolResult, ToolID: id}
+	b.Output, _ = json.Marshal(output)
+	return b
+}
+
+func image(mime string, data []byte) *request.Block {
+	return &request.Block{Type: request.Image, File: request.File{Mime: mime, Data: data}}
+}
+
+// item gives a block an id of the provider.
+func item(id string, b *request.Block) *request.Block {
+	b.ItemID = id
+	return b
+}
+
+// shown returns a session as a line: ~ is thinking, # a call, = a result, | the next step.
+func shown(all []message) string {
+	var lines []string
+	for _, m := range all {
+		var steps []string
+		for _, s := range m.steps {
+			var words []string
+			for _, b := range s {
+				words = append(words, shownBlock(b))
+			}
+			steps = append(steps, strings.Join(words, " "))
+		}
+		lines = append(lines, m.role+"["+strings.Join(steps, " | ")+"]")
+	}
+	return strings.Join(lines, " ")
+}
+
+func shownBlock(b *request.Block) string {
+	s := ""
+	switch b.Type {
+	case request.Text:
+		s = b.Text
+	case request.Thinking:
+		s = "~" + b.Text
+		if b.Signature != "" {
+			s += "(" + b.Signature + ")"
+		}
+	case request.ToolUse:
+		s = "#" + b.ToolID + ":" + b.ToolName + string(b.Input)
+		if b.Error {
+			s += "!"
+		}
+	case request.ToolResult:
+		s = "=" + b.ToolID
+	case request.Image:
+		s = "<" + b.Mime + ">"
+	default:
+		s = string(b.Type)
+	}
+	if b.Output != nil {
+		s += "=" + b.OutputText()
+	}
+	if b.ItemID != "" {
+		s += "@" + b.ItemID
+	}
+	return s
+}
+
+// A toy is the state of a session of a toy agent. It sends each step of an answer as a turn, and then the results
+// of its calls.
+type toy struct {
+	messages []message
+	provider provider.Provider
+	vendor   string // of the API
+	thinking bool   // the model thinks
+	window   int
+	busy     string
+
+	hideBefore bool // what is before a summary is not sent
+}
+
+// newToy returns a session. Its messages get the ids m0, m1 and so on, and their blocks numbers.
+func newToy(p provider.Provider, all ...message) *toy {
+	for i := range all {
+		all[i].id = fmt.Sprint("m", i)
+		n := 0
+		for _, s := range all[i].steps {
+			for _, b := range s {
+				b.Source = partOf(all[i].id, n)
+				n++
+			}
+		}
+	}
+	return &toy{messages: all, provider: p}
+}
+
+// partOf returns the ref of a block of a message.
+func partOf(id string, n int) *change.Ref {
+	return &change.Ref{Kind: change.KindPart, Session: "ses_1", Message: id, Part: fmt.Sprint(id, "p", n)}
+}
+
+func refOf(id string) *change.Ref {
+	return &change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id}
+}
+
+// send returns the next request and what the provider refuses of it.
+func (s *toy) send() (q request.Request, refused []request.Violation) {
+	add := func(role string, m *message, blocks ...*request.Block) {
+		if n := len(q.Turns) - 1; n >= 0 && q.Turns[n].Role == role && role == change.RoleUser {
+			q.Turns[n].Blocks = append(q.Turns[n].Blocks, blocks...)
+			if m != nil {
+				q.Turns[n].Messages = append(q.Turns[n].Messages, *refOf(m.id))
+			}
+			return
+		}
+		t := request.Turn{Role: role, Blocks: blocks}
+		if m != nil {
+			t.Messages, t.Summary = []change.Ref{*refOf(m.id)}, m.summary
+		}
+		q.Turns = append(q.Turns, t)
+	}
+	first := 0
+	if s.hideBefore {
+		first = max(0, slices.IndexFunc(s.messages, func(m message) bool { return m.summary }))
+	}
+	for i := range s.messages[first:] {
+		m := &s.messages[first+i]
+		for _, blocks := range m.steps {
+			var sent, results []*request.Block
+			for _, b := range blocks {
+				sent = append(sent, sentCall(b))
+				if b.Type == request.ToolUse && b.Output != nil {
+					r := *b
+					r.Type, r.Input, r.ToolName, r.ItemID = request.ToolResult, nil, "", ""
+					results = append(results, &r)
+				}
+			}
+			add(m.role, m, sent...)
+			for _, r := range results {
+				if s.provider.Name() == "anthropic" {
+					add(change.RoleUser, nil, r)
+				} else {
+					add(request.RoleTool, nil, r)
+				}
+			}
+		}
+	}
+	if last := len(s.messages) - 1; last < 0 || s.messages[last].role == change.RoleAssistant && !s.isOpen() {
+		add(change.RoleUser, nil, &request.Block{Type: request.Text, Text: "the next prompt"})
+	}
+	for _, r := range s.provider.Rules() {
+		if r.Vendors == nil || slices.Contains(r.Vendors, s.vendor) {
+			refused = append(refused, r.Check(q, s.thinking)...)
+		}
+	}
+	return q, refused
+}
+
+// sentCall returns a call without its result, and another block as it is.
+func sentCall(b *request.Block) *request.Block {
+	if b.Type != request.ToolUse || b.Output == nil {
+		return b
+	}
+	n := *b
+	n.Output, n.Error = nil, false
+	return &n
+}
+
+// isOpen reports whether the session ends with a call that has its result: the agent continues without a prompt.
+func (s *toy) isOpen() bool {
+	last := s.messages[len(s.messages)-1]
+	if len(last.steps) == 0 {
+		return false
+	}
+	blocks := last.steps[len(last.steps)-1]
+	return slices.ContainsFunc(blocks, func(b *request.Block) bool { return b.Type == request.ToolUse && b.Output != nil })
+}
+
+// Records has one record for each message, and one for each block.
+func (s *toy) Records(yield func(*change.Record) bool) {
+	for _, m := range s.messages {
+		places, _ := json.Marshal(m.steps) // with the order of the blocks
+		if !yield(&change.Record{Ref: *refOf(m.id), Data: append(places, m.role...)}) {
+			return
+		}
+		for _, b := range slices.Concat(m.steps...) {
+			data, _ := json.Marshal(b)
+			if !yield(&change.Record{Ref: b.Ref(), Data: data}) {
+				return
+			}
+		}
+	}
+}
+
+func (s *toy) Stored(ref change.Ref) repair.Stored {
+	for _, m := range s.messages {
+		if m.id == ref.Message {
+			return repair.Stored{Ref: *refOf(m.id), Role: m.role, Steps: m.steps, Summary: m.summary}
+		}
+	}
+	return repair.Stored{}
+}
+
+func (s *toy) Messages() (refs []change.Ref) {
+	for _, m := range s.messages {
+		refs = append(refs, *refOf(m.id))
+	}
+	return refs
+}
+
+func (s *toy) Prompts() (refs []change.Ref) {
+	for _, m := range s.messages {
+		if m.role == change.RoleUser {
+			refs = append(refs, *refOf(m.id))
+		}
+	}
+	return refs
+}
+
+// copied returns a copy that edits may change.
+func (s *toy) copied() *toy {
+	n := *s
+	n.messages = slices.Clone(s.messages)
+	for i := range n.messages {
+		m := &n.messages[i]
+		m.steps = slices.Clone(m.steps)
+		for j := range m.steps {
+			m.steps[j] = slices.Clone(m.steps[j])
+		}
+	}
+	return &n
+}
+
+// A toyEditor edits a copy of a session.
+type toyEditor struct {
+	repair.NoEdits
+
+	s *toy
+}
+
+// at calls f with a copy of the stored block, which takes its place.
+func (d *toyEditor) at(b *request.Block, f func(m *message, step, i int, b *request.Block)) error {
+	for k := range d.s.messages {
+		m := &d.s.messages[k]
+		for i, s := range m.steps {
+			for j, x := range s {
+				if b != nil && x.Ref() == b.Ref() {
+					n := *x
+					s[j] = &n
+					f(m, i, j, &n)
+					return nil
+				}
+			}
+		}
+	}
+	return repair.ErrNoBlock
+}
+
+// edit changes a block in its place.
+func (d *toyEditor) edit(b *request.Block, f func(b *request.Block)) error {
+	return d.at(b, func(_ *message, _, _ int, b *request.Block) { f(b) })
+}
+
+func (d *toyEditor) Remove(b *request.Block) error {
+	return d.at(b, func(m *message, s, i int, _ *request.Block) { m.steps[s] = slices.Delete(m.steps[s], i, i+1) })
+}
+
+func (d *toyEditor) ReplaceText(b *request.Block, s string) error {
+	return d.edit(b, func(b *request.Block) {
+		*b = request.Block{Type: request.Text, Text: s, Source: b.Source}
+	})
+}
+
+func (d *toyEditor) SetText(b *request.Block, s string) error {
+	return d.edit(b, func(b *request.Block) { b.Text, b.HalfPair = s, false })
+}
+
+func (d *toyEditor) ReplaceFiles(b *request.Block, _ []*request.Block, happened string) error {
+	if b.Type != request.Image {
+		return repair.ErrNoEdit
+	}
+	return d.ReplaceText(b, "["+b.Mime+": "+happened+"]")
+}
+
+func (d *toyEditor) CorrectType(b *request.Block) error {
+	info := b.MediaInfo()
+	if !info.Image() || info.Type == b.Mime {
+		return repair.ErrNoEdit
+	}
+	return d.edit(b, func(b *request.Block) { b.Mime = info.Type })
+}
+
+func (d *toyEditor) MoveFirst(b *request.Block) error {
+	return d.at(b, func(m *message, s, i int, b *request.Block) {
+		b.Source = partOf(m.id, i+100) // a record that moves gets another id
+		m.steps[s] = slices.Insert(slices.Delete(m.steps[s], i, i+1), 0, b)
+	})
+}
+
+func (d *toyEditor) SplitBefore(b *request.Block) error {
+	return d.at(b, func(m *message, s, i int, _ *request.Block) {
+		m.steps = slices.Insert(m.steps, s+1, m.steps[s][i:])
+		m.steps[s] = m.steps[s][:i:i]
+	})
+}
+
+func (d *toyEditor) InsertText(after *request.Block, s string) error {
+	return d.at(after, func(m *message, at, i int, _ *request.Block) {
+		m.steps[at] = slices.Insert(m.steps[at], i+1, added(m, text(s)))
+	})
+}
+
+// added gives a new block of a message a ref.
+func added(m *message, b *request.Block) *request.Block {
+	n := len(m.steps)
+	for _, s := range m.steps {
+		n += len(s)
+	}
+	b.Source = partOf("new_"+m.id, n)
+	b.Source.Message = m.id
+	return b
+}
+
+func (d *toyEditor) FillMessage(ref change.Ref, s string) error {
+	return d.message(ref, func(m *message) error {
+		if slices.ContainsFunc(m.steps, func(s []*request.Block) bool { return len(s) > 0 }) {
+			return repair.ErrNoEdit
+		}
+		m.steps = [][]*request.Block{{added(m, text(s))}}
+		return nil
+	})
+}
+
+func (d *toyEditor) message(ref change.Ref, f func(m *message) error) error {
+	for i := range d.s.messages {
+		if d.s.messages[i].id == ref.Message {
+			return f(&d.s.messages[i])
+		}
+	}
+	return repair.ErrNoBlock
+}
+
+func (d *toyEditor) AddStep(ref change.Ref, s string) error {
+	return d.message(ref, func(m *message) error {
+		m.steps = append(m.steps, step(added(m, text(s))))
+		return nil
+	})
+}
+
+func (d *toyEditor) InsertThinking(b *request.Block, s string) error {
+	return d.at(b, func(m *message, at, i int, _ *request.Block) {
+		m.steps[at] = slices.Insert(m.steps[at], i, added(m, think(s, "")))
+	})
+}
+
+func (d *toyEditor) InsertPrompt(before change.Ref, s string) error {
+	i := slices.IndexFunc(d.s.messages, func(m message) bool { return m.id == before.Message })
+	m := prompt(text(s))
+	m.id = "before_" + before.Message
+	m.steps[0][0].Source = partOf(m.id, 0)
+	d.s.messages = slices.Insert(d.s.messages, i, m)
+	return nil
+}
+
+func (d *toyEditor) SetCallID(b *request.Block, id string) error {
+	calls := repair.PairCalls(func(yield func(*request.Block) bool) {
+		for _, m := range d.s.messages {
+			for _, s := range m.steps {
+				for _, b := range s {
+					if !yield(b) {
+						return
+					}
+				}
+			}
+		}
+	})
+	var err error
+	for _, x := range append([]*request.Block{b}, calls.Results(b)...) {
+		err = errors.Join(err, d.edit(x, func(b *request.Block) { b.ToolID = id }))
+	}
+	return err
+}
+
+func (d *toyEditor) SetToolName(b *request.Block, name string) error {
+	return d.edit(b, func(b *request.Block) { b.ToolName = name })
+}
+
+func (d *toyEditor) SetInput(b *request.Block, input []byte) error {
+	return d.edit(b, func(b *request.Block) { b.Input = input })
+}
+
+func (d *toyEditor) SetResult(b *request.Block, s string) error {
+	return d.edit(b, func(b *request.Block) { b.Output, _ = json.Marshal(s) })
+}
+
+func (d *toyEditor) ClearResult(b *request.Block) error { return d.SetResult(b, repair.Cleared) }
+
+func (d *toyEditor) FailCall(b *request.Block, s string) error {
+	return errors.Join(d.SetResult(b, s), d.edit(b, func(b *request.Block) { b.Error = true }))
+}
+
+func (d *toyEditor) DropItemIDs(ref change.Ref) error {
+	for _, b := range d.s.Stored(ref).Blocks() {
+		if err := d.edit(b, func(b *request.Block) { b.ItemID = "" }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *toyEditor) DropHidden(b *request.Block) error {
+	if b.IsThinking() && b.ItemID == "" {
+		return repair.ErrNoEdit
+	}
+	return d.edit(b, func(b *request.Block) { b.Signature = "" })
+}
+
+func (d *toyEditor) RemoveCompaction() (int, error) {
+	for i, m := range d.s.messages {
+		if m.summary {
+			d.s.messages = slices.Delete(d.s.messages, i, i+1)
+			return 0, nil
+		}
+	}
+	return 0, repair.ErrNotCompacted
+}
